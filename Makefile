@@ -1,0 +1,64 @@
+# make demo, make test: from a fresh checkout, all set-up included. The rest is for those who work on perflab.
+PYTHON ?= python3
+BIN := .venv/bin
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix system course evidence clean
+
+help:
+	@echo "make demo   grade a small class of sample submissions and write the class page to demo/"
+	@echo "make test   check the code and run every test that this machine can run"
+	@echo "make check  ruff, format, types, layers: changes nothing     make fix  mends what can be mended"
+	@echo "make course prove every lab whole                            make evidence  run the reference again"
+
+.venv/ready: requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "perflab: no $(PYTHON); install Python 3.11 or newer"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "perflab: $(PYTHON) is older than 3.11; make PYTHON=python3.11 ..."; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "perflab: installing python3-venv (Debian package), which makes virtual environments"; \
+	    apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null; \
+	  else echo "perflab: install the package python3-venv first: sudo apt-get install python3-venv"; exit 2; fi; }
+	@echo "perflab: setting up .venv (torch is large: about 6 GB, a few minutes)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch .venv/ready
+
+demo: .venv/ready
+	@rm -rf demo && mkdir -p demo
+	@echo "perflab: this version has no fence yet; the sample submissions are ours, so they run with --isolation none"
+	@$(BIN)/python tests/make_demo.py demo/handed_in
+	$(BIN)/perflab grade resnet18 demo/handed_in --out demo/results --isolation none
+	@echo "perflab: the class page is demo/results/index.html"
+
+test: check
+	$(BIN)/python -m pytest -q -rs
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_layers.py --durations=0 --no-header
+	$(BIN)/perflab build --check
+
+fix: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/perflab build
+
+system:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  if ! command -v chromium >/dev/null; then \
+	    echo "perflab: installing chromium (Debian package), which the tests of the pages open"; \
+	    apt-get update -qq && apt-get install -y -qq chromium >/dev/null; fi; \
+	else echo "perflab: not root or no apt-get; tests that want chromium will be skipped"; fi
+
+course: .venv/ready
+	$(BIN)/perflab course check
+
+evidence: .venv/ready
+	cd reference/resnet18 && ../../$(BIN)/python part3_amp.py
+
+clean:
+	rm -rf .venv demo build dist

@@ -1,0 +1,53 @@
+"""The errors of perflab.
+
+PerflabError
+  x UserError            the user can mend it: one line, no traceback, exit status 2
+    + CourseError        the course is not whole: configuration, a part, a marker
+    + SubmissionError    what was handed in cannot be read
+  x WireError            bytes of a worker that are not a well-formed message
+  x ReadError            a record or file of ours does not have its declared form
+  x WorkerLostError           the trusted zygote died; the caller starts another
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PerflabError(Exception):
+    """The root: everything this package raises on purpose."""
+
+
+class UserError(PerflabError):
+    """One clear line that names the file, the value, and what to do."""
+
+
+class CourseError(UserError):
+    """The course itself has to be mended before anything can be graded."""
+
+
+class SubmissionError(UserError):
+    """What was handed in cannot be read, with the reason in the student's words."""
+
+
+class WireError(PerflabError):
+    """A message of a worker was refused."""
+
+
+class ReadError(PerflabError):
+    """A value does not have the declared form; the text starts with its path."""
+
+
+class WorkerLostError(PerflabError):
+    """The zygote is gone."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return ' (did you mean ...?)' for a misspelt name, or nothing.
+
+    >>> nearest("folows_fp32", ["follows_fp32"])
+    " (did you mean 'follows_fp32'?)"
+    """
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean '{close[0]}'?)" if close else ""

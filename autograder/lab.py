@@ -1,0 +1,243 @@
+"""What a part file is written with: `Part`, the evidence its checks read, and the verdicts they return.
+
+part = Part("part3_amp", writes=[...], hands_in=[...])
+
+@part.timed("train")        an adapter that the clock runs on the student and on the baseline; arrives as Timed
+@part.probe(...)            runs once in a fresh worker; arrives as Observation, or as Pair with pair=True
+@part.check(basis=...)      judges what its parameters name: probes, artefacts (by stem), `bar`, `device`
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from autograder.errors import CourseError, nearest
+from autograder.model import (
+    Bar,
+    Basis,
+    Device,
+    Failed,
+    Observation,
+    Pair,
+    Partial,
+    Passed,
+    Picture,
+    Table,
+    Text,
+    Timed,
+    Unavailable,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Device", "Failed", "Lab", "Observation", "Pair", "Part", "Partial",
+    "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Unavailable", "Verdict", "conform", "list_of", "load_lab",
+    "map_of", "optional", "record",
+]  # fmt: skip
+
+Schema = Mapping[str, Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+INTEGER: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
+TEXT: Schema = {"type": "string", "maxLength": 4000}
+TRAIN_ARRAYS: Mapping[str, tuple[str, int]] = {"losses": ("float64", 1), "weights": ("float32", 1)}
+
+
+def list_of(item: Schema) -> Schema:
+    """Declare a list of at most 4,096 items."""
+    return {"type": "array", "items": item, "maxItems": 4096}
+
+
+def map_of(item: Schema) -> Schema:
+    """Declare an object whose values are all alike."""
+    return {"type": "object", "additionalProperties": item, "maxProperties": 256}
+
+
+def optional(item: Schema) -> Schema:
+    """Declare a value that may be null: what a student's code returned and no JSON number can say."""
+    return {"anyOf": [item, {"type": "null"}]}
+
+
+def record(**fields: Schema) -> Schema:
+    """Declare an object with exactly these names."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Something to run in a worker, and the exact form of what it may answer."""
+
+    name: str
+    run: Callable[..., Any]
+    pair: bool = False
+    timed: Literal["", "train", "load", "call"] = ""
+    values: Schema = field(default_factory=record)
+    arrays: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Name -> dtype and number of dimensions."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A judge: a pure function of the evidence that its parameters name."""
+
+    name: str
+    judge: Callable[..., Verdict]
+    basis: Basis
+    needs: tuple[str, ...]
+    reads: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The line that a student reads."""
+        return (inspect.getdoc(self.judge) or self.name).splitlines()[0]
+
+
+class Part:
+    """One part of a lab: what is run, then what is judged."""
+
+    def __init__(self, id: str, *, writes: Sequence[str], hands_in: Sequence[str] = ()) -> None:  # noqa: A002
+        """Name the functions that a student writes and the files that come with them."""
+        self.id = id
+        self.writes = tuple(writes)
+        self.artefacts = {PurePath(name).stem: name for name in hands_in}
+        self.probes: dict[str, Probe] = {}
+        self.checks: dict[str, Check] = {}
+        self.title = id
+
+    @property
+    def file(self) -> str:
+        """The student's file."""
+        return f"{self.id}.py"
+
+    def timed(self, kind: Literal["train", "load", "call"]) -> Callable[[F], F]:
+        """Register an adapter that the clock runs on both sides."""
+
+        def register(run: F) -> F:
+            self.probes[run.__name__] = Probe(run.__name__, run, pair=True, timed=kind, arrays=TRAIN_ARRAYS)
+            return run
+
+        return register
+
+    def probe(
+        self,
+        *,
+        pair: bool = False,
+        values: Mapping[str, Schema] | None = None,
+        arrays: Mapping[str, tuple[str, int]] | None = None,
+    ) -> Callable[[F], F]:
+        """Register a probe with the names and forms that it answers with."""
+
+        def register(run: F) -> F:
+            self.probes[run.__name__] = Probe(run.__name__, run, pair, "", record(**(values or {})), arrays or {})
+            return run
+
+        return register
+
+    def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
+        """Register a check; its docstring is the line that students read."""
+
+        def register(judge: F) -> F:
+            reads = tuple(inspect.signature(judge).parameters)
+            self.checks[judge.__name__] = Check(judge.__name__, judge, basis, tuple(n.__name__ for n in needs), reads)
+            return judge
+
+        return register
+
+    def problems(self) -> list[str]:
+        """What is wrong with the declarations, in words for the author."""
+        known = [*self.probes, *self.artefacts, "bar", "device"]
+        found = [
+            f"{self.id}.{check.name}: parameter '{name}' is no probe, artefact, bar or device{nearest(name, known)}"
+            for check in self.checks.values()
+            for name in check.reads
+            if name not in known
+        ]
+        found += [
+            f"{self.id}.{c.name}: has no docstring; students read it"
+            for c in self.checks.values()
+            if not inspect.getdoc(c.judge)
+        ]
+        found += [
+            f"{self.id}.{check.name}: needs '{need}', which is not declared above it"
+            for i, check in enumerate(self.checks.values())
+            for need in check.needs
+            if need not in list(self.checks)[:i]
+        ]
+        return found
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A folder of parts."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Every file that is taken from a submission."""
+        return tuple(file for part in self.parts for file in (part.file, *part.artefacts.values()))
+
+    def part(self, id: str) -> Part:  # noqa: A002
+        """Find a part by its id, or by the beginning of it that is its own: part3."""
+        found = [p for p in self.parts if p.id == id] or [p for p in self.parts if p.id.startswith(id)]
+        if len(found) != 1:
+            raise CourseError(f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}")
+        return found[0]
+
+
+def load_lab(name: str) -> Lab:
+    """Import every part file of a lab; a wrong declaration is an error here and not while grading."""
+    home = importlib.import_module("autograder.labs")
+    labs = [module.name for module in pkgutil.iter_modules(home.__path__)]
+    if name not in labs:
+        raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
+    package = importlib.import_module(f"autograder.labs.{name}")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    lab = Lab(name, tuple(_load_part(f"autograder.labs.{name}.{module}") for module in names))
+    problems = [problem for part in lab.parts for problem in part.problems()]
+    if problems:
+        raise CourseError(f"lab {name}: " + "; ".join(problems))
+    return lab
+
+
+def _load_part(module_name: str) -> Part:
+    module = importlib.import_module(module_name)
+    part: Part = module.part
+    part.title = (module.__doc__ or part.id).split(". ")[0].strip()
+    return part
+
+
+def conform(probe: Probe, seen: Observation) -> Observation:
+    """Refuse an answer that does not have exactly the form that the probe declared."""
+    if seen.ended != "ok":
+        return seen
+    problem = _values_problem(probe.values, seen.values) or _arrays_problem(probe.arrays, seen.arrays)
+    return replace(seen, ended="refused", error=f"the worker's answer was refused: {problem}") if problem else seen
+
+
+def _values_problem(schema: Schema, values: Mapping[str, Any]) -> str:
+    import jsonschema
+
+    found = jsonschema.Draft202012Validator(schema).iter_errors(values)
+    first = next(iter(found), None)
+    return f"{first.json_path} does not have its declared form" if first else ""
+
+
+def _arrays_problem(declared: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
+    if set(declared) != set(arrays):
+        return f"arrays {sorted(arrays)} instead of {sorted(declared)}"
+    for name, (dtype, ndim) in declared.items():
+        if (str(arrays[name].dtype), arrays[name].ndim) != (dtype, ndim):
+            return f"array {name} is not {dtype} with {ndim} dimension{'s' if ndim != 1 else ''}"
+    return ""

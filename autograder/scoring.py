@@ -1,0 +1,82 @@
+"""Verdicts -> points -> sums -> the late policy. Pure functions; every figure is kept in whole hundredths of a point.
+
+score + lost + owed = max_score holds exactly: sums are rounded to hundredths once, so steps of 0.1 do not drift.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from autograder.config import LatePolicy
+from autograder.model import OWED, CheckResult, Outcome, Owed, Partial, PartResult, Passed, Unavailable, Verdict
+
+
+class Totals(NamedTuple):
+    """The sums of a Result, under the names that it gives them."""
+
+    score: float
+    max_score: float
+    owed: tuple[Owed, ...]
+
+
+def points_for(verdict: Verdict, max_points: float) -> tuple[Outcome, float]:
+    """Say what a verdict is called and what it earns."""
+    match verdict:
+        case Passed():
+            return "passed", max_points
+        case Partial(credit=credit):
+            return _partly(_tenths(credit), max_points)
+        case Unavailable():
+            return "unavailable", 0.0
+        case _:
+            return "failed", 0.0
+
+
+def _partly(credit: float, max_points: float) -> tuple[Outcome, float]:
+    outcome: Outcome = "passed" if credit == 1 else "partial" if credit else "failed"
+    return outcome, _sum([credit * max_points])
+
+
+def _tenths(credit: float) -> float:
+    """Round down to tenths within 0 to 1: partial credit pays only what is proved."""
+    if math.isnan(credit):
+        raise ValueError("a check gave a credit that is not a number")  # its own fault, so not the student's zero
+    # 1 - 0.7 is 0.30000000000000004 and 1 - 0.9 is 0.09999999999999998: both mean what they look like.
+    return math.floor(round(min(max(credit, 0.0), 1.0) * 10, 9)) / 10
+
+
+def part_result(id: str, title: str, checks: Sequence[CheckResult]) -> PartResult:  # noqa: A002 as the record calls it
+    """Put a part together from its checks, rubric items included."""
+    score, max_score = _sum(check.points for check in checks), _sum(check.max_points for check in checks)
+    return PartResult(id, title, score, max_score, tuple(checks))
+
+
+def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:
+    """List the points that wait for a machine or a person."""
+    return tuple(
+        Owed(f"{part.id}.{check.id}", check.owed, "person" if check.basis == "person" else OWED[check.outcome])
+        for part in parts
+        for check in part.checks
+        if check.outcome in OWED
+    )
+
+
+def totals(parts: Sequence[PartResult]) -> Totals:
+    """Add the parts up."""
+    return Totals(_sum(part.score for part in parts), _sum(part.max_score for part in parts), owed(parts))
+
+
+def late_factor(policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0) -> float:
+    """Say what share of the score is kept: all within the grace, then less for each day begun since it was due."""
+    late = handed_in - due - timedelta(hours=extension_hours)
+    if late <= timedelta(minutes=policy.grace_minutes):
+        return 1.0
+    days = math.ceil(late / timedelta(days=1))
+    return round(1 - min(days * policy.per_day, policy.at_most), 6)
+
+
+def _sum(points: Iterable[float]) -> float:
+    return round(math.fsum(points), 2)

@@ -1,0 +1,118 @@
+"""What the author of a part is told, and what an answer must look like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.errors import CourseError
+from autograder.lab import INTEGER, NUMBER, TEXT, Part, Passed, Probe, conform, list_of, load_lab, map_of, optional, record
+from autograder.model import Observation
+
+
+def part():
+    return Part("part9_new", writes=["work"], hands_in=["table.csv"])
+
+
+def test_a_parameter_that_names_nothing_is_an_error_with_the_nearest_name():
+    """It is found when the lab is loaded, not while grading."""
+    new = part()
+
+    @new.probe(values={"x": NUMBER})
+    def losses(student, rig): ...
+
+    @new.check(basis="outputs")
+    def holds(loses, table, bar, device):
+        """It holds."""
+
+    assert ["part9_new.holds: parameter 'loses' is no probe, artefact, bar or device (did you mean 'losses'?)"] == new.problems()
+
+
+def test_a_check_without_a_docstring_is_an_error():
+    """Students read it."""
+    new = part()
+
+    @new.check(basis="outputs")
+    def holds(): ...
+
+    assert ["part9_new.holds: has no docstring; students read it"] == new.problems()
+
+
+def test_a_check_needs_only_what_is_declared_above_it():
+    """Otherwise checks could wait for each other for ever."""
+    new = part()
+
+    def later(): ...
+
+    @new.check(basis="outputs", needs=[later])
+    def holds():
+        """It holds."""
+
+    assert ["part9_new.holds: needs 'later', which is not declared above it"] == new.problems()
+
+
+def test_the_decorators_return_what_they_decorate():
+    """So that a check can be called in a test, and named in `needs`."""
+    new = part()
+
+    @new.check(basis="outputs")
+    def holds():
+        """It holds."""
+        return Passed("yes")
+
+    assert Passed("yes") == holds()
+
+
+def test_an_unknown_lab_or_part_offers_the_nearest_name():
+    """A typing mistake is answered, not searched for."""
+    with pytest.raises(CourseError, match=r"there is no lab 'resnet81' \(did you mean 'resnet18'\?\)"):
+        load_lab("resnet81")
+    with pytest.raises(CourseError, match=r"lab resnet18 has no part 'prt3_amp' \(did you mean 'part3_amp'\?\)"):
+        load_lab("resnet18").part("prt3_amp")
+
+
+def test_a_part_is_found_by_the_beginning_of_its_name():
+    """perflab check part3."""
+    assert "part3_amp" == load_lab("resnet18").part("part3").id
+
+
+def test_a_title_comes_from_the_files_first_sentence():
+    """One home for it."""
+    assert load_lab("resnet18").part("part3").title.startswith("Part 3: mixed precision")
+
+
+PROBE = Probe(
+    "p",
+    run=lambda student, rig: None,
+    values=record(n=INTEGER, xs=list_of(NUMBER), names=map_of(TEXT), maybe=optional(NUMBER)),
+    arrays={"losses": ("float64", 1)},
+)
+GOOD = {"n": 1, "xs": [1, 2.5], "names": {"a": "b"}, "maybe": None}
+ARRAYS = {"losses": np.zeros(3)}
+REFUSED = {
+    "another type": ({**GOOD, "n": "1"}, ARRAYS, "$.n does not have its declared form"),
+    "a bool for a number": ({**GOOD, "n": True}, ARRAYS, "$.n does not have its declared form"),
+    "a missing name": ({k: v for k, v in GOOD.items() if k != "n"}, ARRAYS, "$ does not have its declared form"),
+    "one name too many": ({**GOOD, "score": 100}, ARRAYS, "$ does not have its declared form"),
+    "deep inside": ({**GOOD, "xs": [1, None]}, ARRAYS, "$.xs[1] does not have its declared form"),
+    "far too many": ({**GOOD, "xs": [0] * 5000}, ARRAYS, "$.xs does not have its declared form"),
+    "a missing array": (GOOD, {}, "arrays [] instead of ['losses']"),
+    "another dtype": (GOOD, {"losses": np.zeros(3, dtype="float32")}, "array losses is not float64 with 1 dimension"),
+    "another shape": (GOOD, {"losses": np.zeros((3, 3))}, "array losses is not float64 with 1 dimension"),
+}
+
+
+@pytest.mark.parametrize(("values", "arrays", "words"), REFUSED.values(), ids=REFUSED)
+def test_an_answer_of_another_form_is_refused(values, arrays, words):
+    """Exactly what the probe declared, or nothing."""
+    seen = conform(PROBE, Observation("p", "ok", values, arrays))
+
+    assert ("refused", f"the worker's answer was refused: {words}") == (seen.ended, seen.error)
+
+
+def test_an_answer_of_the_declared_form_is_taken():
+    """And one that did not end well is handed on as it is."""
+    good, bad = Observation("p", "ok", GOOD, ARRAYS), Observation("p", "timeout")
+
+    assert good is conform(PROBE, good)
+    assert bad is conform(PROBE, bad)

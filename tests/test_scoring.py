@@ -1,0 +1,171 @@
+"""Points: what a verdict earns, what is owed, sums that add up to the hundredth, and the late policy."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+
+from autograder import scoring
+from autograder.config import LatePolicy
+from autograder.model import (
+    FORMAT,
+    OWED,
+    CheckResult,
+    Device,
+    Failed,
+    Owed,
+    Partial,
+    PartResult,
+    Passed,
+    Result,
+    Unavailable,
+    Verdict,
+)
+
+
+def partial(credit: float) -> Partial:
+    return Partial(credit, "measured", "why", "try")
+
+
+VERDICTS = {
+    "passed earns all": (Passed("1.6x"), ("passed", 6.0)),
+    "failed earns nothing": (Failed("1.0x", "why", "try"), ("failed", 0.0)),
+    "unavailable earns nothing yet": (Unavailable("needs a GPU"), ("unavailable", 0.0)),
+    "half earns half": (partial(0.5), ("partial", 3.0)),
+    "credit is rounded down to tenths": (partial(0.4999), ("partial", 2.4)),
+    "under a tenth is nothing": (partial(0.0999), ("failed", 0.0)),
+    "a tenth that floats make smaller is a tenth": (partial(1 - 0.9), ("partial", 0.6)),
+    "three tenths that floats make larger are three": (partial(1 - 0.7), ("partial", 1.8)),
+    "all of it is passed": (partial(1.0), ("passed", 6.0)),
+    "more than all is all": (partial(17.0), ("passed", 6.0)),
+    "infinite is all": (partial(float("inf")), ("passed", 6.0)),
+    "less than nothing is nothing": (partial(-3.0), ("failed", 0.0)),
+}
+
+
+@pytest.mark.parametrize(("verdict", "expected"), VERDICTS.values(), ids=VERDICTS)
+def test_a_verdict_has_its_name_and_its_points(verdict: Verdict, expected: tuple[str, float]):
+    assert expected == scoring.points_for(verdict, 6.0)
+
+
+def test_a_credit_that_is_no_number_is_a_fault_of_the_check_and_no_zero():
+    with pytest.raises(ValueError, match="a check gave a credit that is not a number"):
+        scoring.points_for(partial(float("nan")), 6.0)
+
+
+def test_points_are_kept_in_hundredths():
+    assert scoring.points_for(partial(0.7), 0.35) == ("partial", 0.24)
+
+
+def check(outcome: str, points: float, max_points: float, basis: str = "outputs", name: str = "c") -> CheckResult:
+    return CheckResult(name, outcome, basis, points, max_points, "title")
+
+
+def part(*checks: CheckResult, id: str = "part3_amp") -> PartResult:  # noqa: A002 as the record calls it
+    return scoring.part_result(id, "Mixed precision", checks)
+
+
+def test_a_part_adds_up_its_checks():
+    checks = (check("passed", 0.1, 0.1), check("passed", 0.2, 0.2), check("skipped", 0.0, 0.4))
+
+    assert PartResult("part3_amp", "Mixed precision", 0.3, 0.7, checks) == part(*checks)
+
+
+OUTCOMES = {
+    "passed": None,
+    "partial": None,
+    "failed": None,
+    "skipped": None,
+    "unavailable": "gpu",
+    "inconclusive": "again",
+    "error": "again",
+}
+
+
+@pytest.mark.parametrize(("outcome", "settled_by"), OUTCOMES.items(), ids=OUTCOMES)
+def test_only_what_nobody_could_judge_is_owed_and_says_who_settles_it(outcome: str, settled_by: str | None):
+    expected = (Owed("part3_amp.c", 6.0, settled_by),) if settled_by else ()
+
+    assert expected == scoring.owed([part(check(outcome, 0.0, 6.0))])
+
+
+def test_what_a_person_judges_is_settled_by_a_person():
+    assert scoring.owed([part(check("unavailable", 0.0, 2.0, "person"))]) == (Owed("part3_amp.c", 2.0, "person"),)
+
+
+def test_totals_have_the_names_that_a_result_gives_them():
+    parts = [part(check("passed", 6.0, 6.0)), part(check("error", 0.0, 4.0), id="part4_memory")]
+
+    expected = {"score": 6.0, "max_score": 10.0, "owed": (Owed("part4_memory.c", 4.0, "again"),)}
+    assert expected == scoring.totals(parts)._asdict()
+
+
+def some_check(rng: random.Random) -> CheckResult:
+    max_points = rng.choice([rng.randint(1, 60) / 10, rng.randint(1, 999) / 100])
+    outcome = rng.choice(list(OUTCOMES))
+    verdict = Passed("") if outcome == "passed" else partial(rng.random()) if outcome == "partial" else Unavailable("")
+    won = scoring.points_for(verdict, max_points)[1]
+    return check(outcome, won, max_points, rng.choice(["outputs", "person"]), f"c{rng.random()}")
+
+
+def result(parts: tuple[PartResult, ...]) -> Result:
+    device = Device("CPU", "cpu", "cpu")
+    totals = scoring.totals(parts)._asdict()
+    return Result(
+        FORMAT, "resnet18", "1", "ada", "0" * 64, 1, 7, "2027-01-09T10:00Z", 1.0, device, "none", parts=parts, **totals
+    )
+
+
+def test_score_and_lost_and_owed_are_exactly_the_maximum():
+    """Whatever mix of outcomes and steps of points, nothing is created or lost, and nobody loses less than nothing."""
+    rng = random.Random(20270120)
+    for _ in range(500):
+        checks = [[some_check(rng) for _ in range(rng.randint(1, 12))] for _ in range(rng.randint(1, 7))]
+        graded = result(tuple(part(*some, id=f"part{i}") for i, some in enumerate(checks)))
+
+        score, lost, owed, most = map(as_shown, (graded.score, graded.lost, graded.points_owed, graded.max_score))
+        exact = sum(as_shown(check.max_points) for some in checks for check in some)
+        waiting = sum(as_shown(check.max_points) for some in checks for check in some if check.outcome in OWED)
+        assert (exact, exact, waiting) == (score + lost + owed, most, owed)
+        assert lost >= 0
+
+
+def as_shown(points: float) -> Decimal:
+    return Decimal(repr(points))
+
+
+def test_full_marks_lose_exactly_nothing_and_not_minus_nothing():
+    """0.3 - 0.1 - 0.2 is not 0 in floats; on a page it has to be."""
+    graded = result((part(check("passed", 0.1, 0.1), check("error", 0.0, 0.2)),))
+
+    assert repr(graded.lost) == "0.0"
+
+
+POLICY = LatePolicy(grace_minutes=10, per_day=0.1, at_most=0.5)
+DUE = datetime(2027, 1, 20, 23, 59, tzinfo=timezone(timedelta(hours=5, minutes=30)))
+LATE = {
+    "a week early": (timedelta(days=-7), 0, 1.0),
+    "on the minute": (timedelta(0), 0, 1.0),
+    "at the end of the grace": (timedelta(minutes=10), 0, 1.0),
+    "a second after the grace": (timedelta(minutes=10, seconds=1), 0, 0.9),
+    "a whole day": (timedelta(days=1), 0, 0.9),
+    "a day and a second": (timedelta(days=1, seconds=1), 0, 0.8),
+    "three days": (timedelta(days=3), 0, 0.7),
+    "five days": (timedelta(days=5), 0, 0.5),
+    "a month costs no more than at_most": (timedelta(days=31), 0, 0.5),
+    "within the extension": (timedelta(hours=48), 48, 1.0),
+    "the grace comes after the extension": (timedelta(hours=48, minutes=10), 48, 1.0),
+    "a day after the extension": (timedelta(hours=72), 48, 0.9),
+}
+
+
+@pytest.mark.parametrize(("late", "extension", "factor"), LATE.values(), ids=LATE)
+def test_lateness_costs_a_share_for_each_day_begun(late: timedelta, extension: float, factor: float):
+    assert factor == scoring.late_factor(POLICY, DUE, DUE + late, extension)
+
+
+def test_two_offsets_are_compared_as_moments():
+    assert scoring.late_factor(POLICY, DUE, datetime(2027, 1, 20, 18, 29, tzinfo=UTC)) == 1.0
