@@ -1,0 +1,36 @@
+"""Judges that labs share, and the readers of what is handed in beside code.
+
+numerics  arrays against arrays      speedup, memory  ratios against a bar
+table     CSV                        plot             PNG
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from autograder.checks import plot, table
+from autograder.errors import SubmissionError
+from autograder.model import Picture, Table, Text
+
+TEXT_CAP = 1024 * 1024  # bytes of a report
+
+
+def read(data: bytes, file: str) -> Table | Picture | Text:
+    """Read a file that was handed in, by the ending of its name; the error is in the student's words."""
+    kind = PurePath(file).suffix
+    if kind == ".csv":
+        return table.read(data, file)
+    if kind == ".png":
+        return plot.read(data, file)
+    return _text(data, file)
+
+
+def _text(data: bytes, file: str) -> Text:
+    if len(data) > TEXT_CAP:
+        raise SubmissionError(f"{file}: {len(data)} bytes; at most {TEXT_CAP} are read")
+    if b"\0" in data:
+        raise SubmissionError(f"{file}: holds a NUL byte, so it is no text")
+    try:
+        return Text(file, data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None

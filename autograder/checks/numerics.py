@@ -1,0 +1,105 @@
+"""Judges numbers against a trusted run's. Whatever a worker sent, NaN and odd lengths included, becomes a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.model import Failed, Observation, Pair, Passed, Timed, Verdict
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far losses (absolutely) and weights (relative to their norm) may be from the trusted run's."""
+
+    losses: float
+    weights: float
+
+
+def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: str) -> Verdict:
+    """Pass when a training's losses, batch by batch, and the weights it left follow the baseline's."""
+    student, baseline = pair.student.arrays, pair.baseline.arrays
+    problem = misshapen(student["losses"], baseline["losses"]) or not_finite(student["weights"])
+    if problem:
+        return Failed(problem, why, try_)
+    apart = float(np.max(np.abs(student["losses"] - baseline["losses"])))
+    moved = distance(student["weights"], baseline["weights"])
+    measured = (
+        f"losses apart by up to {apart:.1e} (allowed {within.losses:.1e}), "
+        f"weights by {moved:.1e} of their norm (allowed {within.weights:.1e})"
+    )
+    if apart <= within.losses and moved <= within.weights:
+        return Passed(measured)
+    return Failed(measured, why, try_)
+
+
+def misshapen(losses: Array, expected: Array) -> str:
+    """Say what is wrong with a series of losses before its values matter, or nothing."""
+    if len(losses) != len(expected):
+        return f"{len(losses)} losses for {len(expected)} batches"
+    bad = np.flatnonzero(~np.isfinite(losses))
+    return f"the loss of batch {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
+
+
+def not_finite(weights: Array) -> str:
+    """Say how many weights are NaN or infinite, or nothing."""
+    bad = int(np.sum(~np.isfinite(weights)))
+    return f"{bad} of {len(weights)} weights are NaN or infinite after the epoch" if bad else ""
+
+
+def distance(weights: Array, expected: Array) -> float:
+    """Return |weights - expected| / |expected|; infinite when they cannot be compared."""
+    if weights.shape != expected.shape:
+        return float("inf")
+    return norm(weights.astype(np.float64) - expected) / max(norm(expected), 1e-30)
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a training did to the weights, beside what the baseline did."""
+
+    error: float
+    """|student's update - baseline's| / |baseline's|."""
+    ratio: float
+    """|student's update| / |baseline's|."""
+
+
+def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
+    """Compare the updates of both sides; not comparable ones are infinitely far apart."""
+    student, baseline = _moved(pair.student, after, before), _moved(pair.baseline, after, before)
+    if student.shape != baseline.shape or not np.all(np.isfinite(student)):
+        return Update(float("inf"), float("inf"))
+    size = max(norm(baseline), 1e-30)
+    return Update(norm(student - baseline) / size, norm(student) / size)
+
+
+def _moved(seen: Observation, after: str, before: str) -> Array:
+    start, end = seen.arrays[before].astype(np.float64), seen.arrays[after].astype(np.float64)
+    with np.errstate(all="ignore"):
+        return end - start if start.shape == end.shape else np.full(1, np.inf)
+
+
+def norm(values: Array) -> float:
+    """Return the Euclidean norm without complaints about huge numbers."""
+    with np.errstate(all="ignore"):
+        return float(np.sqrt(np.sum(np.square(values.astype(np.float64)))))
+
+
+def close(value: float | None, expected: float, within: float) -> bool:
+    """Whether *value* is there and equals *expected* to the relative tolerance *within*."""
+    return value is not None and abs(value - expected) <= within * abs(expected)
+
+
+def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:
+    """Return the story whose number *value* is, or nothing: how a usual mistake is recognised."""
+    return next((words for number, words in stories if close(value, number, within)), "")
+
+
+def shown(value: Any) -> str:
+    """Return a number in four digits, and anything else as it is written in Python."""
+    return f"{value:.4g}" if isinstance(value, float | int) else repr(value)

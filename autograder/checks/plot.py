@@ -1,0 +1,119 @@
+"""Reads a PNG that a student handed in: whether it is one, how large, whether something is drawn; and judges figures.
+
+Only the standard library, streaming and under caps: a picture is never decoded into pixels here.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autograder.checks.numerics import close, shown
+from autograder.errors import SubmissionError
+from autograder.model import Failed, Passed, Picture, Verdict
+
+BYTES = 16 * 1024 * 1024
+LARGEST = 10_000  # pixels along one side
+PIXELS = 40_000_000
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type -> values per pixel
+DISTINCT = 8  # counting further says nothing more
+BLANK = 4  # an even area is stored as at most this many kinds of line, whatever filter the writer chose
+STEP = 64 * 1024
+
+
+def read(data: bytes, file: str) -> Picture:
+    """Check every byte of a PNG and count its distinct lines, as they are stored."""
+    if len(data) > BYTES:
+        raise SubmissionError(f"{file}: {len(data)} bytes; at most {BYTES} are read")
+    if not data.startswith(SIGNATURE):
+        raise SubmissionError(f"{file}: is no PNG, whatever its name says; write it with savefig")
+    chunks = list(_chunks(data, file))
+    width, height, line_bytes = _header(chunks[0], file)
+    pixels = b"".join(body for kind, body in chunks if kind == b"IDAT")
+    return Picture(file, width, height, _distinct(pixels, line_bytes, height, file))
+
+
+def is_drawn(picture: Picture, *, at_least: tuple[int, int], try_: str) -> Verdict:
+    """Pass a picture that is large enough to read, and not blank."""
+    size = f"{picture.width} x {picture.height} pixels"
+    if picture.width < at_least[0] or picture.height < at_least[1]:
+        return Failed(size, f"too small to read; at least {at_least[0]} x {at_least[1]} is asked for", try_)
+    if picture.distinct_lines <= BLANK:
+        return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
+    return Passed(size)
+
+
+def unshown(panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> str:
+    """Say which column of *rows* no panel shows, or shows without its unit; *units* maps columns to patterns."""
+    for name, unit in units.items():
+        wanted = [row.get(name) for row in rows]
+        showing = [panel for panel in panels if _holds(panel["values"], wanted)]
+        if not showing:
+            return f"no panel shows the {name} of the rows ({', '.join(shown(value) for value in wanted)})"
+        if not any(re.search(unit, panel["label"]) for panel in showing):
+            return f"the panel of {name} does not say what it shows, with its unit"
+    return ""
+
+
+def _holds(values: Sequence[float], wanted: Sequence[Any]) -> bool:
+    return all(isinstance(one, float | int) and any(close(value, one, 0.01) for value in values) for one in wanted)
+
+
+def _chunks(data: bytes, file: str) -> Iterator[tuple[bytes, bytes]]:
+    at = len(SIGNATURE)
+    while at + 12 <= len(data):
+        (length,) = struct.unpack_from(">I", data, at)
+        kind, body, end = data[at + 4 : at + 8], data[at + 8 : at + 8 + length], at + 12 + length
+        if end > len(data):
+            break
+        if zlib.crc32(kind + body) != struct.unpack_from(">I", data, end - 4)[0]:
+            raise SubmissionError(f"{file}: is damaged: a checksum does not fit; write it again")
+        yield kind, body
+        if kind == b"IEND":
+            return
+        at = end
+    raise SubmissionError(f"{file}: ends in the middle; write it again")
+
+
+def _header(chunk: tuple[bytes, bytes], file: str) -> tuple[int, int, int]:
+    kind, body = chunk
+    if kind != b"IHDR" or len(body) != 13:
+        raise SubmissionError(f"{file}: does not begin as a PNG does; write it again")
+    width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", body)
+    if not (0 < width <= LARGEST and 0 < height <= LARGEST and width * height <= PIXELS):
+        raise SubmissionError(f"{file}: is {width} x {height} pixels; at most {LARGEST} a side are read")
+    if colour not in CHANNELS or depth not in (1, 2, 4, 8, 16) or interlaced:
+        raise SubmissionError(f"{file}: is an unusual PNG (interlaced, or unknown colours); write it with savefig")
+    return width, height, 1 + (width * CHANNELS[colour] * depth + 7) // 8  # one byte names the filter
+
+
+def _distinct(pixels: bytes, line_bytes: int, height: int, file: str) -> int:
+    lines: set[bytes] = set()
+    inflate, buffer, total = zlib.decompressobj(), b"", 0
+    try:
+        while total < line_bytes * height and not inflate.eof:
+            more = inflate.decompress(pixels, max(STEP, line_bytes))
+            pixels = inflate.unconsumed_tail
+            if not more:
+                break
+            total += len(more)
+            buffer = _collect(lines, buffer + more, line_bytes)
+    except zlib.error:
+        raise SubmissionError(f"{file}: its pixels cannot be unpacked; write it again") from None
+    if total < line_bytes * height:
+        raise SubmissionError(f"{file}: has fewer pixels than it says; write it again")
+    return len(lines)
+
+
+def _collect(lines: set[bytes], buffer: bytes, line_bytes: int) -> bytes:
+    """Add the whole lines of *buffer*, while they still matter; return the rest."""
+    whole = len(buffer) // line_bytes * line_bytes
+    for at in range(0, whole, line_bytes):
+        if len(lines) == DISTINCT:
+            break
+        lines.add(buffer[at : at + line_bytes])
+    return buffer[whole:]

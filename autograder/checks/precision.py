@@ -1,0 +1,59 @@
+"""Judges what a recorder saw of mixed precision: dtypes of operators, and the calls on a GradScaler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from autograder.model import Failed, Passed, Verdict
+
+HALF = {"float16", "bfloat16"}
+SINGLE = {"float32"}
+RULES = (
+    (("parameters",), SINGLE, "the weights themselves are 16 bits wide, so small updates are rounded away"),
+    (("convolution", "matrix product"), HALF, "{} did not run in half precision: it was called outside autocast"),
+    (("softmax", "loss"), SINGLE, "{} ran in half precision: it was called outside autocast, on 16-bit values"),
+)
+STEP = ("scale", "backward", "unscale_", "step", "update")
+
+
+def dtypes_where_they_help(dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: bool, try_: str) -> Verdict:
+    """Pass when operators ran in the precision that autocast gives them; on a CPU it leaves softmax in 16 bits."""
+    measured = "; ".join(f"{kind}: {', '.join(sorted(dtypes[kind]))}" for kind in sorted(dtypes)) or "nothing computed"
+    if not {"convolution", "matrix product"} <= set(dtypes):
+        return Failed(measured, "the model was not called", try_)
+    for kinds, wanted, why in RULES:
+        for kind in kinds:
+            judged = kind != "softmax" or on_gpu
+            if judged and not set(dtypes.get(kind, wanted)) <= wanted:
+                return Failed(measured, why.format(kind), try_)
+    return Passed(measured)
+
+
+def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdict:
+    """Pass one whole sequence of calls per batch: scale, backward, perhaps unscale_, step, update."""
+    at, steps = _good_steps(events)
+    if at == len(events) and steps == batches:
+        return Passed(f"{steps} steps: scale, backward, step, update")
+    rest = events[at : at + 6]
+    measured = f"in order for {steps} of {batches} steps, then: {', '.join(rest) or 'nothing more'}"
+    used = set(events) & {"scale", "unscale_", "step", "update"}
+    why = _disorder(rest) if used else "the scaler that was handed in is never used"
+    return Failed(measured, why, try_)
+
+
+def _good_steps(events: Sequence[str]) -> tuple[int, int]:
+    at = steps = 0
+    while True:
+        step = [name for name in STEP if name != "unscale_" or "unscale_" in events[at + 2 : at + 3]]
+        if list(events[at : at + len(step)]) != step:
+            return at, steps
+        at, steps = at + len(step), steps + 1
+
+
+def _disorder(events: Sequence[str]) -> str:
+    if "backward of the unscaled loss" in events:
+        return "backward ran on the loss and not on what scaler.scale(loss) returned"
+    if "optimizer.step" in events:
+        return "optimizer.step() moves the weights by scaled gradients, infinite ones included"
+    missing = [name for name in STEP if name not in (*events, "unscale_")]
+    return f"scaler.{missing[0]} is missing" if missing else "the order is another, or a call comes twice"

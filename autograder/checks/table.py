@@ -1,0 +1,108 @@
+"""Reads a CSV that a student handed in, and judges rows: those of a file, and those that a function returned.
+
+A row is a mapping; a CSV's are text until `as_numbers`. A problem is one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from autograder.checks.numerics import shown
+from autograder.errors import SubmissionError
+from autograder.model import Table
+
+BYTES = 1024 * 1024
+ROWS = 10_000
+COLUMNS = 64
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+def read(data: bytes, file: str) -> Table:
+    """Read a header and rows; empty lines are passed over."""
+    lines = list(_lines(data, file))
+    if not lines:
+        raise SubmissionError(f"{file}: is empty; its first line names the columns")
+    header = [name.strip() for name in lines[0][1]]
+    if len(header) > COLUMNS or len(lines) > ROWS:
+        raise SubmissionError(f"{file}: {len(lines)} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}")
+    twice = next((name for name in header if header.count(name) > 1), None)
+    if twice is not None:
+        raise SubmissionError(f"{file}: column '{twice[:60]}' appears twice")
+    rows = []
+    for line, cells in lines[1:]:
+        if len(cells) != len(header):
+            raise SubmissionError(f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)}")
+        rows.append(dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+    return Table(file, tuple(header), tuple(rows))
+
+
+def number(text: str) -> float | None:
+    """Return a finite number as a program writes it, or None: '2.1' is one, '2.10x' and 'nan' are none."""
+    value = float(text) if NUMBER.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def as_numbers(rows: Sequence[Mapping[str, str]], names: Collection[str]) -> list[dict[str, Any]]:
+    """Turn the named cells into numbers where they are some; the others stay text, to be complained about."""
+
+    def cell(name: str, text: str) -> Any:
+        value = number(text) if name in names else None
+        return text if value is None else value
+
+    return [{name: cell(name, text) for name, text in row.items()} for row in rows]
+
+
+def form_problem(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], numbers: Collection[str], expected: Sequence[str]
+) -> str:
+    """Say where rows are not the *expected* ones (by their first column), have other columns, or text for numbers."""
+    key = columns[0]
+    names = [row.get(key) for row in rows]
+    if names != list(expected):
+        found = ", ".join(map(str, names[:6])) or "none"
+        return f"the rows are {found}; {', '.join(expected)} are asked for, in that order"
+    for row in rows:
+        odd = [name for name in columns if name not in row] or [name for name in row if name not in columns]
+        if odd:
+            return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not asked for'}"
+        text = [name for name in numbers if not isinstance(row[name], float | int)]
+        if text:
+            return f"{text[0]} of {row[key]} is {row[text[0]]!r}, and a number is asked for"
+    return ""
+
+
+def differ(
+    written: Sequence[Mapping[str, Any]], returned: Sequence[Mapping[str, Any]], numbers: Collection[str]
+) -> str:
+    """Say where a file's rows are not those that were returned; two decimals are enough."""
+    if len(written) != len(returned):
+        return f"{len(written)} rows in the file, {len(returned)} returned"
+    for row, other in zip(written, returned, strict=True):
+        for name in numbers:
+            if not alike(row[name], other.get(name)):
+                return f"{name} is {shown(row[name])} in the file and {shown(other.get(name))} in the rows returned"
+    return ""
+
+
+def alike(value: float, other: Any) -> bool:
+    """Whether a number equals another to 1 %, or to two decimals."""
+    return isinstance(other, float | int) and abs(value - other) <= max(0.01 * abs(other), 0.0051)
+
+
+def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:
+    if len(data) > BYTES:
+        raise SubmissionError(f"{file}: {len(data)} bytes; at most {BYTES} are read")
+    if b"\0" in data:
+        raise SubmissionError(f"{file}: holds a NUL byte, so it is no CSV")
+    try:
+        reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        return [(reader.line_num, cells) for cells in reader if any(cells)]
+    except UnicodeDecodeError as error:
+        raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None
+    except csv.Error as error:
+        raise SubmissionError(f"{file}, line {reader.line_num}: {error}") from None

@@ -1,0 +1,66 @@
+"""Which machine grades: found without torch, so that a command can say it at once."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from autograder.errors import UserError
+from autograder.model import Device
+
+Tier = Callable[[str, Literal["cpu", "cuda"]], str]
+
+
+def find(wanted: str, tier: Tier) -> tuple[Device, str]:
+    """Resolve auto, cpu or cuda:N to a device record and to torch's name for it."""
+    if wanted == "auto":
+        wanted = "cuda:0" if gpu_names() else "cpu"
+    if wanted == "cpu":
+        return Device(cpu_name(), "cpu", tier(cpu_name(), "cpu"), versions()), "cpu"
+    kind, _, index = wanted.partition(":")
+    names = gpu_names()
+    if kind != "cuda" or not (index or "0").isdigit():
+        raise UserError(f"--device {wanted}: not a device; use auto, cpu or cuda:N")
+    if int(index or 0) >= len(names):
+        raise UserError(f"--device {wanted}: this machine has {len(names)} NVIDIA GPU(s); use auto, cpu or cuda:N")
+    name = names[int(index or 0)]
+    return Device(name, "cuda", tier(name, "cuda"), versions()), f"cuda:{index or 0}"
+
+
+def cpu_name() -> str:
+    """Name the processor as the kernel does."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]}, {len(names)} cores" if names else f"{platform.machine()} processor"
+
+
+def gpu_names() -> list[str]:
+    """Ask the driver; no driver is no GPU."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return []
+    try:
+        return [
+            str(pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(i)))
+            for i in range(pynvml.nvmlDeviceGetCount())
+        ]
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def versions() -> dict[str, str]:
+    """Versions that a verdict may depend on."""
+    found = {"python": platform.python_version()}
+    for name in ("perflab", "torch", "torchvision", "numpy"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found

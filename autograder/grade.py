@@ -1,0 +1,279 @@
+"""One submission -> Result. Read it top to bottom: parts, checks, evidence, verdict.
+
+`run` is what starts workers; a test hands in a fake one, and then nothing here needs torch, a process or a clock.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from autograder import checks, scoring
+from autograder.config import LabConfig, PartConfig
+from autograder.errors import SubmissionError
+from autograder.lab import Check, Lab, Part, Probe, conform
+from autograder.model import (
+    FORMAT,
+    CheckResult,
+    Device,
+    Failed,
+    Job,
+    Observation,
+    Pair,
+    PartResult,
+    Result,
+    Side,
+    Submission,
+    Timed,
+    Unavailable,
+    Verdict,
+)
+
+Run = Callable[[Job], Observation]
+HANDED_OUT = ("given/", "baseline/", "pytest.ini")
+"""Comes with the template; the grader stages its own."""
+NO_CLOCK = "timed work is judged by the clock of a grading run, which this version does not have yet"
+
+
+@dataclass(frozen=True)
+class Kit:
+    """What a lab is graded with: its parts, its points, and the files that graders and students share."""
+
+    lab: Lab
+    config: LabConfig
+    given: Mapping[str, bytes]
+    baseline: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What is the same for every submission of one run of the grader."""
+
+    run: Run
+    device: Device
+    worker_device: str
+    """What torch calls it: cpu, cuda:0."""
+    isolation: str
+    started: str
+    now: Callable[[], float]
+    """Seconds; only to say how long grading took."""
+
+
+def grade(
+    submission: Submission,
+    kit: Kit,
+    session: Session,
+    *,
+    seed: int,
+    attempt: int = 1,
+    parts: Collection[str] = (),
+    only: str = "",
+) -> Result:
+    """Grade a submission: every part, or the named ones; every check, or one and those it needs."""
+    begun = session.now()
+    graders = [
+        PartGrader(part, submission, kit, session, seed) for part in kit.lab.parts if not parts or part.id in parts
+    ]
+    results = tuple(grader.result(only) for grader in graders)
+    score, max_score, owed = scoring.totals(results)
+    return Result(
+        format=FORMAT,
+        lab=kit.lab.name,
+        lab_version=str(kit.config.version),
+        submission=submission.name,
+        submission_sha256=submission.sha256,
+        attempt=attempt,
+        seed=seed,
+        started=session.started,
+        seconds=round(session.now() - begun, 3),
+        device=session.device,
+        isolation=session.isolation,
+        score=score,
+        max_score=max_score,
+        owed=owed,
+        parts=results,
+        notes=_notes(submission),
+    )
+
+
+def _notes(submission: Submission) -> tuple[str, ...]:
+    refused = [f"{name} was not taken: {why}" for name, why in submission.refused.items()]
+    others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
+    return (*refused, *([f"not listed by the lab, so not looked at: {', '.join(others)}"] if others else []))
+
+
+class Settled(Exception):  # noqa: N818 a verdict is no error of ours
+    """The evidence alone settles the check: the judge is not asked."""
+
+    def __init__(self, verdict: Verdict, reason: str = "") -> None:
+        """Keep the verdict and the word for it: timeout, memory, missing."""
+        super().__init__(reason)
+        self.verdict = verdict
+        self.reason = reason
+
+
+class PartGrader:
+    """One part of one submission; each probe runs at most once, each check is judged at most once."""
+
+    def __init__(self, part: Part, submission: Submission, kit: Kit, session: Session, seed: int) -> None:
+        """Nothing runs before a check asks for it."""
+        self.part, self.config = part, kit.config.parts[part.id]
+        self._submission, self._kit, self._session, self._seed = submission, kit, session, seed
+        self._seen: dict[tuple[str, Side], Observation] = {}
+        self._judged: dict[str, CheckResult] = {}
+
+    def result(self, only: str = "") -> PartResult:
+        """Judge every check of the part, or `only` one with those it needs; then list what a person reads."""
+        chosen = [name for name in self.part.checks if only in ("", name)]
+        for name in chosen:
+            self.check(name)
+        return self.judged([] if only else _rubric(self.config))
+
+    def judged(self, rubric: Sequence[CheckResult] = ()) -> PartResult:
+        """Add up what was judged so far."""
+        return scoring.part_result(self.part.id, self.part.title, [*self._judged.values(), *rubric])
+
+    def check(self, name: str) -> CheckResult:
+        """Judge one check, after those it needs."""
+        if name not in self._judged:
+            check = self.part.checks[name]
+            needed = [self.check(need) for need in check.needs]
+            self._judged[name] = self._blocked(check, needed) or self._judge(check)
+        return self._judged[name]
+
+    def _blocked(self, check: Check, needed: list[CheckResult]) -> CheckResult | None:
+        for need in needed:
+            if need.owed:
+                return self._result(check, Unavailable(f"waits for {need.id}, which is owed"))
+            if need.outcome not in ("passed", "partial"):
+                return self._result(check, None, reason=f"{need.id} did not pass")
+        return None
+
+    def _judge(self, check: Check) -> CheckResult:
+        try:
+            evidence = {name: self._evidence(name, check) for name in check.reads}
+            return self._result(check, check.judge(**evidence))
+        except Settled as settled:
+            return self._result(check, settled.verdict, settled.reason)
+        except Exception as fault:
+            return self._fault(check, fault)
+
+    def _evidence(self, name: str, check: Check) -> Any:
+        """Find what a parameter of a check names."""
+        if name == "bar":
+            return self._bar(check)
+        if name == "device":
+            return self._session.device
+        if name in self.part.artefacts:
+            return _artefact(self._submission, self.part.artefacts[name])
+        return self._observe(self.part.probes[name])
+
+    def _bar(self, check: Check) -> Any:
+        bar = self.config.checks[check.name].bar_for(self._session.device.tier)
+        if bar is None:
+            tier = self._session.device.tier
+            why = (
+                "needs a GPU"
+                if tier == "cpu"
+                else f"has no bar for device tier '{tier}': `perflab calibrate {self._kit.lab.name}`"
+            )
+            raise Settled(Unavailable(f"{check.name} {why}"))
+        return bar
+
+    def _observe(self, probe: Probe) -> Observation | Pair | Timed:
+        student = self._run(probe, "student")
+        if student.ended != "ok":
+            raise Settled(_failed_to_run(student), student.ended)
+        if not probe.pair:
+            return student
+        baseline = self._run(probe, "baseline")
+        if baseline.ended != "ok":
+            raise RuntimeError(f"probe {probe.name} on the baseline: {baseline.error}")
+        return Timed(student, baseline, unavailable=NO_CLOCK) if probe.timed else Pair(student, baseline)
+
+    def _run(self, probe: Probe, side: Side) -> Observation:
+        key = (probe.name, side)
+        if key not in self._seen:
+            self._seen[key] = conform(probe, self._session.run(self._job(probe, side)))
+        return self._seen[key]
+
+    def _job(self, probe: Probe, side: Side) -> Job:
+        source = self._submission.files if side == "student" else self._kit.baseline
+        if self.part.file not in source:
+            why = self._submission.refused.get(self.part.file, "it was not handed in")
+            raise Settled(
+                Failed(f"no {self.part.file}", why, f"hand in {self.part.file}, as the template names it"), "missing"
+            )
+        files = {self.part.file: source[self.part.file], **self._kit.given}
+        seed = probe_seed(self._seed, self.part.id, probe.name)
+        lab, limits = self._kit.lab.name, self.config.limits
+        return Job(lab, self.part.id, probe.name, side, seed, limits, files, self._session.worker_device)
+
+    def _result(self, check: Check, verdict: Verdict | None, reason: str = "") -> CheckResult:
+        points = self.config.checks[check.name].points
+        bar = self.config.checks[check.name].bar_for(self._session.device.tier)
+        title = check.title.replace("{bar}", str(bar or "the bar of this device"))
+        if verdict is None:
+            return CheckResult(check.name, "skipped", check.basis, 0.0, points, title, reason=reason)
+        if isinstance(verdict, Unavailable):
+            return CheckResult(check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason)
+        outcome, won = scoring.points_for(verdict, points)
+        why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")
+        return CheckResult(
+            check.name, outcome, check.basis, won, points, title, verdict.measured, why, try_, reason, verdict.evidence
+        )
+
+    def _fault(self, check: Check, fault: Exception) -> CheckResult:
+        points = self.config.checks[check.name].points
+        last = traceback.extract_tb(fault.__traceback__)[-1]
+        words = f"{type(fault).__name__}: {fault} ({Path(last.filename).name}, line {last.lineno})"
+        return CheckResult(check.name, "error", check.basis, 0.0, points, check.title, reason=words)
+
+
+def probe_seed(seed: int, part: str, probe: str) -> int:
+    """Derive one probe's seed, so that a single check can be run again alone with the same inputs."""
+    return int.from_bytes(sha256(f"{seed}/{part}/{probe}".encode()).digest()[:6], "big")
+
+
+def _artefact(submission: Submission, file: str) -> Any:
+    if file not in submission.files:
+        why = submission.refused.get(file, "it was not handed in")
+        raise Settled(Failed(f"no {file}", why, f"run the part's file; it writes {file} beside it"), "missing")
+    try:
+        return checks.read(submission.files[file], file)
+    except SubmissionError as problem:
+        why, try_ = str(problem), f"write {file} again and hand in what your code wrote"
+        raise Settled(Failed(f"{file} cannot be read", why, try_), "refused") from None
+
+
+def _rubric(config: PartConfig) -> list[CheckResult]:
+    reason = "a person reads the notes"
+    return [
+        CheckResult(name, "unavailable", "person", 0.0, points, name.replace("_", " ").capitalize(), reason=reason)
+        for name, points in config.rubric.items()
+    ]
+
+
+# How a worker ended -> what was measured, and what to try. The why is the worker's own words.
+ENDS = {
+    "raised": ("your code raised an exception", "run the same call in your own file and read the traceback"),
+    "timeout": ("no answer in time", "look for an endless loop, or for far more work than the part asks for"),
+    "memory": ("too much memory", "look for tensors that are kept from step to step, such as losses with their graph"),
+    "crash": ("the process died", "let functions return; do not end the process or start processes that outlive it"),
+    "refused": (
+        "the answer was refused",
+        "return what the handout names, and leave the process that runs your code alone",
+    ),
+}
+
+
+UNWRITTEN = ("nothing yet", "fill in the function; the handout says what is asked and how it is judged")
+
+
+def _failed_to_run(seen: Observation) -> Failed:
+    measured, try_ = UNWRITTEN if "is not written yet" in seen.error else ENDS[seen.ended]
+    return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

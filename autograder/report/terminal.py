@@ -1,0 +1,126 @@
+"""A Result on a terminal: a failing check speaks in four parts, a passed one in a line."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from autograder.report.words import BASES, SETTLED_BY, clean, explained, points
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+    from rich.text import Text
+
+    from autograder.model import CheckResult, Outcome, PartResult, Result
+
+WIDTH = 100
+INDENT = 6
+LABEL = 10
+WORDS: Mapping[Outcome, str] = {
+    "passed": "PASS",
+    "partial": "PART",
+    "failed": "FAIL",
+    "skipped": "SKIP",
+    "unavailable": "OWED",
+    "inconclusive": "OWED",
+    "error": "FAULT",
+}
+STYLES: Mapping[Outcome, str] = {
+    "passed": "green",
+    "partial": "yellow",
+    "failed": "bold red",
+    "skipped": "yellow",
+    "unavailable": "cyan",
+    "inconclusive": "cyan",
+    "error": "bold magenta",
+}
+
+
+def four_parts(part_id: str, check: CheckResult, width: int = WIDTH) -> str:
+    """Say what failed, what was measured, why that is, and what to try; other outcomes give their reason."""
+    said = {
+        "measured": check.measured,
+        "why": check.why,
+        "try": check.try_,
+        "reason": explained(check.outcome, check.reason),
+    }
+    return "\n".join([_head(part_id, check, width), *(_said(k, v, width) for k, v in said.items() if v)])
+
+
+def show(result: Result, console: Console, *, verbose: bool) -> None:
+    """Print a result; *verbose* adds what passed checks measured, and what each check rests on."""
+    from rich.text import Text
+
+    width = max(40, min(WIDTH, console.width))
+    for part in result.parts:
+        console.print(_heading(part), soft_wrap=True)
+        for check in part.checks:
+            console.print(_coloured(part.id, check, width, verbose=verbose), soft_wrap=True)
+        console.print()
+    for line in result.notes:
+        console.print(Text(_said("note", line, width, indent=0)), soft_wrap=True)
+    console.print(_totals(result, width), soft_wrap=True)
+
+
+def _head(part_id: str, check: CheckResult, width: int) -> str:
+    name = f"{part_id}.{check.id}  {points(check.points)}/{points(check.max_points)}   "
+    head = WORDS[check.outcome].ljust(INDENT) + clean(name)
+    if len(head) > width - LABEL:  # no room beside it: the title starts below
+        return head.rstrip() + "\n" + _wrapped(" " * INDENT, check.title, width, INDENT)
+    return _wrapped(head, check.title, width, INDENT)
+
+
+def _said(label: str, text: str, width: int, indent: int = INDENT) -> str:
+    return _wrapped(" " * indent + label.ljust(LABEL), text, width, indent + LABEL)
+
+
+def _wrapped(head: str, text: str, width: int, hang: int) -> str:
+    """Wrap *text* behind *head*; its own line breaks stay."""
+    lines: list[str] = []
+    for line in clean(text).split("\n"):
+        first = " " * hang if lines else head
+        lines += textwrap.wrap(
+            line, width, initial_indent=first, subsequent_indent=" " * hang, break_on_hyphens=False
+        ) or [first.rstrip()]
+    return "\n".join(lines)
+
+
+def _coloured(part_id: str, check: CheckResult, width: int, *, verbose: bool) -> Text:
+    from rich.text import Text
+
+    short = check.outcome == "passed" and not verbose
+    text = Text(_head(part_id, check, width) if short else four_parts(part_id, check, width))
+    if verbose:
+        text.append("\n" + _said("rests on", BASES[check.basis], width))
+    text.stylize(STYLES[check.outcome], 0, len(WORDS[check.outcome]))
+    text.highlight_regex(rf"(?m)^ {{{INDENT}}}(measured|why|try|reason|rests on) ", "dim")
+    return text
+
+
+def _heading(part: PartResult) -> Text:
+    from rich.text import Text
+
+    score = f"{points(part.score)}/{points(part.max_score)}"
+    return Text.assemble((clean(part.id), "bold"), f"  {clean(part.title)}  ", (score, "bold"))
+
+
+def _totals(result: Result, width: int) -> Text:
+    from rich.text import Text
+
+    score = f"{points(result.score)} of {points(result.max_score)} points"
+    said = {
+        "score": f"{score}, {points(result.lost)} lost, {points(result.points_owed)} owed",
+        "owed": _settlers(result),
+        "graded on": f"{result.device.name} ({result.device.tier}), isolation {result.isolation}",
+    }
+    text = Text("\n".join(_said(label, line, width, indent=0) for label, line in said.items() if line))
+    text.highlight_regex(r"(?m)^(score|graded on|owed) ", "dim")
+    return text
+
+
+def _settlers(result: Result) -> str:
+    """Sum what is owed by who settles it."""
+    sums = {who: sum(item.points for item in result.owed if item.settled_by == who) for who in SETTLED_BY}
+    return "; ".join(f"{points(sums[who])} settled by {name}" for who, name in SETTLED_BY.items() if sums[who])

@@ -1,0 +1,62 @@
+"""The words that terminal and pages share, so that one outcome is called by one name everywhere."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autograder.model import Basis, Outcome, SettledBy
+
+OUTCOMES: Mapping[Outcome, str] = {
+    "passed": "passed",
+    "partial": "partly",
+    "failed": "failed",
+    "skipped": "skipped",
+    "unavailable": "owed",
+    "inconclusive": "owed",
+    "error": "our fault",
+}
+BASES: Mapping[Basis, str] = {
+    "outputs": "outputs and times, taken from outside the submission's process",
+    "report": "what a recorder beside the code saw; true unless the submission tampers with the recorder",
+    "artefact": "a file that was handed in",
+    "person": "a person's reading",
+}
+SETTLED_BY: Mapping[SettledBy, str] = {
+    "gpu": "a run on a GPU",
+    "again": "another grading run",
+    "person": "a person",
+}
+# They reorder what a reader sees. The joiners U+200C and U+200D stay: names in several scripts need them.
+REORDERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def points(value: float) -> str:
+    """Show points without a trailing .0.
+
+    >>> points(6.0), points(0.5), points(-0.001)
+    ('6', '0.5', '0')
+    """
+    return f"{round(value, 2) + 0.0:.10g}"
+
+
+def clean(text: str) -> str:
+    """Replace what could steer a terminal or mislead a reader: control characters, half characters, reordering."""
+    return "".join(c if c in "\n\t" or _plain(c) else "\N{REPLACEMENT CHARACTER}" for c in text.replace("\r\n", "\n"))
+
+
+def explained(outcome: Outcome, reason: str) -> str:
+    """Say the reason of an outcome; a fault of the grader is said to be one.
+
+    The reason of a failed check is a word for programs: its measured, why and try say it to people.
+    """
+    if outcome in ("passed", "partial", "failed"):
+        return ""
+    return f"our fault, not yours: {reason or 'the check could not be run'}" if outcome == "error" else reason
+
+
+def _plain(char: str) -> bool:
+    return unicodedata.category(char) not in ("Cc", "Cs", "Zl", "Zp") and char not in REORDERING

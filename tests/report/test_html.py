@@ -1,0 +1,314 @@
+"""The pages: what they say, that nothing of a student becomes markup, and that a broken result stops no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from autograder.errors import ReadError, UserError
+from autograder.model import Owed, to_json
+from autograder.report.html import class_page, feedback_page, write
+from autograder.report.tally import Row, histogram, rates, waiting
+from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
+
+VOID = {"meta", "link", "input", "br", "rect", "line"}
+
+
+class Page(HTMLParser):
+    """Reads a page as a browser would: its text, its elements, and whether they nest."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert [] == self.open, "elements left open"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert tag == self.open.pop()
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def put(folder, result, name=None):
+    """Write a result.json where a grading would."""
+    home = folder / (name or result.submission)
+    home.mkdir()
+    (home / "result.json").write_text(json.dumps(to_json(result)), encoding="utf-8")
+
+
+def test_the_feedback_page_says_all_that_the_result_says():
+    """Score, lost and owed; the four parts of each check; who settles; where and how it was graded."""
+    result = a_result()
+    said = Page(feedback_page(result)).text
+
+    expected = ["7.5 of 29 points", "7.5 scored", "9.5 lost", "12 owed", "left out: scratch.py is no file of this lab"]
+    expected += [
+        "NVIDIA H100 80GB HBM3",
+        "bubblewrap",
+        "2027-01-13 10:04:00+05:30",
+        "20270113",
+        result.submission_sha256,
+    ]
+    expected += ["settled by a run on a GPU", "settled by another grading run", "settled by a person"]
+    expected += ["our fault, not yours: KeyError", "true unless the submission tampers with the recorder"]
+    for check in (check for part in result.parts for check in part.checks):
+        expected += [check.title, check.measured, check.why, check.try_, check.reason]
+    assert [] == [text for text in expected if text not in said]
+
+
+def test_each_outcome_is_a_word_beside_its_points():
+    words = re.findall(r'<div class="verdict"><span class="badge (\w+)">([\w ]+)</span>', feedback_page(a_result()))
+
+    expected = [
+        ("passed", "passed"),
+        ("failed", "failed"),
+        ("partial", "partly"),
+        ("unavailable", "owed"),
+        ("skipped", "skipped"),
+        ("unavailable", "owed"),
+        ("inconclusive", "owed"),
+        ("error", "our fault"),
+    ]
+    assert expected == words
+
+
+def test_a_check_that_passed_quietly_has_no_empty_lines():
+    part = a_part("part3_amp", "Mixed precision", a_silent_check(outcome="passed", points=6, measured="1.62x"))
+    page = feedback_page(a_result(part, notes=()))
+
+    assert ["Measured"] == re.findall(r"<dt>(Measured|Why|Try|Reason)</dt>", page)
+    assert "Owed: neither" not in page
+    assert "Notes" not in page
+
+
+@pytest.mark.parametrize(
+    "page", [feedback_page(a_result()), class_page(a_class(3), "resnet18")], ids=["feedback", "class"]
+)
+def test_every_link_inside_a_page_has_its_target(page):
+    elements = Page(page).elements
+    ids = [attributes["id"] for _, attributes in elements if "id" in attributes]
+    named = [a["href"][1:] for tag, a in elements if tag == "a" and a["href"].startswith("#")]
+    labels = [a[key] for _, a in elements for key in ("aria-labelledby", "for") if key in a]
+
+    assert len(set(ids)) == len(ids)
+    assert named
+    assert set(named + labels) <= set(ids)
+
+
+@pytest.mark.parametrize(
+    "page", [feedback_page(a_result()), class_page(a_class(3), "resnet18")], ids=["feedback", "class"]
+)
+def test_a_page_needs_nothing_from_elsewhere(page):
+    """No address of another place, no file beside it but the feedback pages, and a policy that says so."""
+    parsed = Page(page)
+    sources = [a[key] for _, a in parsed.elements for key in ("src", "href", "action", "data") if key in a]
+    policy = next(a["content"] for a in parsed.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+
+    assert [] == [s for s in sources if not re.match(r"#|\./[^/]+/feedback\.html|data:,$", s)]
+    assert "://" not in page
+    assert policy.startswith("default-src 'none';")
+
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_nothing_that_a_student_wrote_becomes_markup():
+    """Tags, quotes and addresses of scripts stay text, in every field of a result, on both pages."""
+    bad = f"{HOSTILE}\"'javascript:alert(1)</style>"
+    check = a_check(title=bad, measured=bad, why=bad, try_=bad, reason=bad)
+    owed = a_silent_check(id="owed", outcome="error", reason=bad, title=bad)
+    result = a_result(
+        a_part("part3_amp", bad, check, owed), submission=bad, notes=(bad,), isolation=bad, lab=bad, started=bad
+    )
+
+    feedback, overview = feedback_page(result), class_page([result], bad, broken=[bad])
+
+    for page in map(Page, (feedback, overview)):
+        assert bad in page.text
+        assert [] == [a["href"] for a in page.all("a") if not a["href"].startswith(("#", "./"))]
+    assert 0 == feedback.count("<script")
+    assert 1 == overview.count("<script")
+
+
+def test_control_characters_and_half_characters_do_not_reach_a_page():
+    page = feedback_page(a_result(submission="a\x1b\ud800\u202eb"))
+
+    assert "<h1>a\ufffd\ufffd\ufffdb</h1>" in page
+    page.encode("utf-8")
+
+
+def test_the_class_table_can_be_sorted_and_read_aloud():
+    """Sorting is by a button in a header of a column; the initial order is announced; each row has a header."""
+    page = class_page(a_class(3), "resnet18")
+    parsed = Page(page)
+    scopes = [a.get("scope") for a in parsed.all("th")]
+
+    assert ["ascending"] == [a["aria-sort"] for a in parsed.all("th") if "aria-sort" in a]
+    assert ["Submission", "Score", "part3_amp", "part4_memory", "Owed", "Failed"] == re.findall(
+        r'<button type="button">(\w+)<', page
+    )
+    assert None not in scopes
+    assert [f"./student{n:02}/feedback.html" for n in range(3)] == re.findall(
+        r'<th scope="row"><a href="([^"]+)"', page
+    )
+
+
+def test_a_part_that_a_submission_lacks_is_no_zero():
+    one = a_result(a_part("part3_amp", "Mixed precision", a_check()), submission="one")
+    two = a_result(a_part("part4_memory", "Memory", a_check()), submission="two")
+
+    assert 2 == class_page([one, two], "resnet18").count('data-value="-1"><span class="quiet">none</span>')
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(0, "0 submissions There are no results yet."), (1, "1 submission "), (2, "2 submissions ")]
+)
+def test_a_class_of_any_size_has_a_page(size, said):
+    assert said in Page(class_page(a_class(size), "resnet18")).text + " "
+
+
+def test_one_fault_is_counted_in_the_singular():
+    assert "1 fault of ours" in Page(class_page(a_class(1), "resnet18")).text
+    assert "2 faults of ours" in Page(class_page(a_class(2), "resnet18")).text
+
+
+def outcomes(submission, *given):
+    checks = [a_silent_check(id=f"check{i}", outcome=outcome, reason=f"no {i}") for i, outcome in enumerate(given)]
+    return Row(a_result(a_part("p", "P", *checks), submission=submission), submission)
+
+
+def test_the_check_that_fails_most_often_comes_first():
+    found = rates(
+        [
+            outcomes("a", "passed", "failed", "partial", "error"),
+            outcomes("b", "failed", "failed", "partial", "unavailable"),
+            outcomes("c", "passed", "passed", "skipped", "inconclusive"),
+        ]
+    )
+
+    expected = [
+        ("p.check1", {"failed": 2, "passed": 1}, 1 / 3, 0),
+        ("p.check0", {"passed": 2, "failed": 1}, 2 / 3, 0),
+        ("p.check2", {"partial": 2, "skipped": 1}, 0.0, 0),
+        ("p.check3", {"error": 1, "unavailable": 1, "inconclusive": 1}, None, 2),
+    ]
+    assert expected == [(rate.check, rate.counts, rate.passing, rate.owed) for rate in found]
+
+
+def test_what_is_owed_for_one_reason_is_one_line_and_our_faults_come_first():
+    found = waiting([outcomes("a", "unavailable", "error"), outcomes("b", "unavailable", "passed")])
+
+    expected = [
+        ("p.check1", "again", "error", "no 1", 6, ["a"]),
+        ("p.check0", "gpu", "unavailable", "no 0", 12, ["a", "b"]),
+    ]
+    assert expected == [
+        (w.check, w.settled_by, w.outcome, w.reason, w.points, [row.folder for row in w.rows]) for w in found
+    ]
+
+
+def test_points_owed_for_a_check_that_is_not_shown_still_wait():
+    row = Row(a_result(owed=(Owed("part9.gone", 3, "person"),)), "asha")
+
+    assert [("part9.gone", "person", "unavailable", "", 3)] == [
+        (w.check, w.settled_by, w.outcome, w.reason, w.points) for w in waiting([row])
+    ]
+
+
+SCORES = [
+    (0, 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    (1, 10, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
+    (9.99, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+    (10, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+    (12, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+    (0, 0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize(("score", "max_score", "expected"), SCORES)
+def test_a_score_falls_into_its_tenth(score, max_score, expected):
+    assert expected == histogram([a_result(score=score, max_score=max_score)])
+
+
+def test_pages_are_written_beside_the_results(tmp_path):
+    for result in a_class(2):
+        put(tmp_path, result)
+
+    expected = [tmp_path / "student00/feedback.html", tmp_path / "student01/feedback.html", tmp_path / "index.html"]
+    assert expected == write(tmp_path)
+    assert ["<h1>student00</h1>"] == re.findall(r"<h1>.*</h1>", expected[0].read_text(encoding="utf-8"))
+    assert "<title>resnet18: the class</title>" in expected[-1].read_text(encoding="utf-8")
+
+
+def test_the_class_page_links_to_the_folder_whatever_the_submission_is_called(tmp_path):
+    """A submission may not choose where its page is written or what the link runs."""
+    put(tmp_path, a_result(submission="../../javascript:alert(1)"), name="ünï & co #1")
+
+    assert [tmp_path / "ünï & co #1/feedback.html", tmp_path / "index.html"] == write(tmp_path)
+    assert '<th scope="row"><a href="./%C3%BCn%C3%AF%20%26%20co%20%231/feedback.html">../../javascript' in (
+        tmp_path / "index.html"
+    ).read_text(encoding="utf-8")
+
+
+BROKEN = {
+    "no JSON": ("{", "bo/result.json: cannot be read: Expecting property name"),
+    "another format": ('{"format": 2}', "bo/result.json: format 2; this perflab reads format 1"),
+    "a name is missing": ('{"format": 1}', "bo/result.json: 'lab' is missing"),
+    "nested without end": ("[" * 100_000, "bo/result.json: cannot be read: maximum recursion depth"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_result_is_named_and_stops_no_other(tmp_path, text, message):
+    """The other pages are written first, and the class page names it too."""
+    put(tmp_path, a_result())
+    (tmp_path / "bo").mkdir()
+    (tmp_path / "bo/result.json").write_text(text, encoding="utf-8")
+
+    with pytest.raises(ReadError) as raised:
+        write(tmp_path)
+
+    assert str(raised.value).startswith(f"{tmp_path}: 1 of 2 results could not be read: {message}")
+    assert message in Page((tmp_path / "index.html").read_text(encoding="utf-8")).text
+    assert (tmp_path / "asha/feedback.html").exists()
+
+
+def test_only_broken_results_still_have_a_class_page(tmp_path):
+    (tmp_path / "bo").mkdir()
+    (tmp_path / "bo/result.json").write_text("{", encoding="utf-8")
+
+    with pytest.raises(ReadError, match="1 of 1"):
+        write(tmp_path)
+
+    assert f"<title>{tmp_path.name}: the class</title>" in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_results_says_which_folder_is_meant(tmp_path):
+    with pytest.raises(UserError) as raised:
+        write(tmp_path)
+
+    assert f"{tmp_path}: no */result.json here; give the folder that `perflab grade --out` wrote" == str(raised.value)
+    assert [] == list(tmp_path.iterdir())

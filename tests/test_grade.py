@@ -1,0 +1,176 @@
+"""One submission -> Result, with fake workers: every outcome, and points that always add up."""
+
+from __future__ import annotations
+
+import pytest
+from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
+
+from autograder import grade as grading
+from autograder.grade import ENDS, grade, probe_seed
+from autograder.model import Observation, Owed, Submission
+
+
+def graded(answers=None, *, kit=None, submission=None, tier="t4", **options):
+    """Grade the toy submission; returns the result and its checks by id."""
+    run = FakeWorkers(answers or {})
+    result = grade(submission or toy_submission(), kit or toy_kit(), toy_session(run, tier), seed=7, **options)
+    return result, {check.id: check for check in result.parts[0].checks}, run
+
+
+def adds_up(result) -> bool:
+    return round(result.score + result.lost + result.points_owed - result.max_score, 9) == 0
+
+
+OUTCOMES = {
+    "passed": ({}, "positive", "passed", 2),
+    "partial credit is rounded down to tenths": (
+        {("single", "student"): good("single", 0.57)},
+        "positive",
+        "partial",
+        1,
+    ),
+    "failed": ({("single", "student"): good("single", -1)}, "positive", "failed", 0),
+    "skipped because of what it needs": ({("single", "student"): good("single", -1)}, "equal", "skipped", 0),
+    "unavailable without a clock": ({}, "faster", "unavailable", 0),
+    "owed because of what it needs": ({}, "much_faster", "unavailable", 0),
+    "error in the judge": ({("single", "student"): good("single", 101)}, "positive", "error", 0),
+    "error of the baseline": ({("both", "baseline"): Observation("both", "raised", error="boom")}, "equal", "error", 0),
+    "a missing artefact": ({}, "has_picture", "failed", 0),
+    "a person's item": ({}, "explains", "unavailable", 0),
+}
+
+
+@pytest.mark.parametrize(("answers", "check", "outcome", "points"), OUTCOMES.values(), ids=OUTCOMES)
+def test_every_outcome_is_reached_and_the_points_add_up(answers, check, outcome, points):
+    """score + lost + owed = max_score, whatever happened."""
+    result, checks, _ = graded(answers)
+
+    assert (outcome, points) == (checks[check].outcome, checks[check].points)
+    assert adds_up(result)
+    assert result.max_score == 14
+
+
+@pytest.mark.parametrize("ended", list(ENDS))
+def test_a_worker_that_did_not_answer_fails_each_check_that_reads_it(ended):
+    """Its own words are the why, and the kind of end is the reason."""
+    _, checks, _ = graded({("single", "student"): Observation("single", ended, error="in its own words")})
+
+    found = checks["positive"]
+    assert ("failed", ended, "in its own words", ENDS[ended][0]) == (
+        found.outcome,
+        found.reason,
+        found.why,
+        found.measured,
+    )
+
+
+def test_an_answer_of_another_form_is_refused_and_never_our_fault():
+    """Hostile values are the student's doing, so they cannot turn a failure into owed points."""
+    _, checks, _ = graded({("single", "student"): Observation("single", "ok", {"x": "two"})})
+
+    assert ("failed", "refused") == (checks["positive"].outcome, checks["positive"].reason)
+    assert checks["positive"].why == "the worker's answer was refused: $.x does not have its declared form"
+
+
+def test_a_probe_runs_once_however_many_checks_read_it():
+    """`amp` is read by two checks; a baseline runs for pairs and timed work only."""
+    _, _, run = graded()
+
+    asked = [(job.probe, job.side) for job in run.asked]
+    assert sorted(set(asked)) == sorted(asked)
+    assert ("single", "baseline") not in asked
+
+
+def test_both_sides_of_a_pair_get_the_same_seed_and_their_own_file():
+    """Equal inputs, and the grader's own given/."""
+    _, _, run = graded()
+
+    student, baseline = (
+        next(j for j in run.asked if (j.probe, j.side) == ("both", side)) for side in ("student", "baseline")
+    )
+    assert student.seed == baseline.seed == probe_seed(7, "part1_toy", "both")
+    assert set(student.files) == {"part1_toy.py", "given/__init__.py"}
+
+
+def test_a_part_that_was_not_handed_in_says_so_in_every_check():
+    """No worker starts, and what was refused on reading is named."""
+    submission = Submission("ada", "0" * 64, {}, {"part1_toy.py": "is a link"})
+    _, checks, run = graded(submission=submission)
+
+    assert run.asked == []
+    assert ("no part1_toy.py", "is a link", "missing") == (
+        checks["positive"].measured,
+        checks["positive"].why,
+        checks["positive"].reason,
+    )
+
+
+def test_an_artefact_that_cannot_be_read_fails_with_its_reason():
+    """A picture that is none."""
+    _, checks, _ = graded(submission=toy_submission(picture__png=b"GIF89a"))
+
+    assert ("failed", "refused", "picture.png cannot be read") == (
+        checks["has_picture"].outcome,
+        checks["has_picture"].reason,
+        checks["has_picture"].measured,
+    )
+
+
+def test_an_artefact_is_handed_to_the_judge_parsed():
+    """A CSV arrives as a Table."""
+    _, checks, _ = graded()
+
+    assert ("passed", "1 rows") == (checks["has_table"].outcome, checks["has_table"].measured)
+
+
+@pytest.mark.parametrize(
+    ("tier", "bars", "reason"),
+    [
+        ("cpu", None, "faster needs a GPU"),
+        ("gpu", None, "faster has no bar for device tier 'gpu': `perflab calibrate toy`"),
+        ("t4", None, grading.NO_CLOCK),
+    ],
+)
+def test_a_bar_that_cannot_be_shown_here_is_owed_with_advice(tier, bars, reason):
+    """No bar is never a pass and never a zero."""
+    _, checks, _ = graded(tier=tier, kit=toy_kit(bars))
+
+    assert ("unavailable", reason) == (checks["faster"].outcome, checks["faster"].reason)
+
+
+def test_the_bar_stands_in_the_title():
+    """A student reads the number, or that this device has none."""
+    on_t4, on_cpu = graded()[1]["faster"].title, graded(tier="cpu")[1]["faster"].title
+
+    assert ("It is at least 1.50x as fast.", "It is at least the bar of this device as fast.") == (on_t4, on_cpu)
+
+
+def test_owed_points_name_who_settles_them():
+    """A GPU for what needs one, a person for the rubric."""
+    result, _, _ = graded(tier="cpu")
+
+    assert Owed("part1_toy.faster", 2.0, "gpu") in result.owed
+    assert Owed("part1_toy.explains", 2.0, "person") in result.owed
+
+
+def test_a_single_check_brings_those_it_needs_and_nothing_else():
+    """--only."""
+    _, checks, run = graded(only="equal")
+
+    assert ["positive", "equal"] == list(checks)
+    assert {job.probe for job in run.asked} == {"single", "both"}
+
+
+def test_only_named_parts_are_graded():
+    """An entry of the corpus runs only the part it names."""
+    result = grade(toy_submission(), toy_kit(), toy_session(FakeWorkers()), seed=1, parts=["part2_other"])
+
+    assert () == result.parts
+
+
+def test_what_was_left_out_or_refused_is_told():
+    """Notes for the student."""
+    submission = Submission("ada", "0" * 64, {}, {"table.csv": "is no text"}, ("extra.txt", "given/data.py"))
+    result, _, _ = graded(submission=submission)
+
+    assert ("table.csv was not taken: is no text", "not listed by the lab, so not looked at: extra.txt") == result.notes
