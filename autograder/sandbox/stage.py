@@ -1,0 +1,27 @@
+"""The files of one job, on disk for one worker, under a name that says nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def staged(files: Mapping[str, bytes]) -> Iterator[tuple[Path, Path]]:
+    """Yield the folder with the files, read-only, and an empty folder to work in; both go away after."""
+    root = Path(tempfile.mkdtemp(prefix="perflab-"))
+    try:
+        code, work = root / "code", root / "work"
+        code.mkdir()
+        work.mkdir()
+        for name, data in files.items():
+            target = code / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+            target.chmod(0o444)
+        yield code, work
+    finally:
+        shutil.rmtree(root, ignore_errors=True)

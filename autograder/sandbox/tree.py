@@ -1,0 +1,48 @@
+"""What the processes below one keeper use, read from /proc, and their end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+
+def below(pid: int) -> list[int]:
+    """Every process below *pid*: orphans come back to it, so none is missed."""
+    found, left = [], [pid]
+    while left:
+        children = _children(left.pop())
+        found += children
+        left += children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def resident_bytes(pids: list[int], inherited: int) -> int:
+    """Memory of these processes beyond what each inherited from the warm process."""
+    return sum(max(0, _status_bytes(pid) - inherited) for pid in pids)
+
+
+def _status_bytes(pid: int) -> int:
+    total = 0
+    with contextlib.suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(("RssAnon:", "RssShmem:")):
+                total += int(line.split()[1]) * 1024
+    return total
+
+
+def kill(pids: list[int]) -> None:
+    """End them; who is gone already is no error."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)

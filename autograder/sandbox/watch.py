@@ -1,0 +1,152 @@
+"""One running worker: its channel, its output and its limits, in one loop that never blocks on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograder.model import Ended, Limits
+from autograder.sandbox import tree
+
+POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
+MAX_PROCESSES = 256
+LOG_CAP = 32 * 1024  # bytes that are kept of what a worker prints
+KILL_SECONDS = 5.0
+
+
+class Stopped(Exception):  # noqa: N818 how a worker ended is no error of ours
+    """The worker will not answer: how it ended, and that in words."""
+
+    def __init__(self, ended: Ended, words: str) -> None:
+        """Keep both."""
+        super().__init__(words)
+        self.ended: Ended = ended
+        self.words = words
+
+
+@dataclass
+class Watched:
+    """Supervisor's ends of one worker's descriptors, and what was seen of it so far."""
+
+    channel: socket.socket
+    output: int
+    status: int
+    limits: Limits
+    inherited_bytes: int
+    started: float = field(default_factory=time.monotonic)
+    keeper: int | None = None
+    log: bytes = b""
+    printed: int = 0
+    peak_bytes: int = 0
+    end: dict[str, Any] | None = None
+    _inbox: bytearray = field(default_factory=bytearray)
+    _told: bytes = b""
+    _hung_up: bool = False
+    _next_look: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Register the three descriptors; none may ever block us."""
+        self._selector = selectors.DefaultSelector()
+        for fd, handle in ((self.channel.fileno(), self._hear), (self.output, self._drain), (self.status, self._note)):
+            os.set_blocking(fd, False)
+            self._selector.register(fd, selectors.EVENT_READ, handle)
+
+    def read(self, n: int) -> bytes:
+        """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they will never come."""
+        while len(self._inbox) < n:
+            self._check_limits()
+            if self.end is not None or self._hung_up:
+                raise self._ended_early()
+            self._pump(POLL_SECONDS)
+        data = bytes(self._inbox[:n])
+        del self._inbox[:n]
+        return data
+
+    def finish(self) -> None:
+        """Kill all that is left, wait until the keeper has buried it, and drain what it printed."""
+        deadline = time.monotonic() + KILL_SECONDS
+        while self.end is None and time.monotonic() < deadline:
+            if self.keeper is not None:
+                tree.kill(tree.below(self.keeper))
+            self._pump(0.005)
+        if self.end is None and self.keeper is not None:
+            tree.kill([*tree.below(self.keeper), self.keeper])
+        self._pump(0)
+        self._selector.close()
+        self.channel.close()
+        os.close(self.output)
+        os.close(self.status)
+
+    def _pump(self, seconds: float) -> None:
+        for key, _ in self._selector.select(seconds):
+            try:
+                data = os.read(key.fd, 1 << 16)
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                self._selector.unregister(key.fd)
+            key.data(data)
+
+    def _hear(self, data: bytes) -> None:
+        self._inbox += data
+        self._hung_up = self._hung_up or not data
+
+    def _drain(self, data: bytes) -> None:
+        self.printed += len(data)
+        self.log = (self.log + data)[-LOG_CAP:]
+
+    def _note(self, data: bytes) -> None:
+        """Read the keeper's two lines: its pid, then how it all ended; an end without them means it was killed."""
+        self._told += data
+        *lines, self._told = self._told.split(b"\n")
+        for line in lines:
+            said = json.loads(line)
+            self.keeper = said.get("pid", self.keeper)
+            self.end = said if "status" in said else self.end
+        if not data and self.end is None:
+            self.end = {"status": None, "cpu_seconds": 0.0, "left_behind": 0}
+
+    def _check_limits(self) -> None:
+        now = time.monotonic()
+        if now - self.started > self.limits.seconds:
+            raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of this part")
+        if self.printed > self.limits.output_mb << 20:
+            raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
+        if now >= self._next_look and self.keeper is not None:
+            self._next_look = now + POLL_SECONDS
+            self._look(tree.below(self.keeper))
+
+    def _look(self, pids: list[int]) -> None:
+        self.peak_bytes = max(self.peak_bytes, tree.resident_bytes(pids, self.inherited_bytes))
+        if self.peak_bytes > self.limits.memory_mb << 20:
+            raise Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
+        if len(pids) > MAX_PROCESSES:
+            raise Stopped("crash", f"started more than {MAX_PROCESSES} processes and was stopped")
+
+    def _ended_early(self) -> Stopped:
+        """Put the keeper's account of the end into words; the channel may close a moment before it comes."""
+        deadline = time.monotonic() + KILL_SECONDS
+        while self.end is None and time.monotonic() < deadline:
+            if self.keeper is not None and self._hung_up:
+                tree.kill(tree.below(self.keeper))
+            self._pump(0.005)
+        status = (self.end or {}).get("status")
+        if status is None:
+            return Stopped("crash", "its processes were killed from inside, before it answered")
+        if status < 0:
+            return Stopped("crash", f"died of signal {-status} ({_signal_name(-status)}) before it answered")
+        return Stopped("crash", f"ended itself with exit status {status} before it answered")
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    names = {s.value: s.name for s in signal.Signals}
+    return names.get(number, "unknown")

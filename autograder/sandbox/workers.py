@@ -1,0 +1,186 @@
+"""Runs jobs: one warm zygote for a whole command, one fresh worker for each probe."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from autograder.errors import WireError, WorkerLostError
+from autograder.model import Job, Observation
+from autograder.sandbox.stage import staged
+from autograder.sandbox.watch import Stopped, Watched
+from autograder.wire import Message, encode, receive
+
+PRELOAD = ("torch", "torchvision", "pandas", "matplotlib.pyplot", "jsonschema", "autograder.worker.shim")
+START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
+
+
+class Workers:
+    """A context in which jobs run; calling it runs one."""
+
+    isolation = "none"
+    """The fence in force: a process group with limits, and no more is claimed."""
+
+    def __init__(self, preload: Sequence[str] = PRELOAD) -> None:
+        """Name what the warm process imports; nothing starts yet."""
+        self._preload = tuple(preload)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._inherited = 0
+        self.ready_seconds = 0.0
+        """From asking for the last worker to hearing that it was ready."""
+
+    def __enter__(self) -> Self:
+        """Start lazily: a submission without the part's file needs no torch."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the zygote; workers die with it."""
+        self.close()
+
+    def __call__(self, job: Job) -> Observation:
+        """Run one job in a fresh worker; a zygote that was lost is started again, once."""
+        try:
+            return self._run(job)
+        except (WorkerLostError, OSError):
+            self.close()
+            return self._run(job)
+
+    def close(self) -> None:
+        """Hang up, and make sure."""
+        if self._control is not None:
+            self._control.close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        self._control = self._process = None
+
+    def warm(self) -> None:
+        """Start the zygote now, and wait until torch is there."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.close()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-I", "-m", "autograder.worker.zygote", str(theirs.fileno()), *self._preload]
+        self._process = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env=_environ(tempfile.gettempdir()),
+        )
+        theirs.close()
+        ours.settimeout(START_SECONDS)
+        self._control = ours
+        ready = ours.recv(4096)
+        if not ready:
+            self.close()
+            raise WorkerLostError("the warm process did not start; `perflab doctor` says what is missing")
+        self._inherited = int(json.loads(ready)["rss_bytes"])
+
+    def _run(self, job: Job) -> Observation:
+        self.warm()
+        with staged(job.files) as (code, work):
+            watched = self._fork(job, code, work)
+            try:
+                seen = self._converse(job, watched)
+            finally:
+                watched.finish()
+        return _measured(seen, watched)
+
+    def _fork(self, job: Job, code: Path, work: Path) -> Watched:
+        assert self._control is not None
+        ours, theirs = socket.socketpair()
+        output_read, output_write = os.pipe()
+        status_read, status_write = os.pipe()
+        request = {
+            "limits": {"seconds": job.limits.seconds},
+            "environ": _environ(str(work)),
+            "staged": str(code),
+            "work": str(work),
+        }
+        watched = Watched(ours, output_read, status_read, job.limits, self._inherited)
+        try:
+            socket.send_fds(
+                self._control, [json.dumps(request).encode()], [theirs.fileno(), output_write, status_write]
+            )
+        except OSError as error:
+            watched.finish()
+            raise WorkerLostError(str(error)) from None
+        finally:
+            theirs.close()
+            os.close(output_write)
+            os.close(status_write)
+        return watched
+
+    def _converse(self, job: Job, watched: Watched) -> Observation:
+        task = {
+            "lab": job.lab,
+            "part": job.part,
+            "probe": job.probe,
+            "side": job.side,
+            "seed": job.seed,
+            "device": job.device,
+        }
+        try:
+            receive(watched.read)
+            self.ready_seconds = time.monotonic() - watched.started
+            watched.channel.setblocking(True)
+            watched.channel.sendall(encode(Message("TASK", task)))
+            watched.channel.setblocking(False)
+            return _believe_form(job, receive(watched.read))
+        except Stopped as stopped:
+            return Observation(job.probe, stopped.ended, error=stopped.words)
+        except (WireError, OSError) as error:
+            return Observation(job.probe, "refused", error=f"the worker's answer was refused: {error}")
+
+
+def _believe_form(job: Job, message: Message) -> Observation:
+    """Take the answer as what it is: words and arrays of an untrusted process."""
+    body: dict[str, Any] = dict(message.body)
+    if message.kind != "RESULT" or set(body) != {"ended", "values", "error"}:
+        raise WireError("it is no result")
+    ended, values, error = body["ended"], body["values"], body["error"]
+    if ended not in ("ok", "raised") or type(values) is not dict or type(error) is not str:
+        raise WireError("it is no result")
+    return Observation(job.probe, ended, values, message.arrays, error)
+
+
+def _measured(seen: Observation, watched: Watched) -> Observation:
+    end = watched.end or {}
+    log = watched.log.decode("utf-8", "replace")
+    if end.get("left_behind"):
+        log += f"\n[perflab] {end['left_behind']} process(es) were left behind and killed"
+    return replace(
+        seen,
+        log=log,
+        seconds=time.monotonic() - watched.started,
+        cpu_seconds=end.get("cpu_seconds", 0.0),
+        peak_bytes=watched.peak_bytes,
+    )
+
+
+def _environ(home: str) -> dict[str, str]:
+    """All that a worker's environment holds."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": home,
+        "TMPDIR": home,
+        "LANG": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": home,
+        "USER": "student",
+        "LOGNAME": "student",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }

@@ -1,0 +1,1 @@
+"""Everything that runs with torch, trusted or not, always as its own process; nobody imports it."""

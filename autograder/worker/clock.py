@@ -1,0 +1,65 @@
+"""A clock that a probe can move: real time plus an offset, in place of every timer a student may use.
+
+It is installed before the student's file is imported, so that `from time import perf_counter` gets it too. It shows
+real time until a probe advances or freezes it. Frozen, it moves by what is scripted alone, however busy the machine is.
+"""
+
+from __future__ import annotations
+
+import time
+import timeit
+from collections.abc import Callable
+from typing import Any
+
+ELAPSED = ("perf_counter", "monotonic", "time")  # these run while the process sleeps
+TICK_NS = 1000  # a frozen clock moves by this at each reading, so that no two readings are equal
+BUSY = ("process_time", "thread_time")  # these only while it computes
+
+
+class VirtualClock:
+    """Real time plus scripted time."""
+
+    def __init__(self) -> None:
+        """Start at real time."""
+        self._elapsed_ns = 0
+        self._busy_ns = 0
+        self._real: dict[str, Callable[[], Any]] = {}
+        self._frozen: dict[str, Any] = {}
+
+    def advance(self, seconds: float, *, busy: bool = False) -> None:
+        """Let *seconds* pass; *busy* ones count as computing."""
+        self._elapsed_ns += round(seconds * 1e9)
+        if busy:
+            self._busy_ns += round(seconds * 1e9)
+
+    def freeze(self) -> None:
+        """Stop real time; from now on only `advance` moves the clock."""
+        self._frozen = {name: real() for name, real in self._real.items()}
+
+    def install(self) -> None:
+        """Replace the timers of `time` and `timeit`."""
+        for name in (*ELAPSED, *BUSY):
+            for full in (name, f"{name}_ns"):
+                self._real[full] = getattr(time, full)
+                setattr(time, full, self._shifted(full, busy=name in BUSY))
+        self._timeit, timeit.default_timer = timeit.default_timer, time.perf_counter
+
+    def uninstall(self) -> None:
+        """Put the real timers back."""
+        for name, real in self._real.items():
+            setattr(time, name, real)
+        self._real.clear()
+        self._frozen.clear()
+        timeit.default_timer = self._timeit
+
+    def _shifted(self, name: str, *, busy: bool) -> Callable[[], Any]:
+        real = getattr(time, name)
+        unit = 1 if name.endswith("_ns") else 1e-9
+
+        def shifted() -> Any:
+            if not self._frozen:
+                return real() + (self._busy_ns if busy else self._elapsed_ns) * unit
+            self._elapsed_ns += TICK_NS
+            return self._frozen[name] + (self._busy_ns if busy else self._elapsed_ns) * unit
+
+        return shifted

@@ -1,0 +1,89 @@
+"""Reads what student code returned: any object at all goes in, plain numbers, text and arrays come out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+
+LONGEST = 4096  # items of a list, as lab.list_of declares
+WIDEST = 200  # characters of a cell or a label
+
+
+class BadReturn(Exception):  # noqa: N818 it names what happened, and students read the text
+    """A student's function returned something that cannot be read; the text is for the student."""
+
+
+class Returned(dict[str, Any]):
+    """The dict that a student's function returned; a missing name is said in words."""
+
+    def __init__(self, function: str, value: Any) -> None:
+        """Refuse anything but a dict."""
+        if not isinstance(value, dict):
+            raise BadReturn(f"{function} returned {_kind(value)} instead of a dict")
+        super().__init__({text(name): value[name] for name in list(value)[:64]})
+        self._function = function
+
+    def __missing__(self, name: str) -> Any:
+        """Say which name is missing and which are there."""
+        raise BadReturn(f"{self._function} returned no '{name}'; it returned {', '.join(self) or 'an empty dict'}")
+
+
+def number(value: Any) -> float | None:
+    """Return a finite number, or None for whatever is none."""
+    if value is None or isinstance(value, str | bytes | bool):
+        return None
+    try:
+        found = float(value.detach() if isinstance(value, torch.Tensor) else value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def series(value: Any, name: str) -> np.ndarray[Any, Any]:
+    """Return a list of numbers or a 1-D tensor as float64; NaN and infinity are kept."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().double().cpu().numpy()
+    if isinstance(value, np.ndarray):
+        if value.ndim != 1:
+            raise BadReturn(f"'{name}' has {value.ndim} dimensions; return a list of floats or a 1-D tensor")
+        value = value[: LONGEST + 1].tolist()
+    if not isinstance(value, list | tuple) or len(value) > LONGEST:
+        raise BadReturn(f"'{name}' is {_kind(value)}; return a list of floats or a 1-D tensor, one number per batch")
+    return np.array([_any_number(item, name) for item in value], dtype=np.float64)
+
+
+def cell(value: Any) -> float | str | None:
+    """Return one value of a table: a number, text, or None for nothing and NaN."""
+    if isinstance(value, str):
+        return text(value)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    found = number(value)
+    return text(f"<{type(value).__name__}>") if found is None else found
+
+
+def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
+    """Return a list of dicts as rows of plain cells."""
+    if not isinstance(value, list | tuple) or not all(isinstance(row, dict) for row in value):
+        raise BadReturn(f"{function} returned {_kind(value)}; return a list of dicts, one per row")
+    return [{text(name): cell(row[name]) for name in list(row)[:64]} for row in value[:64]]
+
+
+def text(value: Any, width: int = WIDEST) -> str:
+    """Return printable text of bounded length, a plain str."""
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in str(value)[:width])
+
+
+def _any_number(value: Any, name: str) -> float:
+    try:
+        return float(value.detach() if isinstance(value, torch.Tensor) else value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise BadReturn(f"'{name}' holds {_kind(value)} where a number is expected") from None
+
+
+def _kind(value: Any) -> str:
+    name = text(type(value).__name__)
+    return "None" if value is None else f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"

@@ -1,0 +1,217 @@
+"""What a probe is handed: fresh trainings from the seed, a clock it can move, recorders, readers of returned values.
+
+    window = rig.window()                       a model, data, criterion, optimizer, device, scaler; alike at each call
+    with rig.op_dtypes(window) as seen: ...     recorders say what student code did; they never judge
+    rig.number(x), rig.series(x, "losses")      any object of a student's in, plain values out
+
+Nothing here knows a lab.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from autograder.worker import returned
+from autograder.worker.clock import VirtualClock
+from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.recorders import Dtypes, Figures, ScalerCalls, Waits
+from autograder.worker.returned import BadReturn, Returned
+
+__all__ = ["BadReturn", "Returned", "Rig", "Training", "Trainings", "Window"]
+
+LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
+SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
+BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
+
+
+@dataclass
+class Window:
+    """One short training from fresh weights: what a student's epoch function is called with."""
+
+    model: Net
+    loader: Loader
+    criterion: nn.Module
+    optimizer: torch.optim.Optimizer
+    device: torch.device
+    scaler: torch.amp.GradScaler
+    returned: Callable[[str, Any], Returned] = Returned
+    """Reads the dict that a function of this name returned."""
+
+    def weights(self) -> np.ndarray[Any, Any]:
+        """Return all parameters, flat, as they are now."""
+        return torch.cat([p.detach().float().flatten().cpu() for p in self.model.parameters()]).numpy().copy()
+
+
+class Rig:
+    """The toolkit of one probe in one worker."""
+
+    number = staticmethod(returned.number)
+    series = staticmethod(returned.series)
+    rows = staticmethod(returned.rows)
+    text = staticmethod(returned.text)
+    returned = Returned
+
+    def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
+        """Keep a private *folder* to write in; *side* says whose code is observed."""
+        self.seed, self.side, self.folder = seed, side, folder
+        self.device = torch.device(device)
+        self.clock = VirtualClock()
+        self._random = np.random.default_rng(seed)
+
+    def install(self) -> None:
+        """Prepare the process, before the student's file is imported."""
+        os.environ["MPLBACKEND"] = "Agg"
+        torch.set_num_threads(1)
+        torch.manual_seed(self.seed)
+        self.clock.install()
+
+    def uninstall(self) -> None:
+        """Put back what other work in this process would notice."""
+        self.clock.uninstall()
+
+    def integer(self, low: int, high: int) -> int:
+        """Draw a secret whole number, both ends included; both sides draw the same ones."""
+        return int(self._random.integers(low, high + 1))
+
+    def seconds(self, low: float, high: float, count: int) -> list[float]:
+        """Draw *count* secret durations."""
+        return [float(x) for x in self._random.uniform(low, high, count)]
+
+    def window(
+        self,
+        batches: Sequence[int] = BATCHES,
+        *,
+        scale: float = SCALE,
+        lr: float = LEARNING_RATE,
+        poison: int | None = None,
+    ) -> Window:
+        """Build a training: the same weights and data at each call.
+
+        One batch may be *poison*: its gradients are not finite. The baseline's side runs without that batch.
+        """
+        model = make_net(self.seed, self.device)
+        loader = make_loader(self.seed + 1, batches, poison=poison, keep=self.side == "student")
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+        scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
+        return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
+
+    def run(self, adapter: Callable[[ModuleType, Window], Any], student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
+        """Run timed work once, untimed: the losses it returned and the weights it left."""
+        window = self.window()
+        losses = returned.series(adapter(student, window), "losses")
+        return {"losses": losses, "weights": window.weights()}
+
+    def script(self, window: Window, waits: Sequence[float], work: Sequence[float]) -> None:
+        """Stop real time and let each fetch and each forward pass of *window* take scripted seconds."""
+        self.clock.freeze()
+        steps = iter(work)
+        window.loader.listeners.append(lambda i: self.clock.advance(waits[i]))
+        window.model.register_forward_hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
+
+    def trainings(self, full: float, half: float, cold: float) -> Trainings:
+        """Return a maker of trainings whose forward pass takes *full* seconds, or *half* under autocast."""
+        return Trainings(self, {False: full, True: half}, cold)
+
+    def file_text(self, path: Path) -> str:
+        """Return the beginning of a file that student code wrote, or nothing."""
+        data = path.read_bytes()[:4000] if path.is_file() else b""
+        return returned.text(data.decode("utf-8", "replace").replace("\r\n", "\n"), 4000)
+
+    def file_size(self, path: Path) -> int:
+        """Return the size of a file that student code wrote, or 0."""
+        return path.stat().st_size if path.is_file() else 0
+
+    def op_dtypes(self, window: Window) -> Dtypes:
+        """Record in which precision the model and the criterion compute."""
+        return Dtypes(window.model, window.criterion)
+
+    def waits(self, window: Window, student: ModuleType) -> Waits:
+        """Record where the student's file makes the host wait for the device between batches."""
+        return Waits(window.loader, str(student.__file__))
+
+    def scaler_calls(self, window: Window) -> ScalerCalls:
+        """Record the calls on the window's scaler, with the backward passes and steps among them."""
+        return ScalerCalls(window.scaler, window.model, window.optimizer)
+
+    def figures(self) -> Figures:
+        """Record what saved figures show."""
+        return Figures()
+
+
+@dataclass
+class Training:
+    """What happened to one training that a student asked for."""
+
+    full: int = 0
+    """Forward passes in full precision."""
+    half: int = 0
+    """Forward passes under autocast."""
+    scaled: int = 0
+    """Losses that an enabled GradScaler scaled."""
+    alive: tuple[int, ...] = ()
+    """Earlier trainings whose weights were still in memory at its first pass."""
+
+
+class Trainings:
+    """make_training(device): the same fresh weights at each call; `log` says what was done with each of them.
+
+    A context: while it is active, losses that a GradScaler scales are counted as well.
+    """
+
+    def __init__(self, rig: Rig, seconds: Mapping[bool, float], cold: float) -> None:
+        """The first pass of each precision takes *cold* seconds more."""
+        self.log: list[Training] = []
+        self._rig, self._seconds, self._cold = rig, seconds, dict.fromkeys(seconds, cold)
+        self._weights: list[weakref.ref[Tensor]] = []
+        self._last = Training()
+
+    def __call__(self, device: torch.device) -> tuple[nn.Module, nn.Module, torch.optim.Optimizer]:
+        """Make one."""
+        window = self._rig.window()
+        training, index = Training(), len(self.log)
+        self.log.append(training)
+        self._weights.append(weakref.ref(window.model.stem.weight))
+        window.model.register_forward_hook(lambda *_: self._passed(training, index))
+        return window.model.to(device), window.criterion, window.optimizer
+
+    def values(self) -> list[dict[str, Any]]:
+        """Return the log as plain values."""
+        return [{**vars(training), "alive": list(training.alive)} for training in self.log[:64]]
+
+    def _passed(self, training: Training, index: int) -> None:
+        half = torch.is_autocast_enabled(self._rig.device.type)
+        if training.full + training.half == 0:
+            gc.collect()
+            training.alive = tuple(i for i, weight in enumerate(self._weights[:index]) if weight() is not None)
+        training.half += half
+        training.full += not half
+        self._rig.clock.advance(self._seconds[half] + self._cold[half], busy=True)
+        self._cold[half] = 0.0
+        self._last = training
+
+    def __enter__(self) -> Self:
+        """Count scaled losses."""
+        kind = torch.amp.GradScaler
+        self._scale = kind.scale
+
+        def scale(scaler: torch.amp.GradScaler, outputs: Any) -> Any:
+            self._last.scaled += scaler.is_enabled()
+            return self._scale(scaler, outputs)
+
+        kind.scale = scale  # type: ignore[method-assign, assignment]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop counting."""
+        torch.amp.GradScaler.scale = self._scale  # type: ignore[method-assign]

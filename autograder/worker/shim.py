@@ -1,0 +1,105 @@
+"""The worker's end of the channel: takes one task, runs one probe beside the student's code, answers once.
+
+Nothing here is trusted by the supervisor: the student's code lives in the same process and may answer in its place.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import socket
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from autograder.lab import Part, Probe
+from autograder.wire import Message, encode, receive
+from autograder.worker.rig import BadReturn, Rig
+
+
+def serve(descriptor: int, staged: Path) -> None:
+    """Say that we are ready, run the task, answer with values and arrays or with the student's exception."""
+    channel = socket.socket(fileno=descriptor)
+    channel.sendall(encode(Message("READY", {})))
+    task = receive(lambda n: _exactly(channel, n)).body
+    channel.sendall(_answer(task, staged))
+
+
+def _exactly(channel: socket.socket, n: int) -> bytes:
+    data = b""
+    while len(data) < n:
+        more = channel.recv(n - len(data))
+        if not more:
+            raise EOFError
+        data += more
+    return data
+
+
+def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
+    try:
+        values, arrays = run_task(task, staged)
+        return encode(Message("RESULT", {"ended": "ok", "values": values, "error": ""}, arrays))
+    except BaseException as error:
+        words = in_words(error, staged)
+        print(_own_frames(error, staged), flush=True)
+        return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words}))
+
+
+def run_task(task: Mapping[str, Any], staged: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Import the part's probe and the student's file, and run the one on the other."""
+    part: Part = importlib.import_module(f"autograder.labs.{task['lab']}.{task['part']}").part
+    probe = part.probes[task["probe"]]
+    rig = Rig(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
+    rig.install()
+    student = import_student(part, staged)
+    answer = rig.run(probe.run, student) if probe.timed else probe.run(student, rig)
+    return split(probe, answer)
+
+
+def split(probe: Probe, answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Separate what the probe declared as arrays from its values."""
+    arrays = {name: answer[name] for name in probe.arrays}
+    return {name: value for name, value in answer.items() if name not in arrays}, arrays
+
+
+def import_student(part: Part, staged: Path) -> ModuleType:
+    """Import the part's file with `given` beside it; every name it must define has to be there."""
+    sys.path.insert(0, str(staged))
+    spec = importlib.util.spec_from_file_location(part.id, staged / part.file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[part.id] = module
+    spec.loader.exec_module(module)
+    for name in part.writes:
+        if not callable(getattr(module, name, None)):
+            raise BadReturn(f"{part.file} defines no function {name}")
+    return module
+
+
+def in_words(error: BaseException, staged: Path) -> str:
+    """Say what was raised and where in the student's file, in one line."""
+    if isinstance(error, BadReturn):
+        return _clean(str(error))
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged]
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    if isinstance(error, NotImplementedError) and frames and not str(error):
+        return f"{frames[-1].name} is not written yet{where}"
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).parent == staged:
+        return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
+    if isinstance(error, SystemExit):
+        return _clean(f"called sys.exit({error.code!r}){where}")
+    return _clean(f"{type(error).__name__}: {error}") + where
+
+
+def _own_frames(error: BaseException, staged: Path) -> str:
+    """Show the traceback as far as it runs through the student's files, by their names."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged]
+    return "".join(f"  {Path(f.filename).name}, line {f.lineno}, in {f.name}\n    {f.line}\n" for f in frames)
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)[:600]

@@ -1,0 +1,153 @@
+"""The warm process: imports torch once and forks a fresh worker per request.
+
+Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe.
+Each request forks a keeper, which forks the worker, waits for it, kills what it left, and writes to the status pipe:
+a line {"pid"} when the worker starts and a line {"status", "cpu_seconds", "left_behind"} when all of it is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(descriptor: int, preload: list[str]) -> None:
+    """Import what is to be warm, say so, and serve until the supervisor hangs up."""
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    control = socket.socket(fileno=descriptor)
+    for name in preload:
+        importlib.import_module(name)
+    _one_thread()
+    gc.collect()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # finished keepers are reaped by the kernel
+    control.send(
+        json.dumps(
+            {"threads": sum(1 for _ in Path("/proc/self/task").iterdir()), "rss_bytes": _anonymous_bytes()}
+        ).encode()
+    )
+    while True:
+        request, descriptors, _, _ = socket.recv_fds(control, 65536, 3)
+        if not request:
+            return
+        if os.fork() == 0:
+            _keep(json.loads(request), *descriptors)
+        for fd in descriptors:
+            os.close(fd)
+
+
+def _one_thread() -> None:
+    # Two OpenMP threads before a fork hang the first parallel operation after it.
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+
+
+def _anonymous_bytes() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def _keep(request: dict[str, Any], channel: int, output: int, status: int) -> NoReturn:
+    """Be the parent of one worker and of every orphan it makes."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    os.setsid()
+    pid = os.fork()
+    if pid == 0:
+        _become_worker(request, channel, output)
+    os.close(channel)
+    os.close(output)
+    _tell(status, {"pid": os.getpid()})
+    code, cpu_seconds, left = _bury(pid)
+    _tell(status, {"status": code, "cpu_seconds": cpu_seconds, "left_behind": left})
+    os._exit(0)
+
+
+def _bury(worker: int) -> tuple[int, float, int]:
+    """Wait for the worker, then kill and wait for whatever else is below us."""
+    code, cpu_seconds, left, alone = 0, 0.0, 0, False
+    while True:
+        if alone:
+            left = max(left, _kill_children())
+        try:
+            pid, status, used = os.wait4(-1, 0)
+        except ChildProcessError:
+            return code, cpu_seconds, left
+        cpu_seconds += used.ru_utime + used.ru_stime
+        if pid == worker:
+            code, alone = os.waitstatus_to_exitcode(status), True
+
+
+def _kill_children() -> int:
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(child), signal.SIGKILL)
+    return len(children)
+
+
+def _tell(status: int, words: dict[str, Any]) -> None:
+    os.write(status, json.dumps(words).encode() + b"\n")
+
+
+def _become_worker(request: dict[str, Any], channel: int, output: int) -> NoReturn:
+    code = 1
+    try:
+        os.setsid()
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _rearrange(channel, output)
+        _limit(request["limits"])
+        os.environ.clear()
+        os.environ.update(request["environ"])
+        os.chdir(request["work"])
+        from autograder.worker import shim
+
+        shim.serve(3, Path(request["staged"]))
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _rearrange(channel: int, output: int) -> None:
+    """0: nothing, 1 and 2: the log, 3: the channel; every other descriptor is closed."""
+    spare = os.dup2(channel, 60)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.dup2(spare, 3, inheritable=False)
+    os.closerange(4, 1024)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+
+
+def _limit(limits: dict[str, Any]) -> None:
+    seconds = int(limits["seconds"]) + 1
+    cores = os.cpu_count() or 1
+    gib = 1 << 30
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 * gib, 2 * gib))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds * cores, seconds * cores + 5))
+    # When the machine runs out of memory, the kernel takes the worker first and never the supervisor.
+    Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,196 @@
+"""How a worker ends is seen from outside and has its own words; nothing of it is left behind."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from autograder.lab import load_lab
+from autograder.model import Job, Limits
+from autograder.sandbox import Workers, tree
+
+pytestmark = pytest.mark.slow
+PART = load_lab("resnet18").part("part3_amp")
+PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
+DEFINES = "def train_epoch_amp(*a, **k): ...\ndef compare_precision(*a, **k): ...\n"
+
+
+def job(code: str, *, seconds: float = 20, memory_mb: int = 512, output_mb: int = 1) -> Job:
+    """A submission that does *code* when it is imported."""
+    text = DEFINES + textwrap.dedent(code)
+    return Job(
+        "resnet18", PART.id, PROBE, "student", 1, Limits(seconds, memory_mb, output_mb), {PART.file: text.encode()}
+    )
+
+
+ENDS = {
+    "os._exit with success": ("import os; os._exit(0)", "crash", "ended itself with exit status 0 before it answered"),
+    "os._exit with failure": ("import os; os._exit(9)", "crash", "ended itself with exit status 9 before it answered"),
+    "sys.exit": ("import sys; sys.exit(3)", "raised", "called sys.exit(3) (part3_amp.py, line 3)"),
+    "an exception": ("1 / 0", "raised", "ZeroDivisionError: division by zero (part3_amp.py, line 3)"),
+    "a syntax error": ("def (:", "raised", "SyntaxError: invalid syntax (part3_amp.py, line 3)"),
+    "an exception that cannot be shown": (
+        "class E(Exception):\n    __str__ = None\nraise E",
+        "crash",
+        "ended itself with exit status 1 before it answered",
+    ),
+    "a signal": (
+        "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+        "crash",
+        "died of signal 11 (SIGSEGV) before it answered",
+    ),
+    "a loop that swallows everything": (
+        """
+        import signal
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+        """,
+        "timeout",
+        "was stopped after 1 s, the limit of this part",
+    ),
+    "memory": (
+        "hoard = []\nwhile True: hoard.append(bytearray(b'x' * (16 << 20)))",
+        "memory",
+        "used more than 512 MB of memory, the limit of this part",
+    ),
+    "endless output": ("while True: print('x' * 1000)", "refused", "printed more than 1 MB and was stopped"),
+    "killing its parent": (
+        "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(20)",
+        "crash",
+        "its processes were killed from inside, before it answered",
+    ),
+    "bytes that are no message": ("import os; os.write(3, b'\\0\\0\\0\\4oops'); os._exit(0)", "refused", None),
+    "a length of 4 GB": ("import os; os.write(3, b'\\xff' * 4); os._exit(0)", "refused", None),
+    "NaN in a message": (
+        """
+        import os, struct
+        text = b'{"kind":"RESULT","body":{"ended":"ok","values":{"x":NaN},"error":""},"arrays":[]}'
+        os.write(3, struct.pack(">I", len(text)) + text); os._exit(0)
+        """,
+        "refused",
+        None,
+    ),
+    "another kind of message": (
+        """
+        import os, struct
+        text = b'{"kind":"SCORE","body":{"points":100},"arrays":[]}'
+        os.write(3, struct.pack(">I", len(text)) + text); os._exit(0)
+        """,
+        "refused",
+        "the worker's answer was refused: it is no result",
+    ),
+    "a missing function": ("del compare_precision", "raised", "part3_amp.py defines no function compare_precision"),
+    "an unwritten function": (
+        "raise NotImplementedError()",
+        "raised",
+        "<module> is not written yet (part3_amp.py, line 3)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "ended", "words"), ENDS.values(), ids=ENDS)
+def test_each_end_has_its_own_words(workers, code, ended, words):
+    """Timeout, memory, crash, exit and the rest are told apart by what the supervisor saw."""
+    seen = workers(job(code, seconds=1 if ended == "timeout" else 20))
+
+    assert ended == seen.ended
+    assert words in (None, seen.error)
+
+
+def test_a_process_that_was_left_behind_is_killed(workers, tmp_path):
+    """A daemon in a session of its own does not outlive its worker."""
+    mark = tmp_path / "pid"
+    code = f"""
+    import os, time
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            open({str(mark)!r}, "w").write(str(os.getpid()))
+            time.sleep(60)
+        os._exit(0)
+    while not os.path.exists({str(mark)!r}) or not open({str(mark)!r}).read(): time.sleep(0.01)
+    os._exit(0)
+    """
+    seen = workers(job(code))
+
+    assert "crash" == seen.ended
+    assert not Path(f"/proc/{mark.read_text()}").exists()
+    assert "process(es) were left behind and killed" in seen.log
+
+
+def test_a_fork_bomb_is_counted_and_killed(workers):
+    """More processes than a part can want end the worker."""
+    code = """
+    import os, time
+    for _ in range(300):
+        if os.fork() == 0:
+            time.sleep(30); os._exit(0)
+    time.sleep(30)
+    """
+    seen = workers(job(code, memory_mb=8192))
+
+    assert ("crash", "started more than 256 processes and was stopped") == (seen.ended, seen.error)
+
+
+def test_workers_after_a_killed_keeper_are_served(workers):
+    """One bad submission never stops the next."""
+    workers(job("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"))
+    seen = workers(job("1 / 0"))
+
+    assert "raised" == seen.ended
+
+
+def test_a_lost_zygote_is_replaced():
+    """The warm process is started again, once, and the job is run."""
+    with Workers(preload=["torch", "autograder.worker.shim"]) as own:
+        own.warm()
+        own._process.kill()
+        own._process.wait()
+
+        assert "raised" == own(job("1 / 0")).ended
+
+
+def test_the_worker_sees_only_its_own_files_and_environment(workers):
+    """Nothing of the supervisor's environment, descriptors or folders is handed down."""
+    os.environ["PERFLAB_SECRET"] = "42"
+    code = """
+    import os
+    raise RuntimeError(f"{sorted(os.environ)} {sorted(os.listdir('/proc/self/fd'))} {os.listdir('.')}")
+    """
+    seen = workers(job(code))
+
+    assert "PERFLAB_SECRET" not in seen.error
+    assert "['0', '1', '2', '3', '4'] []" in seen.error  # 4 is the listing itself
+
+
+def test_what_was_used_is_measured_from_outside(workers):
+    """CPU time and memory come from the kernel, not from the worker."""
+    seen = workers(
+        job(
+            "import time\nhoard = bytearray(b'x' * (200 << 20))\nt = time.process_time()\nwhile time.process_time() - t < 0.3: pass"
+        )
+    )
+
+    assert 0.3 <= seen.cpu_seconds < 10
+    assert 150 << 20 < seen.peak_bytes < 500 << 20
+
+
+def test_a_worker_is_ready_within_50_ms(workers):
+    """Forked from the warm process: the median of nine starts."""
+    times = []
+    for _ in range(9):
+        workers(job("1 / 0"))
+        times.append(workers.ready_seconds)
+
+    assert sorted(times)[4] <= 0.050
+
+
+def test_the_tree_names_every_process_below(workers):
+    """The supervisor itself is not among them."""
+    assert os.getpid() not in tree.below(os.getpid())
