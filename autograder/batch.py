@@ -1,0 +1,98 @@
+"""Many submissions in a row: find them, grade each, write each result before the next begins."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from autograder import submission
+from autograder.errors import SubmissionError, UserError
+from autograder.grade import Kit, Session, grade
+from autograder.model import Result, Submission, to_json
+
+ARCHIVES = (".zip", ".tar", ".tgz", ".gz")
+
+
+def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
+    """Name every submission: a path that holds a listed file is one, a folder of folders and archives is many."""
+    found = [one for path in paths for one in _below(path, listed)]
+    names = [_name(path) for path in found]
+    twice = next((path for path in found if names.count(_name(path)) > 1), None)
+    if twice is not None:
+        raise UserError(
+            f"{twice}: two submissions are called '{_name(twice)}'; rename one, so that no result is overwritten"
+        )
+    return found
+
+
+def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
+    if not path.exists():
+        raise UserError(f"{path}: there is no such file or folder")
+    if path.is_file() or any((path / name).is_file() for name in listed):
+        yield path
+        return
+    inside = sorted(
+        p for p in path.iterdir() if (p.is_dir() and not p.name.startswith((".", "_"))) or p.suffix in ARCHIVES
+    )
+    if not inside:
+        raise UserError(f"{path}: holds no submission; expected {listed[0]}, folders or archives")
+    yield from inside
+
+
+def _name(path: Path) -> str:
+    return path.name.split(".")[0] if path.is_file() else path.resolve().name
+
+
+def grade_all(
+    paths: Sequence[Path], kit: Kit, session: Session, out: Path, *, seed: int, only: str = ""
+) -> Iterator[Result]:
+    """Grade each and yield its result, which is on disk by then."""
+    for path in paths:
+        result = grade(load_or_say(path, kit.lab.files), kit, session, seed=seed, only=only)
+        save(result, out)
+        yield result
+
+
+def load_or_say(path: Path, listed: Sequence[str]) -> Submission:
+    """Load a submission; one that cannot be read at all still gets a result, and every check of it says why."""
+    try:
+        return submission.load(path, listed)
+    except SubmissionError as problem:
+        digest = sha256(path.read_bytes()).hexdigest() if path.is_file() else sha256(b"").hexdigest()
+        return Submission(_name(path), digest, {}, dict.fromkeys(listed, str(problem)))
+
+
+def save(result: Result, out: Path) -> Path:
+    """Write result.json by a temporary name, so that a reader never sees half of one."""
+    target = out / result.submission / "result.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _replace(target, json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n")
+    return target
+
+
+def write_grades(results: Sequence[Result], out: Path) -> Path:
+    """Write grades.csv: one line each, numbers as numbers."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["submission", "score", "owed", "lost", "max_score", "attempt", "isolation"])
+    for r in results:
+        score = [f"{x:g}" for x in (r.score, r.points_owed, r.lost, r.max_score)]
+        lines.writerow([_as_text(r.submission), *score, r.attempt, r.isolation])
+    target = out / "grades.csv"
+    _replace(target, text.getvalue())
+    return target
+
+
+def _as_text(cell: str) -> str:
+    # A spreadsheet runs a cell that begins like a formula.
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell
+
+
+def _replace(target: Path, text: str) -> None:
+    half = target.with_suffix(target.suffix + ".part")
+    half.write_text(text, encoding="utf-8")
+    half.replace(target)

@@ -1,0 +1,85 @@
+"""Finds the course: its root, its configuration, its labs, and what each lab is graded with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from autograder import config as configuration
+from autograder.config import Config
+from autograder.errors import CourseError, nearest
+from autograder.grade import Kit
+from autograder.lab import Lab, load_lab
+
+CONFIG = "grading_config.yaml"
+PACKAGED = Path(__file__).parents[1] / "_course"
+
+
+def find_root(given: Path | None = None, start: Path | None = None) -> Path:
+    """Choose the course: the one named, else the nearest parent that has a configuration, else the installed one."""
+    if given is not None:
+        if not (given / CONFIG).is_file():
+            raise CourseError(f"{given}: no {CONFIG} there; name the folder of a course")
+        return given
+    here = (start or Path.cwd()).resolve()
+    for folder in (here, *here.parents):
+        if (folder / CONFIG).is_file():
+            return folder
+    if (PACKAGED / CONFIG).is_file():
+        return PACKAGED
+    # An editable install of a checkout: the course stands beside the package.
+    checkout = Path(__file__).parents[2]
+    if (checkout / CONFIG).is_file():
+        return checkout
+    raise CourseError(f"no {CONFIG} in {here} or above it; name the course with --course")
+
+
+@dataclass(frozen=True)
+class Course:
+    """A folder with grading_config.yaml, assignments/ and student_template/; instructors also have reference/."""
+
+    root: Path
+
+    @cached_property
+    def config(self) -> Config:
+        """The one file that an instructor edits."""
+        return configuration.load(self.root / CONFIG)
+
+    @property
+    def labs(self) -> list[str]:
+        """Names of the labs that the configuration knows."""
+        return list(self.config.labs)
+
+    def lab(self, name: str) -> Lab:
+        """Load a lab and hold its declarations against the configuration."""
+        if name not in self.config.labs:
+            raise CourseError(f"{self.root.name}/{CONFIG} has no lab '{name}'{nearest(name, self.labs)}")
+        lab = load_lab(name)
+        declared = {part.id: list(part.checks) for part in lab.parts}
+        barred = {part.id: [c.name for c in part.checks.values() if "bar" in c.reads] for part in lab.parts}
+        configuration.agree(self.config, name, declared, barred)
+        return lab
+
+    def kit(self, name: str) -> Kit:
+        """Gather what a lab is graded with; all of it is public."""
+        lab, template = self.lab(name), self.template(name)
+        given = {f"given/{path}": data for path, data in read_tree(template / "given").items()}
+        return Kit(lab, self.config.labs[name], given, read_tree(template / "baseline"))
+
+    def template(self, lab: str) -> Path:
+        """Where the students' copy of a lab is."""
+        return self.root / "student_template" / lab
+
+    def reference(self, lab: str) -> Path:
+        """Where the one source of a lab is; only instructors have it."""
+        folder = self.root / "reference" / lab
+        if not folder.is_dir():
+            raise CourseError(f"{folder.name}: this course has no reference/{lab}; only an instructor's checkout has")
+        return folder
+
+
+def read_tree(folder: Path) -> dict[str, bytes]:
+    """Read every source file below a folder, by its name relative to it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

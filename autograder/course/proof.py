@@ -1,0 +1,221 @@
+"""Proves a lab whole: the reference scores full, the template its floor, each entry of the corpus what it states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from autograder import submission
+from autograder.config import LabConfig
+from autograder.course import Course
+from autograder.course.build import stale
+from autograder.errors import CourseError
+from autograder.grade import Kit, Session, grade
+from autograder.lab import Lab
+from autograder.model import CheckResult, Limits, PartResult, Result, Submission
+
+REPORT_SHARE = 0.4
+"""What the student's process reports may decide at most this share of a part's points."""
+KINDS = ("right", "unusual", "wrong", "cheat", "hostile")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One submission with a known verdict."""
+
+    id: str
+    about: str
+    kind: str
+    part: str
+    fails: Mapping[str, str]
+    """Check id -> words in its message; everything else passes, is skipped because of those, or is owed."""
+    submission: Submission
+    limits: Limits | None = None
+    """Shorter limits for an entry that would only sit them out."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the proof."""
+
+    subject: str
+    problems: tuple[str, ...]
+    seconds: float = 0.0
+
+
+def prove(course: Course, lab_name: str, session: Session, *, seed: int, only: str = "") -> Iterator[Finding]:
+    """Yield a finding for each thing that was looked at; the last ones look at the corpus as a whole."""
+    kit = course.kit(lab_name)
+    cases = load_cases(course, kit.lab)
+    if not only:
+        yield Finding(
+            "template is what the reference builds",
+            tuple(f"{n} is stale: perflab build" for n in stale(course, lab_name)),
+        )
+        yield Finding("points rest on outputs", tuple(report_share(kit.lab, kit.config)))
+        yield _graded("reference", course.reference(lab_name), kit, session, seed, full)
+        yield _graded("template", course.template(lab_name), kit, session, seed, floor)
+    for case in cases:
+        if only in case.id:
+            yield prove_case(case, kit, session, seed)
+    if not only:
+        yield Finding(
+            "every check is failed by an entry", tuple(undecorated(kit.lab, kit.config, cases, session.device.tier))
+        )
+
+
+def prove_case(case: Case, kit: Kit, session: Session, seed: int) -> Finding:
+    """Grade one entry and compare."""
+    part = kit.config.parts[case.part]
+    limited = replace(part, limits=case.limits or part.limits)
+    kit = replace(kit, config=replace(kit.config, parts={**kit.config.parts, case.part: limited}))
+    result = grade(case.submission, kit, session, seed=seed, parts=[case.part])
+    return Finding(f"{case.kind}: {case.id}", tuple(differences(case, result.parts[0])), result.seconds)
+
+
+def _graded(
+    name: str, folder: Path, kit: Kit, session: Session, seed: int, judge: Callable[[Result], list[str]]
+) -> Finding:
+    result = grade(submission.load(folder, kit.lab.files), kit, session, seed=seed)
+    return Finding(name, tuple(judge(result)), result.seconds)
+
+
+def full(result: Result) -> list[str]:
+    """The reference loses nothing; what this machine cannot show is owed."""
+    return [
+        f"{part.id}.{check.id}: {check.outcome}: {check.reason} {check.measured} {check.why}"
+        for part in result.parts
+        for check in part.checks
+        if check.outcome not in ("passed", "unavailable")
+    ]
+
+
+def floor(result: Result) -> list[str]:
+    """The template wins nothing, and says that it is not written yet."""
+    won = [
+        f"{p.id}.{c.id}: the unwritten template wins {c.points:g}" for p in result.parts for c in p.checks if c.points
+    ]
+    odd = [
+        f"{p.id}.{c.id}: {c.outcome}: {c.reason}"
+        for p in result.parts
+        for c in p.checks
+        if c.outcome in ("error", "inconclusive")
+    ]
+    unclear = [
+        f"{p.id}.{c.id}: says {c.why!r} and not that it is not written yet"
+        for p in result.parts
+        for c in p.checks
+        if c.outcome == "failed" and c.reason == "raised" and "not written yet" not in c.why
+    ]
+    return won + odd + unclear
+
+
+def differences(case: Case, part: PartResult) -> list[str]:
+    """Compare one part with what an entry states: exactly those fail, each with its words."""
+    return [problem for check in part.checks if (problem := _difference(check, case))]
+
+
+def _difference(check: CheckResult, case: Case) -> str:
+    said = f"{check.measured} {check.why} {check.try_} {check.reason}".strip()
+    if check.id in case.fails:
+        words = case.fails[check.id]
+        if check.outcome != "failed":
+            return f"{check.id}: {check.outcome} instead of failed: {said}"
+        return "" if words.lower() in said.lower() else f"{check.id}: says {said!r}, which lacks {words!r}"
+    fine = check.outcome in ("passed", "unavailable") or (check.outcome == "skipped" and case.fails)
+    return "" if fine else f"{check.id}: {check.outcome}: {said}"
+
+
+def report_share(lab: Lab, config: LabConfig) -> list[str]:
+    """Reports may be forged, so they decide the smaller part of each part's points."""
+    found = []
+    for part in lab.parts:
+        points = config.parts[part.id].checks
+        reports = sum(points[c.name].points for c in part.checks.values() if c.basis == "report")
+        if reports > REPORT_SHARE * config.parts[part.id].points:
+            found.append(
+                f"{part.id}: reports carry {reports:g} of {config.parts[part.id].points:g} points; at most 40 %"
+            )
+    return found
+
+
+def undecorated(lab: Lab, config: LabConfig, cases: list[Case], tier: str) -> list[str]:
+    """A check that no entry fails may be a check that cannot fail; those without a bar here are judged elsewhere."""
+    failed = {(case.part, check) for case in cases for check in case.fails}
+    return [
+        f"{part.id}.{check.name}: no entry of the corpus fails it"
+        for part in lab.parts
+        for check in part.checks.values()
+        if (part.id, check.name) not in failed
+        and not ("bar" in check.reads and config.parts[part.id].checks[check.name].bar_for(tier) is None)
+    ]
+
+
+def load_cases(course: Course, lab: Lab) -> list[Case]:
+    """Read the folders and the mutants of a lab's corpus."""
+    home = course.root / "tests" / "submissions" / lab.name
+    reference = submission.load(course.reference(lab.name), lab.files)
+    folders = [_folder_case(path.parent, reference, lab) for path in sorted(home.glob("*/expect.yaml"))]
+    return folders + _mutants(home / "mutants.yaml", reference, lab)
+
+
+def _folder_case(folder: Path, reference: Submission, lab: Lab) -> Case:
+    """Read a folder; files that it does not have, such as evidence, are the reference's."""
+    said = _yaml(folder / "expect.yaml", {"about", "kind", "part", "fails"}, {"limits"})
+    if said["kind"] not in KINDS:
+        raise CourseError(f"{folder.name}/expect.yaml: kind {said['kind']!r}; use one of {', '.join(KINDS)}")
+    own = submission.load(folder, lab.files)
+    return _case(folder.name, said, replace(own, files={**reference.files, **own.files}), lab)
+
+
+def _case(id_: str, said: Mapping[str, Any], handed_in: Submission, lab: Lab) -> Case:
+    part, fails = lab.part(said["part"]), dict(said["fails"] or {})
+    unknown = [name for name in fails if name not in part.checks]
+    if unknown:
+        raise CourseError(f"{id_}: fails names {unknown[0]!r}, which is no check of {part.id}")
+    limits = Limits(**said["limits"]) if said.get("limits") else None
+    return Case(id_, said["about"], said["kind"], part.id, fails, handed_in, limits)
+
+
+def _mutants(path: Path, whole: Submission, lab: Lab) -> list[Case]:
+    if not path.is_file():
+        return []
+    return [_mutant(said, whole, lab, path.name) for said in _yaml_list(path)]
+
+
+def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) -> Case:
+    missing = {"id", "about", "part", "replace", "fails"} - set(said)
+    if missing:
+        raise CourseError(f"{where}: {said.get('id', said)!r} lacks {', '.join(sorted(missing))}")
+    file = lab.part(said["part"]).file
+    text = whole.files[file].decode()
+    for change in said["replace"]:
+        if text.count(change["old"]) != 1:
+            raise CourseError(
+                f"{where}: {said['id']}: {change['old']!r} occurs {text.count(change['old'])} times in {file}, not once"
+            )
+        text = text.replace(change["old"], change["new"])
+    files = {**whole.files, file: text.encode()}
+    mutant = replace(whole, name=said["id"], sha256=sha256(text.encode()).hexdigest(), files=files)
+    return _case(said["id"], {"kind": "wrong", **said}, mutant, lab)
+
+
+def _yaml(path: Path, needed: set[str], allowed: set[str]) -> dict[str, Any]:
+    import yaml
+
+    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(said, dict) or not needed <= set(said) <= needed | allowed:
+        raise CourseError(f"{path.parent.name}/{path.name}: names {sorted(said or {})}; it needs {sorted(needed)}")
+    return said
+
+
+def _yaml_list(path: Path) -> list[dict[str, Any]]:
+    import yaml
+
+    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(said, list):
+        raise CourseError(f"{path.name}: not a list of mutants")
+    return said

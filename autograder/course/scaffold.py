@@ -1,0 +1,138 @@
+"""The files of a new part, ready to fill: they already work, so that the author changes one thing at a time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from autograder.course import Course
+from autograder.errors import UserError
+
+PROBES = '''"""{title}: sums of squares. One sentence on what the student learns here."""
+
+from autograder.lab import Failed, Pair, Part, Passed, Verdict
+
+part = Part("{part}", writes=["sum_of_squares"])
+
+
+@part.probe(pair=True, arrays={{"sums": ("float64", 1)}})
+def sums(student, rig):  # type: ignore[no-untyped-def]
+    """Runs in the worker, once beside the student's code and once beside the baseline's, on the same fresh inputs."""
+    import numpy as np
+
+    inputs = np.random.default_rng(rig.seed).normal(size=(5, 100))
+    return {{"sums": np.array([float(student.sum_of_squares(row)) for row in inputs])}}
+
+
+@part.check(basis="outputs")
+def sums_are_right(sums: Pair) -> Verdict:
+    """The sums equal those of the baseline."""
+    import numpy as np
+
+    got, want = sums.student.arrays["sums"], sums.baseline.arrays["sums"]
+    if np.allclose(got, want):
+        return Passed(f"{{len(want)}} sums agree")
+    measured = f"{{got[0]:.6g}} instead of {{want[0]:.6g}}"
+    return Failed(measured, "a sum differs from the baseline's", "square each number before adding")
+'''
+REFERENCE = '''# %% [markdown]
+# # {title}: sums of squares
+
+# %%
+import numpy as np
+
+
+# %%
+def sum_of_squares(numbers):
+    """Return the sum of the squares of an array."""
+    # TODO: one vectorised call, no Python loop.
+    ### BEGIN SOLUTION
+    return float(np.dot(numbers, numbers))
+    ### END SOLUTION
+'''
+BASELINE = '''"""The slow, working version that students start from and are compared with."""
+
+
+def sum_of_squares(numbers):
+    """Return the sum of the squares of an array."""
+    total = 0.0
+    for number in numbers:
+        total += float(number) ** 2
+    return total
+'''
+HANDOUT = """# {title}
+
+**Goal.** Say what is learnt, in one sentence.
+
+**Write** `sum_of_squares(numbers)` in `{part}.py`.
+
+## How it is judged
+
+| check | points | what it asks |
+|---|---|---|
+| `sums_are_right` | 5 | The sums equal those of the baseline. |
+
+## What usually goes wrong
+
+One line for each mistake that you have seen.
+"""
+MUTANT = """- id: {part}_forgets_to_square
+  about: adds the numbers themselves
+  part: {part}
+  replace:
+    - {{old: "np.dot(numbers, numbers)", new: "np.sum(numbers)"}}
+  fails:
+    sums_are_right: differs from the baseline
+"""
+LINES = """under labs.{lab}{hint}:
+      {part}:
+        points: 5
+        limits: {{seconds: 30, memory_mb: 2048}}
+        checks:
+          sums_are_right: 5
+"""
+
+
+def scaffold(course: Course, lab: str, part: str) -> tuple[list[Path], str]:
+    """Write what is missing; return the files and the lines for the configuration."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", lab) or not re.fullmatch(r"[a-z]+[0-9]*_[a-z0-9_]+|bonus[a-z0-9_]*", part):
+        raise UserError(
+            f"new {lab} {part}: use names such as resnet18 part4_memory: small letters, digits, and _ between the words"
+        )
+    words = {"lab": lab, "part": part, "title": part.replace("_", " ").capitalize(), "hint": ".parts"}
+    if lab not in course.labs:
+        words["hint"] = ", with `version: 1` and `parts:`"
+    files = {
+        f"autograder/labs/{lab}/{part}.py": PROBES,
+        f"reference/{lab}/{part}.py": REFERENCE,
+        f"reference/{lab}/baseline/{part}.py": BASELINE,
+        f"assignments/{lab}/{part}.md": HANDOUT,
+    }
+    taken = [name for name in files if (course.root / name).exists()]
+    if taken:
+        raise UserError(f"{taken[0]}: exists already; choose another name, or edit it")
+    for name, text in files.items():
+        _write(course.root / name, text.format(**words))
+    extras = _shared_files(course.root, lab, words)
+    return [Path(name) for name in [*files, *extras]], LINES.format(**words)
+
+
+def _shared_files(root: Path, lab: str, words: dict[str, str]) -> list[str]:
+    """Files that a lab has once."""
+    written = []
+    for name, text in {
+        f"autograder/labs/{lab}/__init__.py": f'"""What each part of {lab} is judged on."""\n',
+        f"reference/{lab}/given/__init__.py": '"""Handed out as it is: data and models that parts share."""\n',
+    }.items():
+        if not (root / name).exists():
+            _write(root / name, text)
+            written.append(name)
+    mutants = f"tests/submissions/{lab}/mutants.yaml"
+    before = (root / mutants).read_text(encoding="utf-8") if (root / mutants).exists() else ""
+    _write(root / mutants, before + MUTANT.format(**words))
+    return [*written, mutants]
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

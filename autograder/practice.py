@@ -1,0 +1,60 @@
+"""What a student runs, from pytest or from `perflab check`: the checks of the lab in one folder."""
+
+from __future__ import annotations
+
+import configparser
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from autograder import device, submission
+from autograder.course import Course
+from autograder.errors import UserError
+from autograder.grade import Session, grade
+from autograder.model import Result
+from autograder.sandbox import Workers
+
+POLL_SECONDS = 0.5
+
+
+@contextmanager
+def open_session(course: Course, wanted: str = "auto") -> Iterator[Session]:
+    """Find the device and keep one warm process for as long as the session lasts."""
+    found, worker_device = device.find(wanted, course.config.tier)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    with Workers() as workers:
+        yield Session(workers, found, worker_device, workers.isolation, started, time.monotonic)
+
+
+def lab_of(folder: Path, course: Course) -> str:
+    """Read which lab a folder holds: its pytest.ini says so, else its name."""
+    ini = configparser.ConfigParser()
+    try:
+        ini.read(folder / "pytest.ini", encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError) as error:
+        raise UserError(f"pytest.ini: {str(error).splitlines()[0]}; take the one of the released folder") from None
+    lab = ini.get("pytest", "perflab_lab", fallback=folder.name)
+    if lab not in course.labs:
+        known = f"student_template/{course.labs[0]}"
+        raise UserError(f"{folder.name}: not a lab's folder; go to one whose pytest.ini names a lab, such as {known}")
+    return lab
+
+
+def check_folder(folder: Path, course: Course, session: Session, part: str | None, seed: int) -> Result:
+    """Grade the folder as it is now, all parts or one."""
+    kit = course.kit(lab_of(folder, course))
+    parts = [kit.lab.part(part).id] if part else []
+    return grade(submission.load(folder, kit.lab.files), kit, session, seed=seed, parts=parts)
+
+
+def watched(folder: Path) -> Iterator[None]:
+    """Yield at once, and then after every save; Ctrl-C ends it."""
+    seen: dict[Path, int] = {}
+    while True:
+        now = {path: path.stat().st_mtime_ns for path in folder.glob("*") if path.is_file()}
+        if now != seen:
+            seen = now
+            yield None
+        time.sleep(POLL_SECONDS)

@@ -1,0 +1,190 @@
+"""`pytest -k part3` in a student's folder: the checks that grade, as tests.
+
+Only a `perflab_lab` line in pytest.ini wakes this; everywhere else it adds nothing.
+Part files are collected and never imported.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from autograder.errors import UserError
+
+if TYPE_CHECKING:
+    from autograder.course import Course
+    from autograder.grade import Kit, PartGrader, Session
+    from autograder.lab import Part
+    from autograder.model import CheckResult, PartResult
+
+
+class Practice:
+    """One pytest run: the course, one session, and the part graders, each made when first asked for."""
+
+    def __init__(self, lab_name: str, folder: Path) -> None:
+        """Nothing is loaded before it is asked for."""
+        self.lab_name, self.folder = lab_name, folder
+        self._seed = secrets.randbits(48)
+        self._graders: dict[str, PartGrader] = {}
+        self._open = ExitStack()
+
+    @cached_property
+    def course(self) -> Course:
+        """The nearest course, else the installed one."""
+        from autograder.course import Course, find_root
+
+        return Course(find_root(start=self.folder))
+
+    @cached_property
+    def kit(self) -> Kit:
+        """What the lab is graded with."""
+        return self.course.kit(self.lab_name)
+
+    @cached_property
+    def session(self) -> Session:
+        """The same session that `perflab check` opens."""
+        from autograder.practice import open_session
+
+        return self._open.enter_context(open_session(self.course))
+
+    def grader(self, part: Part) -> PartGrader:
+        """Grade the files as they are on disk now."""
+        from autograder import submission
+        from autograder.grade import PartGrader
+
+        if part.id not in self._graders:
+            handed_in = submission.load(self.folder, self.kit.lab.files)
+            self._graders[part.id] = PartGrader(part, handed_in, self.kit, self.session, self._seed)
+        return self._graders[part.id]
+
+    def results(self) -> list[PartResult]:
+        """What was judged in this run."""
+        return [grader.judged() for grader in self._graders.values()]
+
+    def close(self) -> None:
+        """End the session, if it was opened."""
+        self._open.close()
+
+
+PRACTICE = pytest.StashKey[Practice]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the two lines that a released folder's pytest.ini has."""
+    parser.addini("perflab_lab", "the lab in this folder, as `perflab` names it", default="")
+    parser.addini("perflab_version", "the version that this folder was released as", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Wake only for a lab's folder."""
+    lab = str(config.getini("perflab_lab"))
+    if lab:
+        config.stash[PRACTICE] = practice = Practice(lab, config.rootpath)
+        try:
+            practice.kit  # noqa: B018 a lab that cannot be loaded is said before anything is collected
+        except UserError as error:
+            raise pytest.UsageError(f"perflab: {error}") from None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what was started."""
+    practice = config.stash.get(PRACTICE, None)
+    if practice is not None:
+        practice.close()
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Name the lab, the fence, and a template that is older than the checks."""
+    practice = config.stash.get(PRACTICE, None)
+    if practice is None:
+        return []
+    released, current = str(config.getini("perflab_version")), str(practice.kit.config.version)
+    lines = [f"perflab: lab {practice.lab_name}, version {current}; your code runs in its own process, without a fence"]
+    if released != current:
+        lines.append(f"perflab: this folder is version {released}, the checks are version {current}; see CHANGELOG.md")
+    return lines
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    """Collect part files of the lab, by name."""
+    practice = parent.config.stash.get(PRACTICE, None)
+    if practice is None or file_path.parent != practice.folder:
+        return None
+    known = {part.file for part in practice.kit.lab.parts}
+    return PartFile.from_parent(parent, path=file_path) if file_path.name in known else None
+
+
+class PartFile(pytest.File):
+    """One part: its checks, in the order in which they are judged."""
+
+    def collect(self) -> Iterator[CheckItem]:
+        """Make one test of each check; the student's file is not imported."""
+        part = self.config.stash[PRACTICE].kit.lab.part(self.path.stem)
+        for name in part.checks:
+            yield CheckItem.from_parent(self, name=name, part=part)
+
+
+class CheckItem(pytest.Item):
+    """One check as one test."""
+
+    def __init__(self, *, part: Part, **kwargs: Any) -> None:
+        """Remember the part; pytest makes the rest."""
+        super().__init__(**kwargs)
+        self.part = part
+
+    def runtest(self) -> None:
+        """Judge the check; passed is the only way to return."""
+        result = self.config.stash[PRACTICE].grader(self.part).check(self.name)
+        if result.outcome in ("skipped", "unavailable", "inconclusive"):
+            pytest.skip(f"{result.outcome}: {result.reason}")
+        if result.outcome != "passed":
+            raise NotPassed(self.part.id, result)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show the four parts and nothing of how we got there."""
+        if isinstance(excinfo.value, NotPassed):
+            return str(excinfo.value)
+        return (
+            f"perflab: {excinfo.value}"
+            if isinstance(excinfo.value, UserError)
+            else super().repr_failure(excinfo, style)
+        )
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Name the test as students and instructors name the check."""
+        return self.path, None, f"{self.part.id}.{self.name}"
+
+
+class NotPassed(Exception):  # noqa: N818 a verdict is no error
+    """A check that did not pass, in the words that `perflab check` would use."""
+
+    def __init__(self, part_id: str, result: CheckResult) -> None:
+        """Keep what is to be shown."""
+        super().__init__(part_id, result)
+        self.part_id, self.result = part_id, result
+
+    def __str__(self) -> str:
+        """Write the four parts."""
+        from autograder.report.terminal import four_parts
+
+        return four_parts(self.part_id, self.result)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the points of this run."""
+    practice = config.stash.get(PRACTICE, None)
+    if practice is None or not practice.results():
+        return
+    from rich.console import Console
+
+    from autograder.report.table import points_table
+
+    terminalreporter.section("points")
+    console = Console(file=terminalreporter._tw._file, force_terminal=terminalreporter.hasmarkup)  # noqa: SLF001 its stream has no public name
+    console.print(points_table(practice.results()))

@@ -1,0 +1,14 @@
+"""What the parts of this lab are given: data, a model with fresh weights, and the loop they start from.
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model, criterion, optimizer = make_training(device)
+    metrics = train_epoch(model, make_loader(**workload(device)), criterion, optimizer, device)
+
+The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
+"""
+
+from .data import Patterns, make_loader, workload
+from .loop import train_epoch
+from .models import device_name, make_training
+
+__all__ = ["Patterns", "device_name", "make_loader", "make_training", "train_epoch", "workload"]

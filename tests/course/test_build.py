@@ -1,0 +1,99 @@
+"""Stripping: what is cut, what stays, and what an author is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.course.build import strip_code, strip_text
+from autograder.errors import CourseError
+
+SOURCE = '''# %%
+def work(x):
+    """Do it."""
+    # TODO: do it well.
+    ### BEGIN SOLUTION
+    y = x + 1
+
+    return y
+    ### END SOLUTION
+
+
+after = 1
+'''
+STRIPPED = '''# %%
+def work(x):
+    """Do it."""
+    # TODO: do it well.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+after = 1
+'''
+
+
+def test_a_region_becomes_nbgraders_stub_at_its_own_indentation():
+    """Everything outside the region survives byte for byte."""
+    assert STRIPPED == strip_code(SOURCE, "x.py")
+
+
+def test_what_nbgrader_would_cut_is_cut_alike():
+    """A second pass changes nothing."""
+    assert STRIPPED == strip_code(STRIPPED, "x.py")
+
+
+def test_a_model_answer_becomes_a_place_for_the_students_own():
+    """Markers in a report may stand within a line."""
+    text = "Why?\n\n<!-- BEGIN SOLUTION -->\nBecause.\n<!-- END SOLUTION -->\n\nAnd <!-- BEGIN SOLUTION -->so<!-- END SOLUTION -->.\n"
+
+    assert "Why?\n\n*Your answer here.*\n\nAnd *Your answer here.*.\n" == strip_text(text, "x.md")
+
+
+CODE_MISTAKES = {
+    "never closed": (
+        "def f():\n    ### BEGIN SOLUTION\n    pass\n",
+        "x.py, line 2: ### BEGIN SOLUTION is never closed; add ### END SOLUTION",
+    ),
+    "never opened": (
+        "def f():\n    ### END SOLUTION\n",
+        "x.py, line 2: ### END SOLUTION without ### BEGIN SOLUTION; remove it or open a region above",
+    ),
+    "nested": (
+        "def f():\n    ### BEGIN SOLUTION\n    ### BEGIN SOLUTION\n",
+        "x.py, line 3: ### BEGIN SOLUTION inside the region that line 2 opened; close it first",
+    ),
+    "outside a function": (
+        "### BEGIN SOLUTION\nx = 1\n### END SOLUTION\n",
+        "x.py, line 1: ### BEGIN SOLUTION outside a function; a region lies inside a function's body",
+    ),
+    "almost a marker": (
+        "def f():\n    # BEGIN SOLUTION\n",
+        "x.py, line 2: '# BEGIN SOLUTION' is almost a marker; write exactly ### BEGIN SOLUTION or ### END SOLUTION on its own line",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), CODE_MISTAKES.values(), ids=CODE_MISTAKES)
+def test_a_stray_marker_in_code_is_named_with_its_line(text, message):
+    """An author finds it at once; nothing of a solution slips through."""
+    with pytest.raises(CourseError) as caught:
+        strip_code(text, "x.py")
+
+    assert message == str(caught.value)
+
+
+BEGIN, END = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
+TEXT_MISTAKES = {
+    "never closed": (f"\n{BEGIN}\n", f"x.md, line 2: {BEGIN} is never closed; add {END}"),
+    "never opened": (END, f"x.md, line 1: {END} without {BEGIN}; remove it or open a region above"),
+    "nested": (f"{BEGIN}\n{BEGIN}", f"x.md, line 2: {BEGIN} inside the region that line 1 opened; close it first"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), TEXT_MISTAKES.values(), ids=TEXT_MISTAKES)
+def test_a_stray_marker_in_a_report_is_named_with_its_line(text, message):
+    """The same for markdown."""
+    with pytest.raises(CourseError) as caught:
+        strip_text(text, "x.md")
+
+    assert message == str(caught.value)

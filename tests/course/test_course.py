@@ -1,0 +1,68 @@
+"""Where the course is, and what a lab is graded with."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder import course as finding
+from autograder.course import CONFIG, Course, find_root, read_tree
+from autograder.errors import CourseError
+
+
+def test_the_nearest_parent_with_a_configuration_is_the_course(tmp_path):
+    """A student works below it."""
+    (tmp_path / CONFIG).write_text("")
+    inside = tmp_path / "student_template" / "lab"
+    inside.mkdir(parents=True)
+
+    assert tmp_path == find_root(start=inside)
+
+
+def test_a_course_that_is_named_comes_first(tmp_path):
+    """--course."""
+    (tmp_path / CONFIG).write_text("")
+
+    assert tmp_path == find_root(tmp_path)
+    with pytest.raises(CourseError, match="no grading_config.yaml there; name the folder of a course"):
+        find_root(tmp_path / "elsewhere")
+
+
+def test_elsewhere_the_installed_course_is_used(tmp_path, monkeypatch):
+    """A released folder has no configuration of its own."""
+    packaged = tmp_path / "_course"
+    packaged.mkdir()
+    (packaged / CONFIG).write_text("")
+    monkeypatch.setattr(finding, "PACKAGED", packaged)
+
+    assert packaged == find_root(start=tmp_path)
+
+
+def test_given_files_are_the_graders_own_and_include_no_reference():
+    """What a worker is given beside the student's file is public."""
+    course = Course(find_root())
+    kit = course.kit("resnet18")
+
+    assert "given/__init__.py" in kit.given
+    assert {"part3_amp.py"} == set(kit.baseline)
+    assert all(name.startswith("given/") for name in kit.given)
+
+
+def test_a_lab_that_the_configuration_does_not_know_is_said():
+    """With the nearest name."""
+    with pytest.raises(CourseError, match=r"has no lab 'resnet' \(did you mean 'resnet18'\?\)"):
+        Course(find_root()).lab("resnet")
+
+
+def test_a_course_without_a_reference_says_who_has_it(tmp_path):
+    """Students have none."""
+    with pytest.raises(CourseError, match="this course has no reference/toy; only an instructor's checkout has"):
+        Course(tmp_path).reference("toy")
+
+
+def test_a_tree_is_read_without_caches(tmp_path):
+    """The same bytes on every machine."""
+    (tmp_path / "a" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "a" / "__pycache__" / "x.pyc").write_bytes(b"1")
+    (tmp_path / "a" / "b.py").write_bytes(b"2")
+
+    assert {"a/b.py": b"2"} == read_tree(tmp_path)

@@ -1,0 +1,169 @@
+"""The proof that a lab is whole: each thing it must notice, noticed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from autograder.config import CheckConfig
+from autograder.course import Course
+from autograder.course.proof import Case, differences, floor, full, load_cases, prove_case, report_share, undecorated
+from autograder.errors import CourseError
+from autograder.grade import grade
+from autograder.model import Limits, Observation
+from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
+
+PART = "part1_toy"
+
+
+def case(fails, kind="wrong", limits=None):
+    return Case("entry", "about", kind, PART, fails, toy_submission(), limits)
+
+
+def result(answers=None, tier="cpu"):
+    return grade(toy_submission(picture__png=b""), toy_kit(), toy_session(FakeWorkers(answers or {}), tier), seed=1)
+
+
+NEGATIVE = {("single", "student"): good("single", -1)}
+EXPECTATIONS = {
+    "fails what it states": ({"positive": "not positive", "has_picture": "cannot be read"}, NEGATIVE, []),
+    "passes what it should fail": (
+        {"positive": "not positive", "has_picture": ""},
+        {},
+        ["positive: passed instead of failed: 2.0"],
+    ),
+    "fails with other words": (
+        {"positive": "too small", "has_picture": ""},
+        NEGATIVE,
+        ["positive: says '-1 it is not positive add to it', which lacks 'too small'"],
+    ),
+    "fails more than it states": (
+        {"has_picture": ""},
+        NEGATIVE,
+        ["positive: failed: -1 it is not positive add to it"],
+    ),
+    "our fault is never as stated": (
+        {"has_picture": ""},
+        {("single", "student"): good("single", 101)},
+        ["positive: error: KeyError: 'our own bug' (toy.py, line "],
+    ),
+}
+
+
+@pytest.mark.parametrize(("fails", "answers", "problems"), EXPECTATIONS.values(), ids=EXPECTATIONS)
+def test_an_entry_fails_exactly_what_it_states(fails, answers, problems):
+    """No more, no less, and in those words."""
+    found = differences(case(fails), result(answers).parts[0])
+
+    assert len(problems) == len(found)
+    assert all(said.startswith(want) for want, said in zip(problems, found, strict=True))
+
+
+def test_the_reference_may_owe_but_not_lose():
+    """What this machine cannot show is no fault of the reference."""
+    lost = full(result(NEGATIVE))
+
+    assert [
+        "part1_toy.positive",
+        "part1_toy.equal",
+        "part1_toy.faster",
+        "part1_toy.much_faster",
+        "part1_toy.has_picture",
+    ] == [line.split(":")[0] for line in lost]
+
+
+def test_the_template_wins_nothing_and_says_why():
+    """Any point, any fault of ours, and any other reason is noticed."""
+    unwritten = Observation("single", "raised", error="work is not written yet (part1_toy.py, line 3)")
+    other = Observation("single", "raised", error="NameError: x")
+
+    assert ["part1_toy.has_table: the unwritten template wins 2"] == floor(result({("single", "student"): unwritten}))
+    assert "part1_toy.positive: says 'NameError: x' and not that it is not written yet" in floor(
+        result({("single", "student"): other})
+    )
+
+
+def test_an_entry_is_run_under_its_own_shorter_limits():
+    """An endless loop need not be sat out."""
+    run = FakeWorkers()
+    prove_case(case({}, limits=Limits(seconds=2)), toy_kit(), toy_session(run), 1)
+
+    assert {2} == {job.limits.seconds for job in run.asked}
+
+
+def test_reports_carry_at_most_two_fifths_of_a_part():
+    """They may be forged."""
+    kit = toy_kit()
+    part = kit.lab.parts[0]
+    assert [] == report_share(kit.lab, kit.config)
+
+    for name in ("positive", "equal", "faster"):
+        part.checks[name] = replace(part.checks[name], basis="report")
+    assert ["part1_toy: reports carry 6 of 14 points; at most 40 %"] == report_share(kit.lab, kit.config)
+
+
+def test_a_check_that_no_entry_fails_is_noticed():
+    """A check that cannot fail is decoration; one without a bar here is judged where it has one."""
+    kit = toy_kit()
+    some = [case({"positive": "", "equal": "", "much_faster": "", "has_table": ""})]
+
+    assert ["part1_toy.has_picture: no entry of the corpus fails it"] == undecorated(kit.lab, kit.config, some, "cpu")
+    assert "part1_toy.faster: no entry of the corpus fails it" in undecorated(kit.lab, kit.config, some, "t4")
+
+
+REFERENCE = "def work():\n    return 1\n"
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / "grading_config.yaml").write_text("")
+    home = tmp_path / "reference" / "toy"
+    home.mkdir(parents=True)
+    (home / "part1_toy.py").write_text(REFERENCE)
+    (tmp_path / "tests" / "submissions" / "toy").mkdir(parents=True)
+    return Course(tmp_path)
+
+
+def mutant(**changes):
+    return {
+        "id": "two",
+        "about": "returns two",
+        "part": PART,
+        "replace": [{"old": "return 1", "new": "return 2"}],
+        "fails": {"positive": ""},
+        **changes,
+    }
+
+
+def test_a_mutant_is_the_reference_with_its_replacements(course):
+    """Everything else is handed in as it is."""
+    home = course.root / "tests/submissions/toy"
+    (home / "mutants.yaml").write_text(yaml.safe_dump([mutant()]))
+    [found] = load_cases(course, toy_kit().lab)
+
+    assert b"def work():\n    return 2\n" == found.submission.files["part1_toy.py"]
+    assert ("wrong", {"positive": ""}) == (found.kind, found.fails)
+
+
+CORPUS_MISTAKES = {
+    "a replacement that is not there": (
+        mutant(replace=[{"old": "return 3", "new": ""}]),
+        "'return 3' occurs 0 times in part1_toy.py, not once",
+    ),
+    "a replacement that is there twice": (
+        mutant(replace=[{"old": "r", "new": ""}]),
+        "'r' occurs 3 times in part1_toy.py, not once",
+    ),
+    "an unknown check": (mutant(fails={"posetive": ""}), "two: fails names 'posetive', which is no check of part1_toy"),
+    "a missing name": ({"id": "two"}, "'two' lacks about, fails, part, replace"),
+}
+
+
+@pytest.mark.parametrize(("said", "message"), CORPUS_MISTAKES.values(), ids=CORPUS_MISTAKES)
+def test_a_mistake_in_the_corpus_is_named(course, said, message):
+    """An entry that tests nothing would be worse than none."""
+    (course.root / "tests/submissions/toy/mutants.yaml").write_text(yaml.safe_dump([said]))
+    with pytest.raises(CourseError, match=message):
+        load_cases(course, toy_kit().lab)

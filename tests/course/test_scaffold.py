@@ -1,0 +1,73 @@
+"""A new part works before its author has changed a line."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+
+from autograder.course import Course, find_root
+from autograder.course.build import strip_code
+from autograder.course.scaffold import scaffold
+from autograder.errors import UserError
+
+
+@pytest.fixture
+def course(tmp_path):
+    shutil.copy(find_root() / "grading_config.yaml", tmp_path)
+    return Course(tmp_path)
+
+
+def load(path, text=None):
+    names: dict = {}
+    exec(text or path.read_text(), names)
+    return names
+
+
+def test_every_piece_of_a_part_is_written_and_fits(course):
+    """Probes, reference, baseline, handout and a mutant that its check fails."""
+    written, lines = scaffold(course, "sums", "part1_squares")
+    root, numbers = course.root, np.array([1.0, 2.0, 3.0])
+
+    assert all((root / path).is_file() for path in written)
+    reference = (root / "reference/sums/part1_squares.py").read_text()
+    assert 14 == load(None, reference)["sum_of_squares"](numbers)
+    assert 14 == load(root / "reference/sums/baseline/part1_squares.py")["sum_of_squares"](numbers)
+    with pytest.raises(NotImplementedError):
+        load(None, strip_code(reference, "x"))["sum_of_squares"](numbers)
+    [mutant] = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
+    assert 1 == reference.count(mutant["replace"][0]["old"])
+    part = load(root / "autograder/labs/sums/part1_squares.py")["part"]
+    assert (
+        set(mutant["fails"])
+        == set(part.checks)
+        == set(yaml.safe_load(lines.split(":\n", 1)[1])["part1_squares"]["checks"])
+    )
+
+
+def test_a_second_part_shares_what_the_lab_has(course):
+    """given/ is left alone, and the mutants come one after the other."""
+    scaffold(course, "sums", "part1_squares")
+    given = course.root / "reference/sums/given/__init__.py"
+    given.write_text("DATA = 1\n")
+    scaffold(course, "sums", "part2_cubes")
+
+    assert "DATA = 1\n" == given.read_text()
+    assert 2 == len(yaml.safe_load((course.root / "tests/submissions/sums/mutants.yaml").read_text()))
+
+
+MISTAKES = {
+    "a part that exists": (("sums", "part1_squares"), "exists already; choose another name, or edit it"),
+    "capitals": (("sums", "Part1"), "use names such as resnet18 part4_memory"),
+    "an escape": (("../sums", "part1_squares"), "use names such as resnet18 part4_memory"),
+}
+
+
+@pytest.mark.parametrize(("names", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_name_that_cannot_be_used_is_refused(course, names, message):
+    """Nothing is overwritten, and nothing is written elsewhere."""
+    scaffold(course, "sums", "part1_squares")
+    with pytest.raises(UserError, match=message):
+        scaffold(course, *names)

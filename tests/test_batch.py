@@ -1,0 +1,95 @@
+"""Several submissions in a row: found, graded, and on disk one by one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
+
+from autograder import batch
+from autograder.errors import UserError
+from autograder.model import read_result
+
+FILE = "part1_toy.py"
+
+
+def hand_in(folder, name, **files):
+    (folder / name).mkdir(parents=True)
+    (folder / name / FILE).write_text("def work(): ...")
+    for file, data in files.items():
+        (folder / name / file.replace("__", ".")).write_bytes(data)
+    return folder / name
+
+
+def graded(paths, out):
+    return list(batch.grade_all(paths, toy_kit(), toy_session(FakeWorkers()), out, seed=1))
+
+
+def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
+    """Hidden folders and other files are passed over."""
+    ada, bob = hand_in(tmp_path, "ada"), hand_in(tmp_path, "bob")
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / "readme.txt").write_text("")
+
+    assert [ada, bob] == batch.find([tmp_path], [FILE])
+    assert [ada] == batch.find([ada], [FILE])
+
+
+MISTAKES = {
+    "no such path": (lambda p: [p / "nowhere"], "nowhere: there is no such file or folder"),
+    "nothing inside": (lambda p: [p], f"holds no submission; expected {FILE}, folders or archives"),
+}
+
+
+@pytest.mark.parametrize(("paths", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_what_cannot_be_found_is_said(tmp_path, paths, message):
+    """One line, with what was expected."""
+    with pytest.raises(UserError, match=message.replace("(", "\\(")):
+        batch.find(paths(tmp_path), [FILE])
+
+
+def test_two_submissions_of_one_name_are_not_mixed(tmp_path):
+    """Neither result may overwrite the other."""
+    one, two = hand_in(tmp_path / "monday", "ada"), hand_in(tmp_path / "tuesday", "ada")
+
+    with pytest.raises(UserError, match="two submissions are called 'ada'"):
+        batch.find([one, two], [FILE])
+
+
+def test_each_result_is_on_disk_when_the_next_begins(tmp_path):
+    """A crash loses at most the submission that was being graded."""
+    paths, out = [hand_in(tmp_path / "in", "ada"), hand_in(tmp_path / "in", "bob")], tmp_path / "out"
+    results = batch.grade_all(paths, toy_kit(), toy_session(FakeWorkers()), out, seed=1)
+    next(results)
+
+    assert ["ada"] == [p.parent.name for p in out.glob("*/result.json")]
+    assert list(results)
+    assert ["ada", "bob"] == sorted(p.parent.name for p in out.glob("*/result.json"))
+
+
+def test_a_result_reads_back_as_what_was_written(tmp_path):
+    """The file on disk is the record."""
+    [result] = graded([hand_in(tmp_path, "ada", table__csv=CSV)], tmp_path / "out")
+    path = tmp_path / "out" / "ada" / "result.json"
+
+    assert result == read_result(json.loads(path.read_text()), "result.json")
+
+
+def test_a_submission_that_cannot_be_read_is_graded_with_the_reason(tmp_path):
+    """Bad input loses nothing: the student sees why, and the next one is graded."""
+    (tmp_path / "broken.zip").write_bytes(b"PK\3\4 not really")
+    broken, ada = graded([tmp_path / "broken.zip", hand_in(tmp_path, "ada")], tmp_path / "out")
+
+    assert {"failed", "skipped", "unavailable"} >= {c.outcome for c in broken.parts[0].checks}
+    assert "broken.zip" in broken.parts[0].checks[0].why
+    assert broken.score == 0 < ada.score
+
+
+def test_grades_are_numbers_and_never_formulas(tmp_path):
+    """A spreadsheet must not run a student's name."""
+    results = graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
+    lines = batch.write_grades(results, tmp_path).read_text().splitlines()
+
+    assert "submission,score,owed,lost,max_score,attempt,isolation" == lines[0]
+    assert "'=cmd,4,6,4,14,1,none" == lines[1]

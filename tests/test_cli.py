@@ -1,0 +1,130 @@
+"""The command as people meet it: exit status, one clear line, and a help that is there at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from autograder import cli
+from autograder.course import find_root
+
+COMMANDS = ["check", "grade", "report", "build", "new", "doctor", "course check"]
+
+
+def run(monkeypatch, capsys, *arguments):
+    """Run the command in this process; return its exit status, output and errors."""
+    monkeypatch.setattr(sys, "argv", ["perflab", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    said = capsys.readouterr()
+    return left.value.code, said.out, said.err
+
+
+MISTAKES = {
+    "an unknown lab": (
+        ["grade", "resnet81", ".", "--out", "x", "--isolation", "none"],
+        "has no lab 'resnet81' (did you mean 'resnet18'?)",
+    ),
+    "no fence": (["grade", "resnet18", ".", "--out", "x"], "--isolation none accepts that"),
+    "no course": (
+        ["build", "--course", "/nonexistent"],
+        "/nonexistent: no grading_config.yaml there; name the folder of a course",
+    ),
+    "an unknown device": (
+        ["course", "check", "--device", "tpu"],
+        "--device tpu: not a device; use auto, cpu or cuda:N",
+    ),
+    "a GPU that is not there": (["course", "check", "--device", "cuda:99"], "use auto, cpu or cuda:N"),
+    "an unknown check": (
+        ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--only", "folows_fp32"],
+        "--only folows_fp32: lab resnet18 has no such check (did you mean 'follows_fp32'?)",
+    ),
+    "a folder without results": (["report", "/nonexistent"], "/nonexistent: no */result.json here"),
+    "a bad name": (["new", "resnet18", "Part 4"], "use names such as resnet18 part4_memory"),
+    "a part that exists": (["new", "resnet18", "part3_amp"], "part3_amp.py: exists already"),
+    "an unknown command": (["grad"], "No such command 'grad'"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_what_the_user_can_mend_is_one_clear_line(monkeypatch, capsys, arguments, message):
+    """Exit status 2, and no traceback."""
+    status, _, errors = run(monkeypatch, capsys, *arguments)
+
+    assert status == 2
+    assert message in errors
+    assert "Traceback" not in errors
+
+
+def test_a_fault_of_ours_says_that_it_is_ours(monkeypatch, capsys):
+    """Exit status 3, with the traceback that a report needs."""
+    monkeypatch.setattr(cli, "_course", lambda root: 1 / 0)
+    status, _, errors = run(monkeypatch, capsys, "build", "--check")
+
+    assert status == 3
+    assert "ZeroDivisionError" in errors
+    assert "a fault of perflab, not of a submission" in errors
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_help_with_an_example(monkeypatch, capsys, command):
+    """--help."""
+    status, output, _ = run(monkeypatch, capsys, *command.split(), "--help")
+
+    assert status == 0
+    assert f"perflab {command}" in output.split("Example:")[1]
+
+
+def test_every_command_is_listed_in_these_tests(monkeypatch, capsys):
+    """A new command is tested like the others."""
+    names = [name for name in cli.cli.commands if name != "course"] + [
+        f"course {name}" for name in cli.course_group.commands
+    ]
+
+    assert sorted(COMMANDS) == sorted(names)
+
+
+def test_the_readme_names_every_command():
+    """Documentation follows the command."""
+    text = (find_root() / "README.md").read_text(encoding="utf-8")
+
+    assert [c for c in COMMANDS if not re.search(rf"perflab {c}\b", text)] == []
+
+
+def test_doctor_speaks_json(monkeypatch, capsys):
+    """A program reads it."""
+    status, output, _ = run(monkeypatch, capsys, "doctor", "--json")
+
+    assert status == 0
+    assert "Python" in {finding["name"] for finding in json.loads(output)}
+
+
+def test_templates_are_current(monkeypatch, capsys):
+    """What students get is what the reference builds."""
+    status, output, _ = run(monkeypatch, capsys, "build", "--check")
+
+    assert (0, "templates are current\n") == (status, output)
+
+
+def test_help_is_there_at_once():
+    """No torch, numpy or rich at the start: the best of five starts, since a busy machine only adds."""
+    command = [sys.executable, "-X", "importtime", "-c", "from autograder.cli import cli; cli(['--help'])"]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+    assert not re.search(r"\| +(torch|numpy|pandas|matplotlib|jsonschema|rich|jinja2|yaml)$", loaded, re.M)
+
+
+def test_help_takes_less_than_0_3_seconds():
+    """Measured from outside; the best of seven, since other work only adds to it."""
+    times = []
+    for _ in range(7):
+        begun = time.monotonic()
+        subprocess.run([sys.executable, "-m", "autograder.cli", "--help"], capture_output=True, check=True)
+        times.append(time.monotonic() - begun)
+
+    assert min(times) <= 0.3

@@ -1,0 +1,103 @@
+"""Imports go down only; files of one layer do not import each other; nobody imports the worker."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import autograder
+
+ROOT = Path(autograder.__file__).parent
+# Top first. The table of autograder/README.md; a module may import modules of lower lines only.
+LAYERS = [
+    {"cli", "pytest_plugin"},
+    {"practice"},
+    {"course"},
+    {"batch"},
+    {"grade"},
+    {"labs", "report", "scoring"},
+    {"lab", "checks", "submission"},
+    {"sandbox", "doctor"},
+    {"config", "device"},
+    {"wire", "model"},
+    {"errors"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+WORKER_MAY_IMPORT = {"labs", "lab", "model", "wire", "errors", "worker"}
+TORCH = {"torch", "torchvision"}
+
+
+def imported(path: Path) -> list[tuple[str, ...]]:
+    """Every absolute import of a file, function bodies included, as dotted names."""
+    found: list[tuple[str, ...]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [tuple(alias.name.split(".")) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}: a relative import hides its layer"
+            found += [(*(node.module or "").split("."), alias.name) for alias in node.names]
+    return found
+
+
+def modules() -> dict[Path, str]:
+    """Every file of the package -> the name of its layer's module."""
+    files = [p for p in ROOT.rglob("*.py") if "_course" not in p.parts and p != ROOT / "__init__.py"]
+    return {path: path.relative_to(ROOT).with_suffix("").parts[0] for path in files}
+
+
+def problems() -> list[str]:
+    found = []
+    for path, here in modules().items():
+        own = [
+            names[1]
+            for names in imported(path)
+            if names[0] == "autograder" and len(names) > 1 and names[1] != "__version__"
+        ]
+        for top in {name for name in own if name != here}:
+            if here == "worker":
+                bad = top not in WORKER_MAY_IMPORT
+            elif top == "worker":
+                bad = True
+            else:
+                bad = top not in RANK or here not in RANK or RANK[top] <= RANK[here]
+            if bad:
+                found.append(f"{path.relative_to(ROOT)}: '{here}' must not import '{top}'")
+    return sorted(found)
+
+
+def test_imports_go_down_only():
+    """No module imports its own layer or one above it."""
+    assert problems() == []
+
+
+def test_every_module_has_a_layer():
+    """A new module is given its place in the table, and the table names nothing that is gone."""
+    assert set(modules().values()) == set(RANK) | {"worker"}
+
+
+def test_torch_stays_behind_the_wall():
+    """Only the worker imports torch."""
+    offenders = {
+        path.relative_to(ROOT).as_posix()
+        for path, here in modules().items()
+        if here != "worker" and any(names[0] in TORCH for names in imported(path))
+    }
+
+    assert offenders == set()
+
+
+def test_parts_do_not_import_each_other():
+    """A part is judged alone; what parts share lives in checks/."""
+    parts = [path for path, here in modules().items() if here == "labs"]
+    offenders = [path.name for path in parts for names in imported(path) if names[:2] == ("autograder", "labs")]
+
+    assert parts
+    assert offenders == []
+
+
+def test_the_guard_sees_an_upward_import(tmp_path, monkeypatch):
+    """A guard that watches nothing must not pass."""
+    (tmp_path / "scoring.py").write_text("from autograder.grade import grade\n")
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+
+    assert problems() == ["scoring.py: 'scoring' must not import 'grade'"]

@@ -1,0 +1,89 @@
+"""`pytest -k part3` in a student's folder: one test per check, the four parts, the points, and nothing imported."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+import pytest
+
+from autograder import pytest_plugin
+from autograder.lab import load_lab
+from autograder.model import Observation
+from tests.toy import FakeWorkers, toy_session
+
+pytest_plugins = ["pytester"]
+PART = load_lab("resnet18").part("part3_amp")
+INI = "[pytest]\nperflab_lab = resnet18\nperflab_version = {version}\n"
+# The student's file must never be imported, nor a conftest of theirs be needed.
+STUDENT = "raise SystemExit('imported!')\n"
+
+
+@pytest.fixture
+def folder(pytester, monkeypatch):
+    """A released folder, with workers that say that nothing is written yet."""
+    unwritten = {
+        (name, "student"): Observation(
+            name, "raised", error="train_epoch_amp is not written yet (part3_amp.py, line 9)"
+        )
+        for name in PART.probes
+    }
+    session = cached_property(lambda _: toy_session(FakeWorkers(unwritten), tier="cpu"))
+    session.__set_name__(pytest_plugin.Practice, "session")
+    monkeypatch.setattr(pytest_plugin.Practice, "session", session)
+    pytester.makefile(".ini", pytest=INI.format(version=1))
+    pytester.makepyfile(part3_amp=STUDENT)
+    return pytester
+
+
+def test_each_check_is_one_test_named_by_part_and_check(folder):
+    """-k part3 finds them all; the file is not imported."""
+    found = folder.runpytest("--collect-only", "-q", "-k", "part3")
+
+    assert [f"part3_amp.py::{name}" for name in PART.checks] == [line for line in found.outlines if "::" in line]
+
+
+def test_a_failure_is_the_four_parts_and_no_traceback(folder):
+    """Goal, measured, why, try."""
+    said = folder.runpytest("-k", "follows_fp32", "-p", "no:cacheprovider").stdout.str()
+
+    assert re.search(r"FAIL  part3_amp\.follows_fp32  0/4   \S", said)
+    assert "why       train_epoch_amp is not written yet (part3_amp.py, line 9)" in said
+    assert "Traceback" not in said
+    assert "grade.py" not in said
+
+
+def test_the_run_ends_with_points(folder):
+    """Owed points are told apart from lost ones."""
+    result = folder.runpytest("-k", "part3")
+
+    assert result.ret == 1
+    assert re.search(r"part3_amp\.follows_fp32 +failed +0/4", result.stdout.str())
+    assert re.search(r"total .* 0/28", result.stdout.str())
+
+
+def test_a_folder_that_is_older_than_the_checks_is_named(folder):
+    """Both versions, and where to look."""
+    folder.makefile(".ini", pytest=INI.format(version=0))
+    said = folder.runpytest("--collect-only").stdout.str()
+
+    assert "this folder is version 0, the checks are version 1; see CHANGELOG.md" in said
+
+
+def test_without_the_line_in_the_ini_the_plugin_sleeps(folder):
+    """It is installed into every pytest of the environment and must not be noticed."""
+    folder.makefile(".ini", pytest="[pytest]\n")
+    result = folder.runpytest("-k", "part3")
+
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert "perflab" not in "".join(line for line in result.outlines if not line.startswith("plugins"))
+
+
+def test_an_unknown_lab_is_one_clear_line(folder):
+    """A misspelt ini."""
+    folder.makefile(".ini", pytest=INI.format(version=1).replace("resnet18", "resnet81"))
+    result = folder.runpytest()
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "has no lab 'resnet81' (did you mean 'resnet18'?)" in result.stderr.str()
+    assert "Traceback" not in result.stderr.str()

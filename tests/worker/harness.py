@@ -1,0 +1,43 @@
+"""Runs one probe in this process, the way a worker does, without a fence: for tests of parts and of the rig."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+from autograder.lab import Part, conform
+from autograder.model import Observation, Side
+from autograder.worker.rig import Rig
+
+
+def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Side = "student") -> Observation:
+    """Import the file at *module_path* (a folder `given` is beside it, or on sys.path) and run one probe on it."""
+    probe = part.probes[probe_name]
+    with tempfile.TemporaryDirectory() as folder:
+        rig = Rig(seed=seed, side=side, device="cpu", folder=Path(folder))
+        rig.install()
+        try:
+            student = import_file(module_path)
+            answer = rig.run(probe.run, student) if probe.timed else probe.run(student, rig)
+        except Exception as error:
+            return Observation(probe_name, "raised", error=f"{type(error).__name__}: {error}")
+        finally:
+            rig.uninstall()
+    arrays = {name: answer[name] for name in probe.arrays}
+    values = {name: value for name, value in answer.items() if name not in arrays}
+    return conform(probe, Observation(probe_name, "ok", values, arrays))
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a file by its path, anew at each call."""
+    sys.dont_write_bytecode = True
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
