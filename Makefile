@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix system course evidence clean
+.PHONY: help demo test check fix system course evidence simulate clean
 
 help:
 	@echo "make demo   grade a small class of sample submissions and write the class page to demo/"
 	@echo "make test   check the code and run every test that this machine can run"
 	@echo "make check  ruff, format, types, layers: changes nothing     make fix  mends what can be mended"
 	@echo "make course prove every lab whole                            make evidence  run the reference again"
+	@echo "make simulate  write docs/measurements/decision-rule.md again: how often the decision rule errs"
 
 .venv/ready: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "perflab: no $(PYTHON); install Python 3.11 or newer"; exit 2; }
@@ -56,6 +57,9 @@ system:
 
 course: .venv/ready
 	$(BIN)/perflab course check
+
+simulate: .venv/ready
+	$(BIN)/python -m autograder.clock.simulator > docs/measurements/decision-rule.md
 
 evidence: .venv/ready
 	cd reference/resnet18 && ../../$(BIN)/python part3_amp.py

@@ -17,7 +17,7 @@ LAYERS = [
     {"grade"},
     {"labs", "report", "scoring"},
     {"lab", "checks", "submission"},
-    {"sandbox", "doctor"},
+    {"clock", "sandbox", "doctor"},
     {"config", "device"},
     {"wire", "model"},
     {"errors"},

@@ -1,0 +1,1 @@
+"""What a speedup is worth: pairs of processes, the rule that judges them, and the session in which they count."""

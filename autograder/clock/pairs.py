@@ -1,0 +1,144 @@
+"""How one pair of processes is timed, and how many pairs are taken: pure but for the arms and `now`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Protocol
+
+from autograder.clock.verdict import FIRST_LOOK, Ruling, may_go_on, rule
+from autograder.errors import PerflabError
+
+WARM_UP = 2  # windows an arm that do not count
+TIMED = 12  # windows an arm that do
+MOST_PAIRS = 25  # in one go; pooled ones not counted
+MOST_DROPPED = 25  # by then the machine is not fit for timing
+STILL_SECONDS = 0.001  # of CPU time: rounding of a tree's clocks, not work
+PRACTICE_SECONDS = 15.0
+
+Now = Callable[[], float]
+Take = Callable[[int], float]
+"""Number of a pair, counted from 0 -> its log-ratio, or `SpoiltError`."""
+
+
+class SpoiltError(PerflabError):
+    """A pair must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
+
+
+class Arm(Protocol):
+    """One side of a pair: a fenced worker that does the same timed work again and again."""
+
+    name: str  # "baseline" or "student"
+
+    def start(self, seed: int) -> None: ...  # and wait until everything is built, ready for the first window
+    def window(self) -> float: ...  # one window on fresh data, in seconds of the supervisor's clock
+    def freeze(self) -> None: ...  # stop everything in its fence
+    def thaw(self) -> None: ...
+    def cpu_seconds(self) -> float: ...  # what its process tree has used so far
+    def end(self) -> None: ...  # kill all of it and wait until it is gone, from the device too; fine if not started
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The log-ratios of the pairs that count, pooled ones first, and why others were dropped."""
+
+    pairs: tuple[float, ...]
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The verdict on one submission's speedup, and what it rests on."""
+
+    ruling: Ruling
+    gathered: Gathered
+
+
+def compare(take: Take, bar: float, seconds: float, now: Now, pooled: Sequence[float] = ()) -> Comparison:
+    """Take pairs until the rule decides or *seconds* are over; bytes that were judged are not drawn again."""
+    gathered = Gathered(tuple(pooled))
+    if may_go_on(pooled, bar):
+        gathered = gather(take, lambda pairs: rule(pairs, bar).decision == "GO ON", seconds, now, pooled)
+    return Comparison(rule(gathered.pairs, bar, last=True), gathered)
+
+
+def rehearse(take: Take, now: Now) -> Gathered:
+    """Take the few pairs of practice mode, for `verdict.practice`."""
+    return gather(take, lambda pairs: len(pairs) < FIRST_LOOK, PRACTICE_SECONDS, now)
+
+
+def gather(
+    take: Take, go_on: Callable[[Sequence[float]], bool], seconds: float, now: Now, pooled: Sequence[float] = ()
+) -> Gathered:
+    """Take pairs while *go_on* asks for more and one as long as the longest so far still fits into *seconds*."""
+    kept, dropped = list(pooled), list[str]()
+    end, longest = now() + seconds, 0.0
+    while len(kept) - len(pooled) < MOST_PAIRS and len(dropped) < MOST_DROPPED and go_on(kept):
+        began = now()
+        if began + longest > end:
+            break
+        try:
+            kept.append(take(len(kept) + len(dropped)))
+        except SpoiltError as why:
+            dropped.append(str(why))
+        longest = max(longest, now() - began)
+    return Gathered(tuple(kept), tuple(dropped))
+
+
+def alternating(baseline: Arm, student: Arm, seed: int) -> float:
+    """Time a pair on a CPU: both processes live, windows A B B A ..., the other arm frozen meanwhile.
+
+    The median of adjacent log-ratios, since the machine itself speeds up and slows down from second to second.
+    """
+    ratios = []
+    with _live(baseline, seed), _live(student, seed):
+        for turn in range(WARM_UP + TIMED):
+            if turn % 2 == 0:
+                slow, fast = _alone(baseline, student), _alone(student, baseline)
+            else:
+                fast, slow = _alone(student, baseline), _alone(baseline, student)
+            ratios.append(math.log(slow / fast))
+    return median(ratios[WARM_UP:])
+
+
+def sequential(baseline: Arm, student: Arm, seed: int, index: int) -> float:
+    """Time a pair on a GPU: one process after the other is gone, A B, then B A for the next pair.
+
+    Freezing would not do: the queued kernels of a frozen process keep running.
+    """
+    order = (baseline, student) if index % 2 == 0 else (student, baseline)
+    seconds = {arm.name: _whole_process(arm, seed) for arm in order}
+    return math.log(seconds[baseline.name] / seconds[student.name])
+
+
+@contextmanager
+def _live(arm: Arm, seed: int) -> Iterator[None]:
+    try:
+        arm.start(seed)
+        arm.freeze()
+        yield
+    finally:
+        arm.end()
+
+
+def _alone(arm: Arm, other: Arm) -> float:
+    """Time one window of *arm*, and make sure that *other* used no CPU time meanwhile."""
+    before = other.cpu_seconds()
+    arm.thaw()
+    seconds = arm.window()
+    arm.freeze()
+    moved = other.cpu_seconds() - before
+    if moved > STILL_SECONDS:
+        raise SpoiltError(f"the {other.name} used {moved:.3f} s of CPU time while it was frozen")
+    return seconds
+
+
+def _whole_process(arm: Arm, seed: int) -> float:
+    try:
+        arm.start(seed)
+        return median([arm.window() for _ in range(WARM_UP + TIMED)][WARM_UP:])
+    finally:
+        arm.end()

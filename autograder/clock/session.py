@@ -1,0 +1,97 @@
+"""Whether the timed checks of a session count: the baseline against itself, and submissions of known verdict.
+
+A session is one grading run on one device. Its machine is examined before the first timed check and every 30 minutes;
+one bad examination and nothing that was timed in this session counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import stdev
+from typing import Literal
+
+from autograder.clock.pairs import Now, Take, gather
+from autograder.clock.verdict import FIRST_LOOK, LOWEST_BAR, Decision, Ruling, Z, rule
+
+MOST_NOISE = 0.10  # sd of one pair's log-ratio
+EXAMINE_EVERY = 30 * 60.0  # seconds
+CANARIES: Mapping[str, Decision] = {"known-good": "PASS", "known-slow": "FAIL"}
+
+State = Literal["OPEN", "REFUSED", "GO ON"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What the baseline against itself says about the machine."""
+
+    state: State
+    pairs: int
+    noise: float = 0.0
+    """sd of one pair's log-ratio."""
+    problem: str = ""
+
+
+def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
+    """Open when less than 10 % noise is proved and neither arm beats the other at the lowest bar.
+
+    The first holds for an upper bound of the noise: of two machines with 10 %, one would show less by luck.
+    """
+    n = len(pairs)
+    if n < FIRST_LOOK:
+        return Gate("REFUSED", n, problem=f"only {n} pairs fit into the time allowed") if last else Gate("GO ON", n)
+    noise, sides = stdev(pairs), [rule(side, LOWEST_BAR, last=last).decision for side in (pairs, [-d for d in pairs])]
+    if "PASS" in sides:
+        return Gate("REFUSED", n, noise, "the baseline differs from itself as much as a bar asks for")
+    if noise_bound(pairs) < MOST_NOISE and sides == ["FAIL", "FAIL"]:
+        return Gate("OPEN", n, noise)
+    if not last:
+        return Gate("GO ON", n, noise)
+    words = f"the baseline against itself varies by {100 * noise:.0f} % from pair to pair; {n} pairs do not prove"
+    return Gate("REFUSED", n, noise, f"{words} the noise to be below {100 * MOST_NOISE:.0f} %")
+
+
+def noise_bound(pairs: Sequence[float]) -> float:
+    """Return what the sd of a pair is below: the chi-square bound in the form of Wilson and Hilferty."""
+    df = len(pairs) - 1
+    share = 1 - 2 / (9 * df) - Z * math.sqrt(2 / (9 * df))
+    return stdev(pairs) / math.sqrt(share**3)
+
+
+def examine(take: Take, seconds: float, now: Now) -> Gate:
+    """Take pairs of the baseline against itself until the gate opens or is refused."""
+    return gate(gather(take, lambda pairs: gate(pairs).state == "GO ON", seconds, now).pairs, last=True)
+
+
+@dataclass
+class Session:
+    """Remembers when the machine was examined, and the first reason why nothing timed here counts."""
+
+    examined: float | None = None
+    refusal: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether what is timed in this session may become a verdict."""
+        return self.examined is not None and not self.refusal
+
+    def needs_gate(self, now: float) -> bool:
+        """Whether the machine must be examined before the next timed check; a refused session is past that."""
+        return not self.refusal and (self.examined is None or now - self.examined >= EXAMINE_EVERY)
+
+    def record(self, now: float, found: Gate, canaries: Mapping[str, Ruling]) -> None:
+        """Note one examination; a missing canary is a canary with the wrong verdict."""
+        self.examined = now
+        problem = found.problem or _canary_problem(canaries)
+        if problem and not self.refusal:
+            self.refusal = f"nothing timed in this session counts: {problem}; close what else runs and grade again"
+
+
+def _canary_problem(canaries: Mapping[str, Ruling]) -> str:
+    for name, expected in CANARIES.items():
+        ruling = canaries.get(name)
+        if ruling is None or ruling.decision != expected:
+            got = "was not timed" if ruling is None else f"got {ruling.decision} at {ruling}"
+            return f"the {name} submission {got}, not {expected}"
+    return ""

@@ -1,0 +1,225 @@
+"""How often the decision rule errs, on simulated machines: `python -m autograder.clock.simulator` prints the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from random import Random
+from statistics import fmean, pstdev
+from typing import NamedTuple
+
+from autograder.clock.pairs import Take, alternating, compare
+from autograder.clock.session import examine
+from autograder.clock.verdict import FIRST_LOOK, LOWEST_BAR, rule
+
+BAR = 1.5
+NEVER = 0.0
+UNDECIDED = ("INCONCLUSIVE",)
+FAMILIES = {  # log-noise of a process: sd of its own, sd of a slow drift, share of (slow) outliers, their mean size
+    "bell": (0.01, 0.0, 0.0, 0.0),
+    "quiet": (0.005, 0.005, 0.02, 0.1),
+    "typical": (0.02, 0.02, 0.05, 0.2),
+    "noisy": (0.05, 0.05, 0.10, 0.4),
+    "shared": (0.10, 0.10, 0.15, 0.6),
+}
+RUN = 20.0  # seconds that five pairs of alternating windows take
+THIRD = RUN / 3
+HOGS: dict[str, Callable[[float], float]] = {  # seconds since it came -> the share of the machine that it takes
+    "step": lambda t: 0.3 if 0 <= t < THIRD else 0.0,
+    "burst": lambda t: 0.3 if t % 0.6 < 0.2 else 0.0,  # a third of all the time, two windows long
+    "ramp": lambda t: 0.3 * t / THIRD if 0 <= t < THIRD else 0.0,
+}
+PAGE = f"""# How often the decision rule errs
+
+Written by `python -m autograder.clock.simulator` from fixed seeds. Machines and time are simulated; the code that takes
+pairs and judges them is the code that grades. The bar is {BAR:.2f} where a row names no other.
+
+Noise is the sd of one pair's log-ratio. `bell` is the normal distribution; `quiet`, `typical`, `noisy` and `shared` mix
+own scatter, slow drift and outliers that only slow down, each scaled to the noise of the row. `step`, `burst` and
+`ramp` are something else that takes up to 30 % of a machine for a third of a run, with alternating windows that scatter
+by 4 % and processes that make pairs differ by 2 %: 3 % noise in all where nothing disturbs them. A8 counts gradings
+from scratch; a submission that was judged is not drawn again, since pairs of the same bytes are pooled.
+
+Met: the upper end of the rate's 95 % interval is within the target for every kind of noise; "never" is met when it was
+not seen. Rows without a target are for information. Where outliers are rare, a few pairs cannot show the sd that they
+make, and the gate opens; the rows below it say what the verdicts of such a machine are worth.
+
+| id | counted as wrong | target | rate (mean number of pairs) | trials, each | met |
+|---|---|---|---|---|---|"""
+
+End = tuple[str, float]
+"""How one trial ended, and after how many pairs."""
+
+
+class Case(NamedTuple):
+    """One row of the page."""
+
+    id: str
+    wrong: str
+    target: float | None
+    trials: int
+    bad: tuple[str, ...]
+    trial: Callable[[str, Random], End]
+    kinds: Iterable[str] = FAMILIES
+
+
+@dataclass
+class SimulatedArm:
+    """A worker on a machine whose time and load both arms share; it freezes at once."""
+
+    name: str
+    seconds: float
+    time: list[float]
+    load: Callable[[float], float]
+    random: Random
+    rough: float = 1.0
+    pace: float = 0.0
+
+    def start(self, seed: int) -> None:  # noqa: ARG002 its noise has a seed of its own
+        """Start a process, a little faster or slower than the last one."""
+        self.pace = self.seconds * math.exp(self.random.gauss(0, self.rough * 0.02 / math.sqrt(2)))
+        self.time[0] += 0.5
+
+    def window(self) -> float:
+        """Let the time of one window pass."""
+        took = self.pace * math.exp(self.random.gauss(0, self.rough * 0.04)) / (1 - self.load(self.time[0]))
+        self.time[0] += took
+        return took
+
+    def cpu_seconds(self) -> float:
+        """Stand still."""
+        return 0.0
+
+    def freeze(self) -> None:
+        """Do nothing."""
+
+    thaw = end = freeze
+
+
+def processes(family: str, random: Random) -> Iterator[float]:
+    """Yield the log-noise of one process after the other."""
+    own, drift, share, size = FAMILIES[family]
+    slow = random.gauss(0, drift)
+    while True:
+        outlier = math.log1p(random.expovariate(1) * size) if random.random() < share else 0.0
+        yield random.gauss(0, own) + slow + outlier
+        slow = 0.9 * slow + random.gauss(0, drift * math.sqrt(1 - 0.9**2))
+
+
+@cache
+def own_noise(family: str) -> float:
+    """Return the sd of a pair of this family before it is scaled."""
+    noise = processes(family, Random(family))  # noqa: S311 a simulation is drawn again
+    return pstdev([next(noise) - next(noise) for _ in range(50_000)])
+
+
+def draw(family: str, random: Random, noise: float, ratio: float = 1.0) -> Take:
+    """Draw pairs A B, B A, ... of a true speedup and a given noise."""
+    processed, scale = processes(family, random), noise / own_noise(family)
+    return lambda index: math.log(ratio) + scale * (-1) ** index * (next(processed) - next(processed))
+
+
+def graded(family: str, random: Random, ratio: float, noise: float, bar: float = BAR) -> End:
+    """Grade a true speedup of *ratio* x bar."""
+    ruling = compare(draw(family, random, noise, ratio * bar), bar, math.inf, lambda: 0.0).ruling
+    return ruling.decision, ruling.pairs
+
+
+def cut_short(family: str, random: Random, ratio: float, noise: float) -> End:
+    """Grade when the time is over after the fewest pairs that can be judged."""
+    take = draw(family, random, noise, ratio * BAR)
+    return rule([take(index) for index in range(FIRST_LOOK)], BAR, last=True).decision, FIRST_LOOK
+
+
+def repeated(family: str, random: Random, ratio: float, noise: float) -> End:
+    """Grade one submission 20 times and pool nothing."""
+    ends = [graded(family, random, ratio, noise) for _ in range(20)]
+    return "SAME" if len({word for word, _ in ends}) == 1 else "DIFFERENT", fmean(pairs for _, pairs in ends)
+
+
+def examined(family: str, random: Random, noise: float) -> End:
+    """Hold the baseline against itself at the gate."""
+    found = examine(draw(family, random, noise), math.inf, lambda: 0.0)
+    return found.state, found.pairs
+
+
+def hogged(kind: str, random: Random, ratio: float, rough: float = 1.0) -> End:
+    """Grade by alternating windows while something else has its share for a random third of the run."""
+    time, came = [0.0], random.uniform(0, RUN - THIRD)
+
+    def arm(name: str, seconds: float) -> SimulatedArm:
+        return SimulatedArm(name, seconds, time, lambda t: HOGS[kind](t - came), random, rough)
+
+    baseline, student = arm("baseline", 0.1), arm("student", 0.1 / (ratio * BAR))
+    ruling = compare(lambda index: alternating(baseline, student, index), BAR, 120.0, lambda: time[0]).ruling
+    return ruling.decision, ruling.pairs
+
+
+def cases(n: int) -> list[Case]:
+    """All rows, with *n* trials of a single grading and fewer of what takes longer."""
+    few, tenth = max(n // 20, 2), max(n // 5, 2)
+    fail, no_pass, no_fail = ("FAIL",), ("PASS",), ("PASS", "INCONCLUSIVE")
+    differ, other = "20 gradings from scratch differ at", ("DIFFERENT",)
+    against_itself = partial(graded, ratio=1 / LOWEST_BAR, noise=0.05, bar=LOWEST_BAR)
+    return [
+        Case("A1", "FAIL at 1.05 x bar, 3 % noise", 0.001, n, fail, partial(graded, ratio=1.05, noise=0.03)),
+        Case("A1", "FAIL at 1.10 x bar, 5 % noise", 0.001, n, fail, partial(graded, ratio=1.10, noise=0.05)),
+        Case("A2", "PASS at 0.90 x bar, 4 % noise", 0.001, n, no_pass, partial(graded, ratio=0.90, noise=0.04)),
+        Case("A2", "PASS at 0.95 x bar, 2 % noise", 0.015, n, no_pass, partial(graded, ratio=0.95, noise=0.02)),
+        Case("", "the same, no time after 5 pairs", None, n, no_pass, partial(cut_short, ratio=0.95, noise=0.02)),
+        Case("A3", "no FAIL of the baseline at bar 1.10, 5 % noise", 0.001, n, no_fail, against_itself),
+        Case("A3", "gate opens at 10 % noise", NEVER, tenth, ("OPEN",), partial(examined, noise=0.10)),
+        Case("", "gate refuses 5 % noise", None, tenth, ("REFUSED",), partial(examined, noise=0.05)),
+        Case("", "FAIL at 1.10 x bar, 10 % noise", None, tenth, fail, partial(graded, ratio=1.10, noise=0.10)),
+        Case("", "PASS at 0.90 x bar, 10 % noise", None, tenth, no_pass, partial(graded, ratio=0.90, noise=0.10)),
+        Case("A5", "FAIL at 1.07 x bar", NEVER, tenth, fail, partial(hogged, ratio=1.07), HOGS),
+        Case("A5", "PASS at 0.93 x bar", NEVER, tenth, no_pass, partial(hogged, ratio=0.93), HOGS),
+        Case("A5", "INCONCLUSIVE at 1.07 x bar", 0.01, tenth, UNDECIDED, partial(hogged, ratio=1.07), HOGS),
+        Case("A5", "INCONCLUSIVE at 0.93 x bar", 0.01, tenth, UNDECIDED, partial(hogged, ratio=0.93), HOGS),
+        Case("", "PASS at 0.93 x bar, 4 % noise", None, tenth, no_pass, partial(hogged, ratio=0.93, rough=4 / 3), HOGS),
+        Case("A8", f"{differ} 1.05 x bar, 2 % noise", NEVER, few, other, partial(repeated, ratio=1.05, noise=0.02)),
+        Case("A8", f"{differ} 0.95 x bar, 2 % noise", NEVER, few, other, partial(repeated, ratio=0.95, noise=0.02)),
+        Case("A8", f"{differ} 1.07 x bar, 3 % noise", NEVER, few, other, partial(repeated, ratio=1.07, noise=0.03)),
+        Case("A8", f"{differ} 0.93 x bar, 3 % noise", NEVER, few, other, partial(repeated, ratio=0.93, noise=0.03)),
+    ]
+
+
+def upper(count: int, trials: int) -> float:
+    """Return the upper end of Wilson's 95 % interval of a rate."""
+    z2, rate = 1.96**2, count / trials
+    half = 1.96 * math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials**2))
+    return (rate + z2 / (2 * trials) + half) / (1 + z2 / trials)
+
+
+def counted(case: Case) -> dict[str, tuple[int, float]]:
+    """Run one row: kind of noise -> how many trials went wrong, and the mean number of pairs."""
+    found = {}
+    for kind in case.kinds:
+        random = Random(f"{case.id} {case.wrong} {kind}")  # noqa: S311 the same
+        ends = [case.trial(kind, random) for _ in range(case.trials)]
+        found[kind] = sum(word in case.bad for word, _ in ends), fmean(pairs for _, pairs in ends)
+    return found
+
+
+def row(case: Case) -> str:
+    """Run one row and write it."""
+    found = counted(case)
+    rates = ", ".join(f"{kind} {percent(n / case.trials)} ({pairs:.1f})" for kind, (n, pairs) in found.items())
+    worst, target, met = max(n for n, _ in found.values()), "", ""
+    if case.target is not None:
+        target = percent(case.target) if case.target else "never"
+        met = "yes" if (upper(worst, case.trials) if case.target else worst) <= case.target else "no"
+    return f"| {case.id} | {case.wrong} | {target} | {rates} | {case.trials} | {met} |"
+
+
+def percent(rate: float) -> str:
+    """Write a rate as 0.05 %."""
+    return f"{100 * rate:.2f} %"
+
+
+if __name__ == "__main__":  # pragma: no cover
+    print(PAGE)
+    for each in cases(10_000):
+        print(row(each), flush=True)

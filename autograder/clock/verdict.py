@@ -1,0 +1,118 @@
+"""The verdict on a speedup, from one log-ratio for each pair of processes: d = ln(t_baseline / t_student).
+
+    m   mean of the d after one value at each end was winsorised
+    se  sd * n / (n - 2) / sqrt(n)
+    L   ln(0.97 * bar)
+
+PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 5 pairs and then after every 2 more. When no more
+will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8 %), else nobody does.
+docs/measurements/decision-rule.md has the error rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal, NamedTuple
+
+FIRST_LOOK = 5  # pairs
+LOOK_EVERY = 2  # pairs
+Z = 2.8  # standard errors: wide enough to look eleven times
+MARGIN = 0.97  # of the bar
+LOWEST_BAR = 1.10  # a lower one could not be told from 1
+AGREEING = 0.08  # of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess
+NO_CREDIT = 1.02  # a ratio that is not proved to exceed this is no speedup
+
+Decision = Literal["PASS", "FAIL", "INCONCLUSIVE", "GO ON"]
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What the pairs taken so far say about one bar."""
+
+    decision: Decision
+    pairs: int
+    ratio: float | None = None
+    """The speedup; None when there is no pair."""
+    low: float = 0.0
+    high: float = 0.0
+    """The interval that decides; with fewer pairs than that takes, the smallest and the largest."""
+    credit: float = 0.0
+    """Share of the points that is proved, in tenths."""
+
+    def __str__(self) -> str:
+        """Show the figures as students read them: 1.01x (0.98 to 1.04, 9 pairs)."""
+        if self.ratio is None:
+            return "no pair could be measured"
+        count = f"{self.pairs} pair{'s' * (self.pairs != 1)}"
+        return f"{self.ratio:.2f}x ({self.low:.2f} to {self.high:.2f}, {count})"
+
+
+class Estimate(NamedTuple):
+    """The winsorised mean of the log-ratios and its standard error."""
+
+    m: float
+    se: float
+
+
+def estimate(pairs: Sequence[float]) -> Estimate:
+    """Winsorise one value at each end, then take the mean; n / (n - 2) makes up for the two that were moved."""
+    n, d = len(pairs), sorted(pairs)
+    d[0], d[-1] = d[1], d[-2]
+    m = math.fsum(d) / n
+    sd = math.sqrt(math.fsum((x - m) ** 2 for x in d) / (n - 1))
+    return Estimate(m, sd * n / (n - 2) / math.sqrt(n))
+
+
+def rule(pairs: Sequence[float], bar: float, *, last: bool = False) -> Ruling:
+    """Judge the log-ratios against a bar; *last* says that no more will come."""
+    assert bar >= LOWEST_BAR, f"a speed bar of {bar:g} is below {LOWEST_BAR:g}"
+    n, line = len(pairs), math.log(MARGIN * bar)
+    if n < FIRST_LOOK:
+        return _too_few(pairs, "INCONCLUSIVE" if last else "GO ON")
+    m, se = estimate(pairs)
+    low, high = m - Z * se, m + Z * se
+    decision: Decision = "GO ON"
+    if last or (n - FIRST_LOOK) % LOOK_EVERY == 0:
+        decision = "PASS" if low > line else "FAIL" if high < line else "GO ON"
+    if last and decision == "GO ON":
+        decision, m = by_median(pairs, line), median(pairs)
+    credit = 1.0 if decision == "PASS" else partial_credit(math.exp(low), bar)
+    return Ruling(decision, n, math.exp(m), math.exp(low), math.exp(high), credit)
+
+
+def by_median(pairs: Sequence[float], line: float) -> Decision:
+    """Judge what the interval could not, if the pairs agree well enough."""
+    middle = median(pairs)
+    scatter = 1.4826 * median(abs(x - middle) for x in pairs)
+    if scatter >= AGREEING:
+        return "INCONCLUSIVE"
+    return "PASS" if middle >= line else "FAIL"
+
+
+def partial_credit(low: float, bar: float) -> float:
+    """Pay what is proved of the way from 1 to 0.97 * bar, in log-ratio, rounded down to tenths."""
+    if low <= NO_CREDIT:
+        return 0.0
+    share = math.log(low) / math.log(MARGIN * bar)
+    return math.floor(min(share, 1.0) * 10 + 1e-9) / 10  # 0.3 / 0.1 is 2.9999999999999996
+
+
+def may_go_on(pooled: Sequence[float], bar: float) -> bool:
+    """Whether pairs may be added to those of the same bytes on the same device: not once they were judged."""
+    return rule(pooled, bar, last=True).decision == "INCONCLUSIVE"
+
+
+def practice(pairs: Sequence[float], bar: float) -> str:
+    """Tell a student how a short run looks; too short for a verdict, so it never says PASS."""
+    ruling = rule(pairs, bar, last=True)
+    reached = ruling.ratio is not None and ruling.ratio >= MARGIN * bar
+    return f"{'on course' if reached else 'not yet'}: {ruling}; the bar is {bar:.2f}x"
+
+
+def _too_few(pairs: Sequence[float], decision: Decision) -> Ruling:
+    if not pairs:
+        return Ruling(decision, 0)
+    return Ruling(decision, len(pairs), math.exp(median(pairs)), math.exp(min(pairs)), math.exp(max(pairs)))

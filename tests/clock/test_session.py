@@ -1,0 +1,133 @@
+"""When a session's timings count: the gate, the canaries, and what is said when they do not."""
+
+from __future__ import annotations
+
+from statistics import stdev
+
+import pytest
+
+from autograder.clock.session import Gate, Session, examine, gate, noise_bound
+from autograder.clock.verdict import Ruling
+
+QUIET = [-0.01, 0.01, 0.0, -0.005, 0.005]  # sd 0.0079
+NOISY = [-0.1, 0.1, 0.0, -0.05, 0.05]  # sd 0.079
+FAST = [0.2 + d for d in QUIET]
+VARIES = "the baseline against itself varies by 8 % from pair to pair; 5 pairs do not prove the noise to be below 10 %"
+DIFFERS = "the baseline differs from itself as much as a bar asks for"
+GATES = {
+    "nothing yet": ([], False, "GO ON", ""),
+    "too few in the time allowed": (QUIET[:4], True, "REFUSED", "only 4 pairs fit into the time allowed"),
+    "quiet": (QUIET, False, "OPEN", ""),
+    "quiet, between two looks": ([*QUIET, 0.0], False, "GO ON", ""),
+    "quiet, between two looks, but no time": ([*QUIET, 0.0], True, "OPEN", ""),
+    "noisy": (NOISY, False, "GO ON", ""),
+    "noisy and no time": (NOISY, True, "REFUSED", VARIES),
+    "one arm is always faster": (FAST, False, "REFUSED", DIFFERS),
+    "one arm is always slower": ([-d for d in FAST], False, "REFUSED", DIFFERS),
+}
+
+
+@pytest.mark.parametrize(("pairs", "last", "state", "problem"), GATES.values(), ids=GATES)
+def test_the_gate_opens_when_a_quiet_machine_is_proved(pairs, last, state, problem):
+    """The baseline against itself: neither noisy nor faster than itself."""
+    found = gate(pairs, last=last)
+
+    assert (state, len(pairs), problem) == (found.state, found.pairs, found.problem)
+
+
+def test_a_quiet_machine_whose_arms_may_differ_is_asked_for_more():
+    """Little noise is not enough while one arm could be faster by what the lowest bar asks for."""
+    apart = [0.06 + d for d in QUIET]
+
+    assert noise_bound(apart) < 0.10
+    assert ("GO ON", "REFUSED") == (gate(apart).state, gate([d + 0.01 for d in apart], last=True).state)
+
+
+BOUNDS = {  # (1 - 2 / (9 df) - 2.8 sqrt(2 / (9 df))) ** -1.5
+    "5 pairs": (5, 6.591),  # 0.28448 ** -1.5
+    "25 pairs": (25, 1.632),  # 0.72131 ** -1.5
+}
+
+
+@pytest.mark.parametrize(("n", "factor"), BOUNDS.values(), ids=BOUNDS)
+def test_the_bound_of_the_noise_narrows_with_pairs(n, factor):
+    """What the noise is below: 6.6 times the sd of five pairs, 1.6 times that of 25."""
+    pairs = [0.01 * i for i in range(n)]
+
+    assert factor * stdev(pairs) == pytest.approx(noise_bound(pairs), rel=0.001)
+
+
+def test_examining_takes_pairs_until_the_gate_opens():
+    """Five on a quiet machine."""
+    assert Gate("OPEN", 5, pytest.approx(0.0079, abs=1e-4)) == examine(lambda i: QUIET[i % 5], 100.0, lambda: 0.0)
+
+
+def test_examining_a_noisy_machine_ends_after_25():
+    """It is refused, with the noise that was seen."""
+    found = examine(lambda i: 0.15 * (-1) ** i, 100.0, lambda: 0.0)
+
+    assert ("REFUSED", 25, pytest.approx(0.153, abs=1e-3)) == (found.state, found.pairs, found.noise)
+
+
+OPEN, SHUT = Gate("OPEN", 5, 0.01), Gate("REFUSED", 25, 0.12, "the machine shakes")
+GOOD, SLOW = Ruling("PASS", 5, 2.0, 1.9, 2.1), Ruling("FAIL", 5, 1.0, 0.9, 1.1)
+KNOWN = {"known-good": GOOD, "known-slow": SLOW}
+SAYS = "nothing timed in this session counts: {}; close what else runs and grade again"
+REFUSALS = {
+    "all as it should be": (OPEN, KNOWN, ""),
+    "the gate is shut": (SHUT, KNOWN, SAYS.format("the machine shakes")),
+    "a good one fails": (
+        OPEN,
+        {**KNOWN, "known-good": SLOW},
+        SAYS.format("the known-good submission got FAIL at 1.00x (0.90 to 1.10, 5 pairs), not PASS"),
+    ),
+    "a slow one passes": (
+        OPEN,
+        {**KNOWN, "known-slow": GOOD},
+        SAYS.format("the known-slow submission got PASS at 2.00x (1.90 to 2.10, 5 pairs), not FAIL"),
+    ),
+    "a good one is inconclusive": (
+        OPEN,
+        {**KNOWN, "known-good": Ruling("INCONCLUSIVE", 0)},
+        SAYS.format("the known-good submission got INCONCLUSIVE at no pair could be measured, not PASS"),
+    ),
+    "a canary is missing": (
+        OPEN,
+        {"known-good": GOOD},
+        SAYS.format("the known-slow submission was not timed, not FAIL"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "canaries", "expected"), REFUSALS.values(), ids=REFUSALS)
+def test_a_session_says_why_it_does_not_count(found, canaries, expected):
+    """The gate first, then the canaries."""
+    session = Session()
+    session.record(0.0, found, canaries)
+
+    assert (expected, not expected) == (session.refusal, session.counts)
+
+
+def test_a_session_that_nobody_examined_does_not_count():
+    """No gate, no verdict."""
+    assert (False, True) == (Session().counts, Session().needs_gate(0.0))
+
+
+def test_the_gate_is_due_every_thirty_minutes():
+    """Before the first timed check, and again half an hour after the last examination."""
+    session = Session()
+    session.record(100.0, OPEN, KNOWN)
+
+    assert [False, False, True] == [session.needs_gate(100.0 + 60 * minutes) for minutes in (0, 29.9, 30)]
+
+
+def test_one_bad_examination_spoils_the_session_for_good():
+    """A later good one does not bring it back, the first reason stays, and no further gate is asked for."""
+    session = Session()
+    session.record(0.0, OPEN, KNOWN)
+    session.record(1800.0, SHUT, KNOWN)
+    session.record(3600.0, Gate("REFUSED", 25, 0.2, "worse"), KNOWN)
+    session.record(5400.0, OPEN, KNOWN)
+
+    assert (False, False) == (session.counts, session.needs_gate(9000.0))
+    assert SAYS.format("the machine shakes") == session.refusal
