@@ -13,11 +13,11 @@ from autograder.course.proof import load_cases
 # Student -> entry of the corpus; the rest of the class is the reference, the template, and an archive.
 CLASS = {
     "babbage_one_batch_ahead": "one_batch_ahead",
-    "curie_waits_at_each_step": "waits_at_every_step",
-    "dijkstra_clips_too_early": "clips_before_unscale",
+    "curie_waits_at_each_step": "item_at_every_step",
+    "dijkstra_clips_too_early": "clip_before_unscale",
     "euler_timer_starts_late": "timer_starts_after_the_fetch",
     "moriarty_forges_the_answer": "forges_the_answer",
-    "ripley_leaves_early": "leaves_by_os_exit",
+    "ripley_leaves_early": "ends_the_process",
 }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 from autograder import batch
 from autograder.errors import UserError
 from autograder.model import read_result
+from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 FILE = "part1_toy.py"
 

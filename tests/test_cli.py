@@ -116,7 +116,7 @@ def test_help_is_there_at_once():
     command = [sys.executable, "-X", "importtime", "-c", "from autograder.cli import cli; cli(['--help'])"]
     loaded = subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
-    assert not re.search(r"\| +(torch|numpy|pandas|matplotlib|jsonschema|rich|jinja2|yaml)$", loaded, re.M)
+    assert not re.search(r"\| +(torch|numpy|pandas|matplotlib|jsonschema|rich|jinja2|yaml)$", loaded, re.MULTILINE)
 
 
 def test_help_takes_less_than_0_3_seconds():

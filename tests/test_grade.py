@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 from autograder import grade as grading
 from autograder.grade import ENDS, grade, probe_seed
 from autograder.model import Observation, Owed, Submission
+from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 
 def graded(answers=None, *, kit=None, submission=None, tier="t4", **options):

@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 from autograder.errors import CourseError
-from autograder.lab import INTEGER, NUMBER, TEXT, Part, Passed, Probe, conform, list_of, load_lab, map_of, optional, record
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Part,
+    Passed,
+    Probe,
+    conform,
+    list_of,
+    load_lab,
+    map_of,
+    optional,
+    record,
+)
 from autograder.model import Observation
 
 
@@ -25,7 +38,9 @@ def test_a_parameter_that_names_nothing_is_an_error_with_the_nearest_name():
     def holds(loses, table, bar, device):
         """It holds."""
 
-    assert ["part9_new.holds: parameter 'loses' is no probe, artefact, bar or device (did you mean 'losses'?)"] == new.problems()
+    assert [
+        "part9_new.holds: parameter 'loses' is no probe, artefact, bar or device (did you mean 'losses'?)"
+    ] == new.problems()
 
 
 def test_a_check_without_a_docstring_is_an_error():

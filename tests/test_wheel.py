@@ -57,10 +57,13 @@ def solution_lines():
 
 
 def test_no_line_of_a_solution_is_in_the_wheel(wheel):
-    """Neither as a file nor inside one; the baseline and given/ are public and may share a line."""
-    public = b"".join(
-        path.read_bytes() for name in ("given", "baseline") for path in (ROOT / "reference").rglob(f"{name}/*.py")
-    )
+    """Neither as a file nor inside one; what handouts, the baseline and given/ show is public."""
+    shown = [
+        *(ROOT / "assignments").rglob("*.md"),
+        *(ROOT / "reference").rglob("given/*.py"),
+        *(ROOT / "reference").rglob("baseline/*.py"),
+    ]
+    public = b"".join(path.read_bytes() for path in shown)
     secret = {line for line in solution_lines() if line not in public}
 
     assert len(secret) > 10
@@ -70,6 +73,8 @@ def test_no_line_of_a_solution_is_in_the_wheel(wheel):
 
 def test_nothing_of_a_solution_is_marked_in_the_template(wheel):
     """The markers are cut with what they enclose."""
-    marked = [n for n, data in wheel.items() if "_course" in n and (BEGIN.encode() in data or b"BEGIN SOLUTION -->" in data)]
+    marked = [
+        n for n, data in wheel.items() if "_course" in n and (BEGIN.encode() in data or b"BEGIN SOLUTION -->" in data)
+    ]
 
     assert marked == []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from autograder.model import Failed, Observation, Pair, Passed, Timed, Verdict
+from autograder.model import Failed, Pair, Passed, Timed, Verdict
 
 Array = np.ndarray[Any, Any]
 
@@ -27,7 +28,7 @@ def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: st
     problem = misshapen(student["losses"], baseline["losses"]) or not_finite(student["weights"])
     if problem:
         return Failed(problem, why, try_)
-    apart = float(np.max(np.abs(student["losses"] - baseline["losses"])))
+    apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
         f"losses apart by up to {apart:.1e} (allowed {within.losses:.1e}), "
@@ -36,6 +37,14 @@ def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: st
     if apart <= within.losses and moved <= within.weights:
         return Passed(measured)
     return Failed(measured, why, try_)
+
+
+def furthest(losses: Array, expected: Array) -> float:
+    """Return the largest difference between two series; infinite when they cannot be compared."""
+    if losses.shape != expected.shape:
+        return float("inf")
+    with np.errstate(all="ignore"):
+        return float(np.max(np.abs(losses - expected)))
 
 
 def misshapen(losses: Array, expected: Array) -> str:
@@ -70,18 +79,14 @@ class Update:
 
 
 def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
-    """Compare the updates of both sides; not comparable ones are infinitely far apart."""
-    student, baseline = _moved(pair.student, after, before), _moved(pair.baseline, after, before)
-    if student.shape != baseline.shape or not np.all(np.isfinite(student)):
+    """Compare the updates of both sides, which began alike; not comparable ones are infinitely far apart."""
+    start = pair.baseline.arrays[before].astype(np.float64)
+    baseline = pair.baseline.arrays[after] - start
+    if pair.student.arrays[after].shape != start.shape or not np.all(np.isfinite(pair.student.arrays[after])):
         return Update(float("inf"), float("inf"))
+    student = pair.student.arrays[after] - start
     size = max(norm(baseline), 1e-30)
     return Update(norm(student - baseline) / size, norm(student) / size)
-
-
-def _moved(seen: Observation, after: str, before: str) -> Array:
-    start, end = seen.arrays[before].astype(np.float64), seen.arrays[after].astype(np.float64)
-    with np.errstate(all="ignore"):
-        return end - start if start.shape == end.shape else np.full(1, np.inf)
 
 
 def norm(values: Array) -> float:
@@ -90,9 +95,15 @@ def norm(values: Array) -> float:
         return float(np.sqrt(np.sum(np.square(values.astype(np.float64)))))
 
 
+def mean(values: Array, weights: Sequence[float] | None = None) -> float:
+    """Return the mean, weighted or not, without complaints about huge numbers."""
+    with np.errstate(all="ignore"):
+        return float(np.average(values, weights=weights))
+
+
 def close(value: float | None, expected: float, within: float) -> bool:
     """Whether *value* is there and equals *expected* to the relative tolerance *within*."""
-    return value is not None and abs(value - expected) <= within * abs(expected)
+    return value is not None and math.isfinite(expected) and abs(value - expected) <= within * abs(expected)
 
 
 def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:

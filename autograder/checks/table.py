@@ -91,7 +91,9 @@ def differ(
 
 def alike(value: float, other: Any) -> bool:
     """Whether a number equals another to 1 %, or to two decimals."""
-    return isinstance(other, float | int) and abs(value - other) <= max(0.01 * abs(other), 0.0051)
+    return (
+        isinstance(other, float | int) and math.isfinite(other) and abs(value - other) <= max(abs(other) / 100, 0.0051)
+    )
 
 
 def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:
@@ -101,7 +103,7 @@ def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:
         raise SubmissionError(f"{file}: holds a NUL byte, so it is no CSV")
     try:
         reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
-        return [(reader.line_num, cells) for cells in reader if any(cells)]
+        return [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
     except UnicodeDecodeError as error:
         raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None
     except csv.Error as error:

@@ -42,7 +42,7 @@ class Dtypes(TorchDispatchMode):
 
     def __init__(self, model: nn.Module, criterion: nn.Module) -> None:
         """Operators elsewhere, such as a softmax for the accuracy, do not count."""
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self._ops: dict[str, str] = {}
         for module, ops in ((model, MODEL_OPS), (criterion, LOSS_OPS)):
@@ -118,7 +118,7 @@ class Waits(TorchFunctionMode):
             self._synchronize(*args, **kwargs)
 
         torch.cuda.synchronize = synchronize
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -209,7 +209,7 @@ class Figures:
             self.panels += [_panel(axis, figure) for axis in figure.axes[:16]]
             return self._savefig(figure, *args, **kwargs)
 
-        Figure.savefig = savefig  # type: ignore[method-assign]
+        Figure.savefig = savefig  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *_: object) -> None:

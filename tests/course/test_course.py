@@ -23,7 +23,7 @@ def test_a_course_that_is_named_comes_first(tmp_path):
     (tmp_path / CONFIG).write_text("")
 
     assert tmp_path == find_root(tmp_path)
-    with pytest.raises(CourseError, match="no grading_config.yaml there; name the folder of a course"):
+    with pytest.raises(CourseError, match=r"no grading_config\.yaml there; name the folder of a course"):
         find_root(tmp_path / "elsewhere")
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from autograder.config import CheckConfig
 from autograder.course import Course
 from autograder.course.proof import Case, differences, floor, full, load_cases, prove_case, report_share, undecorated
 from autograder.errors import CourseError

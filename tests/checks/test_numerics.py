@@ -1,0 +1,101 @@
+"""Numbers against a trusted run's: what passes, what fails, and that nothing a worker sends is a fault of ours."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from autograder.checks import numerics
+from autograder.checks.numerics import Tolerance
+from autograder.model import Failed, Observation, Pair, Passed
+
+WITHIN = Tolerance(losses=0.01, weights=0.01)
+LOSSES = [1.5, 1.25, 1.0]
+WEIGHTS = [3.0, 4.0]
+
+
+def seen(losses=LOSSES, weights=WEIGHTS, start=(0.0, 0.0)):
+    arrays = {"losses": np.array(losses, "float64"), "weights": np.array(weights, "float32")}
+    return Observation("p", "ok", arrays={**arrays, "start": np.array(start, "float32")})
+
+
+def judged(student):
+    return numerics.same_trajectory(Pair(student, seen()), WITHIN, why="why", try_="try")
+
+
+@pytest.mark.parametrize(
+    "student",
+    [
+        pytest.param(seen(), id="the same"),
+        pytest.param(seen(losses=[1.505, 1.25, 0.995]), id="losses within tolerance"),
+        pytest.param(seen(weights=[3.01, 4.01]), id="weights within tolerance"),
+    ],
+)
+def test_a_training_that_follows_passes(student):
+    assert isinstance(judged(student), Passed)
+
+
+@pytest.mark.parametrize(
+    ("student", "measured"),
+    [
+        pytest.param(seen(losses=[1.5, 1.25]), "2 losses for 3 batches", id="too few losses"),
+        pytest.param(seen(losses=[]), "0 losses for 3 batches", id="no losses"),
+        pytest.param(seen(losses=[1.5, math.nan, 1]), "the loss of batch 2 is nan", id="a NaN"),
+        pytest.param(seen(losses=[1.5, 1.25, -math.inf]), "the loss of batch 3 is -inf", id="an infinity"),
+        pytest.param(seen(weights=[math.nan, 4]), "1 of 2 weights are NaN or infinite", id="a NaN weight"),
+        pytest.param(seen(losses=[1.5, 1.27, 1]), "losses apart by up to 2.0e-02 (allowed 1.0e-02)", id="losses apart"),
+        pytest.param(seen(weights=[3.1, 4]), "weights by 2.0e-02 of their norm", id="weights apart"),
+        pytest.param(seen(weights=[3]), "weights by inf", id="other weights"),
+        pytest.param(seen(losses=[1e308, -1e308, 1]), "losses apart by up to 1.0e+308", id="huge losses"),
+        pytest.param(seen(weights=[3e38, -3e38]), "weights by", id="huge weights"),
+    ],
+)
+def test_a_training_that_does_not_follow_fails_with_what_was_measured(student, measured):
+    verdict = judged(student)
+
+    assert isinstance(verdict, Failed)
+    assert measured in verdict.measured
+
+
+@pytest.mark.parametrize(
+    ("weights", "start", "error", "ratio"),
+    [
+        pytest.param([3, 4], [0, 0], 0, 1, id="the same update"),
+        pytest.param([0.3, 0.4], [0, 0], 0.9, 0.1, id="a tenth of it"),
+        pytest.param([0.3, 0.4], [9, 9], 0.9, 0.1, id="what the student says about the start does not count"),
+        pytest.param([math.nan, 4], [0, 0], math.inf, math.inf, id="a NaN"),
+        pytest.param([3], [0, 0], math.inf, math.inf, id="other weights"),
+    ],
+)
+def test_updates_are_compared_by_error_and_ratio(weights, start, error, ratio):
+    found = numerics.update(Pair(seen(weights=weights, start=start), seen()))
+
+    assert (pytest.approx(error), pytest.approx(ratio)) == (found.error, found.ratio)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "holds"),
+    [(1.004, 1.0, True), (1.02, 1.0, False), (None, 1.0, False), (5.0, math.inf, False), (0.0, 0.0, True)],
+)
+def test_close_is_relative_and_false_without_a_number(value, expected, holds):
+    assert holds == numerics.close(value, expected, 0.01)
+
+
+def test_a_usual_mistake_is_recognised_by_its_number():
+    stories = [(10.0, "ten"), (20.0, "twenty")]
+
+    assert ["twenty", "", ""] == [numerics.explained(value, stories, 0.01) for value in (20.1, 15.0, None)]
+
+
+def test_means_may_be_weighted_and_huge():
+    assert [2.0, 1.5, math.inf] == [
+        numerics.mean(np.array([1.0, 3.0])),
+        numerics.mean(np.array([1.0, 3.0]), [3, 1]),
+        numerics.mean(np.array([1e308, 1e308])),
+    ]
+
+
+def test_a_value_is_shown_in_four_digits_or_as_python_writes_it():
+    assert ["1.235", "None", "'2.1x'"] == [numerics.shown(value) for value in (1.23456, None, "2.1x")]

@@ -1,0 +1,126 @@
+"""Pictures and figures: PNG bytes under caps, blank ones, and whether panels show the rows."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import pytest
+
+from autograder.checks import plot, read
+from autograder.errors import SubmissionError
+from autograder.model import Failed, Passed, Picture
+
+
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png(width=400, height=200, lines=None, *, header=None, pixels=None):
+    """A grey picture, each line of one value: the line's number modulo *lines*."""
+    header = header or struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    if pixels is None:
+        pixels = zlib.compress(b"".join(b"\0" + bytes([y % (lines or 100)]) * width for y in range(height)))
+    return plot.SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+def test_a_picture_is_its_size_and_its_distinct_lines():
+    assert Picture("p.png", 400, 200, plot.DISTINCT) == read(png(), "p.png")
+
+
+def test_a_picture_in_several_chunks_and_steps_is_read_whole():
+    data = png(3000, 300, lines=3)
+    at = data.index(b"IDAT") - 4
+    (length,) = struct.unpack_from(">I", data, at)
+    body = data[at + 8 : at + 8 + length]
+    split = data[:at] + chunk(b"IDAT", body[:100]) + chunk(b"IDAT", body[100:]) + chunk(b"IEND", b"")
+
+    assert Picture("p.png", 3000, 300, 3) == plot.read(split, "p.png")
+
+
+def ihdr(width=4, height=4, depth=8, colour=0, interlaced=0):
+    return struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlaced)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(b"GIF89a", "p.png: is no PNG, whatever its name says", id="another format"),
+        pytest.param(b"", "p.png: is no PNG", id="empty"),
+        pytest.param(png()[:-20], "p.png: ends in the middle", id="cut"),
+        pytest.param(png()[:60], "p.png: ends in the middle", id="cut early"),
+        pytest.param(plot.SIGNATURE, "p.png: ends in the middle", id="signature only"),
+        pytest.param(png().replace(b"IDAT", b"IDAX"), "p.png: is damaged", id="checksum"),
+        pytest.param(plot.SIGNATURE + chunk(b"IEND", b""), "p.png: does not begin as a PNG does", id="no header"),
+        pytest.param(png(header=ihdr(0)), "p.png: is 0 x 4 pixels", id="no width"),
+        pytest.param(png(header=ihdr(10_001)), "p.png: is 10001 x 4 pixels; at most 10000", id="too wide"),
+        pytest.param(png(header=ihdr(9000, 9000)), "p.png: is 9000 x 9000 pixels", id="too many pixels"),
+        pytest.param(png(header=ihdr(interlaced=1)), "p.png: is an unusual PNG", id="interlaced"),
+        pytest.param(png(header=ihdr(colour=5)), "p.png: is an unusual PNG", id="unknown colours"),
+        pytest.param(png(header=ihdr(depth=7)), "p.png: is an unusual PNG", id="unknown depth"),
+        pytest.param(png(pixels=b"no zlib"), "p.png: its pixels cannot be unpacked", id="not packed"),
+        pytest.param(png(pixels=zlib.compress(b"\0")), "p.png: has fewer pixels than it says", id="too few pixels"),
+        pytest.param(png(pixels=zlib.compress(bytes(9))[:-6]), "p.png: has fewer pixels", id="packed data cut"),
+        pytest.param(b"x" * (plot.BYTES + 1), "bytes; at most 16777216 are read", id="too large"),
+    ],
+)
+def test_what_is_no_picture_is_refused_in_words(data, words):
+    with pytest.raises(SubmissionError) as refused:
+        plot.read(data, "p.png")
+
+    assert words in str(refused.value)
+
+
+def test_a_bomb_is_unpacked_no_further_than_the_picture_is_large():
+    bomb = zlib.compress(bytes(64 * 1024 * 1024))
+
+    assert 1 == plot.read(png(header=ihdr(), pixels=bomb), "p.png").distinct_lines
+
+
+@pytest.mark.parametrize(
+    ("picture", "measured"),
+    [
+        pytest.param(Picture("p.png", 399, 200, 8), "399 x 200 pixels", id="too narrow"),
+        pytest.param(Picture("p.png", 400, 199, 8), "400 x 199 pixels", id="too low"),
+        pytest.param(Picture("p.png", 400, 200, 3), "400 x 200 pixels, blank", id="blank"),
+    ],
+)
+def test_a_small_or_blank_picture_fails(picture, measured):
+    verdict = plot.is_drawn(picture, at_least=(400, 200), try_="try")
+
+    assert isinstance(verdict, Failed)
+    assert measured == verdict.measured
+
+
+def test_a_drawn_picture_passes():
+    assert Passed("400 x 200 pixels") == plot.is_drawn(Picture("p.png", 400, 200, 8), at_least=(400, 200), try_="try")
+
+
+def panel(values, label="samples/s"):
+    return {"label": label, "title": "", "values": values}
+
+
+ROWS = [{"throughput": 10.0}, {"throughput": 21.0}]
+
+
+@pytest.mark.parametrize(
+    ("panels", "rows", "problem"),
+    [
+        pytest.param([panel([1.0, 2.1], "x"), panel([10.05, 21])], ROWS, "", id="shown"),
+        pytest.param(
+            [panel([10.0, 20.0])], ROWS, "no panel shows the throughput of the rows (10, 21)", id="other values"
+        ),
+        pytest.param([], ROWS, "no panel shows the throughput of the rows (10, 21)", id="no panel"),
+        pytest.param(
+            [panel([10.0])], [{}], "no panel shows the throughput of the rows (None)", id="no number in the row"
+        ),
+        pytest.param(
+            [panel([10, 21], "speed")],
+            ROWS,
+            "the panel of throughput does not say what it shows, with its unit",
+            id="no unit",
+        ),
+    ],
+)
+def test_a_figure_shows_the_rows(panels, rows, problem):
+    assert problem == plot.unshown(panels, rows, {"throughput": "/"})

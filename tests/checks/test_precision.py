@@ -1,0 +1,94 @@
+"""What recorders saw of mixed precision: dtypes by kind of operator, and the order of calls on a GradScaler."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.checks import precision
+from autograder.model import Failed, Passed
+
+GOOD = {
+    "convolution": {"bfloat16": 2},
+    "matrix product": {"float16": 2},
+    "softmax": {"float32": 1},
+    "loss": {"float32": 2},
+    "parameters": {"float32": 12},
+}
+STEP = ["scale", "backward", "step", "update"]
+CLIPPED = ["scale", "backward", "unscale_", "step", "update"]
+
+
+def dtypes(**changes):
+    return precision.dtypes_where_they_help({**GOOD, **changes}, on_gpu=True, try_="try")
+
+
+def test_half_precision_where_autocast_gives_it_passes():
+    assert isinstance(dtypes(), Passed)
+
+
+def test_softmax_in_half_precision_is_autocasts_own_choice_on_a_cpu():
+    seen = {**GOOD, "softmax": {"bfloat16": 1}}
+
+    assert isinstance(precision.dtypes_where_they_help(seen, on_gpu=False, try_="try"), Passed)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        pytest.param({"convolution": {"float32": 2}}, "convolution did not run in half precision", id="no autocast"),
+        pytest.param({"matrix product": {"float16": 1, "float32": 1}}, "matrix product did not", id="only in part"),
+        pytest.param({"softmax": {"float16": 1}}, "softmax ran in half precision", id="softmax on a GPU"),
+        pytest.param({"loss": {"bfloat16": 1}}, "loss ran in half precision", id="loss outside autocast"),
+        pytest.param({"parameters": {"bfloat16": 12}}, "the weights themselves are 16 bits wide", id="model.half()"),
+    ],
+)
+def test_other_dtypes_fail_with_what_went_wrong(changes, why):
+    verdict = dtypes(**changes)
+
+    assert isinstance(verdict, Failed)
+    assert why in verdict.why
+
+
+def test_nothing_seen_is_no_pass():
+    verdict = precision.dtypes_where_they_help({}, on_gpu=False, try_="try")
+
+    assert Failed("nothing computed", "the model was not called", "try") == verdict
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param(STEP * 2, id="plain"),
+        pytest.param(CLIPPED * 2, id="with unscale_"),
+        pytest.param(STEP + CLIPPED, id="clipped now and then"),
+    ],
+)
+def test_the_order_of_a_scaler_passes(events):
+    assert isinstance(precision.scaler_in_order(events, 2, try_="try"), Passed)
+
+
+@pytest.mark.parametrize(
+    ("events", "measured", "why"),
+    [
+        pytest.param([], "0 of 2 steps, then: nothing more", "never used", id="nothing"),
+        pytest.param(["backward of the unscaled loss", "optimizer.step"], "0 of 2", "never used", id="not used"),
+        pytest.param(STEP + STEP[:3], "1 of 2 steps, then: scale", "scaler.update is missing", id="no update"),
+        pytest.param(STEP, "1 of 2 steps, then: nothing more", "scaler.scale is missing", id="a step is missing"),
+        pytest.param(STEP * 3, "3 of 2 steps", "scaler.scale is missing", id="a step too many"),
+        pytest.param(["scale", "backward", "optimizer.step", "update"], "0 of 2", "scaled gradients", id="plain step"),
+        pytest.param(
+            ["scale", "backward of the unscaled loss", "step", "update"],
+            "0 of 2",
+            "backward ran on the loss",
+            id="loss",
+        ),
+        pytest.param(["scale", "backward", "step", "update", "update"], "1 of 2", "scaler.scale is", id="update twice"),
+        pytest.param(["unscale_", *STEP], "0 of 2", "the order is another", id="unscale_ first"),
+    ],
+)
+def test_another_order_fails_and_shows_what_was_seen(events, measured, why):
+    verdict = precision.scaler_in_order(events, 2, try_="try")
+
+    assert isinstance(verdict, Failed)
+    assert measured in verdict.measured
+    assert why in verdict.why

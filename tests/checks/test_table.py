@@ -1,0 +1,110 @@
+"""CSV files and rows: what is read, what is refused in which words, and where rows differ."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from autograder.checks import read, table
+from autograder.errors import SubmissionError
+from autograder.model import Table
+
+COLUMNS = ("precision", "throughput")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"precision,throughput\nFP32,1.5\n", id="plain"),
+        pytest.param(b"\xef\xbb\xbfprecision,throughput\r\nFP32,1.5\r\n", id="as spreadsheets write it"),
+        pytest.param(b'"precision"," throughput"\n\n"FP32","1.5"', id="quoted, an empty line, no line end"),
+    ],
+)
+def test_a_table_is_its_header_and_rows(data):
+    assert Table("r.csv", COLUMNS, ({"precision": "FP32", "throughput": "1.5"},)) == read(data, "r.csv")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(b"", "r.csv: is empty", id="empty"),
+        pytest.param(b"\n \n", "r.csv: is empty", id="blank"),
+        pytest.param(b"a,b\n1\n", "r.csv, line 2: 1 cells, but the first line names 2", id="short row"),
+        pytest.param(b"a,a\n", "r.csv: column 'a' appears twice", id="twice"),
+        pytest.param(b"a\0b", "r.csv: holds a NUL byte", id="NUL"),
+        pytest.param(b"a\n\xff", "r.csv: byte 2 is not UTF-8", id="not UTF-8"),
+        pytest.param(b'a\n"1', "r.csv, line 2: unexpected end of data", id="open quote"),
+        pytest.param(b",".join(b"%d" % i for i in range(65)), "r.csv: 1 lines of 65 columns", id="too wide"),
+        pytest.param(b"a\n" * 10_001, "r.csv: 10001 lines of 1 columns", id="too long"),
+        pytest.param(b"a" * (table.BYTES + 1), "bytes; at most 1048576 are read", id="too large"),
+        pytest.param(b"a\n" + b"1" * 200_000, "field larger than field limit", id="a huge cell"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(data, words):
+    with pytest.raises(SubmissionError) as refused:
+        table.read(data, "r.csv")
+
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2", 2.0), ("-.5", -0.5), ("1e3", 1000.0), ("2.10x", None), ("nan", None), ("inf", None), ("1e999", None), ("", None),
+        ("1_000", None), ("٣", None), ("0x10", None), ("1,5", None), ("12 %", None),
+    ],
+)  # fmt: skip
+def test_a_number_is_what_programs_read(text, value):
+    assert value == table.number(text)
+
+
+def test_only_named_columns_become_numbers():
+    rows = [{"precision": "16", "throughput": "1.5", "speedup": "2.1x"}]
+
+    assert [{"precision": "16", "throughput": 1.5, "speedup": "2.1x"}] == table.as_numbers(
+        rows, ["throughput", "speedup"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        pytest.param([{"precision": "FP32", "throughput": 1.5}], "", id="right"),
+        pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
+        pytest.param([], "the rows are none; FP32 are asked for, in that order", id="none"),
+        pytest.param([{"precision": "AMP"}], "the rows are AMP; FP32 are asked for, in that order", id="another row"),
+        pytest.param([{"throughput": 1}], "the rows are None; FP32 are asked for, in that order", id="no key"),
+        pytest.param([{"precision": "FP32"}], "column 'throughput' is missing", id="missing column"),
+        pytest.param(
+            [{"precision": "FP32", "throughput": 1, "x": 1}], "column 'x' is not asked for", id="one too many"
+        ),
+        pytest.param(
+            [{"precision": "FP32", "throughput": "1x"}],
+            "throughput of FP32 is '1x', and a number is asked for",
+            id="text for a number",
+        ),
+    ],
+)
+def test_the_form_of_rows(rows, problem):
+    assert problem == table.form_problem(rows, COLUMNS, ["throughput"], ["FP32"])
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        pytest.param([{"throughput": 1.5}], "", id="the same"),
+        pytest.param([{"throughput": 1.504}], "", id="two decimals"),
+        pytest.param([{"throughput": 1.6}], "throughput is 1.5 in the file and 1.6 in the rows returned", id="another"),
+        pytest.param(
+            [{"throughput": "1.5x"}], "throughput is 1.5 in the file and '1.5x' in the rows returned", id="text"
+        ),
+        pytest.param([{}], "throughput is 1.5 in the file and None in the rows returned", id="missing"),
+        pytest.param(
+            [{"throughput": math.inf}], "throughput is 1.5 in the file and inf in the rows returned", id="inf"
+        ),
+        pytest.param([], "1 rows in the file, 0 returned", id="another number of rows"),
+    ],
+)
+def test_rows_of_a_file_against_rows_returned(returned, problem):
+    assert problem == table.differ([{"throughput": 1.5}], returned, ["throughput"])

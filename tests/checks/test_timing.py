@@ -1,0 +1,69 @@
+"""What is said about time, against a script: 3 batches of 4, 4 and 2 samples, 1 + 2 + 3 s of waits, 2 s of work each."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.checks import timing
+from autograder.model import Failed, Passed
+
+SCRIPT = timing.Script(waits=[3.0, 2.0, 1.0], work=[2.0, 2.0, 2.0], samples=10, batch=4)
+RATE = 10 / 12
+
+
+def judged(throughput, data_wait):
+    return timing.honest({"throughput": throughput, "data_wait": data_wait}, SCRIPT, try_="try")
+
+
+def test_what_passed_is_what_is_accepted():
+    assert isinstance(judged(RATE * 1.009, 6.05), Passed)
+
+
+@pytest.mark.parametrize(
+    ("throughput", "data_wait", "why"),
+    [
+        pytest.param(10 / 6, 6.0, "the timer starts after the batch was fetched", id="work only"),
+        pytest.param(10 / 9, 6.0, "the first fetch is left out", id="first fetch"),
+        pytest.param(3 / 12, 6.0, "it counts batches and not samples", id="batches"),
+        pytest.param(12 / 12, 6.0, "it counts the last batch as a full one", id="ragged"),
+        pytest.param(7.0, 6.0, "is another figure", id="anything"),
+        pytest.param(None, 6.0, "is another figure", id="no number"),
+        pytest.param(RATE, 3.0, "the first fetch is left out", id="wait without the first"),
+        pytest.param(RATE, 2.0, "it is the mean", id="mean wait"),
+        pytest.param(RATE, 0.5, "it is a share", id="share"),
+        pytest.param(RATE, 6000.0, "it is in milliseconds", id="milliseconds"),
+        pytest.param(RATE, 12.0, "it holds the work as well", id="everything"),
+        pytest.param(RATE, 0.0, "the waits were not added up", id="zero"),
+        pytest.param(RATE, None, "the waits were not added up", id="no wait"),
+    ],
+)
+def test_another_figure_fails_and_a_usual_mistake_is_named(throughput, data_wait, why):
+    verdict = judged(throughput, data_wait)
+
+    assert isinstance(verdict, Failed)
+    assert why in verdict.why
+
+
+@pytest.mark.parametrize(
+    ("batches", "passes"),
+    [
+        pytest.param([], True, id="never"),
+        pytest.param([0, 10, 20], True, id="every tenth"),
+        pytest.param([0, 6, 12, 18], False, id="every sixth"),
+        pytest.param(range(24), False, id="always"),
+    ],
+)
+def test_a_wait_now_and_then_is_fine_and_one_per_step_is_not(batches, passes):
+    waits = [{"line": 7, "call": ".item()", "batches": list(batches)}]
+
+    verdict = timing.no_wait_per_step(waits, 24, try_="try")
+
+    assert passes == isinstance(verdict, Passed)
+
+
+def test_two_lines_that_wait_in_turn_are_both_named():
+    waits = [{"line": 7, "call": ".item()", "batches": [0, 2, 4]}, {"line": 9, "call": "print()", "batches": [1, 3]}]
+
+    assert "5 of 6 batches waited (line 7: .item(), line 9: print())" == (
+        timing.no_wait_per_step(waits, 6, try_="try").measured
+    )

@@ -1,0 +1,473 @@
+"""Part 3 judged whole: right work passes on any seed, each mistake fails the checks that show it, in the right words."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder import checks
+from autograder.labs.resnet18.part3_amp import part
+from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Timed, Unavailable
+from tests.worker.harness import observe
+
+REFERENCE = Path(autograder.__file__).parent.parent / "reference" / "resnet18"
+BASELINE = REFERENCE / "baseline" / "part3_amp.py"
+SOURCE = (REFERENCE / "part3_amp.py").read_text(encoding="utf-8")
+CPU = Device("a CPU", "cpu", "cpu")
+BAR = Bar(1.5, "seed")
+COMPARISON = {"compares_both", "csv_says_what_was_measured", "figure_shows_the_rows"}
+AUTOCAST = "with torch.autocast(device.type, enabled=use_amp):"
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """What a worker has: `given` to import, no display, and warnings that are only logged."""
+    monkeypatch.syspath_prepend(str(REFERENCE))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] in ("given", "part3_amp")]:
+        del sys.modules[name]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
+
+    def judged(source, seed=1, only=()):
+        path = tmp_path / "part3_amp.py"
+        path.write_text(source, encoding="utf-8")
+        seen = {}
+        chosen = [check for check in part.checks.values() if check.name in (only or part.checks)]
+        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
+
+    return judged
+
+
+def evidence(name, path, seed, seen):
+    fixed = {"bar": BAR, "device": CPU}
+    if name in part.artefacts:
+        file = part.artefacts[name]
+        return checks.read((REFERENCE / file).read_bytes(), file)
+    if name not in fixed and name not in seen:
+        probe = part.probes[name]
+        student = observe(part, name, path, seed)
+        if probe.pair:
+            baseline = baseline_answer(name, seed)
+            seen[name] = Timed(student, baseline, None, "no clock") if probe.timed else Pair(student, baseline)
+        else:
+            seen[name] = student
+    return fixed.get(name) or seen[name]
+
+
+@functools.cache
+def baseline_answer(probe, seed=1):
+    seen = observe(part, probe, BASELINE, seed, "baseline")
+    assert "ok" == seen.ended, seen.error
+    return seen
+
+
+def verdict(check, read):
+    for one in read.values():
+        student = getattr(one, "student", one)
+        if isinstance(student, Observation) and student.ended != "ok":
+            return Failed(student.ended, student.error, "")
+    return check.judge(**read)
+
+
+def changed(*pairs):
+    """The reference with each (old, new) replaced; old stands in it exactly once."""
+    text = SOURCE
+    for old, new in pairs:
+        assert 1 == text.count(old), old
+        text = text.replace(old, new)
+    return text
+
+
+def failing(verdicts):
+    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed | Unavailable)}
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_reference_passes_and_what_needs_a_gpu_is_owed(judge, seed):
+    verdicts = judge(SOURCE, seed)
+
+    assert {} == failing(verdicts)
+    assert {"amp_is_faster", "amp_saves_memory"} == {n for n, it in verdicts.items() if isinstance(it, Unavailable)}
+
+
+UNUSUAL = {
+    "float16 on the CPU": [(AUTOCAST, "with torch.autocast(device.type, dtype=torch.float16, enabled=use_amp):")],
+    "float16 and channels_last": [
+        (AUTOCAST, "with torch.autocast(device.type, dtype=torch.float16, enabled=use_amp):"),
+        ("    model.train()\n", "    model.train().to(memory_format=torch.channels_last)\n"),
+    ],
+    "losses as a tensor": [("torch.stack(losses).tolist()", "torch.stack(losses)")],
+    "a line of progress every ten batches": [
+        (
+            "losses.append(loss.detach())",
+            "losses.append(loss.detach())\n        if len(losses) % 10 == 1: print(loss.item())",
+        )
+    ],
+    "gradients set to zero": [("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)")],
+    "backward inside autocast": [
+        ("        scaler.scale(loss).backward()", "            scaler.scale(loss).backward()")
+    ],
+    "two decimals in the file": [
+        ('amp_results.csv", index=False', 'amp_results.csv", index=False, float_format="%.2f"')
+    ],
+    "horizontal bars": [
+        ("axis.bar(\n", "axis.barh(\n"),
+        ("width=0.6", "height=0.6"),
+        ("axis.set_ylabel", "axis.set_xlabel"),
+    ],
+    "perf_counter imported by name": [
+        ("import time\n", "import time\nfrom timeit import default_timer\n"),
+        ("    start = fetch = time.perf_counter()\n", "    start = fetch = default_timer()\n"),
+        ("data_wait += time.perf_counter()", "data_wait += default_timer()"),
+        ("fetch = time.perf_counter()\n\n", "fetch = default_timer()\n\n"),
+        ("seconds = time.perf_counter()", "seconds = default_timer()"),
+    ],
+}
+
+
+@pytest.mark.parametrize("pairs", UNUSUAL.values(), ids=UNUSUAL)
+def test_unusual_right_work_passes(judge, pairs):
+    assert {} == failing(judge(changed(*pairs)))
+
+
+# What is replaced -> {check: words in its measured or why}. Every other check of the training loop passes.
+MISTAKES = {
+    "a step is skipped": (
+        [
+            (
+                "scaler.step(optimizer)  #",
+                "scaler.step(optimizer) if len(losses) != 6 else max_grad_norm or scaler.unscale_(optimizer)  #",
+            )
+        ],
+        {
+            "follows_fp32": "later steps are not",
+            "fp32_is_untouched": "the step differs",
+            "scaler_in_order": "in order for 6 of 8 steps",
+            "overflow_skips_the_step": "other steps",
+            "clips_true_gradients": "another direction",
+        },
+    ),
+    "losses are rounded": (
+        [("torch.stack(losses).tolist()", "[round(x, 1) for x in torch.stack(losses).tolist()]")],
+        {"follows_fp32": "the weights are right, the losses are not", "fp32_is_untouched": "losses apart"},
+    ),
+    "the last batch is left out": (
+        [("    for images, labels in loader:", "    for images, labels in islice(loader, len(loader) - 1):")],
+        {
+            "follows_fp32": "7 losses for 8 batches",
+            "fp32_is_untouched": "7 losses for 8 batches",
+            "scaler_in_order": "in order for 7 of 8 steps",
+            "overflow_skips_the_step": "other steps",
+            "clips_true_gradients": "another direction",
+            "returns_the_metrics": "losses for",
+            "honest_throughput": "throughput",
+        },
+    ),
+    "evaluation mode": (
+        [("    model.train()\n", "    model.eval()\n")],
+        {
+            "follows_fp32": "",
+            "fp32_is_untouched": "",
+            "overflow_skips_the_step": "other steps",
+            "clips_true_gradients": "another direction",
+        },
+    ),
+    "autocast that switches itself off": (
+        [(AUTOCAST, "with torch.cuda.amp.autocast(enabled=use_amp):")],
+        {
+            "computes_in_half_precision": "torch.cuda.amp.autocast switches itself off without a GPU",
+            "half_precision_where_it_helps": "convolution did not run in half precision",
+        },
+    ),
+    "autocast is always on": (
+        [(AUTOCAST, "with torch.autocast(device.type):")],
+        {
+            "fp32_is_untouched": "something of AMP is on without use_amp",
+        },
+    ),
+    "the scaler is not used": (
+        [("    if not use_amp or scaler is None:\n        scaler = ", "    scaler = ")],
+        {
+            "scaler_in_order": "the scaler that was handed in is never used",
+            "overflow_skips_the_step": "the optimizer stepped although a gradient was infinite",
+        },
+    ),
+    "update() is missing": (
+        [("        scaler.update()\n", "        scaler.is_enabled() and scaler._per_optimizer_states.clear()\n")],
+        {"scaler_in_order": "scaler.update is missing", "overflow_skips_the_step": "the scale was not halved once"},
+    ),
+    "clipped before unscale_": (
+        [("            scaler.unscale_(optimizer)\n", "")],
+        {"clips_true_gradients": "clipping came before unscale_"},
+    ),
+    "not clipped": (
+        [("if max_grad_norm is not None:", "if False:")],
+        {"clips_true_gradients": "FP32 gradients were not clipped"},
+    ),
+    "one wait per step": (
+        [("losses.append(loss.detach())", "losses.append(loss.detach())\n        loss.item()")],
+        {"no_wait_per_step": "24 of 24 batches waited (line 88: .item())"},
+    ),
+    "a NaN for the mean": (
+        [("sum(losses) / len(losses)", "float('nan')")],
+        {"returns_the_metrics": "loss is no finite number"},
+    ),
+    "the last loss for the mean": (
+        [("sum(losses) / len(losses)", "losses[-1]")],
+        {"returns_the_metrics": "the mean of the losses is"},
+    ),
+    "accuracy as a fraction": (
+        [("100 * correct.item() / samples", "correct.item() / samples")],
+        {"returns_the_metrics": "it is a fraction"},
+    ),
+    "accuracy over batches": (
+        [("100 * correct.item() / samples", "correct.item() / len(losses)")],
+        {"returns_the_metrics": "it was divided by the batches"},
+    ),
+    "the timer starts after the first fetch": (
+        [("        data_wait +=", "        start = start if losses else time.perf_counter()\n        data_wait +=")],
+        {"honest_throughput": "the first fetch is left out"},
+    ),
+    "data_wait is never added up": (
+        [("        data_wait += time.perf_counter() - fetch\n", "")],
+        {"honest_throughput": "the waits were not added up"},
+    ),
+}
+
+# The same for what compare_precision does.
+MISTAKEN_COMPARISONS = {
+    "accuracy as a fraction": (
+        [("100 * correct.item() / samples", "correct.item() / samples")],
+        {"compares_both": "accuracy of FP32 is 0."},
+    ),
+    "AMP without autocast": (
+        [(AUTOCAST, "with torch.cuda.amp.autocast(enabled=use_amp):")],
+        {"compares_both": "throughput of AMP is that of FP32: autocast was not on"},
+    ),
+    "FP32 with autocast": (
+        [(AUTOCAST, "with torch.autocast(device.type):")],
+        {"compares_both": "throughput of FP32 is that of AMP: autocast was on"},
+    ),
+    "AMP without a scaler": (
+        [("    if not use_amp or scaler is None:\n        scaler = ", "    scaler = ")],
+        {"compares_both": "the AMP epoch ran without a GradScaler"},
+    ),
+    "throughput without the waits": (
+        [
+            (
+                "    for images, labels in loader:\n",
+                "    for images, labels in loader:\n        start += time.perf_counter() - fetch\n",
+            )
+        ],
+        {"compares_both": "throughput of FP32 leaves out the wait for data"},
+    ),
+    "rows the other way round": (
+        [('(("FP32", False), ("AMP", True))', '(("AMP", True), ("FP32", False))')],
+        {"compares_both": "the rows are AMP, FP32", "csv_says_what_was_measured": "the rows are AMP, FP32"},
+    ),
+    "no rows": (
+        [("    plt.close(figure)\n    return rows", "    plt.close(figure)\n    return []")],
+        {"compares_both": "no rows", "csv_says_what_was_measured": "2 rows in the file, 0 returned"},
+    ),
+    "speedup upside down": (
+        [('throughput / rows[0]["throughput"] if rows', 'rows[0]["throughput"] / throughput if rows')],
+        {"compares_both": "speedup of AMP is", "csv_says_what_was_measured": "speedup of AMP is"},
+    ),
+    "no device": (
+        [("device_name(device))\n", '" ")\n')],
+        {"compares_both": "the device is not named", "csv_says_what_was_measured": "the device is not named"},
+    ),
+    "a word for the memory": (
+        [("if on_gpu else None\n", 'if on_gpu else "none"\n')],
+        {
+            "compares_both": "peak_memory_mb is 'none'",
+            "csv_says_what_was_measured": "peak_memory_mb is 'none'",
+        },
+    ),
+    "a negative epoch": (
+        [("epoch_time = time.perf_counter() - start", "epoch_time = start - time.perf_counter()")],
+        {
+            "compares_both": "throughput, epoch_time or accuracy of FP32 cannot be",
+            "csv_says_what_was_measured": "throughput, epoch_time or accuracy of FP32 cannot be",
+        },
+    ),
+    "the time of one batch": (
+        [("epoch_time = time.perf_counter() - start", "epoch_time = (time.perf_counter() - start) / 9")],
+        {"compares_both": "epoch_time of FP32 is"},
+    ),
+    "no warm-up": (
+        [("        measure(use_amp, islice(loader, 3))  # the warm-up\n", "")],
+        {"compares_both": "includes the slow first step: warm up before"},
+    ),
+    "warmed up on the measured model": (
+        [
+            (
+                "        if on_gpu:\n            torch.cuda.reset",
+                "        model(next(iter(batches))[0])\n        if on_gpu:\n            torch.cuda.reset",
+            )
+        ],
+        {"compares_both": "the measured model had been trained before"},
+    ),
+    "the warm-up is kept": (
+        [
+            ("    rows: list[dict[str, Any]] = []\n", "    rows: list[dict[str, Any]] = []\n    kept = []\n"),
+            (
+                "        if on_gpu:\n            torch.cuda.reset",
+                "        kept.append(model)\n        if on_gpu:\n            torch.cuda.reset",
+            ),
+        ],
+        {"compares_both": "a warm-up model was still in memory"},
+    ),
+    "text in the file": (
+        [(".to_csv(", '.assign(speedup=["1.00x", "2.10x"]).to_csv(')],
+        {"csv_says_what_was_measured": "speedup of FP32 is '1.00x', and a number is asked for"},
+    ),
+    "figures of another run in the file": (
+        [(".to_csv(", ".assign(epoch_time=[1000.0, 500.0]).to_csv(")],
+        {"csv_says_what_was_measured": "epoch_time is 1000 in the file"},
+    ),
+    "no file": (
+        [('to_csv(Path(folder) / "amp_results.csv", index=False)', "to_csv(index=False)")],
+        {"csv_says_what_was_measured": "no amp_results.csv in folder"},
+    ),
+    "a broken file": (
+        [
+            (
+                "    return rows\n    ### END",
+                '    (Path(folder) / "amp_results.csv").write_text("a,a")\n    return rows\n    ### END',
+            )
+        ],
+        {"csv_says_what_was_measured": "column 'a' appears twice"},
+    ),
+    "bars of an example": (
+        [("[row[column] for row in rows], color", "[1.0, 2.1], color")],
+        {"figure_shows_the_rows": "no panel shows the throughput of the rows"},
+    ),
+    "no figure": (
+        [('    figure.savefig(Path(folder) / "amp_comparison.png", dpi=150)\n', "")],
+        {"figure_shows_the_rows": "no amp_comparison.png in folder"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_the_loop_fails_the_checks_that_show_it(judge, pairs, fails):
+    expect(fails, failing(judge(changed(*pairs), only=set(part.checks) - COMPARISON)))
+
+
+@pytest.mark.parametrize(("pairs", "fails"), MISTAKEN_COMPARISONS.values(), ids=MISTAKEN_COMPARISONS)
+def test_a_mistaken_comparison_fails_the_checks_that_show_it(judge, pairs, fails):
+    expect(fails, failing(judge(changed(*pairs), only=COMPARISON)))
+
+
+def expect(fails, found):
+    """Exactly these checks fail, but for those that need one of them, with these words and a reason."""
+    assert set(fails) == {name for name in found if not blocked(name, found)}
+    for name, words in fails.items():
+        assert words in f"{found[name].measured} {found[name].why}", name
+        assert found[name].why
+
+
+def blocked(name, found):
+    """Whether the grader would skip this check, because one that it needs failed."""
+    return any(need in found for need in part.checks[name].needs)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        pytest.param("raise NotImplementedError()", "NotImplementedError", id="the template"),
+        pytest.param("return None", "train_epoch_amp returned None instead of a dict", id="None"),
+        pytest.param("return {'loss': 1.0}", "train_epoch_amp returned no 'losses'; it returned loss", id="no losses"),
+        pytest.param("return {'losses': 'abc'}", "'losses' is a str", id="text for losses"),
+        pytest.param("return {'losses': [[1.0]]}", "'losses' holds a list", id="nested"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_words(judge, body, words):
+    source = f"def train_epoch_amp(*args, **kwargs):\n    {body}\n\n\ncompare_precision = train_epoch_amp\n"
+
+    found = judge(source, only=["follows_fp32"])["follows_fp32"]
+
+    assert "raised" == found.measured
+    assert words in found.why
+
+
+# --- verdicts on numbers that only a hostile worker sends -------------------------------------------------------------
+
+
+def hostile(seen, number):
+    """The same answer with every number replaced."""
+
+    def everywhere(value):
+        if isinstance(value, dict):
+            return {key: everywhere(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [everywhere(item) for item in value]
+        return number if isinstance(value, float) else value
+
+    arrays = {name: np.full_like(array, number) for name, array in seen.arrays.items()}
+    return replace(seen, values=everywhere(dict(seen.values)), arrays=arrays)
+
+
+def emptied(seen):
+    """The same answer with nothing in any list or array."""
+    arrays = {name: array[:0] for name, array in seen.arrays.items()}
+    return replace(seen, values={k: [] if isinstance(v, list) else v for k, v in seen.values.items()}, arrays=arrays)
+
+
+@pytest.mark.parametrize("probe", [name for name, it in part.probes.items() if it.pair])
+@pytest.mark.parametrize("number", [0.0, -1.0, 1e308, 5e-324])
+@pytest.mark.filterwarnings("error")
+def test_a_judge_never_stumbles_over_numbers(probe, number):
+    answer = baseline_answer(probe)
+    with np.errstate(over="ignore"):  # 1e308 becomes infinite in float32, which is meant
+        student = hostile(answer, number)
+    for student_answer in (student, emptied(answer)):
+        pair = (Timed if part.probes[probe].timed else Pair)(student_answer, answer)
+        for check in part.checks.values():
+            if set(check.reads) == {probe}:
+                assert isinstance(check.judge(pair), Passed | Failed)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_weights_that_are_not_finite_fail(number):
+    answer = baseline_answer("amp")
+    bad = replace(answer, arrays={**answer.arrays, "weights": np.full_like(answer.arrays["weights"], number)})
+
+    assert isinstance(part.checks["follows_fp32"].judge(Timed(bad, answer)), Failed)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "words"),
+    [
+        pytest.param("speedup", "1.00,AMD", "speedup of AMP is 1", id="a speedup that is none"),
+        pytest.param("unit", "2.10x,AMD", "speedup of AMP is '2.10x'", id="a unit"),
+    ],
+)
+def test_a_file_that_contradicts_itself_fails(name, changes, words):
+    header = "precision,throughput,epoch_time,peak_memory_mb,accuracy,speedup,device\n"
+    data = f"{header}FP32,100,2,,50,1.0,AMD\nAMP,210,1,,50,{changes}\n"
+
+    found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "amp_results.csv"))
+
+    assert isinstance(found, Failed)
+    assert words in found.why

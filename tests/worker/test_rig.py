@@ -1,0 +1,371 @@
+"""The worker's toolkit: a movable clock, trainings from a seed, recorders, and readers of whatever was returned."""
+
+from __future__ import annotations
+
+import math
+import time
+import timeit
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.worker import returned
+from autograder.worker.clock import VirtualClock
+from autograder.worker.rig import BadReturn, Returned, Rig
+
+
+@pytest.fixture
+def rig(tmp_path):
+    return Rig(seed=7, side="student", device="cpu", folder=tmp_path)
+
+
+@pytest.fixture
+def clock():
+    moved = VirtualClock()
+    moved.install()
+    yield moved
+    moved.uninstall()
+
+
+# --- the clock --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["perf_counter", "monotonic", "time"])
+def test_every_timer_moves_with_the_clock_in_seconds_and_nanoseconds(clock, name):
+    clock.freeze()
+    before, before_ns = getattr(time, name)(), getattr(time, f"{name}_ns")()
+    clock.advance(100.0)
+
+    assert pytest.approx(100, abs=1e-3) == getattr(time, name)() - before
+    assert pytest.approx(100e9, abs=1e6) == getattr(time, f"{name}_ns")() - before_ns
+
+
+def test_time_at_work_does_not_count_waiting(clock):
+    clock.freeze()
+    before = time.process_time()
+    clock.advance(100.0)
+    clock.advance(5.0, busy=True)
+
+    assert pytest.approx(5) == time.process_time() - before
+
+
+def test_a_clock_that_is_not_frozen_shows_real_time_and_the_scripted(clock):
+    before = time.perf_counter()
+    clock.advance(1000.0)
+
+    assert 1000 <= timeit.default_timer() - before < 1100
+
+
+def test_a_frozen_clock_moves_a_little_at_each_reading(clock):
+    clock.freeze()
+
+    assert 0 < -(time.perf_counter() - time.perf_counter()) < 1e-3
+
+
+def test_the_real_timers_come_back():
+    real = time.perf_counter
+    clock = VirtualClock()
+    clock.install()
+    clock.uninstall()
+
+    assert real is time.perf_counter
+    assert real is timeit.default_timer
+
+
+# --- trainings from the seed ------------------------------------------------------------------------------------------
+
+
+def test_a_window_is_the_same_at_each_call_and_another_for_another_seed(rig, tmp_path):
+    other = Rig(seed=8, side="student", device="cpu", folder=tmp_path)
+    first, again, different = (r.window().weights() for r in (rig, rig, other))
+
+    assert first.tolist() == again.tolist()
+    assert first.tolist() != different.tolist()
+
+
+def test_drawing_a_window_leaves_torchs_random_numbers_alone(rig):
+    torch.manual_seed(1)
+    expected = torch.rand(1).item()
+    torch.manual_seed(1)
+    rig.window()
+
+    assert expected == torch.rand(1).item()
+
+
+def test_the_last_batch_is_shorter_and_the_loader_knows_its_length(rig):
+    loader = rig.window([4, 4, 3]).loader
+
+    assert [4, 4, 3] == [len(labels) for _, labels in loader]
+    assert (3, 11) == (len(loader), len(loader.dataset))
+
+
+def test_a_poisoned_batch_is_there_for_the_student_and_left_out_for_the_baseline(tmp_path):
+    batches = {}
+    for side in ("student", "baseline"):
+        window = Rig(seed=7, side=side, device="cpu", folder=tmp_path).window([4, 4, 4, 3], poison=1)
+        batches[side] = [bool(torch.isfinite(images).all()) for images, _ in window.loader]
+
+    assert {"student": [True, False, True, True], "baseline": [True, True, True]} == batches
+
+
+def test_both_sides_draw_the_same_secrets(tmp_path):
+    student, baseline = (Rig(seed=7, side=s, device="cpu", folder=tmp_path) for s in ("student", "baseline"))
+
+    assert [student.integer(1, 9), student.seconds(0, 1, 2)] == [baseline.integer(1, 9), baseline.seconds(0, 1, 2)]
+
+
+def test_a_scripted_window_moves_the_clock_by_waits_and_work(rig):
+    rig.install()
+    try:
+        window = rig.window([2, 2, 1])
+        rig.script(window, [1.0, 2.0, 3.0], [10.0, 20.0, 30.0])
+        before = time.perf_counter()
+        for images, _ in window.loader:
+            window.model(images)
+
+        assert pytest.approx(66, abs=1e-3) == time.perf_counter() - before
+    finally:
+        rig.uninstall()
+
+
+# --- readers ----------------------------------------------------------------------------------------------------------
+
+
+class Odd:
+    """No number, and it says so in its own way."""
+
+    def __float__(self):
+        raise TypeError
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (1, 1.0), (np.float32(0.5), 0.5), (torch.tensor(2.0, requires_grad=True), 2.0), (math.nan, None), (math.inf, None),
+        (None, None), ("1", None), (True, None), ([1], None), (torch.ones(2), None), (10**400, None), (Odd(), None),
+    ],
+)  # fmt: skip
+def test_a_number_is_finite_or_none(value, number):
+    assert number == returned.number(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param([1.0, 2.0], id="list"),
+        pytest.param((1, 2), id="tuple"),
+        pytest.param(torch.tensor([1.0, 2.0], requires_grad=True), id="tensor"),
+        pytest.param(torch.tensor([1.0, 2.0], dtype=torch.bfloat16), id="bfloat16"),
+        pytest.param([torch.tensor(1.0), torch.tensor(2.0)], id="list of tensors"),
+        pytest.param(np.array([1, 2]), id="array"),
+    ],
+)
+def test_a_series_is_read_from_lists_tensors_and_arrays(value):
+    found = returned.series(value, "losses")
+
+    assert ([1.0, 2.0], "float64") == (found.tolist(), str(found.dtype))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        pytest.param(None, "'losses' is None; return a list of floats", id="None"),
+        pytest.param(1.5, "'losses' is a float; return a list of floats", id="a number"),
+        pytest.param(torch.ones(2, 2), "'losses' has 2 dimensions", id="two dimensions"),
+        pytest.param(["a"], "'losses' holds a str where a number is expected", id="text"),
+        pytest.param([Odd()], "'losses' holds an Odd where a number is expected", id="an object"),
+        pytest.param([0.0] * 5000, "'losses' is a list", id="too long"),
+        pytest.param(torch.zeros(5000), "'losses' is a list", id="too long a tensor"),
+    ],
+)
+def test_what_is_no_series_is_refused_in_words(value, words):
+    with pytest.raises(BadReturn) as refused:
+        returned.series(value, "losses")
+
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        pytest.param(None, "f returned None instead of a dict", id="None"),
+        pytest.param((1, 2), "f returned a tuple instead of a dict", id="tuple"),
+        pytest.param({}, "f returned no 'loss'; it returned an empty dict", id="empty"),
+        pytest.param({"los": 1, 2: 3}, "f returned no 'loss'; it returned los, 2", id="another name"),
+    ],
+)
+def test_a_missing_result_is_said_in_words(value, words):
+    with pytest.raises(BadReturn) as refused:
+        Returned("f", value)["loss"]
+
+    assert words == str(refused.value)
+
+
+def test_rows_become_plain_cells():
+    rows = [{"a": np.float64(1.5), "b": "x\0y", "c": None, "d": math.nan, "e": [1]}]
+
+    assert [{"a": 1.5, "b": "x y", "c": None, "d": None, "e": "<list>"}] == returned.rows(rows, "f")
+
+
+@pytest.mark.parametrize("value", [None, "rows", [1], {"a": 1}])
+def test_what_is_no_list_of_dicts_is_refused(value):
+    with pytest.raises(BadReturn, match="return a list of dicts"):
+        returned.rows(value, "f")
+
+
+def test_a_file_of_the_student_is_read_as_printable_text(rig):
+    path = rig.folder / "a.csv"
+    path.write_bytes(b"a\r\nb\0\xff\n")
+
+    assert ("a\nb \N{REPLACEMENT CHARACTER}\n", 7) == (rig.file_text(path), rig.file_size(path))
+    assert ("", 0) == (rig.file_text(rig.folder / "none"), rig.file_size(rig.folder / "none"))
+
+
+# --- recorders --------------------------------------------------------------------------------------------------------
+
+STEP = """
+def step(window, images, labels, dtype):
+    with torch.autocast("cpu", dtype=dtype, enabled=dtype is not None):
+        outputs = window.model(images)
+        loss = window.criterion(outputs, labels)
+    outputs.softmax(1)  # neither the model's nor the loss's
+    return loss
+"""
+
+
+def step(window, dtype=None):
+    """Forward pass and loss of the first batch."""
+    names = {"torch": torch}
+    exec(STEP, names)
+    return names["step"](window, *next(iter(window.loader)), dtype)
+
+
+def test_dtypes_are_those_that_computed_in_the_model_and_the_loss(rig):
+    window = rig.window()
+    with rig.op_dtypes(window) as seen:
+        step(window, torch.bfloat16)
+    kinds = {kind: set(dtypes) for kind, dtypes in seen.values().items()}
+
+    assert {"bfloat16"} == kinds["convolution"] == kinds["matrix product"]
+    assert {"float32"} == kinds["loss"] == kinds["parameters"]
+    assert 1 == sum(seen.values()["softmax"].values())
+
+
+def test_dtypes_without_autocast_are_float32(rig):
+    window = rig.window()
+    with rig.op_dtypes(window) as seen:
+        step(window)
+
+    assert {"float32"} == {dtype for dtypes in seen.values().values() for dtype in dtypes}
+
+
+WAITING = """
+import torch
+def run(loader, model, log=[]):
+    before = torch.ones(1).item()
+    for images, labels in loader:
+        loss = model(images).sum().detach()
+        {}
+    return torch.ones(1).item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "calls"),
+    [
+        ("loss.item()", [".item()"]),
+        ("float(loss)", ["float()"]),
+        ("int(loss)", ["int()"]),
+        ("loss.tolist()", [".tolist()"]),
+        ("loss.detach().cpu()", [".cpu()"]),
+        ("loss.detach().numpy()", [".numpy()"]),
+        ("f'{loss:.3f}'", ["print()"]),
+        ("str(loss)", ["print()"]),
+        ("log.append(1) if loss > 0 else None", ["bool() or if"]),
+        ("sum(x.item() for x in [loss])", [".item()"]),
+        ("log.append(loss.detach())", []),
+        (
+            "model(images).sum().backward(); torch.nn.utils.get_total_norm([p.grad for p in model.parameters()], 2.0, True)",
+            [],
+        ),
+    ],
+)
+def test_a_wait_is_noted_with_its_line_when_student_code_causes_it_between_batches(rig, tmp_path, line, calls):
+    path = tmp_path / "student.py"
+    path.write_text(WAITING.format(line))
+    names = {}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    window = rig.window([2, 2, 1])
+    with rig.waits(window, SimpleNamespace(__file__=str(path))) as seen:
+        names["run"](window.loader, window.model)
+
+    assert calls == [wait["call"] for wait in seen.values()]
+    assert all((7, [0, 1, 2]) == (wait["line"], wait["batches"]) for wait in seen.values())
+
+
+def test_calls_of_a_scaler_are_noted_in_order_and_its_own_are_not(rig):
+    window = rig.window()
+    calls = rig.scaler_calls(window)
+    window.scaler.scale(step(window)).backward()
+    window.scaler.step(window.optimizer)  # calls unscale_ and optimizer.step itself
+    window.scaler.update()
+
+    assert ["scale", "backward", "step", "update"] == calls.events
+
+
+def test_a_backward_pass_past_the_scaler_is_noted_as_such(rig):
+    window = rig.window()
+    calls = rig.scaler_calls(window)
+    loss = step(window)
+    window.scaler.scale(loss)
+    loss.backward()
+    window.optimizer.step()
+
+    assert ["scale", "backward of the unscaled loss", "optimizer.step"] == calls.events
+
+
+def test_a_saved_figure_is_its_labels_and_the_values_drawn(rig):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    bars, points = figure.subplots(1, 2)
+    bars.barh(["a", "b"], [1.0, math.nan])
+    bars.set_xlabel("speed (1/s)")
+    points.plot([0, 1], [3.0, 4.0])
+    points.scatter([0], [5.0])
+    figure.suptitle("Title")
+    with rig.figures() as seen:
+        figure.savefig(rig.folder / "a.png")
+    figure.savefig(rig.folder / "b.png")
+
+    assert [
+        {"label": "speed (1/s)", "title": "Title", "values": [1.0]},
+        {"label": "", "title": "Title", "values": [3.0, 4.0, 5.0]},
+    ] == seen.panels
+
+
+def test_trainings_are_logged_by_precision_scaler_and_what_was_kept(rig):
+    rig.install()
+    try:
+        loader = rig.window([2, 2]).loader
+        with rig.trainings(full=1.0, half=0.5, cold=10.0) as trainings:
+            scaler = torch.amp.GradScaler("cpu")
+            kept = trainings(rig.device)
+            for use_amp in (False, True):
+                model, criterion, _ = trainings(rig.device)
+                for images, labels in loader:
+                    with torch.autocast("cpu", enabled=use_amp):
+                        loss = criterion(model(images), labels)
+                    (scaler.scale(loss) if use_amp else loss).backward()
+                del loss  # its graph holds the weights
+        plain, amp = {"full": 2, "half": 0, "scaled": 0}, {"full": 0, "half": 2, "scaled": 2}
+
+        assert [{"full": 0, "half": 0, "scaled": 0, "alive": []}, {**plain, "alive": [0]}, {**amp, "alive": [0]}] == (
+            trainings.values()
+        )
+        assert kept
+    finally:
+        rig.uninstall()
