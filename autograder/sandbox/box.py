@@ -25,6 +25,12 @@ NOBODY = 60999
 """Who a worker is when the grader is root: a number that Debian and systemd give to nobody."""
 PACKAGE = Path(__file__).resolve().parents[1]
 ETC = {"passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "hosts": "127.0.0.1 localhost lab\n"}
+OPTIONS = f"""
+--unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup --disable-userns
+--die-with-parent --new-session --clearenv --cap-drop ALL --hostname lab --uid 1000 --gid 1000
+--ro-bind /usr /usr --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --ro-bind-try /etc/alternatives /etc/alternatives
+--proc /proc --dev /dev --size {SHM_MB << 20} --tmpfs /dev/shm --size {TMP_MB << 20} --tmpfs /tmp --dir {HOME}
+"""
 READY = b"ready\n"
 APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allows userns"
 # What bubblewrap says -> what to do about it.
@@ -177,21 +183,14 @@ def _filled(data: bytes) -> int:
 
 def _options(code: Path, files: dict[str, int], rules: int) -> list[str]:
     """Return bubblewrap's options; later ones lie over earlier ones."""
-    system = [
-        ("--symlink", os.readlink(f"/{x}"), f"/{x}")
-        for x in ("lib", "lib64", "bin", "sbin")
-        if Path("/", x).is_symlink()
-    ]
+    system = [name for name in map(Path, ("/lib", "/lib64", "/bin", "/sbin")) if name.is_symlink()]
     options: list[tuple[object, ...]] = [
-        *((f"--unshare-{x}",) for x in ("user", "pid", "net", "ipc", "uts", "cgroup")), ("--disable-userns",), ("--die-with-parent",), ("--new-session",), ("--clearenv",),
-        ("--cap-drop", "ALL"), ("--hostname", "lab"), ("--uid", 1000), ("--gid", 1000),
-        ("--ro-bind", "/usr", "/usr"), *system, ("--dir", "/etc"),
-        *(("--ro-bind-try", f"/etc/{name}", f"/etc/{name}") for name in ("ld.so.cache", "alternatives")),
+        *(("--symlink", name.readlink(), name) for name in system),
         *(("--ro-bind-data", fd, path) for path, fd in files.items()),
-        ("--proc", "/proc"), ("--dev", "/dev"),
-        ("--size", SHM_MB << 20), ("--tmpfs", "/dev/shm"),  # noqa: S108
-        ("--size", TMP_MB << 20), ("--tmpfs", "/tmp"), ("--dir", HOME),  # noqa: S108
-        *(("--ro-bind", path, path) for path in environment()), ("--ro-bind", code, CODE),
-        ("--seccomp", rules), ("--remount-ro", "/dev"), ("--remount-ro", "/"), ("--chdir", HOME),
-    ]  # fmt: skip
-    return [str(word) for option in options for word in option]
+        *(("--ro-bind", path, path) for path in environment()),
+        ("--ro-bind", code, CODE),
+        ("--seccomp", rules),
+        ("--remount-ro", "/dev"),
+        ("--remount-ro", "/"),
+    ]
+    return OPTIONS.split() + [str(word) for option in options for word in option]

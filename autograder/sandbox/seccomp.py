@@ -13,71 +13,14 @@ from functools import cache
 
 # Nothing that torch, DataLoader, gloo or a compiler calls; without a GPU memfd_create is not needed either,
 # and memory that no process maps could not be counted.
-REFUSED = [
-    "acct",
-    "add_key",
-    "bpf",
-    "chroot",
-    "clock_adjtime",
-    "clock_settime",
-    "create_module",
-    "delete_module",
-    "fanotify_init",
-    "fanotify_mark",
-    "finit_module",
-    "fsconfig",
-    "fsmount",
-    "fsopen",
-    "fspick",
-    "init_module",
-    "io_uring_enter",
-    "io_uring_register",
-    "io_uring_setup",
-    "ioperm",
-    "iopl",
-    "kcmp",
-    "kexec_file_load",
-    "kexec_load",
-    "keyctl",
-    "lookup_dcookie",
-    "memfd_create",
-    "memfd_secret",
-    "mount",
-    "mount_setattr",
-    "move_mount",
-    "msgget",
-    "name_to_handle_at",
-    "nfsservctl",
-    "open_by_handle_at",
-    "open_tree",
-    "perf_event_open",
-    "pidfd_getfd",
-    "pivot_root",
-    "process_madvise",
-    "process_vm_readv",
-    "process_vm_writev",
-    "ptrace",
-    "quotactl",
-    "quotactl_fd",
-    "reboot",
-    "request_key",
-    "semget",
-    "setns",
-    "settimeofday",
-    "shmat",
-    "shmget",
-    "stime",
-    "swapoff",
-    "swapon",
-    "syslog",
-    "umount",
-    "umount2",
-    "unshare",
-    "uselib",
-    "userfaultfd",
-    "ustat",
-    "vhangup",
-]
+REFUSED = """
+acct add_key bpf chroot clock_adjtime clock_settime create_module delete_module fanotify_init fanotify_mark finit_module
+fsconfig fsmount fsopen fspick init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl kcmp
+kexec_file_load kexec_load keyctl lookup_dcookie memfd_create memfd_secret mount mount_setattr move_mount msgget
+name_to_handle_at nfsservctl open_by_handle_at open_tree perf_event_open pidfd_getfd pivot_root process_madvise
+process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_key semget setns settimeofday shmat shmget
+stime swapoff swapon syslog umount umount2 unshare uselib userfaultfd ustat vhangup
+"""
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 EQUAL, GREATER, MASKED = 4, 6, 7
 NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)  # CLONE_NEW*
@@ -110,7 +53,7 @@ def program() -> bytes:
 def _rules() -> list[tuple[str, int, *tuple[_Compare, ...]]]:
     families = [f for f in range(NETLINK) if f not in (UNIX, INET, INET6)]
     return [
-        *((name, errno.EPERM) for name in REFUSED),
+        *((name, errno.EPERM) for name in REFUSED.split()),
         ("clone3", errno.ENOSYS),  # its flags lie behind a pointer; libc then takes clone, whose flags can be seen
         *(("clone", errno.EPERM, _Compare(0, MASKED, flag, flag)) for flag in NAMESPACES),
         *(("socket", errno.EAFNOSUPPORT, _Compare(0, EQUAL, family)) for family in families),

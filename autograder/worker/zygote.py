@@ -1,9 +1,9 @@
 """The warm process: imports torch once and forks a fresh worker per request.
 
 Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe;
-and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, forks the worker,
-waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker starts and a line
-{"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}.
+and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, forks the
+worker, waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker starts and a
+line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}.
 """
 
 from __future__ import annotations
