@@ -18,6 +18,7 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -129,6 +130,7 @@ def _become_worker(request: dict[str, Any], channel: int, output: int) -> NoRetu
         os.environ.clear()
         os.environ.update(request["environ"])
         os.chdir(request["work"])
+        tempfile.tempdir = None  # the warm process found its own
         from autograder.worker import shim
 
         shim.serve(3, Path(request["staged"]))
