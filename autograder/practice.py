@@ -38,7 +38,7 @@ def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "n
     try:
         try_out()
         if worker_device != "cpu":
-            raise BoxError("the fence hands no GPU on yet", "--device cpu, or --isolation none")
+            raise BoxError("the fence hands no GPU on yet", "--device cpu grades without one")
     except BoxError as problem:
         if wanted == "best":
             return "none"
