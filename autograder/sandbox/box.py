@@ -23,7 +23,7 @@ CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
 NOBODY = 60999
 """Who a worker is when the grader is root: a number that Debian and systemd give to nobody."""
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).parents[1]
 ETC = {"passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "hosts": "127.0.0.1 localhost lab\n"}
 OPTIONS = f"""
 --unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup --disable-userns
@@ -140,9 +140,11 @@ def try_out() -> str:
     if closed is not None:
         mend = "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
         raise BoxError(f"{closed} cannot be read by user {NOBODY}, who runs submissions when root grades", mend)
-    version = subprocess.run([_bwrap(), "--version"], capture_output=True, text=True, check=False).stdout
-    Box(PACKAGE).close()
-    return version.strip()
+    try:
+        Box(PACKAGE).close()
+        return subprocess.run([_bwrap(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    except OSError as error:  # a container whose root may not become another user
+        raise BoxError(f"bubblewrap does not start: {error}", OTHER_ADVICE) from None
 
 
 def explained(said: str) -> BoxError:

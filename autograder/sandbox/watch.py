@@ -117,6 +117,7 @@ class Watched:
         for line in lines:
             said = json.loads(line)
             if "fault" in said:
+                self.end = said
                 raise WorkerLostError(said["fault"])
             self.keeper = said.get("pid", self.keeper)
             self.end = said if "status" in said else self.end

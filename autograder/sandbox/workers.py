@@ -105,10 +105,10 @@ class Workers:
 
     def _fork(self, job: Job, code: Path, work: Path) -> Watched:
         assert self._control is not None
+        fence = box.Box(code) if self._fenced else None
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         status_read, status_write = os.pipe()
-        fence = box.Box(code) if self._fenced else None
         watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
         descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]

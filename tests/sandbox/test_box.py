@@ -530,6 +530,21 @@ class TestNoBox:
         with pytest.raises(BoxError, match=r"^bubblewrap is not installed; apt-get install bubblewrap$"):
             try_out()
 
+    def test_a_root_that_may_not_become_another(self, monkeypatch):
+        """As in a container that took the capability away."""
+
+        def refused(code):
+            raise PermissionError("[Errno 1] Operation not permitted")
+
+        box.try_out.cache_clear()
+        monkeypatch.setattr(box, "_closed", lambda _: None)
+        monkeypatch.setattr(box, "Box", refused)
+
+        with pytest.raises(
+            BoxError, match=r"^bubblewrap does not start: \[Errno 1\] Operation not permitted; run `bwrap"
+        ):
+            try_out()
+
     def test_a_missing_libseccomp(self, monkeypatch):
         """One line with the cure."""
 
