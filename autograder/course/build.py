@@ -25,9 +25,7 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
             if name.endswith(".md"):
                 files[name] = _stripped(source / name)
     # -rN: each failure is shown once, in its four parts, and not again in a list at the end.
-    ini = (
-        f"[pytest]\nperflab_lab = {lab_name}\nperflab_version = {course.config.labs[lab_name].version}\naddopts = -rN\n"
-    )
+    ini = f"[pytest]\nperflab_lab = {lab_name}\nperflab_version = {course.config.labs[lab_name].version}\naddopts = -rN\n"
     files["pytest.ini"] = ini.encode()
     return files
 
