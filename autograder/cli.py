@@ -6,7 +6,7 @@ import json
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import click
 
@@ -71,7 +71,13 @@ def check(
 @click.argument("lab")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for results and pages.")
-@click.option("--isolation", type=click.Choice(["none"]), help="'none' accepts that this version has no fence yet.")
+@click.option(
+    "--isolation",
+    type=click.Choice(["bubblewrap", "none"]),
+    default="bubblewrap",
+    show_default=True,
+    help="The fence around submissions; 'none' runs them as you, so only work that you trust.",
+)
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
 @course_option
 @device_option
@@ -81,7 +87,7 @@ def grade(
     lab: str,
     paths: tuple[Path, ...],
     out: Path,
-    isolation: str | None,
+    isolation: Literal["bubblewrap", "none"],
     only: str,
     root: Path | None,
     device: str,
@@ -91,21 +97,17 @@ def grade(
     """Grade submissions, one after the other, and write results and pages to --out.
 
     \b
-    Example:  perflab grade resnet18 handed_in/ --out results --isolation none
+    Example:  perflab grade resnet18 handed_in/ --out results
     """
     from autograder import batch
     from autograder.practice import open_session
 
-    if isolation is None:
-        raise UserError(
-            "grade: work that is not trusted wants a fence, and this version has none; --isolation none accepts that"
-        )
     course, console = _course(root), _console()
     kit = course.kit(lab)
     _known_check(kit.lab, only)
     found = batch.find(paths, kit.lab.files)
     results = []
-    with open_session(course, device) as session:
+    with open_session(course, device, isolation) as session:
         run_seed = seed if seed is not None else secrets.randbits(48)
         for result in batch.grade_all(found, kit, session, out, seed=run_seed, only=only):
             results.append(result)
@@ -173,13 +175,15 @@ def course_check(lab: str | None, only: str, root: Path | None, device: str, see
     course, console = _course(root), _console()
     run_seed = seed if seed is not None else secrets.randbits(48)
     bad = count = 0
-    with open_session(course, device) as session:
+    with open_session(course, device, "best") as session:
         for name in [lab] if lab else course.labs:
             for finding in prove(course, name, session, seed=run_seed, only=only):
                 count, bad = count + 1, bad + bool(finding.problems)
                 _show_finding(name, finding, console, as_json=as_json)
     if not as_json:
-        console.print(f"{count - bad} as stated, {bad} not; seed {run_seed}", highlight=False)
+        console.print(
+            f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {session.isolation}", highlight=False
+        )
     return CHECK_FAILED if bad or not count else DONE
 
 

@@ -5,31 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-BWRAP_TRIAL = [
-    "bwrap",
-    "--unshare-user",
-    "--unshare-pid",
-    "--unshare-net",
-    "--ro-bind",
-    "/",
-    "/",
-    "--proc",
-    "/proc",
-    "true",
-]
-APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allows userns"
-# What bubblewrap says -> what to do about it.
-BWRAP_ADVICE = {
-    "setting up uid map: Permission denied": APPARMOR,
-    "Failed RTM_NEWADDR": APPARMOR,
-    "No permissions to create new namespace": "the container forbids namespaces: run it with seccomp unconfined",
-    "Can't mount proc": "the container masks /proc: run it with procMount Unmasked",
-}
+from autograder.sandbox import BoxError, try_out
 
 
 @dataclass(frozen=True)
@@ -63,19 +43,12 @@ def _package(name: str, wanted: str) -> Callable[[], Finding]:
     return look
 
 
-def _bubblewrap() -> Finding:
+def _fence() -> Finding:
     wanted = "grading work that is not trusted"
-    if shutil.which("bwrap") is None:
-        return Finding("bubblewrap", False, "not installed", "apt-get install bubblewrap", wanted)
-    tried = subprocess.run(BWRAP_TRIAL, capture_output=True, text=True, timeout=20, check=False)
-    if tried.returncode == 0:
-        return Finding("bubblewrap", True, "starts; this version of perflab does not use it yet", "", wanted)
-    said = tried.stderr.strip().splitlines()[-1] if tried.stderr.strip() else f"exit status {tried.returncode}"
-    advice = next(
-        (mend for words, mend in BWRAP_ADVICE.items() if words in said),
-        "run `bwrap --ro-bind / / true` and read what it says",
-    )
-    return Finding("bubblewrap", False, said, advice, wanted)
+    try:
+        return Finding("the fence", True, f"{try_out()}, comes up", "", wanted)
+    except BoxError as problem:
+        return Finding("the fence", False, problem.seen, problem.mend, wanted)
 
 
 def _gpu() -> Finding:
@@ -103,7 +76,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _python,
     _package("torch", "everything"),
     _package("torchvision", "the labs' models and data"),
-    _bubblewrap,
+    _fence,
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
     _tool("nsys", "labs with Nsight Systems", "install Nsight Systems; its points stay owed without"),

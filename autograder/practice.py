@@ -8,24 +8,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from autograder import device, submission
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grade import Session, grade
 from autograder.model import Result
-from autograder.sandbox import Workers
+from autograder.sandbox import BoxError, Workers, try_out
 
 POLL_SECONDS = 0.5
+Isolation = Literal["bubblewrap", "none", "best"]
 
 
 @contextmanager
-def open_session(course: Course, wanted: str = "auto") -> Iterator[Session]:
+def open_session(course: Course, wanted: str = "auto", isolation: Isolation = "none") -> Iterator[Session]:
     """Find the device and keep one warm process for as long as the session lasts."""
     found, worker_device = device.find(wanted, course.config.tier)
+    fence = fence_for(isolation, worker_device)
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with Workers() as workers:
+    with Workers(fence) as workers:
         yield Session(workers, found, worker_device, workers.isolation, started, time.monotonic)
+
+
+def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:
+    """Settle what is in force; only `best` takes less than a fence for an answer."""
+    if wanted == "none":
+        return "none"
+    try:
+        try_out()
+        if worker_device != "cpu":
+            raise BoxError("the fence hands no GPU on yet", "--device cpu grades without one")
+    except BoxError as problem:
+        if wanted == "best":
+            return "none"
+        raise UserError(f"no fence: {problem}; --isolation none does without, for work that you trust") from None
+    return "bubblewrap"
 
 
 def lab_of(folder: Path, course: Course) -> str:

@@ -12,7 +12,9 @@ import pytest
 
 from autograder import cli
 from autograder.course import find_root
+from autograder.sandbox import BoxError
 
+TEMPLATE = find_root() / "student_template" / "resnet18"
 COMMANDS = ["check", "grade", "report", "build", "new", "doctor", "course check"]
 
 
@@ -30,7 +32,6 @@ MISTAKES = {
         ["grade", "resnet81", ".", "--out", "x", "--isolation", "none"],
         "has no lab 'resnet81' (did you mean 'resnet18'?)",
     ),
-    "no fence": (["grade", "resnet18", ".", "--out", "x"], "--isolation none accepts that"),
     "no course": (
         ["build", "--course", "/nonexistent"],
         "/nonexistent: no grading_config.yaml there; name the folder of a course",
@@ -59,6 +60,25 @@ def test_what_the_user_can_mend_is_one_clear_line(monkeypatch, capsys, arguments
     assert status == 2
     assert message in errors
     assert "Traceback" not in errors
+
+
+def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):
+    """It never falls through to none; who asks for none has said so."""
+
+    def no_box():
+        raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
+
+    monkeypatch.setattr("autograder.practice.try_out", no_box)
+    out = tmp_path / "out"
+    status, _, errors = run(
+        monkeypatch, capsys, "grade", "resnet18", str(TEMPLATE), "--out", str(out), "--device", "cpu"
+    )
+
+    assert (status, False) == (2, out.exists())
+    assert (
+        "perflab: no fence: bubblewrap is not installed; apt-get install bubblewrap; "
+        "--isolation none does without, for work that you trust\n"
+    ) == errors
 
 
 def test_a_fault_of_ours_says_that_it_is_ours(monkeypatch, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 
 import pytest
 
@@ -11,8 +10,8 @@ from autograder import submission
 from autograder.course import Course, find_root
 from autograder.course.build import stale
 from autograder.course.proof import floor, full, load_cases, prove_case, report_share, undecorated
-from autograder.device import find
-from autograder.grade import Session, grade
+from autograder.grade import grade
+from autograder.practice import open_session
 
 pytestmark = pytest.mark.slow
 COURSE = Course(find_root())
@@ -21,9 +20,9 @@ CASES = {f"{name}-{case.id}": (name, case) for name, kit in KITS.items() for cas
 
 
 @pytest.fixture(scope="module")
-def session(workers):
-    device, worker_device = find("cpu", COURSE.config.tier)
-    return Session(workers, device, worker_device, workers.isolation, "", time.monotonic)
+def session():
+    with open_session(COURSE, "cpu", "best") as opened:
+        yield opened
 
 
 def graded(folder, name, session):

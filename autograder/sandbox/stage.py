@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -10,10 +11,15 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def staged(files: Mapping[str, bytes]) -> Iterator[tuple[Path, Path]]:
-    """Yield the folder with the files, read-only, and an empty folder to work in; both go away after."""
+def staged(files: Mapping[str, bytes], reader: int | None = None) -> Iterator[tuple[Path, Path]]:
+    """Yield the folder with the files, read-only, and an empty folder to work in; both go away after.
+
+    Nobody but their owner may pass to them: us, or another user who is to read them.
+    """
     root = Path(tempfile.mkdtemp(prefix="perflab-"))
     try:
+        if reader is not None:
+            os.chown(root, reader, reader)
         code, work = root / "code", root / "work"
         code.mkdir()
         work.mkdir()

@@ -12,13 +12,14 @@ def below(pid: int) -> list[int]:
     """Every process below *pid*: orphans come back to it, so none is missed."""
     found, left = [], [pid]
     while left:
-        children = _children(left.pop())
-        found += children
-        left += children
+        born = children(left.pop())
+        found += born
+        left += born
     return found
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Processes that *pid* is the parent of, whichever of its threads started them."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():

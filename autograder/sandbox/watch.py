@@ -10,8 +10,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.errors import WorkerLostError
 from autograder.model import Ended, Limits
 from autograder.sandbox import tree
+from autograder.sandbox.box import Box
 
 POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
 MAX_PROCESSES = 256
@@ -38,12 +40,14 @@ class Watched:
     status: int
     limits: Limits
     inherited_bytes: int
+    box: Box | None = None
     started: float = field(default_factory=time.monotonic)
     keeper: int | None = None
     log: bytes = b""
     printed: int = 0
     peak_bytes: int = 0
     end: dict[str, Any] | None = None
+    left_behind: int = 0
     _inbox: bytearray = field(default_factory=bytearray)
     _told: bytes = b""
     _hung_up: bool = False
@@ -69,6 +73,10 @@ class Watched:
 
     def finish(self) -> None:
         """Kill all that is left, wait until the keeper has buried it, and drain what it printed."""
+        if self.box is not None:
+            self.left_behind = len(self.box.processes())
+            self.box.close()
+            self.box = None
         deadline = time.monotonic() + KILL_SECONDS
         while self.end is None and time.monotonic() < deadline:
             if self.keeper is not None:
@@ -108,6 +116,9 @@ class Watched:
         *lines, self._told = self._told.split(b"\n")
         for line in lines:
             said = json.loads(line)
+            if "fault" in said:
+                self.end = said
+                raise WorkerLostError(said["fault"])
             self.keeper = said.get("pid", self.keeper)
             self.end = said if "status" in said else self.end
         if not data and self.end is None:
@@ -121,7 +132,7 @@ class Watched:
             raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
         if now >= self._next_look and self.keeper is not None:
             self._next_look = now + POLL_SECONDS
-            self._look(tree.below(self.keeper))
+            self._look([*tree.below(self.keeper), *(self.box.processes() if self.box else [])])
 
     def _look(self, pids: list[int]) -> None:
         self.peak_bytes = max(self.peak_bytes, tree.resident_bytes(pids, self.inherited_bytes))

@@ -12,26 +12,29 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from autograder.errors import WireError, WorkerLostError
 from autograder.model import Job, Observation
+from autograder.sandbox import box
 from autograder.sandbox.stage import staged
-from autograder.sandbox.watch import Stopped, Watched
+from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 from autograder.wire import Message, encode, receive
 
 PRELOAD = ("torch", "torchvision", "pandas", "matplotlib.pyplot", "jsonschema", "autograder.worker.shim")
 START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
+Isolation = Literal["bubblewrap", "none"]
 
 
 class Workers:
     """A context in which jobs run; calling it runs one."""
 
-    isolation = "none"
-    """The fence in force: a process group with limits, and no more is claimed."""
-
-    def __init__(self, preload: Sequence[str] = PRELOAD) -> None:
-        """Name what the warm process imports; nothing starts yet."""
+    def __init__(self, isolation: Isolation = "none", preload: Sequence[str] = PRELOAD) -> None:
+        """Name the fence, and what the warm process imports; nothing starts yet."""
+        self.isolation: Isolation = isolation
+        """The fence in force. none: processes of their own with limits, as the user who grades."""
+        self._fenced = isolation == "bubblewrap"
+        self._user = box.unprivileged() if self._fenced else box.User()
         self._preload = tuple(preload)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -40,7 +43,9 @@ class Workers:
         """From asking for the last worker to hearing that it was ready."""
 
     def __enter__(self) -> Self:
-        """Start lazily: a submission without the part's file needs no torch."""
+        """Try the fence; start the rest lazily: a submission without the part's file needs no torch."""
+        if self._fenced:
+            box.try_out()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -77,6 +82,7 @@ class Workers:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env=_environ(tempfile.gettempdir()),
+            **self._user,
         )
         theirs.close()
         ours.settimeout(START_SECONDS)
@@ -89,7 +95,7 @@ class Workers:
 
     def _run(self, job: Job) -> Observation:
         self.warm()
-        with staged(job.files) as (code, work):
+        with staged(job.files, self._user.get("user")) as (code, work):
             watched = self._fork(job, code, work)
             try:
                 seen = self._converse(job, watched)
@@ -99,20 +105,15 @@ class Workers:
 
     def _fork(self, job: Job, code: Path, work: Path) -> Watched:
         assert self._control is not None
+        fence = box.Box(code) if self._fenced else None
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         status_read, status_write = os.pipe()
-        request = {
-            "limits": {"seconds": job.limits.seconds},
-            "environ": _environ(str(work)),
-            "staged": str(code),
-            "work": str(work),
-        }
-        watched = Watched(ours, output_read, status_read, job.limits, self._inherited)
+        watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
+        request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
+        descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]
         try:
-            socket.send_fds(
-                self._control, [json.dumps(request).encode()], [theirs.fileno(), output_write, status_write]
-            )
+            socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:
             watched.finish()
             raise WorkerLostError(str(error)) from None
@@ -155,11 +156,27 @@ def _believe_form(job: Job, message: Message) -> Observation:
     return Observation(job.probe, ended, values, message.arrays, error)
 
 
+def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
+    """Tell the zygote where a worker finds its files and what it may use."""
+    request = {
+        "limits": {"seconds": job.limits.seconds},
+        "environ": _environ(str(work)),
+        "staged": str(code),
+        "work": str(work),
+    }
+    if code == box.CODE:
+        # Counted inside the box; outside, the limit would count every process of the user who grades.
+        request["limits"] = {"seconds": job.limits.seconds, "processes": MAX_PROCESSES}
+        request["seccomp"] = box.system_calls().hex()
+    return request
+
+
 def _measured(seen: Observation, watched: Watched) -> Observation:
     end = watched.end or {}
     log = watched.log.decode("utf-8", "replace")
-    if end.get("left_behind"):
-        log += f"\n[perflab] {end['left_behind']} process(es) were left behind and killed"
+    left_behind = watched.left_behind or end.get("left_behind", 0)
+    if left_behind:
+        log += f"\n[perflab] {left_behind} process(es) were left behind and killed"
     return replace(
         seen,
         log=log,
@@ -181,6 +198,7 @@ def _environ(home: str) -> dict[str, str]:
         "MPLCONFIGDIR": home,
         "USER": "student",
         "LOGNAME": "student",
+        "GLOO_SOCKET_IFNAME": "lo",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }

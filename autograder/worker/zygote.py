@@ -1,8 +1,9 @@
 """The warm process: imports torch once and forks a fresh worker per request.
 
-Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe.
-Each request forks a keeper, which forks the worker, waits for it, kills what it left, and writes to the status pipe:
-a line {"pid"} when the worker starts and a line {"status", "cpu_seconds", "left_behind"} when all of it is gone.
+Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe;
+and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, forks the
+worker, waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker starts and a
+line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
+
+from autograder.worker import fence
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 libc = ctypes.CDLL(None, use_errno=True)
@@ -40,7 +44,7 @@ def main(descriptor: int, preload: list[str]) -> None:
         ).encode()
     )
     while True:
-        request, descriptors, _, _ = socket.recv_fds(control, 65536, 3)
+        request, descriptors, _, _ = socket.recv_fds(control, 65536, 4)
         if not request:
             return
         if os.fork() == 0:
@@ -63,12 +67,18 @@ def _anonymous_bytes() -> int:
     return 0
 
 
-def _keep(request: dict[str, Any], channel: int, output: int, status: int) -> NoReturn:
-    """Be the parent of one worker and of every orphan it makes."""
+def _keep(request: dict[str, Any], channel: int, output: int, status: int, *box: int) -> NoReturn:
+    """Be the parent of one worker and, where no box has a first process for that, of every orphan it makes."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.setsid()
+    try:
+        for pidfd in box:
+            fence.enter(pidfd, bytes.fromhex(request["seccomp"]))
+    except OSError as error:
+        _tell(status, {"fault": str(error)})
+        os._exit(1)
     pid = os.fork()
     if pid == 0:
         _become_worker(request, channel, output)
@@ -96,7 +106,10 @@ def _bury(worker: int) -> tuple[int, float, int]:
 
 
 def _kill_children() -> int:
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    try:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    except FileNotFoundError:  # in a box, whose /proc does not show us; the box ends them
+        return 0
     for child in children:
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(child), signal.SIGKILL)
@@ -117,6 +130,7 @@ def _become_worker(request: dict[str, Any], channel: int, output: int) -> NoRetu
         os.environ.clear()
         os.environ.update(request["environ"])
         os.chdir(request["work"])
+        tempfile.tempdir = None  # the warm process found its own
         from autograder.worker import shim
 
         shim.serve(3, Path(request["staged"]))
@@ -145,6 +159,8 @@ def _limit(limits: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))
     resource.setrlimit(resource.RLIMIT_FSIZE, (2 * gib, 2 * gib))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds * cores, seconds * cores + 5))
+    if "processes" in limits:
+        resource.setrlimit(resource.RLIMIT_NPROC, (limits["processes"], limits["processes"]))
     # When the machine runs out of memory, the kernel takes the worker first and never the supervisor.
     Path("/proc/self/oom_score_adj").write_text("1000")
 

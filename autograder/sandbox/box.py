@@ -1,0 +1,198 @@
+"""The fence: a bubblewrap box, empty but for one sleeping process, that a worker of the warm zygote enters.
+
+The sleeper is `cat`: it echoes one line when the box is ready, and ends when the supervisor does. Killing the box's
+first process kills everything in it. Start boxes from a thread that outlives them: they die with that thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+from autograder.errors import UserError
+from autograder.sandbox import seccomp, tree
+
+CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
+TMP_MB, SHM_MB = 1024, 512
+NOBODY = 60999
+"""Who a worker is when the grader is root: a number that Debian and systemd give to nobody."""
+PACKAGE = Path(__file__).parents[1]
+ETC = {"passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "hosts": "127.0.0.1 localhost lab\n"}
+OPTIONS = f"""
+--unshare-user --unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup --disable-userns
+--die-with-parent --new-session --clearenv --cap-drop ALL --hostname lab --uid 1000 --gid 1000
+--ro-bind /usr /usr --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --ro-bind-try /etc/alternatives /etc/alternatives
+--proc /proc --dev /dev --size {SHM_MB << 20} --tmpfs /dev/shm --size {TMP_MB << 20} --tmpfs /tmp --dir {HOME}
+"""
+READY = b"ready\n"
+APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allows userns"
+# What bubblewrap says -> what to do about it.
+ADVICE = {
+    "setting up uid map: Permission denied": APPARMOR,
+    "Failed RTM_NEWADDR": APPARMOR,
+    "No permissions to creat": "the container forbids namespaces: run it with seccomp unconfined",
+    "Unknown option": "bubblewrap 0.8 or newer is needed",
+    "Can't mount proc": "the container masks /proc: run it with procMount Unmasked",
+}
+OTHER_ADVICE = "run `bwrap --unshare-all --ro-bind / / true` and read what it says"
+
+
+class BoxError(UserError):
+    """The box does not come up: what was seen, and what to do about it."""
+
+    def __init__(self, seen: str, mend: str) -> None:
+        """Keep both."""
+        super().__init__(f"{seen}; {mend}")
+        self.seen, self.mend = seen, mend
+
+
+class Box:
+    """One box around one folder of code, and its end."""
+
+    def __init__(self, code: Path) -> None:
+        """Start it, and wait until it can be entered."""
+        files = {f"/etc/{name}": _filled(text.encode()) for name, text in ETC.items()}
+        rules = _filled(system_calls())
+        args = _filled("\0".join(_options(code, files, rules)).encode())
+        descriptors = [*files.values(), rules, args]
+        try:
+            # An empty environment and no telling arguments: both can be read from inside, in /proc/1.
+            self._process = subprocess.Popen(
+                [_bwrap(), "--args", str(args), "--", "/usr/bin/cat"],
+                env={},
+                pass_fds=descriptors,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                **unprivileged(),
+            )
+        finally:
+            for fd in descriptors:
+                os.close(fd)
+        said = self._exchange()
+        if said != READY:
+            raise explained(said.decode("utf-8", "replace"))
+        [self._first] = tree.children(self._process.pid)
+        [self._sleeper] = tree.children(self._first)
+        self.pidfd = os.pidfd_open(self._sleeper)
+
+    def _exchange(self) -> bytes:
+        """Wait for the echo; anything else is bubblewrap's complaint, and the end of it."""
+        said = b""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(READY)
+        while said != READY and (more := self._process.stdout.read(4096)):
+            said += more
+        self._process.stdout.close()
+        if said != READY:
+            self._process.stdin.close()
+            self._process.wait()
+        return said
+
+    def processes(self) -> list[int]:
+        """Every process whose parent ended: it came back to the first of the box."""
+        return [pid for pid in tree.below(self._first) if pid != self._sleeper]
+
+    def close(self) -> None:
+        """End the first process: the kernel ends all others with it, and lets it go when they are gone."""
+        tree.kill([self._first])
+        self._process.wait()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        os.close(self.pidfd)
+
+
+class User(TypedDict, total=False):
+    """Arguments of Popen that say who the process is."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def unprivileged() -> User:
+    """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability; others stay."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def system_calls() -> bytes:
+    """Return the filter that everything in a box runs under."""
+    try:
+        return seccomp.program()
+    except OSError as error:
+        raise BoxError(str(error), "apt-get install libseccomp2") from None
+
+
+@cache
+def try_out() -> str:
+    """Bring one box up and down and return bubblewrap's version; `BoxError` says what is missing."""
+    closed = next(filter(None, map(_closed, [*environment(), Path(sys.executable), Path(tempfile.gettempdir())])), None)
+    if closed is not None:
+        mend = "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
+        raise BoxError(f"{closed} cannot be read by user {NOBODY}, who runs submissions when root grades", mend)
+    try:
+        Box(PACKAGE).close()
+        return subprocess.run([_bwrap(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    except OSError as error:  # a container whose root may not become another user
+        raise BoxError(f"bubblewrap does not start: {error}", OTHER_ADVICE) from None
+
+
+def explained(said: str) -> BoxError:
+    """Put bubblewrap's last line beside what is known to help."""
+    last = said.strip().splitlines()[-1] if said.strip() else "bubblewrap ended without a word"
+    return BoxError(last, next((mend for words, mend in ADVICE.items() if words in said), OTHER_ADVICE))
+
+
+def environment() -> list[Path]:
+    """Return what Python needs outside of /usr: interpreter, libraries, this package; nothing that lies beside them."""
+    parts = ("bin", "include", "lib", "lib64", "pyvenv.cfg")
+    wanted = {Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in parts}
+    wanted |= {PACKAGE, *(Path(path) for path in sys.path if path.endswith("-packages"))}
+    return sorted(path for path in wanted if path.exists() and not path.is_relative_to("/usr"))
+
+
+def _closed(path: Path) -> Path | None:
+    """Return the part of a path, links followed, that only its owner may pass."""
+    if os.geteuid() != 0:
+        return None
+    real = path.resolve()
+    return next((p for p in [*reversed(real.parents), real] if not p.stat().st_mode & 0o001 and p.is_dir()), None)
+
+
+def _bwrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
+    return found
+
+
+def _filled(data: bytes) -> int:
+    reader, writer = os.pipe()
+    os.write(writer, data)
+    os.close(writer)
+    return reader
+
+
+def _options(code: Path, files: dict[str, int], rules: int) -> list[str]:
+    """Return bubblewrap's options; later ones lie over earlier ones."""
+    system = [name for name in map(Path, ("/lib", "/lib64", "/bin", "/sbin")) if name.is_symlink()]
+    options: list[tuple[object, ...]] = [
+        *(("--symlink", name.readlink(), name) for name in system),
+        *(("--ro-bind-data", fd, path) for path, fd in files.items()),
+        *(("--ro-bind", path, path) for path in environment()),
+        ("--ro-bind", code, CODE),
+        ("--seccomp", rules),
+        ("--remount-ro", "/dev"),
+        ("--remount-ro", "/"),
+    ]
+    return OPTIONS.split() + [str(word) for option in options for word in option]

@@ -1,0 +1,608 @@
+"""The fence, attacked from inside: each test runs hostile code in a real box and says what it could not do."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import platform
+import socket
+import statistics
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UserError, WorkerLostError
+from autograder.lab import load_lab
+from autograder.model import Job, Limits
+from autograder.practice import fence_for
+from autograder.sandbox import BoxError, Workers, box, seccomp, stage, try_out
+
+PART = load_lab("resnet18").part("part3_amp")
+PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
+ROOT = Path(__file__).parents[2]
+
+
+def why_not() -> str:
+    try:
+        try_out()
+    except BoxError as problem:
+        return f"no box here: {problem}"
+    return ""
+
+
+boxed = pytest.mark.skipif(bool(why_not()), reason=why_not())
+
+
+@pytest.fixture(scope="module")
+def fenced():
+    with Workers("bubblewrap") as warm:
+        warm.warm()
+        yield warm
+
+
+def job(code: str, *, seconds: float = 20, memory_mb: int = 512, **files: str) -> Job:
+    """A submission that does *code* when it is imported."""
+    named = {PART.file: textwrap.dedent(code), **{f"{name}.py": text for name, text in files.items()}}
+    staged = {name: text.encode() for name, text in named.items()}
+    return Job("resnet18", PART.id, PROBE, "student", 1, Limits(seconds, memory_mb, 1), staged)
+
+
+def inside(workers, code: str, **limits):
+    """Run *code* in a box and return what it left in `said`; anything but a full run fails the test."""
+    tail = "\nprint('SAID' + repr(said), flush=True)\nraise NotImplementedError"
+    seen = workers(job(textwrap.dedent(code) + tail, **limits))
+    assert "SAID" in seen.log, f"{seen.ended}: {seen.error}\n{seen.log}"
+    return ast.literal_eval(seen.log.partition("SAID")[2].partition("\n")[0])
+
+
+REFUSAL = """
+def refusal(act, *arguments):
+    try:
+        act(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "done"
+"""
+TRY = "import ctypes, errno, os, pathlib, socket\n" + REFUSAL
+
+
+@boxed
+@pytest.mark.slow
+class TestReading:
+    """Nothing of the course, of others or of the supervisor can be read."""
+
+    def test_files_of_the_host_are_not_there(self, fenced, tmp_path):
+        """The reference, the tests, a folder of somebody else's, the system's secrets: the paths do not exist."""
+        other = tmp_path / "part3_amp.py"
+        other.write_text("a classmate's")
+        with stage.staged({"part3_amp.py": b"another submission"}) as (code, _):
+            paths = [ROOT / "reference", ROOT / "tests", ROOT / ".git", code, other, "/etc/shadow", "/root", "/home"]
+            said = inside(fenced, f"import os\nsaid = [os.path.lexists(p) for p in {[str(p) for p in paths]}]")
+
+        assert [False] * len(paths) == said
+
+    def test_its_own_code_is_all_that_was_staged(self, fenced):
+        """One folder with the listed files, at the same path for everyone."""
+        assert [["part3_amp.py"], "/tmp/home", []] == inside(
+            fenced, "import os\nsaid = [os.listdir('/code'), os.getcwd(), os.listdir()]"
+        )
+
+    def test_the_supervisor_is_not_among_the_processes(self, fenced):
+        """Only the box's own first process, its sleeper and the worker."""
+        code = "import os\nsaid = [open(f'/proc/{p}/comm').read().strip() for p in os.listdir('/proc') if p.isdigit()]"
+
+        assert ["bwrap", "cat", "python"] == sorted(name[:6] for name in inside(fenced, code))
+
+    def test_no_process_inside_tells_about_the_outside(self, fenced, monkeypatch):
+        """Arguments and environments hold no path, no name and no secret of ours."""
+        monkeypatch.setenv("PERFLAB_SECRET", "hunter2")
+        code = """
+        import os, pathlib
+        said = {}
+        for p in filter(str.isdigit, os.listdir("/proc")):
+            for name in ("environ", "cmdline"):
+                try: said[p, name] = pathlib.Path("/proc", p, name).read_bytes()
+                except OSError: pass
+        """
+        said = inside(fenced, code)
+
+        assert b"" == b"".join(text for (_, name), text in said.items() if name == "environ" and b"PERFLAB" in text)
+        assert b"" == said.get(("1", "environ"), b"")
+        assert b"--args" in said["1", "cmdline"]
+        assert str(ROOT).encode() not in b"".join(said[p, "cmdline"] for p in ("1", "2"))
+
+    def test_descriptors_are_input_log_and_channel(self, fenced):
+        """0 to 3, and the listing itself."""
+        assert ["0", "1", "2", "3", "4"] == sorted(inside(fenced, "import os\nsaid = os.listdir('/proc/self/fd')"))
+
+
+@boxed
+@pytest.mark.slow
+class TestReaching:
+    """No network but an empty loopback."""
+
+    def test_a_server_of_the_supervisor_cannot_be_reached(self, fenced):
+        """The box's loopback is not ours."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            address = server.getsockname()
+            code = f"{TRY}\nsaid = refusal(socket.create_connection, {address}, 2)"
+
+            assert "ECONNREFUSED" == inside(fenced, code)
+
+    def test_there_is_no_other_interface(self, fenced):
+        """And so no way out."""
+        code = f"{TRY}\nsaid = [socket.if_nameindex(), refusal(socket.create_connection, ('192.0.2.1', 80), 2)]"
+
+        assert [[(1, "lo")], "ENETUNREACH"] == inside(fenced, code)
+
+    def test_abstract_sockets_of_the_host_are_not_there(self, fenced):
+        """They have no path that a mount could hide."""
+        name = f"\0perflab-{os.getpid()}"
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(name)
+            server.listen()
+
+            assert "ECONNREFUSED" == inside(
+                fenced, f"{TRY}\nsaid = refusal(socket.socket(socket.AF_UNIX).connect, {name!r})"
+            )
+
+    @pytest.mark.parametrize("family", [3, 17, 38, 40], ids=["AX25", "PACKET", "ALG", "VSOCK"])
+    def test_other_families_are_refused(self, fenced, family):
+        """A virtual machine's host answers on VSOCK, whatever the network namespace."""
+        assert "EAFNOSUPPORT" == inside(fenced, f"{TRY}\nsaid = refusal(socket.socket, {family})")
+
+
+@boxed
+@pytest.mark.slow
+class TestWriting:
+    """Nothing can be written but a private folder of bounded size."""
+
+    def test_the_system_the_libraries_and_the_code_are_read_only(self, fenced):
+        """One refusal for each place."""
+        places = ["/", "/usr", "/etc", "/code", "/dev", str(box.PACKAGE), str(Path(sys.prefix, "lib"))]
+        code = f"{TRY}\nsaid = [refusal(pathlib.Path(place, 'mark').write_text, 'x') for place in {places}]"
+
+        assert ["EROFS"] * len(places) == inside(fenced, code)
+
+    def test_files_that_are_there_cannot_be_changed(self, fenced):
+        """Not even its own: what was judged is what was handed in."""
+        code = f"""
+        {textwrap.indent(TRY, " " * 8).strip()}
+        names = ["/code/part3_amp.py", {str(box.PACKAGE / "lab.py")!r}]
+        said = [refusal(act, name) for name in names for act in (os.remove, lambda n: open(n, "a"), lambda n: os.chmod(n, 0o777))]
+        """
+        assert {"EROFS", "EACCES"} >= set(inside(fenced, code))
+
+    @pytest.mark.parametrize(("place", "size_mb"), [("/tmp", box.TMP_MB), ("/dev/shm", box.SHM_MB)])
+    def test_its_own_space_ends(self, fenced, place, size_mb):
+        """Filled until the kernel says no, which is at the cap."""
+        code = f"""
+        {textwrap.indent(TRY, " " * 8).strip()}
+        def fill():
+            global full
+            with open("{place}/fill", "wb", buffering=0) as file:
+                while True: full += file.write(bytes(1 << 20))
+        full = 0
+        said = [refusal(fill), full >> 20]
+        """
+        why, full = inside(fenced, code, memory_mb=4096)
+
+        assert "ENOSPC" == why
+        assert size_mb - 8 <= full <= size_mb
+
+    def test_settings_of_the_kernel_cannot_be_written(self, fenced):
+        """core_pattern names a program that the host's root would run; nothing is changed by asking."""
+        code = "import os\nsaid = [os.access(f'/proc/sys/{n}', os.W_OK) for n in ('kernel/core_pattern', 'vm/drop_caches')]"
+
+        assert [False, False] == inside(fenced, code)
+        assert "EACCES" == inside(
+            fenced, f"{TRY}\nsaid = refusal(os.open, '/proc/sys/kernel/core_pattern', os.O_WRONLY)"
+        )
+
+
+CLONE = 56 if platform.machine() == "x86_64" else 220
+CALLS = {
+    "a namespace": ("unshare", "0x10000000"),
+    "another's memory": ("ptrace", "16, 1, 0, 0"),
+    "a mount": ("mount", "b'none', b'/tmp/home', b'tmpfs', 0, None"),
+    "a root of its own": ("chroot", "b'/tmp'"),
+    "somebody's namespace": ("setns", "0, 0"),
+    "the kernel's log": ("klogctl", "3, None, 0"),
+    "a file that nobody can count": ("memfd_create", "b'x', 0"),
+    "memory that nobody maps": ("shmget", "0, 4096, 0o1600"),
+    "a child in a namespace": ("syscall", f"{CLONE}, 0x10000000 | 17, 0, 0, 0, 0"),
+}
+
+
+@boxed
+@pytest.mark.slow
+class TestPrivilege:
+    """No process in the box has any, and none can be had."""
+
+    def test_nothing_inside_has_a_privilege(self, fenced):
+        """Not the worker, not the processes of the box, which it could otherwise take over."""
+        code = """
+        import pathlib
+        said = []
+        for status in pathlib.Path("/proc").glob("[0-9]*/status"):
+            lines = dict(line.split(":\\t") for line in status.read_text().splitlines())
+            said.append([lines[n] for n in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Groups")])
+        """
+        said = inside(fenced, code)
+
+        assert 3 == len(said)
+        for capabilities in (status[:5] for status in said):
+            assert ["0" * 16] * 5 == capabilities
+        assert [["1", "2"]] * 3 == [status[5:7] for status in said]
+        if os.geteuid() == 0:
+            assert [""] * 3 == [status[7].strip() for status in said]
+
+    @pytest.mark.parametrize(("call", "arguments"), CALLS.values(), ids=CALLS)
+    def test_calls_that_no_exercise_needs_are_refused(self, fenced, call, arguments):
+        """Operation not permitted, from the filter."""
+        code = f"""
+        import ctypes, errno
+        libc = ctypes.CDLL(None, use_errno=True)
+        said = [libc.{call}({arguments}), errno.errorcode[ctypes.get_errno()]]
+        """
+        assert [-1, "EPERM"] == inside(fenced, code)
+
+    def test_clone3_is_not_known(self, fenced):
+        """Its flags cannot be seen, so libc has to take the call whose flags can."""
+        code = "import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\nsaid = [libc.syscall(435, 0, 0), errno.errorcode[ctypes.get_errno()]]"
+
+        assert [-1, "ENOSYS"] == inside(fenced, code)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="not root, so workers are who we are")
+    def test_root_is_nobody_in_the_box(self):
+        """Seen from outside: files of root, those in /proc/sys among them, are not a worker's."""
+        one = box.Box(box.PACKAGE)
+        owners = [Path(f"/proc/{pid}").stat().st_uid for pid in (one._first, one._sleeper)]
+        one.close()
+
+        assert [box.NOBODY] * 2 == owners
+
+
+@boxed
+@pytest.mark.slow
+class TestEnding:
+    """All that was started ends, however it ends."""
+
+    def test_memory_is_bounded(self, fenced):
+        """The bomb is seen from outside."""
+        seen = fenced(job("hoard = []\nwhile True: hoard.append(bytearray(b'x' * (16 << 20)))"))
+
+        assert ("memory", "used more than 512 MB of memory, the limit of this part") == (seen.ended, seen.error)
+
+    def test_memory_of_an_orphan_is_counted(self, fenced):
+        """It is no longer below the worker, but still in the box."""
+        code = """
+        import os, time
+        if os.fork() == 0:
+            if os.fork(): os._exit(0)
+            os.setsid()
+            hoard = []
+            while True: hoard.append(bytearray(b'x' * (16 << 20)))
+        os.wait()
+        time.sleep(20)
+        """
+        assert "memory" == fenced(job(code)).ended
+
+    def test_processes_are_bounded(self, fenced):
+        """The kernel counts those of one box."""
+        code = """
+        import errno, os
+        count, said = 0, ""
+        while count < 400 and not said:
+            try:
+                os.posix_spawn("/usr/bin/sleep", ["sleep", "20"], {})
+                count += 1
+            except OSError as error:
+                said = [errno.errorcode[error.errno], count]
+        """
+        why, count = inside(fenced, code)
+
+        assert "EAGAIN" == why
+        assert 240 <= count <= 256
+
+    def test_a_daemon_ends_with_its_worker(self, fenced):
+        """In a session of its own, deaf to every signal, its parent gone: the box's end is its end."""
+        name = f"60.{time.time_ns()}"
+        code = f"""
+        import os, signal, time
+        for number in range(1, 32):
+            if number not in (signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD): signal.signal(number, signal.SIG_IGN)
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                os.execv("/usr/bin/sleep", ["sleep", "{name}"])
+            os._exit(0)
+        os.wait()
+        raise ValueError("done")
+        """
+        seen = fenced(job(code))
+
+        assert "ValueError: done (part3_amp.py, line 11)" == seen.error
+        assert "1 process(es) were left behind and killed" in seen.log
+        assert [] == called(name)
+
+    def test_a_loop_deaf_to_signals_is_stopped(self, fenced):
+        """Time is kept outside."""
+        code = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass"
+
+        assert ("timeout", "was stopped after 1 s, the limit of this part") == fields(fenced(job(code, seconds=1)))
+
+    @pytest.mark.parametrize("victim", ["-1", "os.getppid()", "1", "2"], ids=["all", "its parent", "first", "sleeper"])
+    def test_killing_hurts_only_the_killer(self, fenced, victim):
+        """The next worker comes up as if nothing had been."""
+        seen = fenced(job(f"import os, time\nos.kill({victim}, 9)\ntime.sleep(1)\nraise ValueError('alive')"))
+
+        assert seen.ended in ("crash", "raised")
+        assert "raised" == fenced(job("1 / 0")).ended
+
+    def test_the_supervisors_end_is_the_end_of_the_box(self):
+        """Killed without a chance to tidy up, it leaves no process."""
+        code = f"""
+        import os, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from pathlib import Path
+        from autograder.sandbox import box
+        one = box.Box(Path({str(box.PACKAGE)!r}))
+        print(one._process.pid, one._first, one._sleeper, flush=True)
+        os.kill(os.getpid(), 9)
+        """
+        ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, check=False)
+        pids = list(map(int, ended.stdout.split()))
+
+        assert 3 == len(pids)
+        assert gone(pids)
+
+
+@boxed
+@pytest.mark.slow
+class TestWorking:
+    """What exercises use, works."""
+
+    def test_torch_computes_and_loads_with_processes(self, fenced):
+        """Operators, two DataLoader workers, shared memory."""
+        code = """
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        model = torch.nn.Linear(64, 8)
+        loader = DataLoader(TensorDataset(torch.ones(16, 64)), batch_size=4, num_workers=2)
+        model(next(iter(loader))[0]).sum().backward()
+        said = [len(list(loader)), list(model.weight.grad.shape), float(torch.ones(3).share_memory_().sum())]
+        """
+        assert [4, [8, 64], 3.0] == inside(fenced, code, memory_mb=2048)
+
+    def test_temporary_files_have_a_place(self, fenced):
+        """Its own, whatever the warm process thought of."""
+        code = "import tempfile\nsaid = [tempfile.gettempdir(), tempfile.mkdtemp().rpartition('/')[0]]"
+
+        assert ["/tmp/home"] * 2 == inside(fenced, code)
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+    def test_a_process_group_on_loopback(self, fenced, host):
+        """gloo finds the box's own loopback, by number and by name."""
+        code = f"""
+        import torch, torch.distributed as dist
+        dist.init_process_group("gloo", init_method="tcp://{host}:29511", rank=0, world_size=1)
+        ones = torch.ones(2); dist.all_reduce(ones); said = ones.tolist(); dist.destroy_process_group()
+        """
+        assert [1.0, 1.0] == inside(fenced, code, memory_mb=2048)
+
+    def test_a_compiler_can_be_called(self, fenced):
+        """What torch.compile does on a processor: write C++, call the compiler, load the result."""
+        code = """
+        import ctypes, shutil, subprocess
+        open("one.cpp", "w").write('extern "C" int one() { return 1; }')
+        compiler = shutil.which("c++")
+        if compiler: subprocess.run([compiler, "-shared", "-fPIC", "one.cpp", "-o", "one.so"], check=True)
+        said = ctypes.CDLL("./one.so").one() if compiler else 1
+        """
+        assert 1 == inside(fenced, code, memory_mb=2048)
+
+    def test_the_result_says_what_is_in_force(self):
+        """And never more."""
+        assert ["bubblewrap", "none"] == [Workers("bubblewrap").isolation, Workers().isolation]
+
+    def test_the_fence_costs_little(self, fenced, workers):
+        """At most 60 ms more a check, or three times what a box alone costs here: the median of 15, in turns."""
+        fenced(job("1 / 0")), workers(job("1 / 0"))
+        with_, without, alone = [], [], []
+        for _ in range(15):
+            with_.append(took(lambda: fenced(job("1 / 0"))))
+            without.append(took(lambda: workers(job("1 / 0"))))
+            alone.append(took(lambda: box.Box(box.PACKAGE).close()))
+        more, bare = statistics.median(with_) - statistics.median(without), statistics.median(alone)
+
+        assert more <= max(0.060, 3 * bare)
+
+
+def took(act) -> float:
+    begun = time.perf_counter()
+    act()
+    return time.perf_counter() - begun
+
+
+def fields(seen):
+    return seen.ended, seen.error
+
+
+def called(name: str) -> list[str]:
+    """Processes of this machine, those in boxes included, that were started with this argument."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if name.encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found
+
+
+def gone(pids: list[int], seconds: float = 5) -> bool:
+    """Wait until none of the processes is alive; a zombie that nobody has buried yet is dead."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not any(alive(pid) for pid in pids):
+            return True
+    return False
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@boxed
+@pytest.mark.slow
+def test_a_box_that_cannot_be_entered_is_our_fault(monkeypatch):
+    """The student is not said to have crashed; grade() makes an owed error of it."""
+    real = os.pidfd_open
+    monkeypatch.setattr(os, "pidfd_open", lambda _: real(1))  # whose namespaces are not ours to enter
+    with (
+        Workers("bubblewrap", preload=["autograder.worker.shim"]) as own,
+        pytest.raises(WorkerLostError, match="the fence could not be entered: setns"),
+    ):
+        own(job("1 / 0"))
+
+
+SAID = {
+    "AppArmor": ("bwrap: setting up uid map: Permission denied", box.APPARMOR),
+    "loopback": ("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", box.APPARMOR),
+    "a container": (
+        "bwrap: No permissions to create new namespace, likely because ...",
+        "the container forbids namespaces: run it with seccomp unconfined",
+    ),
+    "masked proc": (
+        "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
+        "the container masks /proc: run it with procMount Unmasked",
+    ),
+    "an old version": ("bwrap: Unknown option --disable-userns", "bubblewrap 0.8 or newer is needed"),
+    "anything else": ("bwrap: moon in the wrong phase", box.OTHER_ADVICE),
+}
+
+
+@pytest.mark.parametrize(("said", "advice"), SAID.values(), ids=SAID)
+def test_what_bubblewrap_says_is_shown_with_what_helps(said, advice):
+    """Each message that it is known for has its own advice."""
+    assert (said, advice) == (box.explained(said).seen, box.explained(said).mend)
+
+
+def test_silence_is_put_into_words():
+    """A bubblewrap that was killed says nothing."""
+    assert "bubblewrap ended without a word" == box.explained("").seen
+
+
+def fails_to_start(tmp_path, monkeypatch, said):
+    """A bubblewrap of our own that complains, as the one on a machine without namespaces does."""
+    fake = tmp_path / "bwrap"
+    fake.write_text(f"#!/bin/sh\necho '{said}'\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(box, "_bwrap", lambda: str(fake))
+    monkeypatch.setattr(box, "unprivileged", dict)
+    monkeypatch.setattr(box, "_closed", lambda _: None)
+    box.try_out.cache_clear()
+
+
+@pytest.fixture
+def _forget():
+    yield
+    box.try_out.cache_clear()
+
+
+@pytest.mark.usefixtures("_forget")
+class TestNoBox:
+    """Where none comes up, nothing is claimed and nothing falls through."""
+
+    def test_a_missing_bubblewrap(self, monkeypatch):
+        """One line with the cure."""
+        box.try_out.cache_clear()
+        monkeypatch.setattr(box, "_closed", lambda _: None)
+        monkeypatch.setattr(box.shutil, "which", lambda _: None)
+
+        with pytest.raises(BoxError, match=r"^bubblewrap is not installed; apt-get install bubblewrap$"):
+            try_out()
+
+    def test_a_root_that_may_not_become_another(self, monkeypatch):
+        """As in a container that took the capability away."""
+
+        def refused(code):
+            raise PermissionError("[Errno 1] Operation not permitted")
+
+        box.try_out.cache_clear()
+        monkeypatch.setattr(box, "_closed", lambda _: None)
+        monkeypatch.setattr(box, "Box", refused)
+
+        with pytest.raises(
+            BoxError, match=r"^bubblewrap does not start: \[Errno 1\] Operation not permitted; run `bwrap"
+        ):
+            try_out()
+
+    def test_a_missing_libseccomp(self, monkeypatch):
+        """One line with the cure."""
+
+        def missing():
+            raise OSError("libseccomp.so.2: cannot open shared object file")
+
+        monkeypatch.setattr(seccomp, "program", missing)
+        with pytest.raises(BoxError, match=r"^libseccomp.so.2: cannot open .*; apt-get install libseccomp2$"):
+            box.system_calls()
+
+    def test_an_interpreter_that_only_root_can_read(self, monkeypatch):
+        """The path and the cure are named."""
+        box.try_out.cache_clear()
+        monkeypatch.setattr(box, "_closed", lambda _: Path("/root"))
+
+        with pytest.raises(BoxError) as error:
+            try_out()
+        assert (
+            "/root cannot be read by user 60999, who runs submissions when root grades; "
+            "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
+        ) == str(error.value)
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
+    def test_a_closed_folder_is_found_on_the_way(self, tmp_path):
+        """Links are followed: the interpreter of an environment is one."""
+        tmp_path.chmod(0o700)
+        (tmp_path / "python").touch()
+        link = tmp_path.parent / f"{tmp_path.name}-link"
+        link.symlink_to(tmp_path / "python")
+
+        assert box._closed(link) is not None
+        assert box._closed(Path("/usr/bin")) is None
+
+    def test_grading_stops_and_practice_goes_on(self, tmp_path, monkeypatch):
+        """Only who asks for the best there is gets none."""
+        fails_to_start(tmp_path, monkeypatch, "bwrap: No permissions to create new namespace")
+
+        assert ["none", "none"] == [fence_for("none", "cpu"), fence_for("best", "cpu")]
+        with pytest.raises(UserError) as error:
+            fence_for("bubblewrap", "cpu")
+        assert (
+            "no fence: bwrap: No permissions to create new namespace; the container forbids namespaces: "
+            "run it with seccomp unconfined; --isolation none does without, for work that you trust"
+        ) == str(error.value)
+
+    def test_a_gpu_is_not_handed_on(self, monkeypatch):
+        """Said before anything runs, rather than blamed on a student."""
+        monkeypatch.setattr("autograder.practice.try_out", lambda: "bubblewrap 0")
+
+        assert "none" == fence_for("best", "cuda:0")
+        with pytest.raises(UserError, match="no fence: the fence hands no GPU on yet"):
+            fence_for("bubblewrap", "cuda:0")
+
+
+def test_the_box_holds_the_package_and_never_the_repository():
+    """Whatever holds this package, the reference and the tests stay outside."""
+    bound = box.environment()
+
+    assert box.PACKAGE in bound
+    assert [] == [path for path in bound if (ROOT / "reference").is_relative_to(path)]
+    assert [] == [path for path in bound if path.is_relative_to("/usr")]
