@@ -50,7 +50,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
 TEXT: Schema = {"type": "string", "maxLength": 4000}
-TRAIN_ARRAYS: Mapping[str, tuple[str, int]] = {"losses": ("float64", 1), "weights": ("float32", 1)}
+TIMED_ARRAYS: Mapping[str, Mapping[str, tuple[str, int]]] = {
+    "train": {"losses": ("float64", 1), "weights": ("float32", 1)},
+    "call": {"outputs": ("float64", 1)},
+}
+Inputs = Callable[["np.random.Generator"], Mapping[str, "np.ndarray[Any, Any]"]]
+"""Draws what one call of a student's function is given, as arrays by the names of its parameters."""
 
 
 def list_of(item: Schema) -> Schema:
@@ -80,10 +85,12 @@ class Probe:
     name: str
     run: Callable[..., Any]
     pair: bool = False
-    timed: Literal["", "train", "load", "call"] = ""
+    timed: Literal["", "train", "call"] = ""
     values: Schema = field(default_factory=record)
     arrays: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Name -> dtype and number of dimensions."""
+    inputs: Inputs | None = None
+    """Of timed calls."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +126,12 @@ class Part:
         """The student's file."""
         return f"{self.id}.py"
 
-    def timed(self, kind: Literal["train", "load", "call"]) -> Callable[[F], F]:
-        """Register an adapter that the clock runs on both sides."""
+    def timed(self, kind: Literal["train", "call"], inputs: Inputs | None = None) -> Callable[[F], F]:
+        """Register an adapter that the clock runs on both sides; calls are given *inputs*, as tensors."""
 
         def register(run: F) -> F:
-            self.probes[run.__name__] = Probe(run.__name__, run, pair=True, timed=kind, arrays=TRAIN_ARRAYS)
+            probe = Probe(run.__name__, run, pair=True, timed=kind, arrays=TIMED_ARRAYS[kind], inputs=inputs)
+            self.probes[run.__name__] = probe
             return run
 
         return register

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from autograder.lab import Probe
 from autograder.worker import returned
 from autograder.worker.clock import VirtualClock
 from autograder.worker.nets import Loader, Net, make_loader, make_net
@@ -30,6 +31,7 @@ from autograder.worker.returned import BadReturn, Returned
 
 __all__ = ["BadReturn", "Returned", "Rig", "Training", "Trainings", "Window"]
 
+CALLS = 4  # of a function, when nothing is timed
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
@@ -105,6 +107,20 @@ class Rig:
         optimizer = torch.optim.SGD(model.parameters(), lr=lr)
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
         return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
+
+    def timed_once(self, probe: Probe, student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
+        """Run timed work once, untimed."""
+        return self.calls(probe, student) if probe.timed == "call" else self.run(probe.run, student)
+
+    def calls(self, probe: Probe, student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
+        """Call a function on a few fresh inputs: all that it returned, one after the other."""
+        assert probe.inputs is not None
+        outputs = []
+        for _ in range(CALLS):
+            drawn = probe.inputs(self._random)
+            inputs = {name: torch.from_numpy(array).to(self.device) for name, array in drawn.items()}
+            outputs.append(returned.flat(probe.run(student, inputs)))
+        return {"outputs": np.concatenate(outputs)}
 
     def run(self, adapter: Callable[[ModuleType, Window], Any], student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
         """Run timed work once, untimed: the losses it returned and the weights it left."""

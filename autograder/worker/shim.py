@@ -54,13 +54,12 @@ def run_task(task: Mapping[str, Any], staged: Path) -> tuple[dict[str, Any], dic
     probe = part.probes[task["probe"]]
     rig = Rig(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
     rig.install()
-    student = import_student(part, staged)
-    answer = rig.run(probe.run, student) if probe.timed else probe.run(student, rig)
-    return split(probe, answer)
+    return run_probe(probe, import_student(part, staged), rig)
 
 
-def split(probe: Probe, answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Separate what the probe declared as arrays from its values."""
+def run_probe(probe: Probe, student: ModuleType, rig: Rig) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run one probe; what it declared as arrays is kept apart from its values."""
+    answer = rig.timed_once(probe, student) if probe.timed else probe.run(student, rig)
     arrays = {name: answer[name] for name in probe.arrays}
     return {name: value for name, value in answer.items() if name not in arrays}, arrays
 

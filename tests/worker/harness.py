@@ -11,6 +11,7 @@ from types import ModuleType
 from autograder.lab import Part, conform
 from autograder.model import Observation, Side
 from autograder.worker.rig import Rig
+from autograder.worker.shim import run_probe
 
 
 def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Side = "student") -> Observation:
@@ -20,14 +21,11 @@ def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Sid
         rig = Rig(seed=seed, side=side, device="cpu", folder=Path(folder))
         rig.install()
         try:
-            student = import_file(module_path)
-            answer = rig.run(probe.run, student) if probe.timed else probe.run(student, rig)
+            values, arrays = run_probe(probe, import_file(module_path), rig)
         except Exception as error:
             return Observation(probe_name, "raised", error=f"{type(error).__name__}: {error}")
         finally:
             rig.uninstall()
-    arrays = {name: answer[name] for name in probe.arrays}
-    values = {name: value for name, value in answer.items() if name not in arrays}
     return conform(probe, Observation(probe_name, "ok", values, arrays))
 
 
