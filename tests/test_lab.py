@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder import lab
 from autograder.errors import CourseError
 from autograder.lab import (
     INTEGER,
@@ -51,6 +52,18 @@ def test_a_check_without_a_docstring_is_an_error():
     def holds(): ...
 
     assert ["part9_new.holds: has no docstring; students read it"] == new.problems()
+
+
+def test_a_wrong_declaration_stops_the_lab(monkeypatch):
+    """Every problem of every part is in the one line."""
+    new = part()
+
+    @new.check(basis="outputs")
+    def holds(): ...
+
+    monkeypatch.setattr(lab, "_load_part", lambda name: new)
+    with pytest.raises(CourseError, match="^lab resnet18: part9_new.holds: has no docstring; students read it"):
+        load_lab("resnet18")
 
 
 def test_a_check_needs_only_what_is_declared_above_it():
