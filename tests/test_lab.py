@@ -62,7 +62,7 @@ def test_a_wrong_declaration_stops_the_lab(monkeypatch):
     def holds(): ...
 
     monkeypatch.setattr(lab, "_load_part", lambda name: new)
-    with pytest.raises(CourseError, match="^lab resnet18: part9_new.holds: has no docstring; students read it"):
+    with pytest.raises(CourseError, match=r"^lab resnet18: part9_new\.holds: has no docstring; students read it"):
         load_lab("resnet18")
 
 

@@ -18,7 +18,7 @@ LAYERS = [
     {"labs", "report", "scoring"},
     {"lab", "checks", "submission"},
     {"doctor"},
-    {"clock", "sandbox"},
+    {"clock", "sandbox", "unpack"},
     {"config", "device"},
     {"wire", "model"},
     {"errors"},

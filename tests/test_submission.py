@@ -16,7 +16,8 @@ import pytest
 
 from autograder.errors import SubmissionError
 from autograder.model import Submission
-from autograder.submission import MIB, Caps, load
+from autograder.submission import load
+from autograder.unpack import MIB, Caps
 
 PY, CSV, PNG = "part3_amp.py", "amp_results.csv", "amp_comparison.png"
 LISTED = [PY, CSV, PNG]

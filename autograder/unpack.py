@@ -1,0 +1,226 @@
+"""Finds the files in a folder, zip or tar without unpacking it: their names, and a way to read each.
+
+Nothing goes to disk, no link is followed, and no size that an archive declares is believed.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import re
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from autograder.errors import SubmissionError
+
+MIB = 1024 * 1024
+OTHERS = {
+    b"Rar!": "a RAR archive",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"BZh": "a bzip2 archive",
+    b"\xfd7zX": "an xz archive",
+}
+PASSED_OVER = {"__MACOSX", "__pycache__"}  # beside everything hidden: .git, .ipynb_checkpoints, .DS_Store
+DEPTH = 8  # folders in folders; deeper ones are not looked into
+GZIP, ZIP = b"\x1f\x8b", (b"PK\3\4", b"PK\5\6")
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # opening a FIFO must not wait for its writer
+
+LINK = "it is a link; hand in the file itself"
+SPECIAL = "it is not an ordinary file; hand in the file itself"
+OUTSIDE = "its path leads out of the archive; make the archive again"
+ENCRYPTED = "it is encrypted; make the archive without a password"
+PACKED = "it is packed in an unusual way; make a plain zip"
+DAMAGED = "it is damaged in the archive; make the archive again"
+
+
+@dataclass(frozen=True)
+class Caps:
+    """How much is taken, in bytes but for `entries`."""
+
+    entries: int = 10_000
+    archive: int = 64 * MIB
+    """Of an archive, packed and unpacked."""
+    text: int = MIB
+    other: int = 8 * MIB
+    total: int = 32 * MIB
+
+
+CAPS = Caps()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that was handed in, not yet read."""
+
+    path: tuple[str, ...]
+    read: Callable[[int], bytes]
+    """Up to n bytes; any exception means that they cannot be had."""
+    problem: str = ""
+    """Why it is not read at all."""
+
+
+def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
+    """List a folder or archive; of too large ones only as much as the listed files need."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode):
+            return _folder(path, listed, caps)
+        if stat.S_ISREG(mode):
+            return _archive(path, _read_below(path, (), caps.archive + 1), caps)
+    except OSError as error:
+        raise SubmissionError(f"{path}: {error.strerror or error}; name a folder, zip or tar") from None
+    what = "is a link; name the folder or archive itself" if stat.S_ISLNK(mode) else "is not a folder, zip or tar"
+    raise SubmissionError(f"{path}: {what}")
+
+
+def passed_over(path: Sequence[str]) -> bool:
+    """Whether a file is nobody's work: hidden, or made by a program."""
+    return any(name in PASSED_OVER or (name.startswith(".") and name != "..") for name in path)
+
+
+def in_words(count: int) -> str:
+    """Write a size as people say it."""
+    return f"{count // MIB} MiB" if count >= MIB else f"{count} bytes"
+
+
+# Folders
+
+
+def _folder(root: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
+    """Walk breadth first, so that a data set deep inside cannot hide the files above it."""
+    found: list[Entry] = []
+    queue: deque[tuple[str, ...]] = deque([()])
+    seen = 0
+    while queue:
+        above = queue.popleft()
+        if seen > caps.entries:
+            if any(entry.path[-1] in listed and len(entry.path) <= len(above) for entry in found):
+                break
+            raise SubmissionError(f"{root}: more than {caps.entries} files; hand in the listed ones alone")
+        for name, mode in _list(root, above):
+            seen += 1
+            path = (*above, name)
+            if not stat.S_ISDIR(mode):
+                problem = LINK if stat.S_ISLNK(mode) else "" if stat.S_ISREG(mode) else SPECIAL
+                found.append(Entry(path, partial(_read_below, root, path), problem))
+            elif len(path) < DEPTH and not passed_over(path):
+                queue.append(path)
+    return found
+
+
+def _list(root: Path, names: tuple[str, ...]) -> list[tuple[str, int]]:
+    try:
+        fd = _open_below(root, names, FOLDER)
+    except OSError:
+        if names:
+            return []  # a folder that may not be read holds nothing that could be taken
+        raise
+    try:
+        return [(name, os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode) for name in sorted(os.listdir(fd))]  # noqa: PTH208
+    finally:
+        os.close(fd)
+
+
+def _read_below(root: Path, names: tuple[str, ...], count: int) -> bytes:
+    with os.fdopen(_open_below(root, names, FILE), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):  # it was one when it was listed
+            raise OSError(errno.EINVAL, "no longer an ordinary file")
+        return file.read(min(count, found.st_size))
+
+
+def _open_below(root: Path, names: tuple[str, ...], flags: int) -> int:
+    """Open step by step, so that no step can be a link, not even one put there a moment ago."""
+    fd = os.open(root, FOLDER if names else flags)
+    for step, name in enumerate(names, start=1):
+        above = fd
+        try:
+            fd = os.open(name, flags if step == len(names) else FOLDER, dir_fd=above)
+        finally:
+            os.close(above)
+    return fd
+
+
+# Archives
+
+
+def _archive(path: Path, data: bytes, caps: Caps) -> Sequence[Entry]:
+    if data.startswith(GZIP):
+        data = _unpacked(path, data, caps)
+    if len(data) > caps.archive:
+        raise SubmissionError(f"{path}: holds more than {in_words(caps.archive)}; hand in the listed files alone")
+    if other := next((words for magic, words in OTHERS.items() if data.startswith(magic)), ""):
+        raise SubmissionError(f"{path}: is {other}; hand in a folder, zip or tar")
+    zipped = data.startswith(ZIP)
+    try:
+        # zipfile reads its whole list of entries at once, so those are counted before: each begins with PK 1 2.
+        many = zipped and data.count(b"PK\1\2") > caps.entries
+        entries = [] if many else list(islice((_zip if zipped else _tar)(data), caps.entries + 1))
+    except Exception:  # the archive readers raise a dozen kinds on damaged bytes
+        what = "is a damaged zip" if zipped else "is not a folder, zip or tar, or is a damaged one"
+        raise SubmissionError(f"{path}: {what}; make the archive again") from None
+    if many or len(entries) > caps.entries:
+        raise SubmissionError(f"{path}: more than {caps.entries} files; hand in the listed ones alone")
+    return [entry for entry in entries if entry.path]
+
+
+def _unpacked(path: Path, data: bytes, caps: Caps) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            return file.read(caps.archive + 1)
+    except (OSError, EOFError, zlib.error):
+        raise SubmissionError(f"{path}: is a damaged tar.gz; make the archive again") from None
+
+
+def _zip(data: bytes) -> Iterator[Entry]:
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    for info in archive.infolist():
+        name = info.orig_filename.replace("\\", "/")  # as some Windows tools write it; a NUL is not cut off here
+        if not name.endswith("/"):
+            yield Entry(_names(name), partial(_read_zip, archive, info), _outside(name) or _zip_problem(info))
+
+
+def _zip_problem(info: zipfile.ZipInfo) -> str:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        return LINK if kind == stat.S_IFLNK else SPECIAL
+    if info.flag_bits & 1:
+        return ENCRYPTED
+    return "" if info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) else PACKED
+
+
+def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, count: int) -> bytes:
+    with archive.open(info) as file:
+        return file.read(count)
+
+
+def _tar(data: bytes) -> Iterator[Entry]:
+    archive = tarfile.open(fileobj=io.BytesIO(data), mode="r:")  # noqa: SIM115 entries are read from memory later
+    for member in archive:
+        if not member.isdir():
+            problem = LINK if member.islnk() or member.issym() else "" if member.isreg() else SPECIAL
+            yield Entry(_names(member.name), partial(_read_tar, archive, member), _outside(member.name) or problem)
+
+
+def _read_tar(archive: tarfile.TarFile, member: tarfile.TarInfo, count: int) -> bytes:
+    file = archive.extractfile(member)
+    return file.read(count) if file else b""
+
+
+def _names(name: str) -> tuple[str, ...]:
+    return tuple(part for part in name.split("/") if part not in ("", "."))
+
+
+def _outside(name: str) -> str:
+    return OUTSIDE if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name) else ""
