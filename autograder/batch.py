@@ -14,6 +14,7 @@ from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import Result, Submission, to_json
 
+RESULT, HANDED_IN = "result.json", "handed_in.zip"
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz")
 
 
@@ -52,7 +53,9 @@ def grade_all(
 ) -> Iterator[Result]:
     """Grade each and yield its result, which is on disk by then."""
     for path in paths:
-        result = grade(load_or_say(path, kit.lab.files), kit, session, seed=seed, only=only)
+        handed_in = load_or_say(path, kit.lab.files)
+        keep(handed_in, out)
+        result = grade(handed_in, kit, session, seed=seed, only=only)
         save(result, out)
         yield result
 
@@ -66,11 +69,18 @@ def load_or_say(path: Path, listed: Sequence[str]) -> Submission:
         return Submission(_name(path), digest, {}, dict.fromkeys(listed, str(problem)))
 
 
+def keep(handed_in: Submission, out: Path) -> None:
+    """Put what was taken of a submission beside its result: `perflab replay` grades it again."""
+    target = out / handed_in.name / HANDED_IN
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _replace(target, submission.packed(handed_in))
+
+
 def save(result: Result, out: Path) -> Path:
     """Write result.json by a temporary name, so that a reader never sees half of one."""
-    target = out / result.submission / "result.json"
+    target = out / result.submission / RESULT
     target.parent.mkdir(parents=True, exist_ok=True)
-    _replace(target, json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n")
+    _replace(target, (json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n").encode())
     return target
 
 
@@ -83,7 +93,7 @@ def write_grades(results: Sequence[Result], out: Path) -> Path:
         score = [f"{x:g}" for x in (r.score, r.points_owed, r.lost, r.max_score)]
         lines.writerow([_as_text(r.submission), *score, r.attempt, r.isolation])
     target = out / "grades.csv"
-    _replace(target, text.getvalue())
+    _replace(target, text.getvalue().encode())
     return target
 
 
@@ -92,7 +102,7 @@ def _as_text(cell: str) -> str:
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell
 
 
-def _replace(target: Path, text: str) -> None:
+def _replace(target: Path, data: bytes) -> None:
     half = target.with_suffix(target.suffix + ".part")
-    half.write_text(text, encoding="utf-8")
+    half.write_bytes(data)
     half.replace(target)

@@ -8,11 +8,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from autograder.errors import ReadError, nearest
@@ -293,6 +295,16 @@ def read_result(value: Any, where: str) -> Result:
     if found != FORMAT:
         raise ReadError(f"{where}: format {found!r}; this perflab reads format {FORMAT}")
     return from_json(Result, value, where)
+
+
+def load_result(file: Path) -> Result:
+    """Read a `result.json` from disk; whatever is wrong with it is said with its folder's name."""
+    where = f"{file.parent.name}/{file.name}"
+    try:
+        value = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ReadError(f"{where}: cannot be read: {error}") from None
+    return read_result(value, where)
 
 
 def _read(kind: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 one return per kind of type

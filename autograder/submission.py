@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import re
+import zipfile
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from autograder.errors import SubmissionError
 from autograder.model import Submission
 from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
@@ -26,6 +30,33 @@ def load(path: Path, listed: Collection[str], caps: Caps = CAPS) -> Submission:
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(_plain("/".join(names)) for names in sorted(rest, key=len)[:50])
     return Submission(_name(path), _digest(files), files, refused, left_out)
+
+
+def packed(handed_in: Submission) -> bytes:
+    """Write a submission as a zip that is the same for the same files; the rest of the record is its comment."""
+    rest = {
+        "sha256": handed_in.sha256,
+        "refused": dict(handed_in.refused),
+        "left_out": list(handed_in.left_out),
+    }
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(handed_in.files.items()):
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+        archive.comment = json.dumps(rest).encode()
+    return whole.getvalue()
+
+
+def unpacked(path: Path, name: str, listed: Collection[str]) -> Submission:
+    """Read back what `packed` wrote."""
+    if not path.is_file():
+        raise SubmissionError(f"{path}: not there; only submissions graded with --out are kept")
+    with zipfile.ZipFile(path) as archive:
+        rest = json.loads(archive.comment)
+    found = load(path, listed)
+    # Of what could not be read there are no files to hash.
+    sha256 = found.sha256 if found.files else rest["sha256"]
+    return Submission(name, sha256, found.files, rest["refused"], tuple(rest["left_out"]))
 
 
 def _choose(entries: Sequence[Entry], listed: Collection[str]) -> Mapping[str, list[Entry]]:

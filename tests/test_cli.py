@@ -15,7 +15,7 @@ from autograder.course import find_root
 from autograder.sandbox import BoxError
 
 TEMPLATE = find_root() / "student_template" / "resnet18"
-COMMANDS = ["check", "grade", "report", "build", "new", "doctor", "course check"]
+COMMANDS = ["check", "grade", "report", "replay", "build", "new", "doctor", "course check"]
 
 
 def run(monkeypatch, capsys, *arguments):
@@ -46,6 +46,7 @@ MISTAKES = {
         "--only folows_fp32: lab resnet18 has no such check (did you mean 'follows_fp32'?)",
     ),
     "a folder without results": (["report", "/nonexistent"], "/nonexistent: no */result.json here"),
+    "a result that is not there": (["replay", "/nonexistent"], "nonexistent/result.json: cannot be read"),
     "a bad name": (["new", "resnet18", "Part 4"], "use names such as resnet18 part4_memory"),
     "a part that exists": (["new", "resnet18", "part3_amp"], "part3_amp.py: exists already"),
     "an unknown command": (["grad"], "No such command 'grad'"),
@@ -83,7 +84,7 @@ def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):
 
 def test_a_fault_of_ours_says_that_it_is_ours(monkeypatch, capsys):
     """Exit status 3, with the traceback that a report needs."""
-    monkeypatch.setattr(cli, "_course", lambda root: 1 / 0)
+    monkeypatch.setattr(cli.author, "open_course", lambda root: 1 / 0)
     status, _, errors = run(monkeypatch, capsys, "build", "--check")
 
     assert status == 3
@@ -103,7 +104,7 @@ def test_every_command_has_a_help_with_an_example(monkeypatch, capsys, command):
 def test_every_command_is_listed_in_these_tests(monkeypatch, capsys):
     """A new command is tested like the others."""
     names = [name for name in cli.cli.commands if name != "course"] + [
-        f"course {name}" for name in cli.course_group.commands
+        f"course {name}" for name in cli.author.course_group.commands
     ]
 
     assert sorted(COMMANDS) == sorted(names)

@@ -11,10 +11,10 @@ ROOT = Path(autograder.__file__).parent
 # Top first. The table of autograder/README.md; a module may import modules of lower lines only.
 LAYERS = [
     {"cli", "pytest_plugin"},
-    {"practice"},
+    {"practice", "replay"},
     {"course"},
     {"batch"},
-    {"grade"},
+    {"diff", "grade"},
     {"labs", "report", "scoring"},
     {"lab", "checks", "submission"},
     {"doctor"},

@@ -5,13 +5,12 @@ Each page is a single file without any request to elsewhere; what students wrote
 
 from __future__ import annotations
 
-import json
 import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import ReadError, UserError
-from autograder.model import Result, read_result
+from autograder.model import Result, load_result
 from autograder.report import tally
 from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points
 
@@ -68,19 +67,10 @@ def _read_all(files: Sequence[Path]) -> tuple[dict[Path, Result], list[str]]:
     results, broken = {}, []
     for file in files:
         try:
-            results[file] = _read(file)
+            results[file] = load_result(file)
         except ReadError as error:
             broken.append(str(error))
     return results, broken
-
-
-def _read(file: Path) -> Result:
-    where = f"{file.parent.name}/{file.name}"
-    try:
-        value = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise ReadError(f"{where}: cannot be read: {error}") from None
-    return read_result(value, where)
 
 
 def _render(name: str, **values: Any) -> str:

@@ -1,0 +1,36 @@
+"""The command `perflab`: each subcommand gathers its arguments, calls one module, and shows what it returns."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+import click
+
+from autograder.cli import author, runner, student
+from autograder.cli.base import DONE, INTERRUPTED, OUR_FAULT, USER_ERROR, cli
+from autograder.errors import ReadError, UserError
+
+__all__ = ["author", "cli", "main", "runner", "student"]
+
+
+def main() -> NoReturn:
+    """Run the command; what the user can mend is one line, everything else is our fault and says so."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = USER_ERROR
+    except (UserError, ReadError) as error:
+        click.echo(f"perflab: {error}", err=True)
+        code = USER_ERROR
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("perflab: stopped", err=True)
+        code = INTERRUPTED
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        click.echo("perflab: this is a fault of perflab, not of a submission; please report the lines above", err=True)
+        code = OUR_FAULT
+    sys.exit(code if isinstance(code, int) else DONE)

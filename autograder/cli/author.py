@@ -1,0 +1,118 @@
+"""perflab build, course check, new: what the author of a lab uses."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from autograder.cli.base import (
+    CHECK_FAILED,
+    DONE,
+    cli,
+    course_option,
+    device_option,
+    json_option,
+    make_console,
+    open_course,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cli.command()
+@click.option("--check", "only_check", is_flag=True, help="Change nothing; say whether the templates are current.")
+@course_option
+def build(only_check: bool, root: Path | None) -> int:
+    """Make the student templates from the reference.
+
+    \b
+    Example:  perflab build --check
+    """
+    from autograder.course import build as builder
+
+    course, console = open_course(root), make_console()
+    changed = {lab: (builder.stale if only_check else builder.write)(course, lab) for lab in course.labs}
+    for lab, names in changed.items():
+        for name in names:
+            console.print(f"{'stale' if only_check else 'wrote'}  student_template/{lab}/{name}", highlight=False)
+    if not any(changed.values()):
+        console.print("templates are current")
+    return CHECK_FAILED if only_check and any(changed.values()) else DONE
+
+
+@cli.group(name="course")
+def course_group() -> None:
+    """Look after the course as a whole."""
+
+
+@course_group.command(name="check")
+@click.argument("lab", required=False)
+@click.option("--only", default="", help="Only entries of the corpus whose id holds this text.")
+@course_option
+@device_option
+@seed_option
+@json_option
+def course_check(lab: str | None, only: str, root: Path | None, device: str, seed: int | None, as_json: bool) -> int:
+    """Prove labs whole: reference full, template at its floor, each known submission judged as it states.
+
+    \b
+    Example:  perflab course check resnet18
+    """
+    from autograder.course.proof import prove
+    from autograder.practice import open_session
+
+    course, console = open_course(root), make_console()
+    run_seed = seed if seed is not None else secrets.randbits(48)
+    bad = count = 0
+    with open_session(course, device, "best") as session:
+        for name in [lab] if lab else course.labs:
+            for finding in prove(course, name, session, seed=run_seed, only=only):
+                count, bad = count + 1, bad + bool(finding.problems)
+                _show_finding(name, finding, console, as_json=as_json)
+    if not as_json:
+        console.print(
+            f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {session.isolation}", highlight=False
+        )
+    return CHECK_FAILED if bad or not count else DONE
+
+
+@cli.command()
+@click.argument("lab")
+@click.argument("part")
+@course_option
+def new(lab: str, part: str, root: Path | None) -> int:
+    """Write the files of a new part, or of a new lab with its first part, ready to fill.
+
+    \b
+    Example:  perflab new resnet18 part4_memory
+    """
+    from autograder.course.scaffold import scaffold
+
+    written, lines = scaffold(open_course(root), lab, part)
+    for path in written:
+        click.echo(f"wrote  {path}")
+    click.echo(f"\nNow add to grading_config.yaml, {lines}\nthen: perflab build && perflab course check {lab}")
+    return DONE
+
+
+def _show_finding(lab: str, finding: Any, console: Console, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from rich.text import Text
+
+    if as_json:
+        click.echo(json.dumps({"lab": lab, **asdict(finding)}))
+        return
+    word, style = ("NOT", "bold red") if finding.problems else ("ok ", "green")
+    console.print(
+        Text.assemble((word, style), f"  {lab}  {finding.subject}", (f"  {finding.seconds:.1f} s", "dim")),
+        soft_wrap=True,
+    )
+    for problem in finding.problems:
+        console.print(Text(f"       {problem}"), soft_wrap=True)

@@ -1,0 +1,48 @@
+"""What every subcommand shares: the group, options, exit status, the course and the console."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autograder.course import Course
+
+DONE, CHECK_FAILED, USER_ERROR, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
+
+course_option = click.option(
+    "--course",
+    "root",
+    type=click.Path(path_type=Path),
+    help="Folder of the course; else the nearest parent with grading_config.yaml.",
+)
+device_option = click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
+seed_option = click.option("--seed", type=int, help="Draw the inputs from this seed again; else fresh ones.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="perflab")
+def cli() -> None:
+    """Grade labs on PyTorch performance; the verdict is formed outside the process that is judged."""
+
+
+def open_course(root: Path | None) -> Course:
+    """Find the course that *root* names, or the nearest one."""
+    from autograder.course import Course, find_root
+
+    return Course(find_root(root))
+
+
+def make_console() -> Console:
+    """Return where people read; programs read the other stream."""
+    from rich.console import Console
+
+    return Console(stderr="--json" in sys.argv)

@@ -1,0 +1,95 @@
+"""perflab check, perflab doctor: what a student runs."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.cli.base import (
+    CHECK_FAILED,
+    DONE,
+    OUR_FAULT,
+    USER_ERROR,
+    cli,
+    course_option,
+    device_option,
+    json_option,
+    make_console,
+    open_course,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from autograder.model import Result
+
+
+@cli.command()
+@click.argument("part", required=False)
+@click.option("--watch", is_flag=True, help="Run again whenever a file is saved.")
+@click.option("--verbose", "-v", is_flag=True, help="Show what passed checks measured, too.")
+@course_option
+@device_option
+@seed_option
+@json_option
+def check(
+    part: str | None, watch: bool, verbose: bool, root: Path | None, device: str, seed: int | None, as_json: bool
+) -> int:
+    """Run the checks of the lab in this folder, the same that grade it.
+
+    \b
+    Example:  perflab check part3
+    """
+    from autograder.practice import check_folder, open_session, watched
+
+    course, console = open_course(root), make_console()
+    with open_session(course, device) as session:
+        for _ in watched(Path.cwd()) if watch else [None]:
+            with console.status("checking ..."):
+                result = check_folder(
+                    Path.cwd(), course, session, part, seed if seed is not None else secrets.randbits(48)
+                )
+            _show(result, console, verbose=verbose, as_json=as_json)
+    return _verdict(result)
+
+
+@cli.command()
+@json_option
+def doctor(as_json: bool) -> int:
+    """Say what this machine can grade, and how to mend what is missing.
+
+    \b
+    Example:  perflab doctor
+    """
+    from dataclasses import asdict
+
+    from autograder.doctor import REQUIRED, examine
+
+    findings = examine()
+    if as_json:
+        click.echo(json.dumps([asdict(f) for f in findings], indent=1))
+    for f in () if as_json else findings:
+        click.echo(f"{'ok  ' if f.ok else 'miss'}  {f.name:<12} {f.found}")
+        if not f.ok:
+            click.echo(f"      {'':<12} for {f.needed_for}: {f.mend}")
+    return USER_ERROR if any(not f.ok and f.name in REQUIRED for f in findings) else DONE
+
+
+def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> None:
+    from autograder.model import to_json
+    from autograder.report.terminal import show
+
+    if as_json:
+        click.echo(json.dumps(to_json(result), indent=1))
+    else:
+        show(result, console, verbose=verbose)
+
+
+def _verdict(result: Result) -> int:
+    outcomes = {check.outcome for part in result.parts for check in part.checks}
+    return OUR_FAULT if "error" in outcomes else CHECK_FAILED if outcomes & {"failed", "partial", "skipped"} else DONE

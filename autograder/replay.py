@@ -1,0 +1,22 @@
+"""Grades a recorded result again, with its seed and the files that were kept beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder import batch, submission
+from autograder.course import Course
+from autograder.errors import UserError
+from autograder.grade import Session, grade
+from autograder.model import Result
+
+
+def replay(folder: Path, old: Result, course: Course, session: Session) -> Result:
+    """Grade the files kept in *folder* again; what was drawn at random then is drawn alike now."""
+    kit = course.kit(old.lab)
+    handed_in = submission.unpacked(folder / batch.HANDED_IN, old.submission, kit.lab.files)
+    if handed_in.sha256 != old.submission_sha256:
+        kept, then = handed_in.sha256[:12], old.submission_sha256[:12]
+        raise UserError(f"{folder / batch.HANDED_IN}: its files hash to {kept}, the result was of {then}")
+    parts = [part.id for part in old.parts]
+    return grade(handed_in, kit, session, seed=old.seed, attempt=old.attempt, parts=parts)

@@ -1,0 +1,58 @@
+"""What moved between two results, said in one line each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from autograder.diff import circumstances, outcomes
+from autograder.model import Device
+from tests.samples import H100, a_check, a_part, a_result
+
+OTHER = Device("Tesla T4", "cuda", "t4", {"torch": "2.15.1", "nsys": "2026.1"})
+
+
+def result(*checks):
+    return a_result(a_part("part3_amp", "Mixed precision", *checks))
+
+
+def test_the_same_result_differs_in_nothing():
+    """Neither in how it was graded nor in what came out."""
+    assert [] == [*circumstances(a_result(), a_result()), *outcomes(a_result(), a_result())]
+
+
+def test_machines_and_versions_are_named():
+    """Also a version that only one of them has."""
+    old, new = result(a_check()), replace(result(a_check()), device=OTHER, seed=4, isolation="none")
+
+    assert [
+        f"seed: {old.seed} -> 4",
+        "isolation: bubblewrap -> none",
+        f"device: {H100.name} -> Tesla T4",
+        "nsys: none -> 2026.1",
+        f"python: {H100.versions['python']} -> none",
+        "torch: 2.15.0 -> 2.15.1",
+    ] == [str(found) for found in circumstances(old, new)]
+
+
+CASES = {
+    "an outcome": (a_check(outcome="passed", points=6), "failed 0/6 -> passed 6/6", True),
+    "points alone": (a_check(points=1), "failed 0/6 -> failed 1/6", True),
+    "an outcome without points": (a_check(outcome="skipped"), "failed 0/6 -> skipped 0/6", False),
+    "what was measured": (a_check(measured="1.02x"), f"{a_check().measured} -> 1.02x", False),
+}
+
+
+def test_checks_are_compared_by_outcome_then_points_then_measurement():
+    """Only a change of points is one that moves a grade."""
+    for new, words, moves in CASES.values():
+        [found] = outcomes(result(a_check()), result(new))
+
+        assert (f"part3_amp.amp_is_faster: {words}", moves) == (str(found), found.moves_points)
+
+
+def test_a_check_that_is_gone_is_said_and_a_new_one_is_not():
+    """The old result is what is replayed."""
+    old, new = result(a_check(points=2)), result(a_check(id="another"))
+
+    [gone] = outcomes(old, new)
+    assert ("part3_amp.amp_is_faster: failed -> no such check now", True) == (str(gone), gone.moves_points)
