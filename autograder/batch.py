@@ -13,9 +13,10 @@ from autograder import submission
 from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import Result, Submission, to_json
+from autograder.notebook import NOTHING, Released
 
 RESULT, HANDED_IN = "result.json", "handed_in.zip"
-ARCHIVES = (".zip", ".tar", ".tgz", ".gz")
+FILES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
 
 
 def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
@@ -37,10 +38,10 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
         yield path
         return
     inside = sorted(
-        p for p in path.iterdir() if (p.is_dir() and not p.name.startswith((".", "_"))) or p.suffix in ARCHIVES
+        p for p in path.iterdir() if (p.is_dir() and not p.name.startswith((".", "_"))) or p.suffix in FILES
     )
     if not inside:
-        raise UserError(f"{path}: holds no submission; expected {listed[0]}, folders or archives")
+        raise UserError(f"{path}: holds no submission; expected {listed[0]}, folders, archives or notebooks")
     yield from inside
 
 
@@ -53,17 +54,17 @@ def grade_all(
 ) -> Iterator[Result]:
     """Grade each and yield its result, which is on disk by then."""
     for path in paths:
-        handed_in = load_or_say(path, kit.lab.files)
+        handed_in = load_or_say(path, kit.lab.files, kit.released)
         keep(handed_in, out)
         result = grade(handed_in, kit, session, seed=seed, only=only)
         save(result, out)
         yield result
 
 
-def load_or_say(path: Path, listed: Sequence[str]) -> Submission:
+def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING) -> Submission:
     """Load a submission; one that cannot be read at all still gets a result, and every check of it says why."""
     try:
-        return submission.load(path, listed)
+        return submission.load(path, listed, released=released)
     except SubmissionError as problem:
         digest = sha256(path.read_bytes()).hexdigest() if path.is_file() else sha256(b"").hexdigest()
         return Submission(_name(path), digest, {}, dict.fromkeys(listed, str(problem)))

@@ -4,6 +4,7 @@ PerflabError
   x UserError            the user can mend it: one line, no traceback, exit status 2
     + CourseError        the course is not whole: configuration, a part, a marker
     + SubmissionError    what was handed in cannot be read
+    + NotGradedError     a submission has no verdict that could go into a gradebook; it stays ungraded
   x WireError            bytes of a worker that are not a well-formed message
   x ReadError            a record or file of ours does not have its declared form
   x WorkerLostError           the trusted zygote died; the caller starts another
@@ -29,6 +30,10 @@ class CourseError(UserError):
 
 class SubmissionError(UserError):
     """What was handed in cannot be read, with the reason in the student's words."""
+
+
+class NotGradedError(UserError):
+    """A submission stays ungraded in a gradebook: why, and what to do."""
 
 
 class WireError(PerflabError):

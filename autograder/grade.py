@@ -32,9 +32,10 @@ from autograder.model import (
     Unavailable,
     Verdict,
 )
+from autograder.notebook import NOTHING, Released
 
 Run = Callable[[Job], Observation]
-HANDED_OUT = ("given/", "baseline/", "pytest.ini")
+HANDED_OUT = ("given/", "baseline/", "handout/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
 NO_CLOCK = "timed work is judged by the clock of a grading run, which this version does not have yet"
 
@@ -47,6 +48,7 @@ class Kit:
     config: LabConfig
     given: Mapping[str, bytes]
     baseline: Mapping[str, bytes]
+    released: Released = NOTHING
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,11 @@ def grade(
 def _notes(submission: Submission) -> tuple[str, ...]:
     refused = [f"{name} was not taken: {why}" for name, why in submission.refused.items()]
     others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
-    return (*refused, *([f"not listed by the lab, so not looked at: {', '.join(others)}"] if others else []))
+    return (
+        *refused,
+        *submission.notes,
+        *([f"not listed by the lab, so not looked at: {', '.join(others)}"] if others else []),
+    )
 
 
 class Settled(Exception):  # noqa: N818 a verdict is no error of ours

@@ -52,6 +52,8 @@ class Submission:
     """A listed file that could not be taken -> why, in the student's words."""
     left_out: tuple[str, ...] = ()
     """Files that the lab does not list."""
+    notes: tuple[str, ...] = ()
+    """What became of a notebook."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ def check_folder(folder: Path, course: Course, session: Session, part: str | Non
     """Grade the folder as it is now, all parts or one."""
     kit = course.kit(lab_of(folder, course))
     parts = [kit.lab.part(part).id] if part else []
-    return grade(submission.load(folder, kit.lab.files), kit, session, seed=seed, parts=parts)
+    handed_in = submission.load(folder, kit.lab.files, released=kit.released)
+    return grade(handed_in, kit, session, seed=seed, parts=parts)
 
 
 def watched(folder: Path) -> Iterator[None]:

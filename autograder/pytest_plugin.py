@@ -59,7 +59,7 @@ class Practice:
         from autograder.grade import PartGrader
 
         if part.id not in self._graders:
-            handed_in = submission.load(self.folder, self.kit.lab.files)
+            handed_in = submission.load(self.folder, self.kit.lab.files, released=self.kit.released)
             self._graders[part.id] = PartGrader(part, handed_in, self.kit, self.session, self._seed)
         return self._graders[part.id]
 
@@ -112,11 +112,12 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-    """Collect part files of the lab, by name."""
+    """Collect part files of the lab by name, or the notebook where there is no file."""
     practice = parent.config.stash.get(PRACTICE, None)
     if practice is None or file_path.parent != practice.folder:
         return None
     known = {part.file for part in practice.kit.lab.parts}
+    known |= {name for name, file in practice.kit.released.notebooks.items() if not (practice.folder / file).exists()}
     return PartFile.from_parent(parent, path=file_path) if file_path.name in known else None
 
 

@@ -1,4 +1,4 @@
-"""Reads what was handed in, a folder, zip or tar, into one Submission: bytes of the listed files and nothing else."""
+"""Reads what was handed in, a folder, zip, tar or notebook, into one Submission: bytes of the listed files, no more."""
 
 from __future__ import annotations
 
@@ -11,25 +11,56 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from autograder import notebook
 from autograder.errors import SubmissionError
 from autograder.model import Submission
+from autograder.notebook import NOTHING, Released
 from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
 
 
-def load(path: Path, listed: Collection[str], caps: Caps = CAPS) -> Submission:
-    """Take the listed files from the shallowest folder that holds one."""
-    found = [entry for entry in entries(path, listed, caps) if not passed_over(entry.path)]
-    chosen = _choose(found, listed)
+def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Released = NOTHING) -> Submission:
+    """Take the listed files, and notebooks that stand for one, from the shallowest folder that holds one."""
+    names = {*listed, *released.notebooks}
+    found = [entry for entry in entries(path, names, caps) if not passed_over(entry.path)]
+    chosen = _choose(found, names)
     files, refused = _take(chosen, caps)
     for entry in found:  # a link or the like elsewhere is worth a word only when nothing else has its name
-        if entry.problem and entry.path[-1] in listed and entry.path[-1] not in files:
+        if entry.problem and entry.path[-1] in names and entry.path[-1] not in files:
             refused.setdefault(entry.path[-1], entry.problem)
+    notes = [note for name in released.notebooks for note in _settle(name, files, refused, released, caps)]
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(_plain("/".join(names)) for names in sorted(rest, key=len)[:50])
-    return Submission(_name(path), _digest(files), files, refused, left_out)
+    return Submission(_name(path), _digest(files), files, refused, left_out, tuple(_plain(n, 1000) for n in notes))
+
+
+def _settle(
+    name: str, files: dict[str, bytes], refused: dict[str, str], released: Released, caps: Caps
+) -> Sequence[str]:
+    """Put the part file in the notebook's place; of both, the one with more of it written counts, else the file."""
+    file = released.notebooks[name]
+    if name in refused and file not in files:
+        refused.setdefault(file, f"{name} was not taken: {refused[name]}")
+    if name not in files:
+        return ()
+    try:
+        seen = notebook.read(files.pop(name), name, released)
+        if len(seen.code) > caps.text:
+            raise SubmissionError(f"its code is larger than {in_words(caps.text)}")
+    except SubmissionError as problem:
+        refused[name] = str(problem)
+        refused.setdefault(file, f"{name} was not taken: {problem}")
+        return ()
+    for text, data in seen.texts.items():
+        files.setdefault(text, data[: caps.text])
+    if file in files and notebook.unwritten(files[file]) <= notebook.unwritten(seen.code):
+        return (f"both {file} and {name} were handed in; {file} was graded",)
+    both = (f"both {file} and {name} were handed in; {name} was graded, more of it is written",) * (file in files)
+    files[file] = seen.code
+    refused.pop(file, None)
+    return (*both, *seen.notes)
 
 
 def packed(handed_in: Submission) -> bytes:
@@ -38,6 +69,7 @@ def packed(handed_in: Submission) -> bytes:
         "sha256": handed_in.sha256,
         "refused": dict(handed_in.refused),
         "left_out": list(handed_in.left_out),
+        "notes": list(handed_in.notes),
     }
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -56,7 +88,7 @@ def unpacked(path: Path, name: str, listed: Collection[str]) -> Submission:
     found = load(path, listed)
     # Of what could not be read there are no files to hash.
     sha256 = found.sha256 if found.files else rest["sha256"]
-    return Submission(name, sha256, found.files, rest["refused"], tuple(rest["left_out"]))
+    return Submission(name, sha256, found.files, rest["refused"], tuple(rest["left_out"]), tuple(rest.get("notes", ())))
 
 
 def _choose(entries: Sequence[Entry], listed: Collection[str]) -> Mapping[str, list[Entry]]:
@@ -76,13 +108,13 @@ def _take(chosen: Mapping[str, list[Entry]], caps: Caps) -> tuple[dict[str, byte
     room = caps.total
     for name, group in sorted(chosen.items()):
         data, why = _read(name, group, caps)
-        if len(data) > room:
+        if len(data) > room and not name.endswith(notebook.SUFFIX):  # of that only its code is kept
             why = f"the files together are larger than {in_words(caps.total)}"
         if why:
             refused[name] = why
         else:
             files[name] = data
-            room -= len(data)
+            room -= 0 if name.endswith(notebook.SUFFIX) else len(data)
     return files, refused
 
 
@@ -92,8 +124,9 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
         return b"", _twice(entry.path, group[1].path)
     if entry.problem:
         return b"", entry.problem
-    text = PurePosixPath(name).suffix in TEXT
-    cap = caps.text if text else caps.other
+    suffix = PurePosixPath(name).suffix
+    text = suffix in TEXT
+    cap = caps.text if text else caps.notebook if suffix == notebook.SUFFIX else caps.other
     try:
         data = entry.read(cap + 1)
     except OSError as error:
@@ -101,7 +134,8 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
     except Exception:  # the archive readers raise a dozen kinds on damaged bytes
         return b"", DAMAGED
     if len(data) > cap:
-        return b"", f"it is larger than {in_words(cap)}"
+        clear = "; clear its outputs, save it and hand it in again" if suffix == notebook.SUFFIX else ""
+        return b"", f"it is larger than {in_words(cap)}{clear}"
     return (data.removeprefix(b"\xef\xbb\xbf"), _text_problem(data)) if text else (data, "")
 
 
@@ -127,14 +161,14 @@ def _text_problem(data: bytes) -> str:
     return ""
 
 
-def _plain(text: str) -> str:
-    """Make a name of the student's fit to show: no control characters, no half characters, not endless."""
-    return "".join(c if c.isprintable() else "?" for c in text)[:100]
+def _plain(text: str, longest: int = 100) -> str:
+    """Make words of the student's fit to show: no control characters, no half characters, not endless."""
+    return "".join(c if c.isprintable() else "?" for c in text)[:longest]
 
 
 def _name(path: Path) -> str:
     name = path.resolve().name
-    stem = name if path.is_dir() else re.sub(r"\.(zip|tgz|tar|tar\.gz)$", "", name, flags=re.IGNORECASE)
+    stem = name if path.is_dir() else re.sub(r"\.(zip|tgz|tar|tar\.gz|ipynb)$", "", name, flags=re.IGNORECASE)
     return _plain(stem).lstrip(".") or "submission"  # results go to a folder of this name: never '..'
 
 

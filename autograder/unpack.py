@@ -1,4 +1,4 @@
-"""Finds the files in a folder, zip or tar without unpacking it: their names, and a way to read each.
+"""Finds the files in a folder, zip or tar, or a notebook alone: their names, and a way to read each; unpacks nothing.
 
 Nothing goes to disk, no link is followed, and no size that an archive declares is believed.
 """
@@ -52,6 +52,8 @@ class Caps:
     archive: int = 64 * MIB
     """Of an archive, packed and unpacked."""
     text: int = MIB
+    notebook: int = 16 * MIB
+    """With its saved outputs."""
     other: int = 8 * MIB
     total: int = 32 * MIB
 
@@ -76,12 +78,24 @@ def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
             return _folder(path, listed, caps)
+        if stat.S_ISREG(mode) and path.suffix == ".ipynb":
+            return [Entry((_notebook_name(path, listed),), partial(_read_below, path, ()))]
         if stat.S_ISREG(mode):
             return _archive(path, _read_below(path, (), caps.archive + 1), caps)
     except OSError as error:
-        raise SubmissionError(f"{path}: {error.strerror or error}; name a folder, zip or tar") from None
-    what = "is a link; name the folder or archive itself" if stat.S_ISLNK(mode) else "is not a folder, zip or tar"
+        raise SubmissionError(f"{path}: {error.strerror or error}; name a folder, zip, tar or notebook") from None
+    what = (
+        "is a link; name the folder or archive itself"
+        if stat.S_ISLNK(mode)
+        else "is not a folder, zip, tar or notebook"
+    )
     raise SubmissionError(f"{path}: {what}")
+
+
+def _notebook_name(path: Path, listed: Collection[str]) -> str:
+    """Know a notebook alone by the part in its name: Copy of part3_amp.ipynb, ada_part3_amp-1.ipynb."""
+    meant = [name for name in listed if name.endswith(".ipynb") and name.removesuffix(".ipynb") in path.stem]
+    return meant[0] if len(meant) == 1 else path.name
 
 
 def passed_over(path: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ ROOT = Path(autograder.__file__).parent
 # Top first. The table of autograder/README.md; a module may import modules of lower lines only.
 LAYERS = [
     {"cli", "pytest_plugin"},
+    {"nbgrader"},
     {"practice", "replay"},
     {"course"},
     {"batch"},
@@ -18,9 +19,9 @@ LAYERS = [
     {"labs", "report", "scoring"},
     {"lab", "checks", "submission"},
     {"doctor"},
-    {"clock", "sandbox", "unpack"},
+    {"clock", "notebook", "sandbox", "unpack"},
     {"config", "device"},
-    {"wire", "model"},
+    {"wire", "model", "statements"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

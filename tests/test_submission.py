@@ -324,7 +324,7 @@ def test_a_folder_that_may_not_be_opened_is_passed_by(tmp_path: Path, monkeypatc
 
     assert {PY: CODE} == load(path, LISTED).files
     monkeypatch.setattr(os, "open", lambda *_args, **_how: shut("shut", 0))
-    assert answer(path) == "Permission denied; name a folder, zip or tar"
+    assert answer(path) == "Permission denied; name a folder, zip, tar or notebook"
 
 
 def patched(path: Path, old: bytes, new: bytes) -> Path:
@@ -454,9 +454,9 @@ def test_a_path_that_is_missing_a_link_or_a_device_says_so(tmp_path: Path):
     os.mkfifo(tmp_path / "fifo")
 
     assert [
-        "No such file or directory; name a folder, zip or tar",
+        "No such file or directory; name a folder, zip, tar or notebook",
         "is a link; name the folder or archive itself",
-        "is not a folder, zip or tar",
+        "is not a folder, zip, tar or notebook",
     ] == [answer(tmp_path / name) for name in ("none", "link", "fifo")]
 
 

@@ -70,7 +70,7 @@ def grade(
     course, console = open_course(root), make_console()
     kit = course.kit(lab)
     _known_check(kit.lab, only)
-    found = batch.find(paths, kit.lab.files)
+    found = batch.find(paths, [*kit.lab.files, *kit.released.notebooks])
     results = []
     with open_session(course, device, isolation) as session:
         run_seed = seed if seed is not None else secrets.randbits(48)

@@ -11,6 +11,7 @@ from autograder.config import Config
 from autograder.errors import CourseError, nearest
 from autograder.grade import Kit
 from autograder.lab import Lab, load_lab
+from autograder.notebook import Released
 
 CONFIG = "grading_config.yaml"
 PACKAGED = Path(__file__).parents[1] / "_course"
@@ -65,7 +66,14 @@ class Course:
         """Gather what a lab is graded with; all of it is public."""
         lab, template = self.lab(name), self.template(name)
         given = {f"given/{path}": data for path, data in read_tree(template / "given").items()}
-        return Kit(lab, self.config.labs[name], given, read_tree(template / "baseline"))
+        return Kit(lab, self.config.labs[name], given, read_tree(template / "baseline"), self.released(lab))
+
+    def released(self, lab: Lab) -> Released:
+        """Gather what is known of the notebooks that students were given."""
+        files = {part.file: self.template(lab.name) / part.file for part in lab.parts}
+        templates = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
+        texts = tuple(name for name in lab.files if name.endswith(".md"))
+        return Released(str(self.config.labs[lab.name].version), templates, texts)
 
     def template(self, lab: str) -> Path:
         """Where the students' copy of a lab is."""

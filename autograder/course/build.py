@@ -7,10 +7,10 @@ from pathlib import Path
 
 from autograder.course import Course, read_tree
 from autograder.errors import CourseError
+from autograder.notebook import STUB
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TEXT, END_TEXT = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
-STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")  # nbgrader's, so that both tools cut alike
 ANSWER = "*Your answer here.*"
 SHARED = ("given", "baseline")  # handed out as they are
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import ReadError, UserError
-from autograder.model import Result, load_result
+from autograder.model import CheckResult, Result, load_result
 from autograder.report import tally
 from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points
 
@@ -44,6 +44,11 @@ def class_page(
         median=statistics.median(result.score for result in results) if results else None,
         broken=broken,
     )
+
+
+def checks_table(part_id: str, checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> str:
+    """Show checks as a table for the output of a notebook's cell."""
+    return _render("cell.html.j2", part_id=part_id, checks=checks, notes=notes)
 
 
 def write(folder: Path) -> list[Path]:

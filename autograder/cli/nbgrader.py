@@ -1,0 +1,59 @@
+"""perflab release, sync: for courses that live in nbgrader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from autograder.cli.base import DONE, USER_ERROR, cli, course_option, open_course
+from autograder.errors import UserError
+
+
+@cli.command()
+@click.argument("lab")
+@click.option("--to", required=True, type=click.Path(path_type=Path), help="Folder for course/ and students/.")
+@course_option
+def release(lab: str, to: Path, root: Path | None) -> int:
+    """Write what students get: notebooks for nbgrader below course/, the plain files as students/LAB.zip.
+
+    course/ holds the solutions; `nbgrader generate_assignment` makes the students' notebooks from it.
+
+    \b
+    Example:  perflab release resnet18 --to autumn
+    """
+    from autograder.nbgrader.release import release as write
+
+    for path in write(open_course(root), lab, to):
+        click.echo(f"wrote  {path}")
+    click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}")
+    return DONE
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--gradebook", "url", required=True, help="sqlite:////path/gradebook.db, or postgresql+psycopg://...")
+@click.option("--assignment", default="", help="Its name in the gradebook; else the lab's.")
+@click.option("--add-students", is_flag=True, help="Add students whom the gradebook does not know.")
+@click.option("--feedback", type=click.Path(path_type=Path), help="The course's autograded/, for generate_feedback.")
+def sync(folder: Path, url: str, assignment: str, add_students: bool, feedback: Path | None) -> int:
+    """Write the results of `perflab grade --out FOLDER` into an nbgrader gradebook; a person's scores stay.
+
+    \b
+    Example:  perflab sync results --gradebook sqlite:////srv/course/gradebook.db
+    """
+    needs_nbgrader()
+    from autograder.nbgrader.sync import sync as push
+
+    seen = list(push(folder, url, assignment=assignment, add_students=add_students, feedback=feedback))
+    for one in seen:
+        click.echo(f"{one.student}: {one.problem or 'written'}")
+    return USER_ERROR if any(one.problem for one in seen) else DONE
+
+
+def needs_nbgrader() -> None:
+    """Say how to get nbgrader where it is missing; everything else does without."""
+    from importlib.util import find_spec
+
+    if find_spec("nbgrader") is None:
+        raise UserError("this needs nbgrader: pip install 'perflab[nbgrader]'")

@@ -1,0 +1,1 @@
+"""The bridge to nbgrader: notebooks made from the one source, verdicts of perflab in its gradebook."""

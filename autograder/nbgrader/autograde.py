@@ -1,0 +1,117 @@
+"""What nbgrader_config.py puts into nbgrader: it never runs what was handed in, and takes its verdicts from perflab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters import NotebookExporter
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Unicode
+
+from autograder.errors import NotGradedError, UserError
+from autograder.nbgrader import gradebook, leaks
+from autograder.nbgrader.cells import show
+from autograder.nbgrader.results import Source, verdict
+from autograder.unpack import CAPS, in_words
+
+Step = tuple[Any, Any]  # a notebook and nbgrader's resources
+
+
+class GradedNotebook(NotebookExporter):
+    """Every step of `nbgrader autograde` goes through here: what fails in any of them leaves the student ungraded."""
+
+    def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Step:
+        """Convert one notebook; no exception leaves as one that would stop the batch."""
+        try:
+            if Path(filename).stat().st_size > CAPS.notebook:
+                raise NotGradedError(f"{Path(filename).name} is larger than {in_words(CAPS.notebook)}")
+            return super().from_filename(filename, resources=resources, **options)  # type: ignore[no-any-return]
+        except Exception as error:
+            reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            names = resources["nbgrader"]
+            with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
+                gradebook.unsettle(book, names["assignment"], names["student"], reason)
+            raise NotGradedError(f"{names['student']} stays ungraded: {reason}") from (None if isinstance(error, UserError) else error)
+
+
+class Restore(NbGraderPreprocessor):
+    """Sets a notebook right: which cell is what, and what a locked one says, comes from the gradebook alone."""
+
+    def preprocess(self, nb: Any, resources: Any) -> Step:
+        """Forget what the notebook says of itself; a cell that stands twice counts once, a missing one comes back."""
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as book:
+            known = gradebook.known_cells(book.find_notebook(names["notebook"], names["assignment"]))
+        for number in reversed(range(len(nb.cells))):  # the last copy counts
+            claimed = _claim(nb.cells[number])
+            if claimed in known:
+                nb.cells[number] = _restored(nb.cells[number], known.pop(claimed))
+        nb.cells += [_node(cell) for _, cell in sorted(known.items()) if not cell["metadata"]["nbgrader"]["solution"]]
+        nb.nbformat_minor = 5  # from which on cells have ids
+        for number, cell in enumerate(nb.cells):
+            cell.id = f"cell-{number}"
+        return nb, resources
+
+
+class Verdicts(NbGraderPreprocessor):
+    """Runs instead of the notebook: the result of perflab into the gradebook, and into the cells for the feedback."""
+
+    course = Unicode("", help="the folder with grading_config.yaml").tag(config=True)
+    results = Unicode("results/{assignment}", help="what `perflab grade --out` writes").tag(config=True)
+    grade_when_absent = Bool(True, help="grade what has no result yet").tag(config=True)
+    isolation = Unicode("bubblewrap", help="the fence around submissions: bubblewrap or none").tag(config=True)
+    device = Unicode("auto", help="auto, cpu or cuda:N").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> Step:
+        """Raise before anything is written when there is no verdict."""
+        names = resources["nbgrader"]
+        lab, student = names["assignment"], names["student"]
+        folder = Path(self.results.format(assignment=lab))
+        source = Source(Path(self.course), lab, folder, self.grade_when_absent, self.isolation, self.device)  # type: ignore[arg-type]
+        result = verdict(source, student, self._handed_in(student, lab))
+        with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
+            gradebook.record(book, lab, student, result)
+        part = next(part for part in result.parts if part.id == names["notebook"])
+        show(nb.cells, part, result.notes)
+        nb.cells = [_node(cell) for cell in nb.cells]
+        return nb, resources
+
+    def _handed_in(self, student: str, assignment: str) -> Path:
+        course = self.parent.parent.coursedir  # of the exporter's converter
+        return Path(course.format_path(course.submitted_directory, student, assignment))
+
+
+class RefuseLeaks(NbGraderPreprocessor):
+    """Runs last of `nbgrader generate_assignment`: no line of the solution is in what it writes."""
+
+    def preprocess(self, nb: Any, resources: Any) -> Step:
+        """Compare with the source notebook."""
+        names = resources["nbgrader"]
+        course = self.parent.parent.coursedir
+        home = Path(course.format_path(course.source_directory, names["student"], names["assignment"]))
+        source = json.loads((home / f"{names['notebook']}.ipynb").read_text(encoding="utf-8"))
+        hidden = leaks.secrets("".join(cell["source"]) for cell in source["cells"])
+        if found := leaks.in_notebook(f"{names['notebook']}.ipynb", nb, hidden):
+            raise UserError(f"students would see a line of the solution in {found[0]}; take it out")
+        return nb, resources
+
+
+def _claim(cell: Any) -> str:
+    """Take nbgrader's metadata off a cell; return the name in it."""
+    claimed = cell.metadata.pop("nbgrader", None)
+    name = claimed.get("grade_id") if isinstance(claimed, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _restored(cell: Any, known: Any) -> Any:
+    """Keep only the source of a cell, and only where the student was to write it."""
+    return _node(known if known["metadata"]["nbgrader"]["locked"] else {**known, "source": cell.source})
+
+
+def _node(cell: Any) -> Any:
+    from nbformat import from_dict
+
+    return from_dict(cell)  # type: ignore[no-untyped-call]

@@ -1,0 +1,121 @@
+"""One result into nbgrader's gradebook: all or nothing. What is owed is left to a person; a person's score stays."""
+
+from __future__ import annotations
+
+import fcntl
+import html
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import NotGradedError
+from autograder.model import CheckResult, PartResult, Result
+from autograder.nbgrader.source import code_cell, nbgrader_metadata, text_cell
+from autograder.report.words import clean, points
+
+LOCK = 7_370_616  # the advisory lock that writers of a PostgreSQL gradebook take
+
+
+@contextmanager
+def one_writer(gradebook: Any) -> Iterator[None]:
+    """Wait until no other process of perflab writes to this gradebook."""
+    if gradebook.engine.dialect.name == "postgresql":
+        from sqlalchemy import text
+
+        with gradebook.engine.connect() as connection:
+            connection.execute(text(f"select pg_advisory_lock({LOCK})"))
+            try:
+                yield
+            finally:
+                connection.execute(text(f"select pg_advisory_unlock({LOCK})"))
+        return
+    with Path(f"{gradebook.engine.url.database}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def record(gradebook: Any, assignment: str, student: str, result: Result) -> None:
+    """Write the scores and a comment of every part; a gradebook that does not fit the result is left as it was."""
+    submission = gradebook.update_or_create_submission(assignment, student)
+    parts = {part.id: part for part in result.parts}
+    if missing := {notebook.name for notebook in submission.notebooks} ^ set(parts):
+        raise NotGradedError(f"'{min(missing)}' is not a part of both; run nbgrader generate_assignment {assignment}")
+    pairs = [(notebook, parts[notebook.name]) for notebook in submission.notebooks]
+    for notebook, part in pairs:
+        _agree(notebook, part, assignment)
+    for notebook, part in pairs:
+        checks = {check.id: check for check in part.checks}
+        for grade in notebook.grades:
+            _settle(grade, checks[grade.name])
+        _comment(notebook, summary(part, result.notes))
+    gradebook.db.commit()
+
+
+def unsettle(gradebook: Any, assignment: str, student: str, reason: str) -> None:
+    """Take back what stands there without a verdict behind it: no zero, no old score; a person's score stays."""
+    from nbgrader.api import MissingEntry
+
+    with suppress(MissingEntry):
+        for notebook in gradebook.find_submission(assignment, student).notebooks:
+            for grade in notebook.grades:
+                grade.auto_score, grade.needs_manual_grade = None, True
+            _comment(notebook, f"Not graded: {_plain(reason)}")
+        gradebook.db.commit()
+
+
+def known_cells(notebook: Any) -> dict[str, Any]:
+    """Every cell that nbgrader knows of, as it was released."""
+    worth = {cell.name: cell.max_score for cell in [*notebook.grade_cells, *notebook.task_cells]}
+    kinds = {kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")} for kind in ("grade", "solution", "task")}
+    found = {}
+    for cell in notebook.source_cells:
+        role = {**{kind: cell.name in names for kind, names in kinds.items()}, "locked": cell.locked}
+        make = code_cell if cell.cell_type == "code" else text_cell
+        made = make(cell.name, cell.source)
+        made["metadata"]["nbgrader"] = {
+            **nbgrader_metadata(cell.name, cell.cell_type, role, worth.get(cell.name)),
+            "checksum": cell.checksum,
+        }
+        found[cell.name] = made
+    return found
+
+
+def summary(part: PartResult, notes: tuple[str, ...]) -> str:
+    """Sum a part up, in Markdown in which nothing of a student's can be markup."""
+    owed = sum(check.owed for check in part.checks)
+    waiting = f", {points(owed)} not settled yet" if owed else ""
+    first = f"{points(part.score)} of {points(part.max_score)} points{waiting}; each check says why in its own cell."
+    return "\n\n".join([first, *(f"Note: {_plain(note)}" for note in notes)])
+
+
+def _agree(notebook: Any, part: PartResult, assignment: str) -> None:
+    """Refuse to write into cells that are worth something else than the result says."""
+    there = {grade.name: grade.max_score for grade in notebook.grades}
+    here = {check.id: check.max_points for check in part.checks}
+    for name in sorted(there.keys() | here.keys()):
+        if there.get(name) != here.get(name):
+            found = f"{there.get(name, 'no')} points in the gradebook, {here.get(name, 'no')} in the result"
+            mend = f"release the lab again, then nbgrader generate_assignment {assignment}"
+            raise NotGradedError(f"{part.id}.{name}: {found}; {mend}")
+
+
+def _settle(grade: Any, check: CheckResult) -> None:
+    auto = None if check.owed else check.points
+    moved = grade.auto_score != auto
+    grade.auto_score = auto
+    if grade.manual_score is None:
+        grade.needs_manual_grade = auto is None
+    else:  # who scored it by hand looks again when the verdict moved
+        grade.needs_manual_grade = grade.needs_manual_grade or moved
+
+
+def _comment(notebook: Any, text: str) -> None:
+    for comment in sorted(notebook.comments, key=lambda comment: str(comment.name))[:1]:
+        comment.auto_comment = text
+
+
+def _plain(text: str) -> str:
+    """Show it as it is: what students name ends up in pages of instructors."""
+    return html.escape(re.sub(r"([\\`*_\[\]()#!|~])", r"\\\1", clean(text).replace("\n", " ")), quote=False)

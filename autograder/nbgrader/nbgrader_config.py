@@ -1,0 +1,46 @@
+"""nbgrader with the verdicts of perflab: `nbgrader autograde` never executes what was handed in."""
+
+import os
+import sys
+from pathlib import Path
+
+c = get_config()  # type: ignore[name-defined]  # noqa: F821 nbgrader gives it
+root = Path(__file__).resolve().parent
+
+# nbgrader starts alembic by its name.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+
+c.CourseDirectory.root = str(root)
+c.CourseDirectory.course_id = "perflab"
+c.CourseDirectory.db_url = f"sqlite:///{root}/gradebook.db?timeout=60"  # seconds that a writer waits for another
+
+OURS, THEIRS = "autograder.nbgrader.autograde.", "nbgrader.preprocessors."
+c.GenerateAssignment.preprocessors = [
+    THEIRS + "IncludeHeaderFooter",
+    THEIRS + "LockCells",
+    THEIRS + "ClearSolutions",
+    THEIRS + "ClearOutput",
+    THEIRS + "CheckCellMetadata",
+    THEIRS + "ComputeChecksums",
+    THEIRS + "SaveCells",
+    THEIRS + "CheckCellMetadata",
+    OURS + "RefuseLeaks",
+]
+c.Autograde.exporter_class = OURS + "GradedNotebook"
+c.Autograde.sanitize_preprocessors = [
+    OURS + "Restore",
+    THEIRS + "ClearOutput",
+    THEIRS + "OverwriteKernelspec",
+    THEIRS + "CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    OURS + "Verdicts",
+    THEIRS + "AssignLatePenalties",
+    THEIRS + "CheckCellMetadata",
+]
+
+c.Verdicts.course = "{course}"  # the folder with grading_config.yaml
+c.Verdicts.results = "results/{assignment}"  # what `perflab grade LAB submitted --out results/LAB` writes
+c.Verdicts.grade_when_absent = True  # False: only results that are there already
+c.Verdicts.isolation = "bubblewrap"  # "none" runs submissions as you: only work that you trust
+c.Verdicts.device = "auto"

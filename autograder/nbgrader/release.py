@@ -1,0 +1,82 @@
+"""`perflab release`: a course folder for nbgrader, the plain files as a zip; refuses what gives the solution away."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder.course import Course, read_tree
+from autograder.course.build import SHARED, built, stale
+from autograder.errors import CourseError, UserError
+from autograder.nbgrader import leaks, source
+
+CONFIG = "nbgrader_config.py"
+TEMPLATE = Path(__file__).parent / CONFIG
+HANDOUT = "handout"
+
+
+def release(course: Course, lab: str, to: Path) -> list[Path]:
+    """Write DIR/course/source/LAB and DIR/students/LAB.zip; nothing is written when something leaks."""
+    if behind := stale(course, lab):
+        raise CourseError(f"student_template/{lab}/{behind[0]} is not current; run perflab build, then release")
+    files = built(course, lab)
+    handouts = {f"{HANDOUT}/{name}": data for name, data in read_tree(course.root / "assignments" / lab).items()}
+    notebooks = _notebooks(course, lab, files)
+    _refuse_leaks(course, lab, files, handouts, notebooks)
+    home = to / "course" / "source" / lab
+    shared = {name: data for name, data in files.items() if name.startswith(SHARED) or name == "pytest.ini"}
+    written = [_write(home / name, data) for name, data in shared.items()]
+    written += [_write(home / f"{name}.ipynb", _json(notebook)) for name, notebook in notebooks.items()]
+    config = to / "course" / CONFIG
+    if not config.exists():  # an instructor may have added to it
+        settings = TEMPLATE.read_text(encoding="utf-8").replace('"{course}"', repr(str(course.root.resolve())))
+        written.append(_write(config, settings.encode()))
+    return [*written, _write(to / "students" / f"{lab}.zip", _zipped(lab, {**files, **handouts}))]
+
+
+def _notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str, source.Json]:
+    """Every part as a source notebook, by its id."""
+    config, ours = course.config.labs[lab], {"lab": lab, "version": str(course.config.labs[lab].version)}
+    found = {}
+    for part in course.lab(lab).parts:
+        text = (course.reference(lab) / part.file).read_text(encoding="utf-8")
+        texts = {name: files[name].decode() for name in part.artefacts.values() if name in files}
+        found[part.id] = source.notebook(part, config.parts[part.id], text, texts, ours)
+    return found
+
+
+def _refuse_leaks(
+    course: Course, lab: str, files: Mapping[str, bytes], handouts: Mapping[str, bytes], notebooks: Mapping[str, Any]
+) -> None:
+    """What a handout tells is told on purpose; everything else is compared with the reference."""
+    told = [data.decode() for name, data in handouts.items() if name.endswith(".md")]
+    sources = [data for name, data in read_tree(course.reference(lab)).items() if name.endswith((".py", ".md"))]
+    hidden = leaks.secrets([data.decode() for data in sources], told)
+    found = [problem for name, data in {**handouts, **files}.items() for problem in leaks.in_file(name, data, hidden)]
+    for name, notebook in notebooks.items():
+        found += leaks.in_notebook(name, source.student_version(notebook, name), hidden)
+    if found:
+        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        raise UserError(f"release {lab}: students would see a line of the solution in {found[0]}{more}; take it out")
+
+
+def _json(notebook: source.Json) -> bytes:
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _zipped(lab: str, files: Mapping[str, bytes]) -> bytes:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(f"{lab}/{name}"), data, zipfile.ZIP_DEFLATED)
+    return whole.getvalue()
+
+
+def _write(path: Path, data: bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path

@@ -1,0 +1,109 @@
+"""A part as nbgrader's source notebook: the reference's cells, and one cell for each thing that earns points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from autograder.config import PartConfig
+from autograder.course.build import BEGIN, strip_code
+from autograder.errors import CourseError
+from autograder.lab import Check, Part
+from autograder.notebook import OURS, Cell, cells_of
+from autograder.report.words import points
+
+Json = dict[str, Any]
+SOLUTION = {"solution": True}
+GIVEN = {"locked": True}
+CHECK = {"grade": True, "locked": True}
+RUBRIC = {"task": True, "locked": True}
+PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
+PRACTICE = """## Check your work
+
+Save the notebook, then run the next cell: it runs the checks that grade you, on the file as it was saved."""
+JUDGED = """## How it is graded
+
+One cell for each check. Whatever is written or run in them counts for nothing: perflab runs what you wrote above in a
+process of its own, and judges it from outside."""
+
+
+def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, str], ours: Json) -> Json:
+    """Make the source notebook of a part; *texts* are its reports as students get them."""
+    cells = [
+        *map(_from_source, cells_of(source, part.file)),
+        text_cell("practice-text", PRACTICE),
+        code_cell("practice", f"%load_ext autograder.nbgrader.magic\n%perflab {part.id}", GIVEN),
+        text_cell("judged-text", JUDGED),
+        *(_check_cell(check, config.checks[check.name].points) for check in part.checks.values()),
+        *(cell for name, text in texts.items() for cell in _report_cells(name, text)),
+        *(_rubric_cell(name, worth) for name, worth in config.rubric.items()),
+    ]
+    ids = [cell["id"] for cell in cells]
+    if twice := [name for name in ids if ids.count(name) > 1]:
+        raise CourseError(f"{part.file}: two cells of its notebook would be called {twice[0]}; rename the function")
+    metadata = {"kernelspec": PYTHON, "language_info": {"name": "python"}, OURS: {**ours, "part": part.id}}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+
+
+def student_version(notebook: Json, where: str) -> Json:
+    """Cut the solutions out, as `nbgrader generate_assignment` does."""
+    return {**notebook, "cells": [{**cell, "source": strip_code(cell["source"], where)} for cell in notebook["cells"]]}
+
+
+def code_cell(name: str, source: str, role: Json | None = None, worth: float | None = None) -> Json:
+    """Make a code cell; a role makes it nbgrader's."""
+    cell = _cell(name, "code", source, role, worth)
+    return {**cell, "execution_count": None, "outputs": []}
+
+
+def text_cell(name: str, source: str, role: Json | None = None, worth: float | None = None) -> Json:
+    """Make a text cell."""
+    return _cell(name, "markdown", source, role, worth)
+
+
+def nbgrader_metadata(name: str, cell_type: str, role: Json, worth: float | None = None) -> Json:
+    """Write what nbgrader keeps of a cell, in its format 3."""
+    flags = {"grade": False, "solution": False, "locked": False, "task": False, **role}
+    worth_ = {} if worth is None else {"points": worth}
+    return {"schema_version": 3, "grade_id": name, "cell_type": cell_type, **flags, **worth_}
+
+
+def _cell(name: str, kind: str, source: str, role: Json | None, worth: float | None) -> Json:
+    metadata = {"nbgrader": nbgrader_metadata(name, kind, role, worth)} if role else {}
+    return {"cell_type": kind, "id": name, "metadata": metadata, "source": source}
+
+
+def _from_source(cell: Cell) -> Json:
+    if not cell.code:
+        return text_cell(f"text-{cell.number}", cell.source)
+    if BEGIN in cell.source:
+        before = cell.source[: cell.source.index(BEGIN)]
+        return code_cell(
+            re.findall(r"^(?:async )?(?:def|class) (\w+)", before, re.MULTILINE)[-1], cell.source, SOLUTION
+        )
+    experiment = cell.source.startswith("if __name__")  # for students to change
+    return code_cell(f"given-{cell.number}", cell.source, None if experiment else GIVEN)
+
+
+def _check_cell(check: Check, worth: float) -> Json:
+    title = check.title.replace("{bar}", "the bar of the device")
+    source = f"# {check.name}, {_worth(worth)}: {title}\n# Judged by perflab outside of this notebook."
+    return code_cell(check.name, source, CHECK, worth)
+
+
+def _rubric_cell(name: str, worth: float) -> Json:
+    title = name.replace("_", " ").capitalize()
+    return text_cell(name, f"**{title}** ({_worth(worth)}): a person reads your answers above.", RUBRIC, worth)
+
+
+def _worth(value: float) -> str:
+    return f"{points(value)} point{'' if value == 1 else 's'}"
+
+
+def _report_cells(file: str, text: str) -> Iterator[Json]:
+    """One cell for each question: its headings begin them."""
+    stem = file.partition(".")[0]
+    for number, piece in enumerate(re.split(r"\n(?=## )", text), 1):
+        cell = text_cell(f"{stem}-{number}", piece.strip("\n"))
+        yield {**cell, "metadata": {OURS: {"file": file}}}

@@ -1,0 +1,103 @@
+"""`perflab sync`: results straight into a gradebook, without nbgrader's own run; safe to do again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder import submission
+from autograder.batch import HANDED_IN, RESULT
+from autograder.errors import NotGradedError, ReadError, UserError
+from autograder.model import PartResult, Result, load_result
+from autograder.nbgrader import gradebook
+from autograder.nbgrader.cells import show
+from autograder.nbgrader.source import PYTHON, code_cell
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What became of one result."""
+
+    student: str
+    problem: str = ""
+
+
+def sync(
+    folder: Path, url: str, *, assignment: str = "", add_students: bool, feedback: Path | None
+) -> Iterator[Synced]:
+    """Write every result below *folder*; one that cannot be written is named, and the others go on."""
+    files = sorted(folder.glob(f"*/{RESULT}"))
+    if not files:
+        raise UserError(f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote")
+    with _open(url) as book, gradebook.one_writer(book):
+        for file in files:
+            try:
+                result = load_result(file)
+                _sync_one(book, assignment or result.lab, result, add_students=add_students)
+                if feedback:
+                    _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)
+                yield Synced(result.submission)
+            except (NotGradedError, ReadError) as problem:
+                book.db.rollback()
+                yield Synced(file.parent.name, str(problem))
+
+
+def _open(url: str) -> Any:
+    from nbgrader.api import Gradebook
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        parsed = make_url(url)
+        if parsed.drivername == "sqlite" and not Path(parsed.database or "").is_file():
+            raise UserError(f"--gradebook {url}: there is no such file; run nbgrader generate_assignment first")
+        waiting = {"timeout": "60"} if parsed.drivername == "sqlite" else {}  # seconds, where another writes
+        return Gradebook(parsed.update_query_dict(waiting).render_as_string(hide_password=False), "perflab")
+    except SQLAlchemyError as error:
+        words = str(error).partition("\n")[0]
+        raise UserError(f"--gradebook: {words}; write sqlite:////path/gradebook.db or postgresql://...") from None
+
+
+def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> None:
+    from nbgrader.api import MissingEntry
+
+    try:
+        book.find_assignment(assignment)
+    except MissingEntry:
+        raise UserError(f"the gradebook has no assignment '{assignment}': nbgrader generate_assignment first") from None
+    try:
+        book.find_student(result.submission)
+    except MissingEntry:
+        if not add_students:
+            raise NotGradedError("no such student in the gradebook; --add-students adds them") from None
+        book.add_student(result.submission)
+    gradebook.record(book, assignment, result.submission, result)
+
+
+def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to: Path) -> None:
+    """Write what `nbgrader generate_feedback` starts from, where `nbgrader autograde` has written nothing."""
+    for part in result.parts:
+        target = to / result.submission / assignment / f"{part.id}.ipynb"
+        known = gradebook.known_cells(book.find_notebook(part.id, assignment))
+        cells = [*_code_cells(home, part), *(known[name] for name in _order(known, part))]
+        show(cells, part, result.notes)
+        notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": PYTHON}, "cells": cells}
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)  # nbgrader leaves it read-only
+        target.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
+
+
+def _code_cells(home: Path, part: PartResult) -> Sequence[Any]:
+    file = f"{part.id}.py"
+    kept = home / HANDED_IN
+    files = submission.unpacked(kept, part.id, [file]).files if kept.is_file() else {}
+    return [code_cell("handed-in", files[file].decode(errors="replace"))] if file in files else []
+
+
+def _order(known: Any, part: PartResult) -> Sequence[str]:
+    ours = [name for name in ("practice",) if name in known]
+    solutions = sorted(name for name, cell in known.items() if cell["metadata"]["nbgrader"]["solution"])
+    return [*ours, *solutions, *(check.id for check in part.checks)]

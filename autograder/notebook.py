@@ -1,0 +1,229 @@
+"""A notebook read as a part file. Nothing of it is executed or compiled: json and tokenize, no more.
+
+The part file = the lab's given cells as they were released + what the student's code cells import, define and assign,
+in the order of the notebook. A statement that runs something (a training tried out, a plot) is left out and named.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from autograder.errors import CourseError, SubmissionError
+from autograder.statements import Statement, plain, split
+
+SUFFIX = ".ipynb"
+STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")  # nbgrader's, so that both tools cut alike
+CODE, TEXT = "# %%", "# %% [markdown]"
+OURS = "perflab"  # the name of our metadata, of a notebook and of a cell
+TAKEN = ("import", "definition", "assignment", "constant")
+NAMED = 12  # statements and cells that one note names
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a percent file or of a notebook."""
+
+    number: int
+    """Counted from 1, text cells included, as the reader of a notebook counts."""
+    code: bool
+    source: str
+    ours: Mapping[str, Any] = field(default_factory=dict)
+    """What we wrote into its metadata; a student may have changed it."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """What students were given of a lab, as far as reading their notebooks needs it."""
+
+    version: str = ""
+    templates: Mapping[str, str] = field(default_factory=dict)
+    """Part file -> its text as it was handed out."""
+    texts: tuple[str, ...] = ()
+    """Reports that may be written in a notebook."""
+
+    @property
+    def notebooks(self) -> Mapping[str, str]:
+        """Notebook -> the part file that it stands for."""
+        return {f"{PurePath(file).stem}{SUFFIX}": file for file in self.templates}
+
+
+NOTHING = Released()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A notebook as files, and what its author should know about that."""
+
+    code: bytes
+    texts: Mapping[str, bytes]
+    notes: tuple[str, ...]
+
+
+def cells_of(text: str, where: str) -> list[Cell]:
+    """Split a percent file at its markers; a marker with anything else on its line is refused, not guessed."""
+    cells: list[Cell] = []
+    lines: list[str] = []
+    code = True
+    for number, line in enumerate([*text.split("\n"), CODE], 1):
+        if line in (CODE, TEXT):
+            if source := "\n".join(lines).strip("\n"):
+                cells.append(Cell(len(cells) + 1, code, source if code else _uncommented(source, where)))
+            lines, code = [], line == CODE
+        elif re.match(r"#\s*%%", line):
+            raise CourseError(f"{where}, line {number}: {line!r} is almost a marker; write exactly {CODE} or {TEXT}")
+        else:
+            lines.append(line)
+    return cells
+
+
+def _uncommented(source: str, where: str) -> str:
+    lines = source.split("\n")
+    if bare := [line for line in lines if line and not line.startswith("#")]:
+        raise CourseError(f"{where}: {bare[0]!r} stands in a text cell without '# ' before it; put {CODE} above code")
+    return "\n".join(re.sub("^# ?", "", line) for line in lines)
+
+
+def read(data: bytes, name: str, released: Released) -> Reading:
+    """Read the notebook *name* as its part file; a notebook that cannot be read says why."""
+    notebook = _parsed(data)
+    cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
+    given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
+    untouched = {cell.source for cell in given}
+    seen = _Seen({statement.text for cell in given for statement in split(cell.source)})
+    for cell in cells:
+        if cell.code and cell.source.strip("\n") not in untouched:
+            seen.take(cell)
+    texts = {name: text for name in released.texts if (text := _text(cells, name))}
+    notes = [*_version_notes(notebook, released.version), *seen.notes()]
+    code = _assembled([_library(cell.source) for cell in given], seen)
+    return Reading(code.encode(errors="replace"), texts, tuple(f"{name}: {note}" for note in notes))
+
+
+def unwritten(code: bytes) -> int:
+    """Count the places that were left as they were handed out."""
+    return code.count(STUB[0].encode())
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        notebook = json.loads(data)
+    except (ValueError, RecursionError):
+        raise SubmissionError("it is damaged, or no notebook; save it again") from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise SubmissionError("it has no cells, or is of an old format; open it in Jupyter and save it again")
+    return notebook
+
+
+def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
+    for number, cell in enumerate(notebook["cells"], 1):
+        if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown"):
+            source = cell.get("source", "")
+            pieces = (
+                [piece for piece in source if isinstance(piece, str)] if isinstance(source, list) else [str(source)]
+            )
+            text, code = "".join(pieces).replace("\r\n", "\n"), cell["cell_type"] == "code"
+            yield Cell(number, code, plain(text) if code else text, _ours(cell))
+
+
+def _ours(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = part.get("metadata")
+    ours = metadata.get(OURS) if isinstance(metadata, dict) else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def _version_notes(notebook: Mapping[str, Any], current: str) -> Iterator[str]:
+    version = _ours(notebook).get("version", current)
+    if version != current:
+        yield f"released as version {str(version)[:20]}, graded by version {current}; see CHANGELOG.md"
+
+
+def _text(cells: Sequence[Cell], name: str) -> bytes:
+    pieces = [cell.source.strip("\n") for cell in cells if not cell.code and cell.ours.get("file") == name]
+    return "\n\n".join(pieces).encode(errors="replace") + b"\n" if pieces else b""
+
+
+class _Seen:
+    """What was taken of the cells so far, and what was left out."""
+
+    def __init__(self, given: Collection[str]) -> None:
+        self._given = given
+        self._kept: list[tuple[Cell, list[Statement]]] = []
+        self._left_out: list[str] = []
+        self._broken: list[str] = []
+
+    def take(self, cell: Cell) -> None:
+        """Take what defines things; remember what runs something."""
+        try:
+            statements = split(cell.source)
+        except SyntaxError as error:
+            self._broken.append(f"cell {cell.number} ({error.msg})")
+            return
+        self._kept.append((cell, [s for s in statements if s.kind in (*TAKEN, "future") and s.text not in self._given]))
+        for statement in statements:
+            if statement.kind == "other":
+                head = statement.text.strip().split("\n")[0][:60]
+                self._left_out.append(f"cell {cell.number}, line {statement.first}: {head}")
+
+    def futures(self) -> list[str]:
+        """Imports that must stand first in a file."""
+        return [s.text for _, statements in self._kept for s in statements if s.kind == "future"]
+
+    def sources(self) -> Iterator[str]:
+        """Each cell's own lines, under a line that says where they come from."""
+        written = self._written()
+        for cell, statements in self._kept:
+            taken = [s for s in statements if s.kind in TAKEN and not (_is_stub(s) and s.name in written)]
+            if any(s.kind != "constant" for s in taken):
+                yield f"{CODE} cell {cell.number}\n" + _lines(cell.source, taken)
+
+    def notes(self) -> Iterator[str]:
+        """Say what was left out, and what stands twice."""
+        if self._broken:
+            yield f"left out, because it is no Python that can be read: {_listed(self._broken)}"
+        if self._left_out:
+            why = "left out, because it runs something when the file is read, which belongs into a function"
+            yield f"{why}: {_listed(self._left_out)}"
+        for name, numbers in self._definitions().items():
+            if len(numbers) > 1:
+                cells = f"cells {', '.join(map(str, numbers))}"
+                yield f"{name} is defined in {cells}; the last one counts that is written"
+
+    def _definitions(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for cell, statements in self._kept:
+            for name in {s.name for s in statements if s.kind == "definition" and s.name != "_"}:
+                found.setdefault(name, []).append(cell.number)
+        return found
+
+    def _written(self) -> set[str]:
+        return {s.name for _, group in self._kept for s in group if s.kind == "definition" and not _is_stub(s)}
+
+
+def _is_stub(statement: Statement) -> bool:
+    return statement.kind == "definition" and STUB[1] in statement.text
+
+
+def _library(source: str) -> str:
+    """Cut a given cell down to what a file defines: no future imports, no experiments."""
+    return _lines(source, [s for s in split(source) if s.kind in TAKEN])
+
+
+def _lines(source: str, taken: Sequence[Statement]) -> str:
+    """Keep the lines of these statements, and comments; the others stay, empty, so that line numbers do not move."""
+    lines, kept = source.split("\n"), {number for s in taken for number in range(s.first, s.last + 1)}
+    return "\n".join(line if n in kept or line.startswith("#") else "" for n, line in enumerate(lines, 1)).rstrip()
+
+
+def _assembled(given: Sequence[str], seen: _Seen) -> str:
+    futures = dict.fromkeys(["from __future__ import annotations", *seen.futures()])
+    return "\n\n".join(["\n".join(futures), *filter(None, given), *seen.sources()]) + "\n"
+
+
+def _listed(items: Sequence[str]) -> str:
+    more = len(items) - NAMED
+    return "; ".join(items[:NAMED]) + (f"; and {more} more" if more > 0 else "")

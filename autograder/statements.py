@@ -1,0 +1,134 @@
+"""Splits the Python of a notebook's cell into top-level statements, and says which of them only define something.
+
+By tokens, since `ast.parse` can be made to crash its caller; whether it is valid Python is the worker's to say.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+Kind = Literal["future", "import", "definition", "assignment", "constant", "main", "magic", "other"]
+Line = list[tokenize.TokenInfo]
+PYTHON_BELOW = ("%%time", "%%timeit", "%%capture", "%%prun")
+MAGIC = re.compile(r"^\s*[%!?]\S|\S\?\s*$|^\s*[\w.]+\s*=\s*[%!]\w")  # the last: files = !ls
+CONTINUES = ("else", "elif", "except", "finally")
+ASSIGNS = frozenset(["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="])
+SILENT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One top-level statement: its lines, counted from 1, and what it does when the file is read."""
+
+    kind: Kind
+    first: int
+    last: int
+    text: str
+    name: str = ""
+    """Of a definition."""
+
+
+def split(source: str) -> list[Statement]:
+    """Split a cell; SyntaxError where not even its brackets and quotes can be told apart."""
+    if _is_foreign(source):
+        return [Statement("other", 1, source.count("\n") + 1, source)]
+    lines = source.split("\n")
+    try:
+        return [_statement(group, lines) for group in _groups(_logical(source))]
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise SyntaxError(error.args[0]) from None
+
+
+def plain(source: str) -> str:
+    """Put `pass` where Jupyter's own commands stand; in a text within quotes nothing is one."""
+    if _is_foreign(source):
+        return source
+    lines = source.split("\n")
+    try:
+        commands = {line[0].start[0] for line in _logical(source) if MAGIC.search(lines[line[0].start[0] - 1])}
+    except (tokenize.TokenError, SyntaxError):  # a shell command may hold half a quote
+        commands = {n for n, line in enumerate(lines, 1) if MAGIC.search(line)}
+    return "\n".join(
+        line[: len(line) - len(line.lstrip())] + "pass" if n in commands else line for n, line in enumerate(lines, 1)
+    )
+
+
+def _is_foreign(source: str) -> bool:
+    """Whether a cell's first line makes all of it another language."""
+    head = next(iter(source.split(None, 1)), "")
+    return head.startswith("%%") and head not in PYTHON_BELOW
+
+
+def _logical(source: str) -> list[Line]:
+    """Gather tokens by logical line: what stands in brackets or quotes is one with what surrounds it."""
+    found: list[Line] = [[]]
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.NEWLINE:
+            found.append([])
+        elif token.type not in SILENT:
+            found[-1].append(token)
+    return [line for line in found if line]
+
+
+def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Gather lines by statement: a body belongs to its head, else to if, a function to its decorator."""
+    group: list[Line] = []
+    for line in lines:
+        decorated = bool(group) and group[-1][0].string == "@" and group[-1][0].start[1] == 0
+        if line[0].start[1] == 0 and group and line[0].string not in CONTINUES and not decorated:
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _statement(group: Sequence[Line], lines: Sequence[str]) -> Statement:
+    first, last = group[0][0].start[0], group[-1][-1].end[0]
+    head = next((line for line in group if line[0].string != "@"), group[0])
+    words = [token.string for token in head[:3]]
+    defines = {"def": 1, "class": 1, "async": 2}.get(words[0])
+    name = words[defines] if defines and len(words) > defines and (words[0] != "async" or words[1] == "def") else ""
+    kind: Kind = "definition" if name else _kind(group)
+    return Statement(kind, first, last, "\n".join(lines[first - 1 : last]), name)
+
+
+def _kind(group: Sequence[Line]) -> Kind:
+    words = [token.string for token in group[0]]
+    if words[0] == "if" and "__name__" in words:
+        return "main"
+    if words[0] in ("if", "try"):  # an import with something in its place
+        inner = [_simple(line) for line in group if line[0].start[1] > 0]
+        return "assignment" if inner and all(kind != "other" for kind in inner) else "other"
+    return _simple(group[0]) if len(group) == 1 else "other"
+
+
+def _simple(line: Line) -> Kind:
+    words = [token.string for token in line]
+    if words[0] in ("from", "import"):
+        return "future" if words[:2] == ["from", "__future__"] else "import"
+    if words == ["pass"] or all(token.type == tokenize.STRING for token in line):
+        return "constant"
+    operators = [i for i, word in enumerate(words) if word in ASSIGNS]
+    if not operators or words[0] in keyword.kwlist:
+        return "other"
+    deferred = words[operators[0] + 1 : operators[0] + 2] == ["lambda"]
+    return "assignment" if deferred or not (_calls(line) or {"await", "yield"} & set(words)) else "other"
+
+
+def _calls(line: Line) -> bool:
+    """Whether an opening bracket stands behind what can be called."""
+    return any(
+        after.string == "(" and (before.string in (")", "]") or _is_name(before)) for before, after in pairwise(line)
+    )
+
+
+def _is_name(token: tokenize.TokenInfo) -> bool:
+    return token.type == tokenize.NAME and not keyword.iskeyword(token.string)
