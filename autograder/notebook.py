@@ -99,8 +99,8 @@ def read(data: bytes, name: str, released: Released) -> Reading:
         if cell.code and cell.source.strip("\n") not in untouched:
             seen.take(cell)
     texts = {name: text for name in released.texts if (text := _text(cells, name))}
-    notes = [*_version_notes(notebook, released.version), *seen.notes()]
     code = _assembled([_library(cell.source) for cell in given], seen)
+    notes = [*_version_notes(notebook, released.version), *seen.notes(), *_places(code, released.notebooks[name])]
     return Reading(code.encode(errors="replace"), texts, tuple(f"{name}: {note}" for note in notes))
 
 
@@ -222,6 +222,15 @@ def _lines(source: str, taken: Sequence[Statement]) -> str:
 def _assembled(given: Sequence[str], seen: _Seen) -> str:
     futures = dict.fromkeys(["from __future__ import annotations", *seen.futures()])
     return "\n\n".join(["\n".join(futures), *filter(None, given), *seen.sources()]) + "\n"
+
+
+def _places(code: str, file: str) -> Iterator[str]:
+    """Say where cells went: messages about the code name lines of the file."""
+    lines = enumerate(code.split("\n"), 1)
+    if places := [
+        f"{line.removeprefix(CODE)[1:]} below line {n}" for n, line in lines if re.match(f"{CODE} cell", line)
+    ]:
+        yield f"lines of {file} are its cells: {_listed(places)}"
 
 
 def _listed(items: Sequence[str]) -> str:

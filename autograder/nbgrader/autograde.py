@@ -34,7 +34,9 @@ class GradedNotebook(NotebookExporter):
             names = resources["nbgrader"]
             with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
                 gradebook.unsettle(book, names["assignment"], names["student"], reason)
-            raise NotGradedError(f"{names['student']} stays ungraded: {reason}") from (None if isinstance(error, UserError) else error)
+            raise NotGradedError(f"{names['student']} stays ungraded: {reason}") from (
+                None if isinstance(error, UserError) else error
+            )
 
 
 class Restore(NbGraderPreprocessor):
@@ -96,6 +98,12 @@ class RefuseLeaks(NbGraderPreprocessor):
         hidden = leaks.secrets("".join(cell["source"]) for cell in source["cells"])
         if found := leaks.in_notebook(f"{names['notebook']}.ipynb", nb, hidden):
             raise UserError(f"students would see a line of the solution in {found[0]}; take it out")
+        # nbgrader hands out everything that lies there, such as the results of a reference that was run there.
+        shared = ("given", "baseline", "pytest.ini")
+        if strangers := [
+            path for path in sorted(home.iterdir()) if path.suffix != ".ipynb" and path.name not in shared
+        ]:
+            raise UserError(f"{strangers[0]} would be handed out; remove it, or move it into given/")
         return nb, resources
 
 

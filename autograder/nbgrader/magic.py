@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import atexit
 import secrets
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from autograder import submission
 from autograder.course import Course, find_root
-from autograder.errors import UserError
-from autograder.grade import Session
-from autograder.model import Result
+from autograder.errors import UserError, nearest
+from autograder.grade import PartGrader, Session
+from autograder.model import CheckResult
 from autograder.nbgrader.cells import Bundle, bundle
-from autograder.practice import check_folder, open_session
+from autograder.practice import lab_of, open_session
 
 MISSED = ("failed", "partial", "skipped", "error")
 
@@ -27,16 +29,15 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def perflab(line: str) -> None:
-    """Check one part, or all of the lab: %perflab part3."""
+    """Check a part or one check of it: %perflab part3, %perflab part3_amp.follows_fp32."""
     from IPython.display import display
 
     try:
-        result = checked(line.strip(), Path.cwd())
+        shown = checked(line.strip(), Path.cwd())
     except UserError as error:
         raise NotPassed(str(error)) from None
-    display(Shown(result))
-    missed = [check.id for part in result.parts for check in part.checks if check.outcome in MISSED]
-    if missed:
+    display(shown)
+    if missed := [check.id for check in shown.checks if check.outcome in MISSED]:
         raise NotPassed(f"not passed yet: {', '.join(missed)}")
 
 
@@ -47,32 +48,46 @@ class NotPassed(Exception):  # noqa: N818 a verdict is no error
         return [f"perflab: {self}"]
 
 
+@dataclass(frozen=True)
 class Shown:
-    """A result as Jupyter shows it: a table, or text where no table can be shown."""
+    """Verdicts as Jupyter shows them: a table, or text where no table can be shown."""
 
-    def __init__(self, result: Result) -> None:
-        """Keep what is to be shown."""
-        self.result = result
+    part_id: str
+    checks: Sequence[CheckResult]
+    notes: Sequence[str]
 
     def _repr_mimebundle_(self, **_: Any) -> Bundle:
-        last = self.result.parts[-1]
-        found = [bundle(p.id, p.checks, self.result.notes if p is last else ()) for p in self.result.parts]
-        return {kind: "\n".join(one[kind] for one in found) for kind in found[0]}
+        return bundle(self.part_id, self.checks, self.notes)
 
 
-def checked(line: str, folder: Path) -> Result:
-    """Grade what is on disk, and say of which moment that is."""
+def checked(line: str, folder: Path) -> Shown:
+    """Judge what is on disk; what was not changed since is not run again."""
     course, session = _opened()
-    result = check_folder(folder, course, session, line or None, secrets.randbits(48))
-    saved = [_saved(folder / f"{part.id}.ipynb") for part in result.parts]
-    return replace(result, notes=(*result.notes, *filter(None, saved)))
+    kit = course.kit(lab_of(folder, course))
+    wanted, _, only = line.partition(".")
+    if not wanted:
+        raise UserError("%perflab: name a part, such as %perflab " + kit.lab.parts[0].id)
+    part = kit.lab.part(wanted)
+    if only and only not in part.checks:
+        raise UserError(f"{part.id} has no check '{only}'{nearest(only, part.checks)}")
+    handed_in = submission.load(folder, kit.lab.files, released=kit.released)
+    if (part.id, handed_in.sha256) not in _graders:
+        _graders.clear()
+        grader = PartGrader(part, handed_in, kit, session, secrets.randbits(48))
+        _graders[part.id, handed_in.sha256] = grader
+    grader = _graders[part.id, handed_in.sha256]
+    if only:
+        return Shown(part.id, [grader.check(only)], ())
+    return Shown(part.id, grader.result().checks, (*handed_in.notes, *_saved(folder / f"{part.id}.ipynb")))
 
 
-def _saved(file: Path) -> str:
-    if not file.is_file():
-        return ""
-    when = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
-    return f"{file.name} as it was saved at {when:%H:%M:%S}"
+def _saved(file: Path) -> Iterator[str]:
+    if file.is_file():
+        when = datetime.fromtimestamp(file.stat().st_mtime).astimezone()
+        yield f"{file.name} as it was saved at {when:%H:%M:%S}"
+
+
+_graders: dict[tuple[str, str], PartGrader] = {}
 
 
 @cache

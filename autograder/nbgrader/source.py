@@ -21,10 +21,11 @@ RUBRIC = {"task": True, "locked": True}
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 PRACTICE = """## Check your work
 
-Save the notebook, then run the next cell: it runs the checks that grade you, on the file as it was saved."""
+Save the notebook, then run the next cell: it runs the checks that grade you, on the file as it was saved. The cells
+below it show one check each."""
 JUDGED = """## How it is graded
 
-One cell for each check. Whatever is written or run in them counts for nothing: perflab runs what you wrote above in a
+One cell for each check. Its output counts for nothing: for the grade, perflab runs what you wrote above again, in a
 process of its own, and judges it from outside."""
 
 
@@ -35,7 +36,7 @@ def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, st
         text_cell("practice-text", PRACTICE),
         code_cell("practice", f"%load_ext autograder.nbgrader.magic\n%perflab {part.id}", GIVEN),
         text_cell("judged-text", JUDGED),
-        *(_check_cell(check, config.checks[check.name].points) for check in part.checks.values()),
+        *(_check_cell(part, check, config.checks[check.name].points) for check in part.checks.values()),
         *(cell for name, text in texts.items() for cell in _report_cells(name, text)),
         *(_rubric_cell(name, worth) for name, worth in config.rubric.items()),
     ]
@@ -86,9 +87,9 @@ def _from_source(cell: Cell) -> Json:
     return code_cell(f"given-{cell.number}", cell.source, None if experiment else GIVEN)
 
 
-def _check_cell(check: Check, worth: float) -> Json:
+def _check_cell(part: Part, check: Check, worth: float) -> Json:
     title = check.title.replace("{bar}", "the bar of the device")
-    source = f"# {check.name}, {_worth(worth)}: {title}\n# Judged by perflab outside of this notebook."
+    source = f"# {check.name}, {_worth(worth)}: {title}\n%perflab {part.id}.{check.name}"
     return code_cell(check.name, source, CHECK, worth)
 
 

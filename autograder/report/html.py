@@ -46,9 +46,9 @@ def class_page(
     )
 
 
-def checks_table(part_id: str, checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> str:
+def checks_table(checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> str:
     """Show checks as a table for the output of a notebook's cell."""
-    return _render("cell.html.j2", part_id=part_id, checks=checks, notes=notes)
+    return _render("cell.html.j2", checks=checks, notes=notes)
 
 
 def write(folder: Path) -> list[Path]:

@@ -44,7 +44,10 @@ def main(descriptor: int, preload: list[str]) -> None:
         ).encode()
     )
     while True:
-        request, descriptors, _, _ = socket.recv_fds(control, 65536, 4)
+        try:
+            request, descriptors, _, _ = socket.recv_fds(control, 65536, 4)
+        except KeyboardInterrupt:  # a terminal or a notebook interrupts the whole group; the supervisor speaks
+            return
         if not request:
             return
         if os.fork() == 0:
