@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -88,10 +88,12 @@ def _uncommented(source: str, where: str) -> str:
     return "\n".join(re.sub("^# ?", "", line) for line in lines)
 
 
-def read(data: bytes, name: str, released: Released) -> Reading:
-    """Read the notebook *name* as its part file; a notebook that cannot be read says why."""
+def read(data: bytes, name: str, released: Released, longest: int = 1 << 20) -> Reading:
+    """Read the notebook *name* as its part file; one that cannot be read, or is longer than *longest*, says so."""
     notebook = _parsed(data)
     cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
+    if sum(len(cell.source) for cell in cells) > longest:
+        raise SubmissionError("its cells together are longer than a part file may be; hand in the part alone")
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
     seen = _Seen({statement.text for cell in given for statement in split(cell.source)})
@@ -127,7 +129,7 @@ def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
                 [piece for piece in source if isinstance(piece, str)] if isinstance(source, list) else [str(source)]
             )
             text, code = "".join(pieces).replace("\r\n", "\n"), cell["cell_type"] == "code"
-            yield Cell(number, code, plain(text) if code else text, _ours(cell))
+            yield Cell(number, code, text, _ours(cell))
 
 
 def _ours(part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -158,6 +160,7 @@ class _Seen:
 
     def take(self, cell: Cell) -> None:
         """Take what defines things; remember what runs something."""
+        cell = replace(cell, source=plain(cell.source))
         try:
             statements = split(cell.source)
         except SyntaxError as error:

@@ -46,15 +46,13 @@ def _settle(
     if name not in files:
         return ()
     try:
-        seen = notebook.read(files.pop(name), name, released)
-        if len(seen.code) > caps.text:
-            raise SubmissionError(f"its code is larger than {in_words(caps.text)}")
+        seen = notebook.read(files.pop(name), name, released, caps.text)
     except SubmissionError as problem:
         refused[name] = str(problem)
         refused.setdefault(file, f"{name} was not taken: {problem}")
         return ()
     for text, data in seen.texts.items():
-        files.setdefault(text, data[: caps.text])
+        files.setdefault(text, data)
     if file in files and notebook.unwritten(files[file]) <= notebook.unwritten(seen.code):
         return (f"both {file} and {name} were handed in; {file} was graded",)
     both = (f"both {file} and {name} were handed in; {name} was graded, more of it is written",) * (file in files)

@@ -38,7 +38,7 @@ def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
 
 MISTAKES = {
     "no such path": (lambda p: [p / "nowhere"], "nowhere: there is no such file or folder"),
-    "nothing inside": (lambda p: [p], f"holds no submission; expected {FILE}, folders or archives"),
+    "nothing inside": (lambda p: [p], f"holds no submission; expected {FILE}, folders, archives or notebooks"),
 }
 
 

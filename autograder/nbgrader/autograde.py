@@ -11,6 +11,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
+from autograder.course.build import SHARED
 from autograder.errors import NotGradedError, UserError
 from autograder.nbgrader import gradebook, leaks
 from autograder.nbgrader.cells import show
@@ -95,14 +96,13 @@ class RefuseLeaks(NbGraderPreprocessor):
         course = self.parent.parent.coursedir
         home = Path(course.format_path(course.source_directory, names["student"], names["assignment"]))
         source = json.loads((home / f"{names['notebook']}.ipynb").read_text(encoding="utf-8"))
-        hidden = leaks.secrets("".join(cell["source"]) for cell in source["cells"])
+        shared = [path.read_text(errors="replace") for name in SHARED for path in (home / name).rglob("*.py")]
+        hidden = leaks.secrets(["".join(cell["source"]) for cell in source["cells"]], shared)
         if found := leaks.in_notebook(f"{names['notebook']}.ipynb", nb, hidden):
             raise UserError(f"students would see a line of the solution in {found[0]}; take it out")
         # nbgrader hands out everything that lies there, such as the results of a reference that was run there.
-        shared = ("given", "baseline", "pytest.ini")
-        if strangers := [
-            path for path in sorted(home.iterdir()) if path.suffix != ".ipynb" and path.name not in shared
-        ]:
+        ours = [*home.glob("*.ipynb"), *(home / name for name in (*SHARED, "pytest.ini"))]
+        if strangers := sorted(set(home.iterdir()) - set(ours)):
             raise UserError(f"{strangers[0]} would be handed out; remove it, or move it into given/")
         return nb, resources
 

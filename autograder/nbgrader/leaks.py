@@ -10,20 +10,20 @@ from typing import Any
 from autograder.course.build import BEGIN, BEGIN_TEXT, END, END_TEXT
 
 MARKERS = re.compile(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS|MARK SCHEME)")
-SHORTEST = 12  # characters: shorter lines, such as return rows, say nothing
+SHORTEST = 20  # characters: shorter lines, such as model.train(), say nothing
 NOTEBOOK_METADATA = {"kernelspec", "language_info", "perflab"}
 CELL_METADATA = {"nbgrader", "perflab", "deletable", "editable"}
 
 
 def secrets(sources: Iterable[str], public: Iterable[str] = ()) -> frozenset[str]:
-    """Lines that stand in solutions and nowhere in the open."""
+    """Lines of solutions that no file shows on purpose."""
     hidden: set[str] = set()
-    shown = {line.strip() for text in public for line in text.split("\n")}
+    shown = {_bare(line) for text in public for line in text.split("\n")}
     for text in sources:
         inside = False
         for line in text.split("\n"):
             inside = (inside or BEGIN in line or BEGIN_TEXT in line) and END not in line and END_TEXT not in line
-            (hidden if inside else shown).add(line.strip())
+            hidden |= {_bare(line)} if inside else set()
     return frozenset(line for line in hidden - shown if len(line) >= SHORTEST and not MARKERS.search(line))
 
 
@@ -45,12 +45,17 @@ def in_notebook(name: str, notebook: Mapping[str, Any], hidden: frozenset[str]) 
     return found
 
 
+def _bare(line: str) -> str:
+    """A line that was made a comment is still that line."""
+    return line.strip().lstrip("# ")
+
+
 def _in_text(name: str, text: str, hidden: frozenset[str]) -> list[str]:
     lines = enumerate(text.split("\n"), 1)
     return [
         f"{name}, line {number}: {line.strip()[:60]!r}"
         for number, line in lines
-        if line.strip() in hidden or MARKERS.search(line)
+        if _bare(line) in hidden or MARKERS.search(line)
     ]
 
 

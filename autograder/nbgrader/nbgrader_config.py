@@ -12,6 +12,7 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 
 c.CourseDirectory.root = str(root)
 c.CourseDirectory.course_id = "perflab"
+c.Execute.timeout = 600  # seconds for a cell of `nbgrader validate`; autograde executes none
 c.CourseDirectory.db_url = f"sqlite:///{root}/gradebook.db?timeout=60"  # seconds that a writer waits for another
 
 OURS, THEIRS = "autograder.nbgrader.autograde.", "nbgrader.preprocessors."

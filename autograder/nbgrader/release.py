@@ -33,9 +33,13 @@ def release(course: Course, lab: str, to: Path) -> list[Path]:
     written += [_write(home / f"{name}.ipynb", _json(notebook)) for name, notebook in notebooks.items()]
     config = to / "course" / CONFIG
     if not config.exists():  # an instructor may have added to it
-        settings = TEMPLATE.read_text(encoding="utf-8").replace('"{course}"', repr(str(course.root.resolve())))
-        written.append(_write(config, settings.encode()))
+        written.append(_write(config, settings(course.root).encode()))
     return [*written, _write(to / "students" / f"{lab}.zip", _zipped(lab, {**files, **handouts}))]
+
+
+def settings(root: Path) -> str:
+    """Write nbgrader's settings for the course of perflab in *root*."""
+    return TEMPLATE.read_text(encoding="utf-8").replace('"{course}"', repr(str(root.resolve())))
 
 
 def _notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str, source.Json]:
@@ -52,10 +56,10 @@ def _notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str
 def _refuse_leaks(
     course: Course, lab: str, files: Mapping[str, bytes], handouts: Mapping[str, bytes], notebooks: Mapping[str, Any]
 ) -> None:
-    """What a handout tells is told on purpose; everything else is compared with the reference."""
-    told = [data.decode() for name, data in handouts.items() if name.endswith(".md")]
+    """What handouts, given/ and baseline/ show is shown on purpose; everything else is compared with the reference."""
+    shown = {**handouts, **{name: data for name, data in files.items() if name.startswith(SHARED)}}
     sources = [data for name, data in read_tree(course.reference(lab)).items() if name.endswith((".py", ".md"))]
-    hidden = leaks.secrets([data.decode() for data in sources], told)
+    hidden = leaks.secrets(map(bytes.decode, sources), [data.decode(errors="replace") for data in shown.values()])
     found = [problem for name, data in {**handouts, **files}.items() for problem in leaks.in_file(name, data, hidden)]
     for name, notebook in notebooks.items():
         found += leaks.in_notebook(name, source.student_version(notebook, name), hidden)

@@ -1,0 +1,133 @@
+"""A real lab as an nbgrader course and as plain files: whole, valid, and without the solution."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder import course as finding
+from autograder.course import Course, find_root, read_tree
+from autograder.course.build import built
+from autograder.errors import CourseError, UserError
+from autograder.nbgrader import leaks
+from autograder.nbgrader.release import release
+from autograder.notebook import read
+
+LAB, PART = "resnet18", "part3_amp"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("release")
+    release(Course(find_root()), LAB, folder)
+    return folder
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A copy of the course, to be spoilt."""
+    root = tmp_path / "copy"
+    for name in ("reference", "student_template", "assignments"):
+        shutil.copytree(find_root() / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(find_root() / finding.CONFIG, root)
+    return Course(root)
+
+
+def source(out: Path) -> dict:
+    return json.loads((out / "course" / "source" / LAB / f"{PART}.ipynb").read_text())
+
+
+def test_points_of_the_cells_are_those_of_the_configuration(out: Path):
+    """One locked cell for each check, one for each thing that a person reads."""
+    config = Course(find_root()).config.labs[LAB].parts[PART]
+    marked = [cell["metadata"].get("nbgrader", {}) for cell in source(out)["cells"]]
+
+    assert {name: check.points for name, check in config.checks.items()} == {
+        m["grade_id"]: m["points"] for m in marked if m.get("grade") and m["locked"] and not m["solution"]
+    }
+    assert config.rubric == {m["grade_id"]: m["points"] for m in marked if m.get("task")}
+
+
+def test_each_function_has_its_cell_and_stays_what_it_is_called(out: Path):
+    """Ids do not change from one release to the next."""
+    cells = {cell["id"]: cell for cell in source(out)["cells"]}
+    solutions = [name for name, cell in cells.items() if cell["metadata"].get("nbgrader", {}).get("solution")]
+
+    assert list(Course(find_root()).lab(LAB).parts[0].writes) == solutions
+    assert len(cells) == len(source(out)["cells"])
+
+
+def test_the_metadata_of_the_source_notebook_are_valid(out: Path):
+    """nbgrader and nbformat say so."""
+    nbformat = pytest.importorskip("nbformat")
+    validator = pytest.importorskip("nbgrader.nbgraderformat").MetadataValidator()
+    nb = nbformat.from_dict(source(out))
+
+    nbformat.validate(nb)
+    validator.validate_nb(nb)
+
+
+def test_the_notebook_is_read_as_the_reference_that_it_was_made_from(out: Path):
+    """Both ways lead to the same functions."""
+    kit = Course(find_root()).kit(LAB)
+    seen = read(json.dumps(source(out)).encode(), f"{PART}.ipynb", kit.released)
+    reference = (find_root() / "reference" / LAB / f"{PART}.py").read_text()
+
+    assert ["are its cells" in note for note in seen.notes] == [True]
+    functions = [line for line in reference.split("\n") if line.startswith(("    ", "def ", "import ", "from "))]
+    lines = {*seen.code.decode().split("\n"), "    ### END SOLUTION"}
+    missing = [line for line in functions if line not in lines]
+    assert ["    device =", "    rows = c", "    print(pd"] == [line[:12] for line in missing]
+
+
+def test_plain_files_are_the_template_and_what_people_read(out: Path):
+    """The zip is the same for the same lab."""
+    course = Course(find_root())
+    with zipfile.ZipFile(out / "students" / f"{LAB}.zip") as archive:
+        found = {name.removeprefix(f"{LAB}/"): archive.read(name) for name in archive.namelist()}
+    handouts = {f"handout/{name}": data for name, data in read_tree(course.root / "assignments" / LAB).items()}
+
+    assert {**built(course, LAB), **handouts} == found
+
+
+def test_what_nbgrader_hands_out_is_named(out: Path):
+    """Notebooks, and what they import; nothing of the reference's results."""
+    found = set(read_tree(out / "course" / "source" / LAB))
+
+    assert {f"{PART}.ipynb", "pytest.ini"} == {name for name in found if not name.startswith(("given/", "baseline/"))}
+
+
+def test_settings_that_an_instructor_changed_stay(tmp_path: Path):
+    """A second release brings the lab up to date and nothing else."""
+    config = tmp_path / "course" / "nbgrader_config.py"
+    config.parent.mkdir()
+    config.write_text("# mine")
+    release(Course(find_root()), LAB, tmp_path)
+
+    assert "# mine" == config.read_text()
+
+
+def test_a_template_that_is_not_current_is_not_released(course: Course, tmp_path: Path):
+    """What students get is what the reference builds."""
+    (course.template(LAB) / f"{PART}.py").write_text("# old")
+
+    with pytest.raises(CourseError, match=r"part3_amp\.py is not current; run perflab build, then release"):
+        release(course, LAB, tmp_path / "out")
+
+
+def test_a_lab_that_shows_a_line_of_the_solution_is_not_released(course: Course, tmp_path: Path):
+    """And nothing is written."""
+    reference = (course.reference(LAB) / f"{PART}.py").read_text()
+    shown = read_tree(course.reference(LAB) / "given").values()
+    hidden = max(leaks.secrets([reference], [data.decode() for data in shown]), key=len)
+    for folder in (course.reference(LAB), course.template(LAB)):
+        file = folder / f"{PART}.py"
+        file.write_text(f"# %% [markdown]\n# A hint:\n#\n# {hidden}\n\n{file.read_text()}")
+
+    with pytest.raises(UserError, match=r"students would see a line of the solution in part3_amp"):
+        release(course, LAB, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,254 @@
+"""A notebook read as a part file: what is taken, what is left out, and what its author is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from autograder.errors import CourseError, SubmissionError
+from autograder.notebook import CODE, STUB, TEXT, Released, cells_of, read, unwritten
+
+TEMPLATE = f'''# %% [markdown]
+# # Part 1
+#
+# Write it.
+
+# %%
+from __future__ import annotations
+
+import math
+
+# %%
+def work(x):
+    """Do it."""
+    # TODO: do it.
+    {STUB[0]}
+    {STUB[1]}
+
+
+# %%
+if __name__ == "__main__":
+    print(work(3))
+'''
+RELEASED = Released("2", {"part1_toy.py": TEMPLATE}, ("notes.md",))
+NAME = "part1_toy.ipynb"
+GIVEN, MAIN = "from __future__ import annotations\n\nimport math", 'if __name__ == "__main__":\n    print(work(3))'
+STUBBED = f'def work(x):\n    """Do it."""\n    # TODO: do it.\n    {STUB[0]}\n    {STUB[1]}'
+RUNS = "left out, because it runs something when the file is read, which belongs into a function"
+WORK = "def work(x):\n    return math.sqrt(x)"
+
+
+def notebook(*sources: Any, **metadata: Any) -> bytes:
+    cells = [one if isinstance(one, dict) else code(one) for one in sources]
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}).encode()
+
+
+def code(source: Any, **more: Any) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source, **more}
+
+
+def text(source: str, file: str = "") -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {"perflab": {"file": file}} if file else {}, "source": source}
+
+
+def code_of(*sources: Any, **metadata: Any) -> str:
+    return read(notebook(*sources, **metadata), NAME, RELEASED).code.decode()
+
+
+def notes_of(*sources: Any, **metadata: Any) -> list[str]:
+    return [n for n in read(notebook(*sources, **metadata), NAME, RELEASED).notes if "are its cells" not in n]
+
+
+def run(source: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "part1_toy"}
+    exec(compile(source, "part1_toy.py", "exec"), names)
+    return names
+
+
+# Percent files
+
+
+def test_a_percent_file_is_split_at_its_markers():
+    """Text cells lose their comment signs; cells are counted from 1."""
+    cells = cells_of(TEMPLATE, "x.py")
+
+    assert [(1, False), (2, True), (3, True), (4, True)] == [(cell.number, cell.code) for cell in cells]
+    assert "# Part 1\n\nWrite it." == cells[0].source
+    assert [GIVEN, STUBBED, MAIN] == [cell.source for cell in cells[1:]]
+
+
+def test_jupytext_splits_alike():
+    """Whoever opens a part file in Jupyter sees the same cells."""
+    jupytext = pytest.importorskip("jupytext")
+    cells = jupytext.reads(TEMPLATE, fmt="py:percent").cells
+
+    assert [(c.cell_type == "code", c.source) for c in cells] == [(c.code, c.source) for c in cells_of(TEMPLATE, "x")]
+
+
+MISTAKES = {
+    "a title on the marker": (
+        "# %% Title\n",
+        f"x.py, line 1: '# %% Title' is almost a marker; write exactly {CODE} or {TEXT}",
+    ),
+    "no space": ("#%%\n", f"x.py, line 1: '#%%' is almost a marker; write exactly {CODE} or {TEXT}"),
+    "code below a text": (
+        f"{TEXT}\n# a\nx = 1\n",
+        f"x.py: 'x = 1' stands in a text cell without '# ' before it; put {CODE} above code",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_marker_that_is_almost_one_is_refused(source, message):
+    """It would be dropped in silence."""
+    with pytest.raises(CourseError) as caught:
+        cells_of(source, "x.py")
+
+    assert message == str(caught.value)
+
+
+# What is taken
+
+
+def test_a_notebook_becomes_the_part_file():
+    """Given cells as they were released, then what the student's cells define; an experiment is no part of it."""
+    found = run(code_of(text("# Part 1"), GIVEN, WORK, MAIN))
+
+    assert 3 == found["work"](9)
+
+
+def test_an_untouched_notebook_has_as_much_to_be_written_as_the_template():
+    """The grader says that it is not written yet."""
+    assert 1 == unwritten(code_of(GIVEN, STUBBED, MAIN).encode()) == unwritten(TEMPLATE.encode())
+    assert [] == notes_of(GIVEN, STUBBED, MAIN)
+
+
+WAYS = {
+    "as released": [GIVEN, WORK, MAIN],
+    "without the given cell": [WORK],
+    "in another order": [MAIN, WORK, GIVEN],
+    "split": [GIVEN, "ROOT = 0.5", "def power(x):\n    return x**ROOT", "def work(x):\n    return power(x)"],
+    "with a constant as a default": [GIVEN, "ROOT = 0.5", "def work(x, root=ROOT):\n    return x**root"],
+    "with an import beside the given ones": [GIVEN + "\nimport cmath", "def work(x):\n    return cmath.sqrt(x).real"],
+    "with a future import of its own": [GIVEN, "from __future__ import division\n" + WORK],
+    "copied and improved": [GIVEN, "def work(x):\n    return 0", WORK],
+    "with the unwritten copy below": [GIVEN, WORK, STUBBED],
+    "with the training tried out below": [GIVEN, WORK + "\n\nresult = work(undefined)"],
+    "with magics": ["%load_ext autoreload\n%matplotlib inline", "%%time\n" + WORK, "!pip install it"],
+    "with lines as a list": [GIVEN, {**code(""), "source": ["def work(x):\n", "    return math.sqrt(x)"]}],
+    "with Windows line ends": [GIVEN, WORK.replace("\n", "\r\n")],
+    "with saved outputs of megabytes": [
+        GIVEN,
+        code(WORK, outputs=[{"output_type": "stream", "text": "x" * 3_000_000}]),
+    ],
+    "with cells of unknown kinds": [
+        GIVEN,
+        WORK,
+        {"cell_type": "raw", "source": "while True: pass"},
+        {**code(""), "metadata": 3},
+    ],
+}
+
+
+@pytest.mark.parametrize("sources", WAYS.values(), ids=WAYS)
+def test_however_cells_are_arranged_the_file_is_the_same_work(sources):
+    """Copied, reordered, split or deleted cells, and whatever Jupyter adds."""
+    assert 3 == run(code_of(*sources))["work"](9)
+
+
+def test_the_kernel_and_the_ids_of_cells_do_not_matter():
+    """Neither is ours to depend on."""
+    cell = {**code(WORK), "id": "another", "metadata": {"nbgrader": {"grade_id": "spoofed", "points": 400}}}
+
+    assert 3 == run(code_of(GIVEN, cell, kernelspec={"name": "conda-env-lab", "language": "R"}))["work"](9)
+
+
+def test_the_lines_of_a_cell_do_not_move():
+    """A message that names a line can be followed."""
+    source = code_of(GIVEN, "# a note\nprint(1)\n\ndef work(x):\n    return x")
+
+    assert "# %% cell 2\n# a note\n\n\ndef work(x):\n    return x\n" == source[source.index("# %% cell 2") :]
+    assert read(notebook(GIVEN, WORK), NAME, RELEASED).notes == (
+        f"{NAME}: lines of part1_toy.py are its cells: cell 2 below line 7",
+    )
+
+
+def test_a_report_may_be_written_in_cells():
+    """They are joined in order; other text cells are not part of it."""
+    cells = [text("# Notes", "notes.md"), text("between"), text("## 1\n\nBecause.", "notes.md")]
+
+    assert {"notes.md": b"# Notes\n\n## 1\n\nBecause.\n"} == read(notebook(*cells), NAME, RELEASED).texts
+    assert {} == read(notebook(text("x", "other.md")), NAME, RELEASED).texts
+
+
+# What its author is told
+
+TOLD = {
+    "nothing": ([GIVEN, WORK], []),
+    "what runs something": (
+        [GIVEN, WORK + "\nprint(work(3))", "for i in range(3):\n    pass", "%%bash\nls"],
+        [f"{NAME}: {RUNS}: cell 2, line 3: print(work(3)); cell 3, line 1: for i in range(3):; cell 4, line 1: %%bash"],
+    ),
+    "what is no Python": (
+        [GIVEN, WORK, "work(("],
+        [f"{NAME}: left out, because it is no Python that can be read: cell 3 (EOF in multi-line statement)"],
+    ),
+    "what stands twice": (
+        [GIVEN, WORK, WORK + "\n# again"],
+        [f"{NAME}: work is defined in cells 2, 3; the last one counts that is written"],
+    ),
+    "more than a note can hold": (
+        ["\n".join(f"f({i})" for i in range(15))],
+        [f"{NAME}: {RUNS}: " + "; ".join(f"cell 1, line {i + 1}: f({i})" for i in range(12)) + "; and 3 more"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("sources", "notes"), TOLD.values(), ids=TOLD)
+def test_what_was_left_out_is_named_with_its_cell(sources, notes):
+    """And why."""
+    assert notes == notes_of(*sources)
+
+
+@pytest.mark.parametrize(
+    ("ours", "notes"),
+    [
+        ({"version": "2"}, []),
+        ({}, []),
+        ("spoofed", []),
+        ({"version": "1"}, [f"{NAME}: released as version 1, graded by version 2; see CHANGELOG.md"]),
+    ],
+    ids=["current", "unknown", "spoofed", "older"],
+)
+def test_a_template_of_another_version_is_named(ours, notes):
+    """The notebook says what it was released as."""
+    assert notes == notes_of(GIVEN, WORK, perflab=ours)
+
+
+REFUSED = {
+    "no JSON": (b"PK\3\4", "it is damaged, or no notebook; save it again"),
+    "JSON without end": (b"[" * 100_000, "it is damaged, or no notebook; save it again"),
+    "no UTF-8": (b"\xff\xfe{", "it is damaged, or no notebook; save it again"),
+    "a number": (b"3", "it has no cells, or is of an old format; open it in Jupyter and save it again"),
+    "format 3": (
+        b'{"worksheets": []}',
+        "it has no cells, or is of an old format; open it in Jupyter and save it again",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_notebook_is_refused_in_words(data, message):
+    """Never with a traceback."""
+    with pytest.raises(SubmissionError) as caught:
+        read(data, NAME, RELEASED)
+
+    assert message == str(caught.value)
+
+
+def test_a_notebook_with_more_code_than_a_file_may_have_is_refused():
+    """Its outputs may be long, its cells not."""
+    with pytest.raises(SubmissionError, match="its cells together are longer than a part file may be"):
+        read(notebook("# " + "x" * 1000), NAME, RELEASED, longest=1000)

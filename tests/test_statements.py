@@ -1,0 +1,98 @@
+"""What of a cell only defines something, and what runs something; nothing is compiled on the way."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from autograder.statements import plain, split
+
+KINDS = {
+    "an import": ("import torch", ["import"]),
+    "an import over lines": ("from a import (\n    b,\n    c,\n)", ["import"]),
+    "a future import": ("from __future__ import annotations", ["future"]),
+    "a function": ("def f(x):\n    print(x)\n    return x", ["definition"]),
+    "a decorated function": ("@cache\n@other(1)\ndef f(x):\n    return x", ["definition"]),
+    "a coroutine": ("async def f():\n    pass", ["definition"]),
+    "a class": ("class A:\n    x = f()\n\n    def g(self): ...", ["definition"]),
+    "a constant": ("N = 3", ["assignment"]),
+    "a typed constant": ("N: int = 3", ["assignment"]),
+    "a tuple in brackets": ("N = (1, 2)", ["assignment"]),
+    "a choice in brackets": ("N = 1 if (a and (b)) else not (c)", ["assignment"]),
+    "an attribute": ("torch.backends.cudnn.benchmark = True", ["assignment"]),
+    "a lambda": ("f = lambda x: g(x)", ["assignment"]),
+    "a docstring": ('"""What this is for."""', ["constant"]),
+    "pass": ("pass", ["constant"]),
+    "a call": ("train(model)", ["other"]),
+    "an assigned call": ("rows = train(model)", ["other"]),
+    "a called attribute": ("x = a.b[0](1)", ["other"]),
+    "a call of a call": ("x = f\\\n(1)(2)", ["other"]),
+    "a loop": ("for i in a:\n    x = i", ["other"]),
+    "an async loop": ("async with a:\n    pass", ["other"]),
+    "an awaited value": ("x = await y", ["other"]),
+    "a bare name": ("model", ["other"]),
+    "an assertion": ("assert x == 3", ["other"]),
+    "an experiment": ('if __name__ == "__main__":\n    train()\nelse:\n    pass', ["main"]),
+    "an import with a substitute": ("try:\n    import a\nexcept ImportError:\n    a = None", ["assignment"]),
+    "a try that runs": ("try:\n    train()\nexcept ValueError:\n    pass\nfinally:\n    x = 1", ["other"]),
+    "a one-line if": ("if a: x = 1", ["other"]),
+    "comments alone": ("# nothing\n\n# more", []),
+    "nothing": ("", []),
+    "three things": ("import a\nx = 1\n\ndef f():\n    pass\n", ["import", "assignment", "definition"]),
+    "half a decorator": ("@cache", ["other"]),
+    "half a definition": ("def", ["other"]),
+    "another language": ("%%bash\necho it's (open", ["other"]),
+    "no Python, in tokens": ("hello there world", ["other"]),
+}
+
+
+@pytest.mark.parametrize(("source", "kinds"), KINDS.values(), ids=KINDS)
+def test_a_statement_defines_or_runs(source, kinds):
+    """By its tokens alone."""
+    assert kinds == [statement.kind for statement in split(source)]
+
+
+def test_a_statement_knows_its_lines_and_its_name():
+    """Decorators and bodies belong to it; comments between statements do not."""
+    source = "import a\n\n# why\n@a.b\ndef f():\n    # inside\n    return 1\n\nx = 2"
+
+    assert [("", 1, 1), ("f", 4, 7), ("", 9, 9)] == [(s.name, s.first, s.last) for s in split(source)]
+    assert "@a.b\ndef f():\n    # inside\n    return 1" == split(source)[1].text
+
+
+@pytest.mark.parametrize("source", ["f(", '"""open', "def f():\n        a\n    b"], ids=["bracket", "quote", "indent"])
+def test_what_cannot_be_told_apart_is_a_syntax_error(source):
+    """It says what tokenize said."""
+    with pytest.raises(SyntaxError):
+        split(source)
+
+
+PLAIN = {
+    "a line magic": ("%matplotlib inline\nx = 1", "pass\nx = 1"),
+    "a timed cell": ("%%time\nx = 1", "pass\nx = 1"),
+    "a shell command": ("!pip install it\nx = 1", "pass\nx = 1"),
+    "a shell command with half a bracket": ("!echo (\nx = 1", "pass\nx = 1"),
+    "an assigned command": ("files = !ls\nx = 1", "pass\nx = 1"),
+    "a question": ("torch.autocast?\nx = 1", "pass\nx = 1"),
+    "within a function": ("def f():\n    %timeit g()\n    return 1", "def f():\n    pass\n    return 1"),
+    "within quotes": ('s = """\n%d items\nreally?\n!\n"""', 's = """\n%d items\nreally?\n!\n"""'),
+    "a remainder": ("x = (a\n%b)", "x = (a\n%b)"),
+    "another language": ("%%bash\n!echo", "%%bash\n!echo"),
+}
+
+
+@pytest.mark.parametrize(("source", "text"), PLAIN.values(), ids=PLAIN)
+def test_commands_of_jupyter_give_way_to_pass(source, text):
+    """A body keeps a statement, and every line its number."""
+    found = plain(source)
+
+    assert text == found
+    assert source.count("\n") == found.count("\n")
+
+
+def test_no_depth_of_nesting_ends_the_process():
+    """What makes ast.parse crash or run out of stack is text like any other."""
+    for source in ["(" * 20_000, "-" * 50_000 + "1", "x = " + "a." * 20_000 + "b", "lambda: " * 20_000 + "1"]:
+        with suppress(SyntaxError):
+            split(plain(source))
