@@ -63,7 +63,10 @@ system: fence
 	  if ! command -v chromium >/dev/null; then \
 	    echo "perflab: installing chromium (Debian package), which the tests of the pages open"; \
 	    apt-get update -qq && apt-get install -y -qq chromium >/dev/null; fi; \
-	else echo "perflab: not root or no apt-get; tests that want chromium will be skipped"; fi
+	  if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
+	    echo "perflab: installing postgresql (Debian package), which the tests of gradebooks start a server of"; \
+	    apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; fi; \
+	else echo "perflab: not root or no apt-get; tests that want chromium or postgresql will be skipped"; fi
 
 course: .venv/ready
 	$(BIN)/perflab course check

@@ -87,3 +87,21 @@ def test_an_unknown_lab_is_one_clear_line(folder):
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "has no lab 'resnet81' (did you mean 'resnet18'?)" in result.stderr.str()
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_notebook_has_the_same_tests_where_there_is_no_file(folder):
+    """-k part3 in a folder of notebooks."""
+    (folder.path / "part3_amp.py").unlink()
+    (folder.path / "part3_amp.ipynb").write_text('{"nbformat": 4, "metadata": {}, "cells": []}')
+    found = folder.runpytest("--collect-only", "-q", "-k", "part3")
+
+    assert [f"part3_amp.ipynb::{name}" for name in PART.checks] == [line for line in found.outlines if "::" in line]
+    assert "FAIL  part3_amp.follows_fp32" in folder.runpytest("-k", "follows_fp32").stdout.str()
+
+
+def test_beside_its_file_a_notebook_adds_no_tests(folder):
+    """Each check is one test."""
+    (folder.path / "part3_amp.ipynb").write_text('{"nbformat": 4, "metadata": {}, "cells": []}')
+    found = folder.runpytest("--collect-only", "-q", "-k", "part3")
+
+    assert len(PART.checks) == len([line for line in found.outlines if "::" in line])

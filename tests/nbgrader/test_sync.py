@@ -186,6 +186,18 @@ def test_points_that_changed_since_the_release_are_refused(released: Path, tmp_p
     assert {None} == {auto for auto, _ in grades(url, "ada").values()}
 
 
+def test_a_part_that_is_new_since_the_release_is_refused(released: Path, tmp_path: Path):
+    """Or one that is gone."""
+    url = f"sqlite:///{shutil.copy(released / 'gradebook.db', tmp_path)}"
+    file = tmp_path / "results" / "ada" / batch.RESULT
+    file.parent.mkdir(parents=True)
+    text = (released / "results" / "ada" / batch.RESULT).read_text()
+    file.write_text(text.replace(f'"id": "{PART}"', '"id": "part2_new"'))
+    [seen] = push(tmp_path, url)
+
+    assert f"'{PART}' is not a part of both; run nbgrader generate_assignment toy" == seen.problem
+
+
 def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
     """A notebook is made of what was handed in, from which nbgrader makes the page."""
     root = tmp_path / "course"

@@ -1,0 +1,58 @@
+"""Where a verdict comes from: one session for a whole run of nbgrader, closed at its end."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course, find_root
+from autograder.errors import NotGradedError
+from autograder.nbgrader import results
+from autograder.nbgrader.results import Source, verdict
+from tests.nbgrader import course
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Sessions that were opened, and how they are closed at the end of the process."""
+    seen, ends = [], []
+
+    @contextmanager
+    def open_session(*arguments):
+        seen.append(arguments)
+        yield course.session()
+        seen.append("closed")
+
+    monkeypatch.setattr(results, "open_session", open_session)
+    monkeypatch.setattr(results.atexit, "register", ends.append)
+    results._session.cache_clear()
+    yield seen, ends
+    results._session.cache_clear()
+
+
+def test_one_session_serves_all_submissions(opened):
+    """Its warm worker is what makes the second cheap."""
+    seen, ends = opened
+    first = results._session(Course(find_root()), "cpu", "bubblewrap")
+
+    assert first is results._session(Course(find_root()), "cpu", "bubblewrap")
+    assert [(Course(find_root()), "cpu", "bubblewrap")] == seen
+    [end] = ends
+    end()
+    assert "closed" == seen[-1]
+
+
+def test_a_course_that_is_not_there_leaves_everybody_ungraded(tmp_path):
+    """Its own words are the reason."""
+    source = Source(tmp_path / "gone", "toy", tmp_path, True, "none", "cpu")
+    results._course.cache_clear()
+
+    with pytest.raises(NotGradedError, match=r"no grading_config\.yaml there; name the folder of a course"):
+        verdict(source, "ada", tmp_path)
+
+
+def test_a_course_is_read_once(monkeypatch):
+    """Not for each of its students."""
+    assert results._course(find_root()) is results._course(Path(find_root()))
