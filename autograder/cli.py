@@ -107,7 +107,7 @@ def grade(
     _known_check(kit.lab, only)
     found = batch.find(paths, kit.lab.files)
     results = []
-    with open_session(course, device, isolation) as session:
+    with open_session(course, device, isolation, rehearsal=False) as session:
         run_seed = seed if seed is not None else secrets.randbits(48)
         for result in batch.grade_all(found, kit, session, out, seed=run_seed, only=only):
             results.append(result)
@@ -175,7 +175,7 @@ def course_check(lab: str | None, only: str, root: Path | None, device: str, see
     course, console = _course(root), _console()
     run_seed = seed if seed is not None else secrets.randbits(48)
     bad = count = 0
-    with open_session(course, device, "best") as session:
+    with open_session(course, device, "best", rehearsal=False) as session:
         for name in [lab] if lab else course.labs:
             for finding in prove(course, name, session, seed=run_seed, only=only):
                 count, bad = count + 1, bad + bool(finding.problems)
