@@ -180,7 +180,9 @@ class PartGrader:
             return _artefact(self._submission, self.part.artefacts[name])
         probe = self.part.probes[name]
         seen = self._observe(probe)
-        return self._compare(probe, seen, self._bar(check)) if isinstance(seen, Timed) and "bar" in check.reads else seen
+        if isinstance(seen, Timed) and "bar" in check.reads:
+            return self._compare(probe, seen, self._bar(check))
+        return seen
 
     def _compare(self, probe: Probe, seen: Timed, bar: Bar) -> Timed:
         """Let the clock run, once for each bar."""

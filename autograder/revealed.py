@@ -46,9 +46,9 @@ def seal(calls: Sequence[Mapping[str, Array]]) -> Revealed:
     fd = os.memfd_create("window", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.truncate(fd, end)
     os.pwrite(fd, table.tobytes(), 0)
-    for row, call in zip(table, calls, strict=True):
-        for (offset, *_), array in zip(row, call.values(), strict=True):
-            os.pwrite(fd, array.tobytes(), int(offset))
+    for offsets, call in zip(table[:, :, 0].tolist(), calls, strict=True):
+        for offset, array in zip(offsets, call.values(), strict=True):
+            os.pwrite(fd, array.tobytes(), offset)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
     return Revealed(fd, form)
 
@@ -73,14 +73,13 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
 def _table(calls: Sequence[Mapping[str, Array]], form: Mapping[str, Any]) -> tuple[Array, int]:
     import numpy as np
 
-    table = np.full((len(calls), len(form["names"]), 1 + MAX_DIMENSIONS), -1, dtype=np.int64)
-    end = table.nbytes
-    for row, call in zip(table, calls, strict=True):
-        dtypes = [str(array.dtype) for array in call.values()]
-        assert (list(call), dtypes) == (form["names"], form["dtypes"]), "the calls of a window take the same arguments"
-        assert set(dtypes) <= set(DTYPES), f"inputs of {dtypes}; use {', '.join(DTYPES)}"
-        for entry, array in zip(row, call.values(), strict=True):
-            entry[0] = end = -(-end // ALIGNMENT) * ALIGNMENT
-            entry[1 : 1 + array.ndim] = array.shape
+    assert set(form["dtypes"]) <= set(DTYPES), f"inputs of {form['dtypes']}; use {', '.join(DTYPES)}"
+    alike = [(name, array.dtype) for name, array in calls[0].items()]
+    rows, end = [], len(calls) * len(alike) * (1 + MAX_DIMENSIONS) * 8
+    for call in calls:
+        assert alike == [(n, a.dtype) for n, a in call.items()], "the calls of a window take the same arguments"
+        for array in call.values():
+            end = -(-end // ALIGNMENT) * ALIGNMENT
+            rows.append((end, *array.shape, *[-1] * (MAX_DIMENSIONS - array.ndim)))
             end += array.nbytes
-    return table, end
+    return np.array(rows, dtype=np.int64).reshape(len(calls), len(alike), -1), end

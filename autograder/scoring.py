@@ -11,7 +11,18 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from autograder.config import LatePolicy
-from autograder.model import OWED, CheckResult, Inconclusive, Outcome, Owed, Partial, PartResult, Passed, Unavailable, Verdict
+from autograder.model import (
+    OWED,
+    CheckResult,
+    Inconclusive,
+    Outcome,
+    Owed,
+    Partial,
+    PartResult,
+    Passed,
+    Unavailable,
+    Verdict,
+)
 
 
 class Totals(NamedTuple):

@@ -1,8 +1,8 @@
 """The clock of one run of the grader: times a student's work against the baseline's and judges the ratio by a bar.
 
-    how many calls fill a window     from the baseline's speed, once for each probe
-    whether the machine is fit       the baseline against itself, and against itself with half the work
-    pairs, until the rule decides    clock/ says how many and what they are worth, sandbox/ runs them
+how many calls fill a window     from the baseline's speed, once for each probe
+whether the machine is fit       the baseline against itself, and against itself with half the work
+pairs, until the rule decides    clock/ says how many and what they are worth, sandbox/ runs them
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Stopwatch:
     def _rehearsed(self, sides: Sides, size: Size, bar: float) -> Compared:
         gathered = rehearse(self._take(sides, size), self.now)
         evidence = _evidence(gathered, rule(gathered.pairs, bar, last=True), size)
-        return Compared("INCONCLUSIVE", practice(gathered.pairs, bar), undecided="a grading run decides", evidence=evidence)
+        return Compared(
+            "INCONCLUSIVE", practice(gathered.pairs, bar), undecided="a grading run decides", evidence=evidence
+        )
 
     def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
         if self._session.needs_gate(self.now()):

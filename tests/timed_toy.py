@@ -10,7 +10,7 @@ from autograder.lab import Part
 
 LAB, FILE = "timed_toy", "part1_sums.py"
 part = Part("part1_sums", writes=["total"])
-WIDTH = 2000  # numbers in a call: about 0.1 ms in a Python loop
+WIDTH = 20_000  # numbers in a call: about 0.5 ms in a Python loop
 
 
 def draw(random: Any) -> dict[str, Any]:
@@ -36,9 +36,9 @@ import torch
 
 def total(x):
     found = 0.0
-    for number in x.tolist()[::2]:
+    for number in x[::3].tolist():
         found += number
-    return torch.tensor([found + sum(x[1::2].tolist())])
+    return torch.tensor([found]) + x[1::3].sum() + x[2::3].sum()
 """
 
 
