@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ from autograder.errors import SubmissionError
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
+    Bar,
     CheckResult,
+    Compared,
     Device,
     Failed,
+    Inconclusive,
     Job,
     Observation,
     Pair,
@@ -34,9 +37,11 @@ from autograder.model import (
 )
 
 Run = Callable[[Job], Observation]
+Clock = Callable[[Probe, Job, Job, float], Compared]
+"""Times a probe, the student's job against the baseline's, and judges the ratio by a bar."""
 HANDED_OUT = ("given/", "baseline/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
-NO_CLOCK = "timed work is judged by the clock of a grading run, which this version does not have yet"
+NO_CLOCK = "nothing was timed in this run"
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class Session:
     started: str
     now: Callable[[], float]
     """Seconds; only to say how long grading took."""
+    clock: Clock | None = None
+    """Without one, what has to be timed is owed."""
 
 
 def grade(
@@ -124,6 +131,7 @@ class PartGrader:
         self.part, self.config = part, kit.config.parts[part.id]
         self._submission, self._kit, self._session, self._seed = submission, kit, session, seed
         self._seen: dict[tuple[str, Side], Observation] = {}
+        self._timed: dict[tuple[str, float], Compared] = {}
         self._judged: dict[str, CheckResult] = {}
 
     def result(self, only: str = "") -> PartResult:
@@ -170,9 +178,25 @@ class PartGrader:
             return self._session.device
         if name in self.part.artefacts:
             return _artefact(self._submission, self.part.artefacts[name])
-        return self._observe(self.part.probes[name])
+        probe = self.part.probes[name]
+        seen = self._observe(probe)
+        if isinstance(seen, Timed) and "bar" in check.reads:
+            return self._compare(probe, seen, self._bar(check))
+        return seen
 
-    def _bar(self, check: Check) -> Any:
+    def _compare(self, probe: Probe, seen: Timed, bar: Bar) -> Timed:
+        """Let the clock run, once for each bar."""
+        clock, key = self._session.clock, (probe.name, bar.value)
+        if clock is None or probe.within is None:
+            return seen
+        if key not in self._timed:
+            self._timed[key] = clock(probe, self._job(probe, "student"), self._job(probe, "baseline"), bar.value)
+        found = self._timed[key]
+        if found.ended != "ok":
+            raise Settled(_failed_to_run(Observation(probe.name, found.ended, error=found.error)), found.ended)
+        return replace(seen, compared=found)
+
+    def _bar(self, check: Check) -> Bar:
         bar = self.config.checks[check.name].bar_for(self._session.device.tier)
         if bar is None:
             tier = self._session.device.tier
@@ -222,6 +246,7 @@ class PartGrader:
         if isinstance(verdict, Unavailable):
             return CheckResult(check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason)
         outcome, won = scoring.points_for(verdict, points)
+        reason = verdict.reason if isinstance(verdict, Inconclusive) else reason
         why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")
         return CheckResult(
             check.name, outcome, check.basis, won, points, title, verdict.measured, why, try_, reason, verdict.evidence

@@ -15,16 +15,17 @@ LAYERS = [
     {"course"},
     {"batch"},
     {"diff", "grade"},
-    {"labs", "report", "scoring"},
+    {"labs", "report", "scoring", "stopwatch"},
     {"lab", "checks", "submission"},
     {"doctor"},
     {"clock", "sandbox", "unpack"},
     {"config", "device"},
-    {"wire", "model"},
+    {"revealed"},
+    {"digest", "model", "wire"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-WORKER_MAY_IMPORT = {"labs", "lab", "model", "wire", "errors", "worker"}
+WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "model", "wire", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
 
 

@@ -70,7 +70,7 @@ def course_check(lab: str | None, only: str, root: Path | None, device: str, see
     course, console = open_course(root), make_console()
     run_seed = seed if seed is not None else secrets.randbits(48)
     bad = count = 0
-    with open_session(course, device, "best") as session:
+    with open_session(course, device, "best", rehearsal=False) as session:
         for name in [lab] if lab else course.labs:
             for finding in prove(course, name, session, seed=run_seed, only=only):
                 count, bad = count + 1, bad + bool(finding.problems)
