@@ -190,7 +190,7 @@ class PartGrader:
         if clock is None or probe.within is None:
             return seen
         if key not in self._timed:
-            self._timed[key] = clock(probe, self._job(probe, "student"), self._job(probe, "baseline"), bar.value)
+            self._timed[key] = clock(probe, self.job(probe, "student"), self.job(probe, "baseline"), bar.value)
         found = self._timed[key]
         if found.ended != "ok":
             raise Settled(_failed_to_run(Observation(probe.name, found.ended, error=found.error)), found.ended)
@@ -222,10 +222,11 @@ class PartGrader:
     def _run(self, probe: Probe, side: Side) -> Observation:
         key = (probe.name, side)
         if key not in self._seen:
-            self._seen[key] = conform(probe, self._session.run(self._job(probe, side)))
+            self._seen[key] = conform(probe, self._session.run(self.job(probe, side)))
         return self._seen[key]
 
-    def _job(self, probe: Probe, side: Side) -> Job:
+    def job(self, probe: Probe, side: Side) -> Job:
+        """Say what a worker has to run for one side of a probe."""
         source = self._submission.files if side == "student" else self._kit.baseline
         if self.part.file not in source:
             why = self._submission.refused.get(self.part.file, "it was not handed in")

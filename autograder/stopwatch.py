@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from autograder.clock.pairs import TIMED, WARM_UP, Gathered, Take, alternating, compare, rehearse, sequential
 from autograder.clock.session import Session, examine
-from autograder.clock.verdict import FIRST_LOOK, LOWEST_BAR, Ruling, practice, rule
+from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
+from autograder.config import LOWEST_BAR
 from autograder.lab import Probe
 from autograder.model import Close, Compared, Job
 from autograder.sandbox import Workers
