@@ -10,11 +10,12 @@ def at_least(timed: Timed, bar: Bar, *, why: str, try_: str) -> Verdict:
     found = timed.compared
     if found is None:
         return Unavailable(timed.unavailable or "no trusted clock compared the two sides")
+    evidence = {**found.evidence, "bar": bar.value}
     if found.decision == "INCONCLUSIVE":
-        return Inconclusive(found.measured, found.undecided, found.evidence)
+        return Inconclusive(found.measured, found.undecided, evidence)
     measured = f"{found.measured}; the bar is {bar}"
     if found.decision == "PASS":
-        return Passed(measured, found.evidence)
+        return Passed(measured, evidence)
     if found.credit > 0:
-        return Partial(found.credit, measured, why, try_, found.evidence)
-    return Failed(measured, why, try_, found.evidence)
+        return Partial(found.credit, measured, why, try_, evidence)
+    return Failed(measured, why, try_, evidence)

@@ -12,6 +12,7 @@ BAR = Bar(1.5, "seed")
 
 
 PAIRS = {"pairs": [0.4] * 5}
+SHOWN = {**PAIRS, "bar": 1.5}  # what a page draws
 
 
 def timed(decision=None, credit=0.0, unavailable=""):
@@ -26,12 +27,12 @@ JUDGED = "1.4x (5 pairs); the bar is 1.50x"
 @pytest.mark.parametrize(
     ("evidence", "verdict"),
     [
-        pytest.param(timed("PASS", 1.0), Passed(JUDGED, PAIRS), id="proved"),
-        pytest.param(timed("FAIL", 0.6), Partial(0.6, JUDGED, "why", "try", PAIRS), id="proved in part"),
-        pytest.param(timed("FAIL"), Failed(JUDGED, "why", "try", PAIRS), id="below"),
+        pytest.param(timed("PASS", 1.0), Passed(JUDGED, SHOWN), id="proved"),
+        pytest.param(timed("FAIL", 0.6), Partial(0.6, JUDGED, "why", "try", SHOWN), id="proved in part"),
+        pytest.param(timed("FAIL"), Failed(JUDGED, "why", "try", SHOWN), id="below"),
         pytest.param(
             timed("INCONCLUSIVE", 0.6),
-            Inconclusive("1.4x (5 pairs)", "the pairs differ too much to tell", PAIRS),
+            Inconclusive("1.4x (5 pairs)", "the pairs differ too much to tell", SHOWN),
             id="too noisy",
         ),
         pytest.param(timed(unavailable="needs a GPU"), Unavailable("needs a GPU"), id="no clock, with a reason"),
