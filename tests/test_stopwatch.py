@@ -119,7 +119,7 @@ def test_the_evidence_says_what_the_verdict_rests_on(watch):
     assert evidence == {
         "dropped": [],
         "windows": TIMED,
-        "calls": max(machine.calls),
+        "count": max(machine.calls),
         "baseline_peak_bytes": 6 << 20,
         "student_peak_bytes": 3 << 20,
     }
