@@ -87,7 +87,10 @@ class Stopwatch:
 
     def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
         if self._session.needs_gate(self.now()):
-            self._examine(sides, size)
+            try:
+                self._examine(sides._replace(student=sides.baseline), size)
+            except Stopped as stopped:
+                raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
         if not self._session.counts:
             return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
@@ -99,10 +102,9 @@ class Stopwatch:
         evidence = {**_evidence(found.gathered, found.ruling, size), **memory, "seconds": round(self.now() - began, 1)}
         return _compared(found.ruling, found.gathered, evidence)
 
-    def _examine(self, sides: Sides, size: Size) -> None:
+    def _examine(self, itself: Sides, size: Size) -> None:
         """Hold the baseline against itself, and against itself with half of the work."""
-        itself, pairs = sides._replace(student=sides.baseline), list[float]()
-        take = self._take(itself, size)
+        take, pairs = self._take(itself, size), list[float]()
 
         def noted(index: int) -> float:
             pairs.append(take(index))

@@ -236,4 +236,17 @@ def test_the_clock_runs_once_for_a_probe_and_a_bar():
     ],
 )
 def test_nothing_is_timed_in_vain(options):
+    """A worker costs seconds, and a classmate waits."""
     assert [] == timed(RULINGS["proved"][0], **options)[2].asked
+
+
+def test_work_without_a_tolerance_is_not_timed():
+    """Its windows could not be held against the baseline's."""
+    kit = toy_kit()
+    part = kit.lab.parts[0]
+    part.probes["amp"] = replace(part.probes["amp"], within=None)
+    clock = FakeClock(RULINGS["proved"][0])
+    result = grade(toy_submission(), kit, replace(toy_session(FakeWorkers()), clock=clock), seed=7)
+    check = next(c for c in result.parts[0].checks if c.id == "faster")
+
+    assert ("unavailable", grading.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)

@@ -214,3 +214,17 @@ def test_pairs_that_do_not_count_are_told(watch):
 
     words = "only 0 pairs could be measured; 25 were dropped: the student used 0.1 s of CPU time while it was frozen"
     assert ("INCONCLUSIVE", words) == (found.decision, found.undecided)
+
+
+def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, monkeypatch):
+    """Its outputs are not those of the same inputs: random, or on a clock."""
+
+    def broken(arm):
+        raise Stopped("refused", "in a timed window 1 was returned where the baseline returns 2")
+
+    stopwatch, _ = watch()
+    stopwatch._sizes = {}
+    monkeypatch.setattr(SimulatedWorker, "freeze", broken)
+
+    with pytest.raises(RuntimeError, match="the baseline against itself: in a timed window 1 was returned"):
+        compared(stopwatch, 1.7)
