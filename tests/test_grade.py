@@ -223,7 +223,7 @@ def test_an_undecided_speedup_is_settled_again():
 
 
 def test_the_clock_runs_once_for_a_probe_and_a_bar():
-    """Only for checks that ask for a bar: `much_faster` reads the same probe and does not."""
+    """`much_faster` reads the same probe and asks for the same bar."""
     assert [("amp", "student", "baseline", 1.5)] == timed(RULINGS["proved"][0])[2].asked
 
 

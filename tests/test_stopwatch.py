@@ -59,6 +59,9 @@ class SimulatedWorker:
         self.machine.windows += 1
         return calls * self.pace
 
+    def settle(self):
+        self.machine.started.append("evaluator")
+
     def cpu_seconds(self):
         return 0.0
 
@@ -228,3 +231,12 @@ def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, 
 
     with pytest.raises(RuntimeError, match="the baseline against itself: in a timed window 1 was returned"):
         compared(stopwatch, 1.7)
+
+
+def test_an_evaluator_follows_each_pair_of_trainings(watch):
+    """Trusted code in a process of its own, when both sides are gone."""
+    stopwatch, machine = watch(rehearsal=True)
+    training = timed_toy.part.probes["training"]
+    stopwatch(training, job("student", 0.001), job("baseline", 0.001), 1.5)
+
+    assert ["baseline", "student", "evaluator"] * 2 == machine.started[1:7]

@@ -94,6 +94,14 @@ def test_a_canary_does_less_and_shows_what_both_did():
     assert (4, 8) == (len(student.calls), len(baseline.calls))
 
 
+def test_nothing_is_left_to_an_evaluator():
+    """Every output that was shown has been compared."""
+    work = calls()
+    timed(work, FakeTalk(), FakeTalk())
+
+    assert ("", {}) == (work.settle(FakeTalk()), work._shown)
+
+
 def test_the_clock_runs_from_the_question_to_the_commitments():
     assert 1 == calls().window(FakeTalk(), "student", 0)
 
