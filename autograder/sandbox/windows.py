@@ -10,6 +10,7 @@ worker says is a claim: a wrong, early, late or missing answer ends the comparis
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,7 +117,9 @@ class TimedWorker:
         """Fork the worker and wait until it has built what is timed."""
         self._turn, limits = 0, self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
-        self._watched = self._stack.enter_context(self.workers.worker(job))
+        # Both sides on one and the same core: what is compared is the work, not how much of the machine it takes.
+        core = max(os.sched_getaffinity(0))
+        self._watched = self._stack.enter_context(self.workers.worker(job, [core] if job.device == "cpu" else []))
         self._watched.allow(limits.seconds, "this part")
         talk = Talk(self._watched)
         with self._blamed():

@@ -182,6 +182,24 @@ def test_what_is_not_the_training_stops_the_comparison(fenced, old, new, words):
         pair(fenced, TOTAL + TRAIN.replace(old, new), probe="training")
 
 
+CORES = """
+cores = os.sched_getaffinity(0)
+
+def total(x):
+    try:
+        os.sched_setaffinity(0, range(os.cpu_count()))
+    except PermissionError:
+        raise RuntimeError(f"{len(cores)} core")
+    raise RuntimeError("all cores")
+"""
+
+
+def test_more_cores_are_no_speedup(fenced):
+    """Timed work has one core, and in the fence there is no way to another."""
+    with pytest.raises(Stopped, match="1 core " if fenced.isolation == "bubblewrap" else "all cores "):
+        pair(fenced, DEFINES + CORES)
+
+
 PATCHED = """
 for name in ("perf_counter", "monotonic", "time", "process_time"):
     setattr(time, name, lambda: 0.0)
