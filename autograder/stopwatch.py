@@ -3,6 +3,8 @@
 how much work fills a window     from the baseline's speed, once for each probe
 whether the machine is fit       the baseline against itself, and against itself with half the work
 pairs, until the rule decides    clock/ says how many and what they are worth, sandbox/ runs them
+
+The baseline is public and runs in a worker like the student's; the reference is not needed.
 """
 
 from __future__ import annotations

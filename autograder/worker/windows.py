@@ -36,8 +36,9 @@ class Calls:
     """A function, called once for each of the inputs."""
 
     def __init__(self, probe: Probe, student: ModuleType, rig: Rig) -> None:
-        """Have nothing to show yet."""
+        """Call it on inputs that do not count, so that what is built or compiled at the first call is there."""
         self._probe, self._student, self._rig = probe, student, rig
+        rig.calls(probe, student)
         self._outputs: list[np.ndarray[Any, Any]] = []
 
     def answer(self, asked: Message, descriptors: list[int]) -> Message:
@@ -57,10 +58,11 @@ class Train:
     """An epoch function, called from the same fresh weights in each window."""
 
     def __init__(self, probe: Probe, student: ModuleType, rig: Rig) -> None:
-        """Build a training, and keep how it began."""
+        """Build a training, keep how it began, and go through it once, for the same reason."""
         self._probe, self._student, self._window = probe, student, rig.window()
         window = self._window
         self._began = copy.deepcopy([window.model.state_dict(), window.optimizer.state_dict()])
+        probe.run(student, window)
 
     def answer(self, asked: Message, descriptors: list[int]) -> Message:
         """Do what comes next in a window; nothing here remembers what came before."""
