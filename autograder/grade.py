@@ -299,9 +299,19 @@ ENDS = {
 }
 
 
-UNWRITTEN = ("nothing yet", "fill in the function; the handout says what is asked and how it is judged")
+# Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
+TELLING = {
+    "is not written yet": (
+        "nothing yet",
+        "fill in the function; the handout says what is asked and how it is judged",
+    ),
+    "in a timed window": (
+        "other results than the baseline's",
+        "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
+    ),
+}
 
 
 def _failed_to_run(seen: Observation) -> Failed:
-    measured, try_ = UNWRITTEN if "is not written yet" in seen.error else ENDS[seen.ended]
+    measured, try_ = next((said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended])
     return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

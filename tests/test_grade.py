@@ -205,6 +205,10 @@ RULINGS = {
         Compared("FAIL", "", ended="refused", error="showed another output"),
         ("failed", 0.0, "the answer was refused", "refused"),
     ),
+    "not the work": (
+        Compared("FAIL", "", ended="refused", error="in a timed window 1 was returned where the baseline returns 2"),
+        ("failed", 0.0, "other results than the baseline's", "refused"),
+    ),
     "out of memory": (Compared("FAIL", "", ended="memory", error="used"), ("failed", 0.0, "too much memory", "memory")),
 }
 
