@@ -42,6 +42,7 @@ Clock = Callable[[Probe, Job, Job, float], Compared]
 HANDED_OUT = ("given/", "baseline/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
 NO_CLOCK = "nothing was timed in this run"
+NO_TOLERANCE = "nobody has measured yet how far timed windows may be from the baseline's, so they are not timed"
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,9 @@ class PartGrader:
     def _compare(self, probe: Probe, seen: Timed, bar: Bar) -> Timed:
         """Let the clock run, once for each bar."""
         clock, key = self._session.clock, (probe.name, bar.value)
-        if clock is None or probe.within is None:
+        if probe.within is None:
+            return replace(seen, unavailable=NO_TOLERANCE)
+        if clock is None:
             return seen
         if key not in self._timed:
             self._timed[key] = clock(probe, self.job(probe, "student"), self.job(probe, "baseline"), bar.value)
@@ -297,9 +300,19 @@ ENDS = {
 }
 
 
-UNWRITTEN = ("nothing yet", "fill in the function; the handout says what is asked and how it is judged")
+# Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
+TELLING = {
+    "is not written yet": (
+        "nothing yet",
+        "fill in the function; the handout says what is asked and how it is judged",
+    ),
+    "in a timed window": (
+        "other results than the baseline's",
+        "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
+    ),
+}
 
 
 def _failed_to_run(seen: Observation) -> Failed:
-    measured, try_ = UNWRITTEN if "is not written yet" in seen.error else ENDS[seen.ended]
+    measured, try_ = next((said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended])
     return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

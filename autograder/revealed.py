@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ALIGNMENT = 64  # bytes, so that both sides compute with the same instructions
-SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+# F_SEAL_FUTURE_WRITE (Linux 5.1), which fcntl does not name: F_SEAL_WRITE would wait for the kernel's own references to
+# fresh pages, and give up on a busy machine. It would also forbid writable mappings from before; there are none.
+SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL | 0x10
 
 
 @dataclass

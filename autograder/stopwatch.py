@@ -1,8 +1,10 @@
 """The clock of one run of the grader: times a student's work against the baseline's and judges the ratio by a bar.
 
-how many calls fill a window     from the baseline's speed, once for each probe
+how much work fills a window     from the baseline's speed, once for each probe
 whether the machine is fit       the baseline against itself, and against itself with half the work
 pairs, until the rule decides    clock/ says how many and what they are worth, sandbox/ runs them
+
+The baseline is public and runs in a worker like the student's; the reference is not needed.
 """
 
 from __future__ import annotations
@@ -21,18 +23,19 @@ from autograder.clock.session import Session, examine
 from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.lab import Probe
-from autograder.model import Close, Compared, Job
+from autograder.model import Close, Compared, Job, Tolerance
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
+from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
-from autograder.sandbox.windows import TimedWorker
+from autograder.sandbox.windows import TimedWorker, Work
 
 WINDOW_SECONDS = 0.1  # of the shorter arm, when the student is as fast as the bar asks for
 LONGEST_WINDOW_SECONDS = 0.25  # of the baseline
 CHECK_SECONDS = 100.0
 GATE_SECONDS = 100.0
 KNOWN_GOOD_BAR = 1.4  # for half of the work
-MOST_CALLS = 4096
+MOST = 4096  # calls or batches in a window
 MOST_BYTES = 64 << 20  # of inputs in a window
 PATIENCE = 20  # times the baseline's window, or PATIENCE_SECONDS where that is more
 PATIENCE_SECONDS = 10.0
@@ -41,7 +44,8 @@ PATIENCE_SECONDS = 10.0
 class Size(NamedTuple):
     """What a window of one probe is."""
 
-    calls: int
+    amount: int
+    """Calls, or batches."""
     seconds: float
     """Of the baseline."""
 
@@ -86,7 +90,10 @@ class Stopwatch:
 
     def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
         if self._session.needs_gate(self.now()):
-            self._examine(sides, size)
+            try:
+                self._examine(sides._replace(student=sides.baseline), size)
+            except Stopped as stopped:
+                raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
         if not self._session.counts:
             return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
@@ -98,10 +105,9 @@ class Stopwatch:
         evidence = {**_evidence(found.gathered, found.ruling, size), **memory, "seconds": round(self.now() - began, 1)}
         return _compared(found.ruling, found.gathered, evidence)
 
-    def _examine(self, sides: Sides, size: Size) -> None:
+    def _examine(self, itself: Sides, size: Size) -> None:
         """Hold the baseline against itself, and against itself with half of the work."""
-        itself, pairs = sides._replace(student=sides.baseline), list[float]()
-        take = self._take(itself, size)
+        take, pairs = self._take(itself, size), list[float]()
 
         def noted(index: int) -> float:
             pairs.append(take(index))
@@ -110,12 +116,12 @@ class Stopwatch:
         gate = examine(noted, GATE_SECONDS, self.now)
         canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
         if not gate.problem:
-            half = self._take(itself, size, fewer=size.calls // 2)
+            half = self._take(itself, size, fewer=size.amount // 2)
             canaries["known-good"] = compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now).ruling
         self._session.record(self.now(), gate, canaries)
 
     def _size(self, sides: Sides, bar: float) -> Size:
-        """Find how many calls take the baseline long enough."""
+        """Find how much work takes the baseline long enough."""
         target = min(WINDOW_SECONDS * bar, LONGEST_WINDOW_SECONDS)
         key = _fingerprint(sides._replace(student=sides.baseline)), target
         if key not in self._sizes:
@@ -125,7 +131,7 @@ class Stopwatch:
     def _measured(self, sides: Sides, target: float) -> Size:
         work = self._work(sides.probe, 2)
         arm = TimedWorker("baseline", sides.baseline, self.workers, work, math.inf)
-        most = min(MOST_CALLS, max(2, MOST_BYTES // work.bytes_of_a_call()))
+        most = min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
         try:
             arm.start(0)
             arm.window()  # the first one is colder than all others
@@ -141,23 +147,28 @@ class Stopwatch:
 
         def take(index: int) -> float:
             seed = self.secret()
-            work, warm_up = self._work(sides.probe, size.calls, seed, fewer), WARM_UP + seed % 2
+            work, warm_up = self._work(sides.probe, size.amount, seed, fewer), WARM_UP + seed % 2
             baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
             student = TimedWorker("student", sides.student, self.workers, work, patience)
             try:
                 if sides.student.device == "cpu":
-                    return alternating(baseline, student, seed, warm_up)
-                return sequential(baseline, student, seed, index, warm_up)
+                    ratio = alternating(baseline, student, seed, warm_up)
+                else:
+                    ratio = sequential(baseline, student, seed, index, warm_up)
+                if sides.probe.timed == "train":
+                    TimedWorker("evaluator", sides.baseline, self.workers, work, patience).settle()
+                return ratio
             finally:
                 for arm in (baseline, student):
                     self._peaks[arm.name] = max(arm.peak_bytes, self._peaks.get(arm.name, 0))
 
         return take
 
-    def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Calls:
+    def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
+        if isinstance(probe.within, Tolerance):
+            return Train(count, seed, probe.within, fewer, self.now)
         assert probe.inputs is not None
-        assert isinstance(probe.within, Close)
-        return Calls(probe.inputs, count, seed, probe.within, fewer, self.now)
+        return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
 
 
 def _compared(ruling: Ruling, gathered: Gathered, evidence: dict[str, Any]) -> Compared:
@@ -177,7 +188,7 @@ def _evidence(gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:
         "noise": round(stdev(gathered.pairs), 4) if len(gathered.pairs) > 1 else None,
         "dropped": list(gathered.dropped),
         "windows": TIMED,
-        "calls": size.calls,
+        "count": size.amount,
     }
 
 

@@ -205,6 +205,10 @@ RULINGS = {
         Compared("FAIL", "", ended="refused", error="showed another output"),
         ("failed", 0.0, "the answer was refused", "refused"),
     ),
+    "not the work": (
+        Compared("FAIL", "", ended="refused", error="in a timed window 1 was returned where the baseline returns 2"),
+        ("failed", 0.0, "other results than the baseline's", "refused"),
+    ),
     "out of memory": (Compared("FAIL", "", ended="memory", error="used"), ("failed", 0.0, "too much memory", "memory")),
 }
 
@@ -223,7 +227,7 @@ def test_an_undecided_speedup_is_settled_again():
 
 
 def test_the_clock_runs_once_for_a_probe_and_a_bar():
-    """Only for checks that ask for a bar: `much_faster` reads the same probe and does not."""
+    """`much_faster` reads the same probe and asks for the same bar."""
     assert [("amp", "student", "baseline", 1.5)] == timed(RULINGS["proved"][0])[2].asked
 
 
@@ -236,4 +240,17 @@ def test_the_clock_runs_once_for_a_probe_and_a_bar():
     ],
 )
 def test_nothing_is_timed_in_vain(options):
+    """A worker costs seconds, and a classmate waits."""
     assert [] == timed(RULINGS["proved"][0], **options)[2].asked
+
+
+def test_work_without_a_tolerance_is_not_timed():
+    """Its windows could not be held against the baseline's."""
+    kit = toy_kit()
+    part = kit.lab.parts[0]
+    part.probes["amp"] = replace(part.probes["amp"], within=None)
+    clock = FakeClock(RULINGS["proved"][0])
+    result = grade(toy_submission(), kit, replace(toy_session(FakeWorkers()), clock=clock), seed=7)
+    check = next(c for c in result.parts[0].checks if c.id == "faster")
+
+    assert ("unavailable", grading.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)

@@ -21,11 +21,11 @@ LAYERS = [
     {"clock", "sandbox", "unpack"},
     {"config", "device"},
     {"revealed"},
-    {"digest", "model", "wire"},
+    {"digest", "images", "model", "wire"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "model", "wire", "errors", "worker"}
+WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "images", "model", "wire", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 
 import numpy as np
@@ -67,3 +68,15 @@ def test_the_file_is_sealed(revealed, change):
 def test_inputs_that_do_not_fit_are_an_error_of_the_part(calls, words):
     with pytest.raises(AssertionError, match=words):
         seal(calls)
+
+
+def test_it_cannot_be_mapped_to_be_written_or_opened_again(revealed):
+    """Not even by its owner."""
+    with pytest.raises(PermissionError):
+        mmap.mmap(revealed.fd, 0, access=mmap.ACCESS_WRITE)
+    again = os.open(f"/proc/self/fd/{revealed.fd}", os.O_RDWR)
+    try:
+        with pytest.raises(PermissionError):
+            os.pwrite(again, b"x", 0)
+    finally:
+        os.close(again)

@@ -59,6 +59,9 @@ class SimulatedWorker:
         self.machine.windows += 1
         return calls * self.pace
 
+    def settle(self):
+        self.machine.started.append("evaluator")
+
     def cpu_seconds(self):
         return 0.0
 
@@ -119,7 +122,7 @@ def test_the_evidence_says_what_the_verdict_rests_on(watch):
     assert evidence == {
         "dropped": [],
         "windows": TIMED,
-        "calls": max(machine.calls),
+        "count": max(machine.calls),
         "baseline_peak_bytes": 6 << 20,
         "student_peak_bytes": 3 << 20,
     }
@@ -214,3 +217,26 @@ def test_pairs_that_do_not_count_are_told(watch):
 
     words = "only 0 pairs could be measured; 25 were dropped: the student used 0.1 s of CPU time while it was frozen"
     assert ("INCONCLUSIVE", words) == (found.decision, found.undecided)
+
+
+def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, monkeypatch):
+    """Its outputs are not those of the same inputs: random, or on a clock."""
+
+    def broken(arm):
+        raise Stopped("refused", "in a timed window 1 was returned where the baseline returns 2")
+
+    stopwatch, _ = watch()
+    stopwatch._sizes = {}
+    monkeypatch.setattr(SimulatedWorker, "freeze", broken)
+
+    with pytest.raises(RuntimeError, match="the baseline against itself: in a timed window 1 was returned"):
+        compared(stopwatch, 1.7)
+
+
+def test_an_evaluator_follows_each_pair_of_trainings(watch):
+    """Trusted code in a process of its own, when both sides are gone."""
+    stopwatch, machine = watch(rehearsal=True)
+    training = timed_toy.part.probes["training"]
+    stopwatch(training, job("student", 0.001), job("baseline", 0.001), 1.5)
+
+    assert ["baseline", "student", "evaluator"] * 2 == machine.started[1:7]

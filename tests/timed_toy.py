@@ -1,4 +1,7 @@
-"""A lab of one timed part, for workers: a sum that may be looped over in Python. Loaded into the warm process."""
+"""A lab of one timed part, for workers: a sum that may be looped over in Python, and a training loop.
+
+Loaded into the warm process.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from autograder.lab import Part
+from autograder.lab import Part, Tolerance
 
 LAB, FILE = "timed_toy", "part1_sums.py"
 part = Part("part1_sums", writes=["total"])
@@ -22,7 +25,24 @@ def sums(student: Any, inputs: Any) -> Any:
     return student.total(**inputs)
 
 
-BASELINE = """
+@part.timed("train", within=Tolerance(losses=1e-4, weights=1e-4))
+def training(student: Any, window: Any) -> Any:
+    return student.train(window.model, window.loader, window.criterion, window.optimizer)
+
+
+TRAIN = """
+def train(model, loader, criterion, optimizer):
+    losses = []
+    for images, labels in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+"""
+BASELINE = (
+    """
 import torch
 
 def total(x):
@@ -31,6 +51,8 @@ def total(x):
         found += number
     return torch.tensor([found])
 """
+    + TRAIN
+)
 TWICE_AS_FAST = """
 import torch
 

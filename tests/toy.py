@@ -67,9 +67,9 @@ def toy_part() -> Part:
         return speedup.at_least(amp, bar, why="slow", try_="faster")
 
     @part.check(basis="outputs", needs=[faster])
-    def much_faster(amp: Timed):
+    def much_faster(amp: Timed, bar: Bar):
         """It is much faster."""
-        return Passed(str(amp.compared))
+        return speedup.at_least(amp, bar, why="slow", try_="faster")
 
     @part.check(basis="artefact")
     def has_table(table: Table):
@@ -111,7 +111,8 @@ def toy_kit(bars: Mapping[str, float] | None = None) -> Kit:
     """Points: 12 for checks, 2 for a person."""
     part = toy_part()
     points = {name: CheckConfig(2.0, {}, "") for name in part.checks}
-    points["faster"] = CheckConfig(2.0, bars if bars is not None else {"t4": 1.5}, "seed")
+    for name in ("faster", "much_faster"):
+        points[name] = CheckConfig(2.0, bars if bars is not None else {"t4": 1.5}, "seed")
     config = PartConfig(14.0, Limits(), points, {"explains": 2.0})
     lab = LabConfig("toy", 1, None, None, {part.id: config})
     return Kit(Lab("toy", (part,)), lab, {"given/__init__.py": b""}, {part.file: b"def work(): ..."})

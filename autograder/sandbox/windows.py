@@ -4,12 +4,13 @@ The clock is ours, and it stops when an answer arrives that cannot exist before 
 worker says is a claim: a wrong, early, late or missing answer ends the comparison with `Stopped`, which is its doing.
 
     TIME -> BUILT       import, build, compile
-    GO, inputs -> ...   one window, as its kind has it: see calls.py
+    GO, inputs -> ...   one window, as its kind has it: see calls.py, train.py
     ... -> RAISED       the student's code raised an exception
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,11 +73,28 @@ def _formed(arrays: Mapping[str, Array], forms: Mapping[str, Form]) -> bool:
     )
 
 
+def _believed(problem: str) -> None:
+    if problem:
+        raise Stopped("refused", f"in a timed window {problem}")
+
+
+def generator(*seed: int) -> np.random.Generator:
+    """Return the random numbers that follow from secret ones."""
+    import numpy as np
+
+    return np.random.default_rng(seed)
+
+
 class Work(Protocol):
     """What a pair is asked: the same data for both sides at each turn, and what each side answered."""
 
+    count: int  # what a window holds: calls or batches
+    fewer: int  # of them on the side named student, where that is not all of them: a canary
+
+    def bytes_of_one(self) -> int: ...
     def window(self, talk: Talk, side: str, turn: int) -> float: ...  # ask, time, and verify alone: seconds
-    def agree(self, turn: int) -> None: ...  # when both sides have answered: compare them; `Stopped` is the student's
+    def agree(self, turn: int) -> str: ...  # when both sides have answered: what the student's did wrong, or nothing
+    def settle(self, talk: Talk) -> str: ...  # at the end of a pair, with a worker of trusted code: the same
 
 
 @dataclass
@@ -99,7 +117,9 @@ class TimedWorker:
         """Fork the worker and wait until it has built what is timed."""
         self._turn, limits = 0, self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
-        self._watched = self._stack.enter_context(self.workers.worker(job))
+        # Both sides on one and the same core: what is compared is the work, not how much of the machine it takes.
+        core = max(os.sched_getaffinity(0))
+        self._watched = self._stack.enter_context(self.workers.worker(job, [core] if job.device == "cpu" else []))
         self._watched.allow(limits.seconds, "this part")
         talk = Talk(self._watched)
         with self._blamed():
@@ -114,8 +134,20 @@ class TimedWorker:
         self._watched.allow(self.patience, "one timed window")
         with self._blamed():
             seconds = self.work.window(Talk(self._watched), self.name, turn)
-        self.work.agree(turn)
+        _believed(self.work.agree(turn))
         return seconds
+
+    def settle(self) -> None:
+        """Be the evaluator: a fresh process of trusted code looks at what both sides of the pair handed over."""
+        try:
+            self.start(0)
+            assert self._watched is not None
+            self._watched.allow(self.patience, "the evaluation")
+            with self._blamed():
+                problem = self.work.settle(Talk(self._watched))
+        finally:
+            self.end()
+        _believed(problem)
 
     def freeze(self) -> None:
         """Stop every process of it: done when two walks in a row found the same ones, all of them still."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -95,11 +95,11 @@ class Workers:
         self._inherited = int(json.loads(ready)["rss_bytes"])
 
     @contextmanager
-    def worker(self, job: Job) -> Iterator[Watched]:
-        """Keep one fresh worker; what is left of it is killed at the end."""
+    def worker(self, job: Job, cores: Collection[int] = ()) -> Iterator[Watched]:
+        """Keep one fresh worker, on some cores or on all; what is left of it is killed at the end."""
         self.warm()
         with staged(job.files, self._user.get("user")) as (code, work):
-            watched = self._fork(job, code, work)
+            watched = self._fork(job, code, work, cores)
             try:
                 yield watched
             finally:
@@ -110,7 +110,7 @@ class Workers:
             seen = self._converse(job, watched)
         return _measured(seen, watched)
 
-    def _fork(self, job: Job, code: Path, work: Path) -> Watched:
+    def _fork(self, job: Job, code: Path, work: Path, cores: Collection[int]) -> Watched:
         assert self._control is not None
         fence = box.Box(code) if self._fenced else None
         ours, theirs = socket.socketpair()
@@ -118,6 +118,7 @@ class Workers:
         status_read, status_write = os.pipe()
         watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
+        request["cores"] = list(cores)
         descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)

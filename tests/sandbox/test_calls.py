@@ -22,16 +22,17 @@ class FakeTalk:
 
     def say(self, kind, body, descriptors=()):
         if kind == "GO":
+            self.shown = []
             self.calls = [call["x"].copy() for call in unseal(descriptors[0], body)]
             self.outputs = [self.double(x).astype(np.float32).ravel() for x in self.calls]
         else:
-            self.shown = body["calls"]
+            self.shown.append(body["call"])
 
     def hear(self, kind, body, arrays):  # noqa: ARG002 a worker that lies has no form to keep
         if kind == "ANSWER":
             said = np.frombuffer(b"".join(map(commitment, self.outputs)), np.uint8)
             return Message(kind, {}, {"commitments": said})
-        return Message(kind, {}, {str(call): self.show(self.outputs, call) for call in self.shown})
+        return Message(kind, {}, {"output": self.show(self.outputs, self.shown[-1])})
 
 
 def calls(count=8, seed=1, **options) -> Calls:
@@ -50,7 +51,8 @@ def timed(work: Calls, student: FakeTalk, baseline: FakeTalk, turns: int = 1) ->
     for turn in range(turns):
         for side, talk in (("baseline", baseline), ("student", student)):
             work.window(talk, side, turn)
-            work.agree(turn)
+            if problem := work.agree(turn):
+                raise Stopped("refused", problem)
 
 
 def test_both_sides_get_the_same_inputs_and_show_the_same_calls():
@@ -90,6 +92,14 @@ def test_a_canary_does_less_and_shows_what_both_did():
     timed(calls(fewer=4), student, baseline, turns=5)
 
     assert (4, 8) == (len(student.calls), len(baseline.calls))
+
+
+def test_nothing_is_left_to_an_evaluator():
+    """Every output that was shown has been compared."""
+    work = calls()
+    timed(work, FakeTalk(), FakeTalk())
+
+    assert ("", {}) == (work.settle(FakeTalk()), work._shown)
 
 
 def test_the_clock_runs_from_the_question_to_the_commitments():

@@ -9,18 +9,20 @@ import pytest
 
 from autograder.clock.pairs import STILL_SECONDS, alternating
 from autograder.errors import SpoiltError
-from autograder.model import Close, Job, Limits
+from autograder.model import Close, Job, Limits, Tolerance
 from autograder.sandbox import BoxError, Workers, try_out
 from autograder.sandbox.calls import Calls
+from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker
 from autograder.sandbox.workers import PRELOAD
 from autograder.stopwatch import Stopwatch
 from tests import timed_toy
-from tests.timed_toy import BASELINE, FILE, LAB, TWICE_AS_FAST
+from tests.timed_toy import BASELINE, FILE, LAB, TRAIN, TWICE_AS_FAST
 
 pytestmark = pytest.mark.slow
-CALLS = 20
+CALLS, BATCHES = 20, 8
+WITHIN = Tolerance(losses=1e-4, weights=1e-4)
 DEFINES = "import os, sys, threading, time\nimport torch\n\ndef honest(x):\n    return x.sum()[None]\n\n"
 
 
@@ -38,15 +40,21 @@ def fenced():
         yield warm
 
 
-def job(code: str, side: str = "student") -> Job:
-    return Job(LAB, timed_toy.part.id, "sums", side, 1, Limits(), {FILE: code.encode()})
+def job(code: str, side: str = "student", probe: str = "sums") -> Job:
+    return Job(LAB, timed_toy.part.id, probe, side, 1, Limits(), {FILE: code.encode()})
 
 
-def pair(workers, code: str, *, patience: float = 5.0) -> float:
+def pair(workers, code: str, *, probe: str = "sums", patience: float = 5.0) -> float:
     """One pair of a submission against the baseline, in windows of a few milliseconds."""
-    work = Calls(timed_toy.draw, CALLS, time.monotonic_ns(), Close())
-    baseline = TimedWorker("baseline", job(BASELINE, "baseline"), workers, work, patience)
-    return alternating(baseline, TimedWorker("student", job(code), workers, work, patience), 1)
+    seed = 7
+    work = Calls(timed_toy.draw, CALLS, seed, Close()) if probe == "sums" else Train(BATCHES, seed, WITHIN)
+    baseline, evaluator = (
+        TimedWorker(name, job(BASELINE, "baseline", probe), workers, work, patience)
+        for name in ("baseline", "evaluator")
+    )
+    ratio = alternating(baseline, TimedWorker("student", job(code, probe=probe), workers, work, patience), 1)
+    evaluator.settle()
+    return ratio
 
 
 HONEST = {
@@ -58,6 +66,9 @@ HONEST = {
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\ndef total(x): return honest(x)"
     ),
     "a process that waits": ("if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\ndef total(x): return honest(x)"),
+    "takes long at the first call": (
+        "built = []\ndef total(x):\n    if not built:\n        time.sleep(0.7)\n        built.append(1)\n    return honest(x)"
+    ),
     "computes on a thread and waits for it": (
         "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)\n"
         "def total(x): return pool.submit(honest, x).result()"
@@ -68,7 +79,7 @@ HONEST = {
 @pytest.mark.parametrize("code", HONEST.values(), ids=HONEST)
 def test_honest_work_is_timed_however_it_is_done(fenced, code):
     """Every output of the pair was as it should be."""
-    assert -3 < pair(fenced, DEFINES + code) < 6
+    assert -3 < pair(fenced, DEFINES + code, patience=0.5) < 6
 
 
 WRONG = "was returned where the baseline returns"
@@ -102,11 +113,19 @@ def total(x): return honest(x)
 def answer(self, asked, descriptors):
     if asked.kind == "SHOW":  # the work is done now, while no clock runs
         outputs = [self._call(inputs) for inputs in self.inputs]
-        return windows.Message("OUTPUTS", {}, {str(i): outputs[i] for i in asked.body["calls"]})
+        return windows.Message("OUTPUT", {}, {"output": outputs[asked.body["call"]]})
     self.inputs = windows.unseal(descriptors[0], asked.body)
     return windows.Message("ANSWER", {}, {"commitments": windows.np.zeros(32 * len(self.inputs), "uint8")})
 
 windows.Calls.answer = answer
+"""
+ENDLESS = """
+calls = 0
+def total(x):
+    global calls
+    calls += 1
+    time.sleep(60 if calls > 30 else 0)
+    return honest(x)
 """
 EARLY = """
 def total(x):
@@ -128,7 +147,7 @@ ATTACKS = {
     "an exception": ("def total(x): raise KeyError('x')", "raised", "KeyError: 'x' (part1_sums.py, line 7)"),
     "exit": ("def total(x): os._exit(0)", "crash", "ended itself with exit status 0 before it answered"),
     "an exit in words": ("def total(x): sys.exit(0)", "raised", "called sys.exit(0) (part1_sums.py, line 7)"),
-    "a window without end": ("def total(x): time.sleep(60)", "timeout", "was stopped after 0.5 s, the limit of one timed window"),
+    "a window without end": (ENDLESS, "timeout", "was stopped after 0.5 s, the limit of one timed window"),
     "not written": ("def total(x): raise NotImplementedError", "raised", "total is not written yet (part1_sums.py, line 7)"),
 }  # fmt: skip
 
@@ -140,6 +159,56 @@ def test_what_is_not_the_work_stops_the_comparison(fenced, code, ended, words):
         pair(fenced, DEFINES + code, patience=0.5)
 
     assert (ended, True) == (stopped.value.ended, words is None or words in stopped.value.words), stopped.value.words
+
+
+TOTAL = "import torch\n\ndef total(x): return x.sum()[None]\n"
+RETURN, STEP = "    return losses", "        optimizer.step()\n"
+HONEST_TRAINING = {
+    "losses as a tensor": ("return losses", "import torch\n    return torch.tensor(losses)"),
+    "channels last": ("losses = []", "losses = []\n    import torch\n    model.to(memory_format=torch.channels_last)"),
+    "gradients kept as zeros": ("zero_grad()", "zero_grad(set_to_none=False)"),
+    "evaluates in between": (STEP, STEP + "        model.eval(); model(images); model.train()\n"),
+    "one batch ahead": ("for images, labels in loader", "for images, labels in list(loader)"),
+}
+WRONG_TRAINING = {
+    "losses from elsewhere": ("return losses", "return [1.386] * len(losses)", "the loss of batch 1 is 1.386"),
+    "other weights": (RETURN, "    for p in model.parameters(): p.data.mul_(1.001)\n" + RETURN, "of their norm away"),
+    "no step": (STEP, "", "the loss of batch 2 is"),
+    "no last step": (STEP, "        if len(losses) < 7: optimizer.step()\n", "of their norm away"),
+    "half of each batch": ("criterion(model(images), labels)", "criterion(model(images[::2]), labels[::2])", "the loss of"),
+    "weights of the last window": ("losses = []", "losses = []\n    model.load_state_dict(globals().get('kept', model.state_dict()))\n    globals()['kept'] = {k: v.clone() * 1.01 for k, v in model.state_dict().items()}", "the loss of"),
+    "an epoch that ends early": (RETURN, "    return losses[:-1]", "7 losses were returned for 8 batches"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), HONEST_TRAINING.values(), ids=HONEST_TRAINING)
+def test_honest_training_is_timed_however_it_is_done(fenced, old, new):
+    assert -3 < pair(fenced, TOTAL + TRAIN.replace(old, new), probe="training") < 3
+
+
+@pytest.mark.parametrize(("old", "new", "words"), WRONG_TRAINING.values(), ids=WRONG_TRAINING)
+def test_what_is_not_the_training_stops_the_comparison(fenced, old, new, words):
+    """Right losses with wrong weights, right weights with wrong losses, and both wrong."""
+    with pytest.raises(Stopped, match=words):
+        pair(fenced, TOTAL + TRAIN.replace(old, new), probe="training")
+
+
+CORES = """
+cores = os.sched_getaffinity(0)
+
+def total(x):
+    try:
+        os.sched_setaffinity(0, range(os.cpu_count()))
+    except PermissionError:
+        raise RuntimeError(f"{len(cores)} core")
+    raise RuntimeError("all cores")
+"""
+
+
+def test_more_cores_are_no_speedup(fenced):
+    """Timed work has one core, and in the fence there is no way to another."""
+    with pytest.raises(Stopped, match="1 core " if fenced.isolation == "bubblewrap" else "all cores "):
+        pair(fenced, DEFINES + CORES)
 
 
 PATCHED = """
