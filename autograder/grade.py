@@ -36,6 +36,7 @@ from autograder.model import (
 Run = Callable[[Job], Observation]
 HANDED_OUT = ("given/", "baseline/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
+OVERTIME = "this part was stopped after its time had run out in '{}'"
 NO_CLOCK = "timed work is judged by the clock of a grading run, which this version does not have yet"
 
 
@@ -125,6 +126,8 @@ class PartGrader:
         self._submission, self._kit, self._session, self._seed = submission, kit, session, seed
         self._seen: dict[tuple[str, Side], Observation] = {}
         self._judged: dict[str, CheckResult] = {}
+        self._overtime = ""
+        """The student's probe that used up its time; none is started after it."""
 
     def result(self, only: str = "") -> PartResult:
         """Judge every check of the part, or `only` one with those it needs; then list what a person reads."""
@@ -197,8 +200,12 @@ class PartGrader:
 
     def _run(self, probe: Probe, side: Side) -> Observation:
         key = (probe.name, side)
+        if side == "student" and self._overtime and key not in self._seen:
+            return Observation(probe.name, "timeout", error=OVERTIME.format(self._overtime))
         if key not in self._seen:
             self._seen[key] = conform(probe, self._session.run(self._job(probe, side)))
+        if side == "student" and self._seen[key].ended == "timeout":
+            self._overtime = self._overtime or probe.name
         return self._seen[key]
 
     def _job(self, probe: Probe, side: Side) -> Job:
