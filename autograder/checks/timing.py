@@ -88,10 +88,9 @@ def _waits(script: Script) -> list[Story]:
 def no_wait_per_step(waits: Sequence[Mapping[str, Any]], batches: int, kept: int, *, try_: str) -> Verdict:
     """Pass when the host waits for the device in every tenth batch or more rarely, and no old graph is kept."""
     if kept > GRAPHS:
-        why = "each holds on to its whole step, so memory grows with the epoch"
-        return Failed(
-            f"the graphs of {kept} earlier steps were in memory at once", why, "append loss.detach(), not loss"
-        )
+        measured = f"the graphs of {kept} earlier steps were in memory at once"
+        why = "a loss that is kept with its graph holds on to its step, so memory grows with the epoch"
+        return Failed(measured, why, "append loss.detach(), not loss")
     waited = {batch for wait in waits for batch in wait["batches"]}
     if len(waited) * 10 <= batches + 9:  # batches 0, 10, 20 ... may
         return Passed(f"{len(waited)} of {batches} batches waited")

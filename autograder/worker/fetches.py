@@ -30,8 +30,11 @@ SPOKEN = {
     "__array__": "numpy",
 }
 WAITS = {"item", "tolist", "cpu", "numpy", *SPOKEN}
-GLUE = tuple(str(Path(torch.__file__).parent / name) for name in ("_tensor.py", "overrides.py", "utils/_contextlib.py"))
 TORCH = str(Path(torch.__file__).parent)
+GLUE = tuple(
+    f"{TORCH}/{name}"
+    for name in ("_tensor.py", "overrides.py", "utils/_contextlib.py", "_compile.py", "_dynamo/eval_frame.py")
+)
 
 
 class Fetches(TorchFunctionMode):
@@ -133,13 +136,14 @@ class Queue(Fetches):
     """Lets each forward pass leave work to a device that runs by itself, as a GPU does: a fetch waits for all of it."""
 
     def __init__(self, model: nn.Module, loader: Loader, seconds: float, wait: Callable[[float], None]) -> None:
-        """Each pass leaves *seconds*; *wait* lets the clock go on."""
+        """The pass of each batch leaves *seconds*; *wait* lets the clock go on."""
         super().__init__()
         self._loader, self._wait, self._seconds = loader, wait, 0.0
-        model.register_forward_hook(lambda *_: self._leave(seconds))
+        self._left = iter([seconds] * len(loader))  # a second pass over a batch, for its accuracy say, is free
+        model.register_forward_hook(lambda *_: self._leave())
 
-    def _leave(self, seconds: float) -> None:
-        self._seconds += seconds
+    def _leave(self) -> None:
+        self._seconds += next(self._left, 0.0)
 
     def counts(self, name: str) -> bool:
         """Between batches a tensor may be moved without waiting; after the epoch it is moved to be read."""

@@ -73,6 +73,8 @@ def cell(value: Any) -> float | str | None:
         return text(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value))
     found = number(value)
     return text(f"<{_type(value)}>") if found is None else found
 

@@ -83,7 +83,8 @@ class Trainings:
             gc.collect()
             own = self.log.index(training)
             training.alive = tuple(i for i, weight in enumerate(self._weights) if weight() is not None and i != own)
-            training.fresh = torch.equal(model.stem.weight.detach().float().cpu(), self._first.cpu())
+            now, first = model.stem.weight.detach().float(), self._first.to(model.stem.weight.device)
+            training.fresh = any(torch.equal(now, first.to(kind).float()) for kind in (torch.float32, *HALF))
         self._half = False
 
     def _computed(self, output: Any) -> None:
