@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from autograder.checks.numerics import Array, misshapen, norm
@@ -39,9 +40,9 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer:
     apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
     nearest = min(apart, key=apart.__getitem__)
     measured = f"losses {away:.1e} from FP32's, {apart[nearest]:.1e} from those of {nearest}"
-    if apart[nearest] <= nearer * away:
+    if math.isfinite(away) and apart[nearest] <= nearer * away:
         return Passed(measured)
-    if away <= apart[nearest] / 20:
+    if away < apart[nearest] / 20:
         why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
     else:
         why = "that is neither FP32 nor 16 bits: autocast was not on for the whole model, or the losses were changed"

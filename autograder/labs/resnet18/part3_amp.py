@@ -389,7 +389,12 @@ def returns_the_metrics(metrics: Pair) -> Verdict:
         right = expected["accuracy"] * expected["samples"] / 100
         stories = [(right / expected["samples"], "it is a fraction, and percent is asked for")]
         stories += [(right / batches * factor, "it was divided by the batches") for factor in (1, 100)]
-        stories += [(expected["accuracy"], f"nearly {right:.0f} samples: numbers of 16 bits cannot count so far")]
+        stories += [
+            (
+                expected["accuracy"],
+                f"near the {expected['accuracy']:.6g} % that were right: counted in 16 bits, or not in train()",
+            )
+        ]
         why = explained(told["accuracy"], stories, 0.02) or f"{expected['accuracy']:.4g} % of the samples were right"
         try_ = "100 * correct / samples over the whole epoch, correct counted in int64"
         return Failed(f"accuracy {told['accuracy']:.6g}", why, try_)
