@@ -41,6 +41,7 @@ Clock = Callable[[Probe, Job, Job, float], Compared]
 """Times a probe, the student's job against the baseline's, and judges the ratio by a bar."""
 HANDED_OUT = ("given/", "baseline/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
+OVERTIME = "this part was stopped after its time had run out in '{}'"
 NO_CLOCK = "nothing was timed in this run"
 NO_TOLERANCE = "nobody has measured yet how far timed windows may be from the baseline's, so they are not timed"
 
@@ -134,6 +135,8 @@ class PartGrader:
         self._seen: dict[tuple[str, Side], Observation] = {}
         self._timed: dict[tuple[str, float], Compared] = {}
         self._judged: dict[str, CheckResult] = {}
+        self._overtime = ""
+        """The student's probe that used up its time; none is started after it."""
 
     def result(self, only: str = "") -> PartResult:
         """Judge every check of the part, or `only` one with those it needs; then list what a person reads."""
@@ -224,8 +227,12 @@ class PartGrader:
 
     def _run(self, probe: Probe, side: Side) -> Observation:
         key = (probe.name, side)
+        if side == "student" and self._overtime and key not in self._seen:
+            return Observation(probe.name, "timeout", error=OVERTIME.format(self._overtime))
         if key not in self._seen:
             self._seen[key] = conform(probe, self._session.run(self.job(probe, side)))
+        if side == "student" and self._seen[key].ended == "timeout":
+            self._overtime = self._overtime or probe.name
         return self._seen[key]
 
     def job(self, probe: Probe, side: Side) -> Job:

@@ -42,14 +42,15 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Close", "Device", "Failed", "Inconclusive", "Lab", "Observation",
-    "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Tolerance", "Unavailable",
-    "Verdict", "conform", "list_of", "load_lab", "map_of", "optional", "record",
+    "BOOLEAN", "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Close", "Device", "Failed", "Inconclusive", "Lab",
+    "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Tolerance",
+    "Unavailable", "Verdict", "conform", "list_of", "load_lab", "map_of", "optional", "record",
 ]  # fmt: skip
 
 Schema = Mapping[str, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
+BOOLEAN: Schema = {"type": "boolean"}
 INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
 TEXT: Schema = {"type": "string", "maxLength": 4000}

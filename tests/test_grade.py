@@ -83,6 +83,21 @@ def test_a_probe_runs_once_however_many_checks_read_it():
     assert ("single", "baseline") not in asked
 
 
+def test_a_part_stops_at_the_first_probe_that_uses_up_its_time():
+    """Later probes of the student's are not started, and say after which; files are judged as ever."""
+    late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
+    _, checks, run = graded({("both", "student"): late})
+
+    assert [("single", "student"), ("both", "student")] == [(job.probe, job.side) for job in run.asked]
+    assert "was stopped after 1 s, the limit of this part" == checks["equal"].why
+    assert ("failed", "timeout", "this part was stopped after its time had run out in 'both'") == (
+        checks["faster"].outcome,
+        checks["faster"].reason,
+        checks["faster"].why,
+    )
+    assert "passed" == checks["has_table"].outcome
+
+
 def test_both_sides_of_a_pair_get_the_same_seed_and_their_own_file():
     """Equal inputs, and the grader's own given/."""
     _, _, run = graded()

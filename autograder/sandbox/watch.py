@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import time
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
 MAX_PROCESSES = 256
 LOG_CAP = 32 * 1024  # bytes that are kept of what a worker prints
 KILL_SECONDS = 5.0
+DYING_SECONDS = 0.2  # a process that dies closes its line first; one that lives on has closed it by itself
 
 
 class Stopped(Exception):  # noqa: N818 how a worker ended is no error of ours
@@ -167,21 +169,22 @@ class Watched:
 
     def _ended_early(self) -> Stopped:
         """Put the keeper's account of the end into words; the channel may close a moment before it comes."""
-        deadline = time.monotonic() + KILL_SECONDS
-        while self.end is None and time.monotonic() < deadline:
-            if self.keeper is not None and self._hung_up:
+        begun, killed = time.monotonic(), False
+        while self.end is None and time.monotonic() - begun < KILL_SECONDS:
+            if self.keeper is not None and self._hung_up and time.monotonic() - begun > DYING_SECONDS:
                 tree.kill(tree.below(self.keeper))
+                killed = True
             self._pump(0.005)
         status = (self.end or {}).get("status")
         if status is None:
             return Stopped("crash", "its processes were killed from inside, before it answered")
+        if status == os.EX_IOERR or (killed and status == -signal.SIGKILL):
+            return Stopped("crash", "closed its line to the grader before it answered, and was stopped")
         if status < 0:
             return Stopped("crash", f"died of signal {-status} ({_signal_name(-status)}) before it answered")
         return Stopped("crash", f"ended itself with exit status {status} before it answered")
 
 
 def _signal_name(number: int) -> str:
-    import signal
-
     names = {s.value: s.name for s in signal.Signals}
     return names.get(number, "unknown")

@@ -10,6 +10,7 @@ import torch
 
 LONGEST = 4096  # items of a list, as lab.list_of declares
 WIDEST = 200  # characters of a cell or a label
+LONGEST_NAME = 60  # characters of a class
 
 
 class BadReturn(Exception):  # noqa: N818 it names what happened, and students read the text
@@ -72,8 +73,10 @@ def cell(value: Any) -> float | str | None:
         return text(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value))
     found = number(value)
-    return text(f"<{type(value).__name__}>") if found is None else found
+    return text(f"<{_type(value)}>") if found is None else found
 
 
 def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
@@ -95,6 +98,10 @@ def _any_number(value: Any, name: str) -> float:
         raise BadReturn(f"'{name}' holds {_kind(value)} where a number is expected") from None
 
 
+def _type(value: Any) -> str:
+    return text(type(value).__name__, LONGEST_NAME)
+
+
 def _kind(value: Any) -> str:
-    name = text(type(value).__name__)
+    name = _type(value)
     return "None" if value is None else f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"

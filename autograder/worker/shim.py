@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import socket
 import sys
 import traceback
@@ -28,7 +29,10 @@ def serve(descriptor: int, staged: Path) -> None:
     channel = socket.socket(fileno=descriptor)
     channel.sendall(encode(Message("READY", {})))
     task, _ = windows.hear(channel)
-    channel.sendall(_time(channel, task.body, staged) if task.kind == "TIME" else _answer(task.body, staged))
+    try:
+        channel.sendall(_time(channel, task.body, staged) if task.kind == "TIME" else _answer(task.body, staged))
+    except OSError:  # the student's code closed it
+        os._exit(os.EX_IOERR)
 
 
 def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
@@ -98,7 +102,7 @@ def in_words(error: BaseException, staged: Path) -> str:
         return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
     if isinstance(error, SystemExit):
         return _clean(f"called sys.exit({error.code!r}){where}")
-    return _clean(f"{type(error).__name__}: {error}") + where
+    return _clean(f"{type(error).__name__[:60]}: {error}") + where
 
 
 def _own_frames(error: BaseException, staged: Path) -> str:

@@ -46,6 +46,16 @@ ENDS = {
         "crash",
         "died of signal 11 (SIGSEGV) before it answered",
     ),
+    "closing its line and going on": (
+        "import os, time; os.close(3); time.sleep(20)",
+        "crash",
+        "closed its line to the grader before it answered, and was stopped",
+    ),
+    "closing its line and answering": (
+        "import os; os.close(3)",
+        "crash",
+        "closed its line to the grader before it answered, and was stopped",
+    ),
     "a loop that swallows everything": (
         """
         import signal
