@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from autograder.clock.pairs import STILL_SECONDS, alternating
+from autograder.clock.pairs import STILL_SECONDS, alternating, sequential
 from autograder.errors import SpoiltError
 from autograder.model import Close, Job, Limits, Tolerance
 from autograder.sandbox import BoxError, Workers, try_out
@@ -264,6 +264,17 @@ def test_a_side_that_moves_while_it_is_frozen_spoils_the_pair(fenced):
 
     with pytest.raises(SpoiltError, match=r"the student used .* s of CPU time while it was frozen"):
         alternating(*arms, 1)
+
+
+@pytest.mark.parametrize("index", [0, 1], ids=["baseline first", "student first"])
+def test_sides_that_run_one_after_the_other_are_compared_as_well(fenced, index):
+    """As on a GPU: what the first one showed waits for the second."""
+    work = Calls(timed_toy.draw, CALLS, 1, Close())
+    baseline = TimedWorker("baseline", job(BASELINE, "baseline"), fenced, work, 5)
+    student = TimedWorker("student", job(DEFINES + "def total(x): return honest(x) + 1"), fenced, work, 5)
+
+    with pytest.raises(Stopped, match=WRONG):
+        sequential(baseline, student, 1, index)
 
 
 def test_a_fault_of_the_baseline_is_never_the_students(fenced):
