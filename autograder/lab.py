@@ -4,6 +4,7 @@ part = Part("part3_amp", writes=[...], hands_in=[...])
 
 @part.timed("train")        an adapter that the clock runs on the student and on the baseline; arrives as Timed
 @part.probe(...)            runs once in a fresh worker; arrives as Observation, or as Pair with pair=True
+@part.outputs               the same, for tensors that a function returned for a list of cases; arrives as Pair
 @part.check(basis=...)      judges what its parameters name: probes, artefacts (by stem), `bar`, `device`
 """
 
@@ -78,6 +79,11 @@ def record(**fields: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
+# What `rig.answers()` answers with: the form of what a function returned for each case, and all numbers in one array.
+CASES = {"cases": list_of(record(case=TEXT, shape=list_of(INTEGER), dtype=TEXT))}
+NUMBERS = {"numbers": ("float64", 1)}
+
+
 @dataclass(frozen=True)
 class Probe:
     """Something to run in a worker, and the exact form of what it may answer."""
@@ -150,6 +156,10 @@ class Part:
             return run
 
         return register
+
+    def outputs(self, run: F) -> F:
+        """Register a probe that runs on both sides and answers with `rig.answers()`."""
+        return self.probe(pair=True, values=CASES, arrays=NUMBERS)(run)
 
     def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
         """Register a check; its docstring is the line that students read."""

@@ -87,6 +87,12 @@ GLUE = tuple(str(Path(torch.__file__).parent / name) for name in ("_tensor.py", 
 TORCH = str(Path(torch.__file__).parent)
 
 
+class Always:
+    """Stands in for a loader where there are no batches: everything counts."""
+
+    step: int | None = 0
+
+
 class Waits(TorchFunctionMode):
     """Notes each call that brings a tensor's value to the host while a batch is being worked on.
 
@@ -94,7 +100,7 @@ class Waits(TorchFunctionMode):
     for infinities, an optimizer) are nobody's mistake.
     """
 
-    def __init__(self, loader: Loader, file: str) -> None:
+    def __init__(self, loader: Loader | Always, file: str) -> None:
         """Watch calls that come from *file*, directly or through a library."""
         super().__init__()
         self.steps: dict[tuple[int, str], set[int]] = defaultdict(set)

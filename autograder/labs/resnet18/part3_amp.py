@@ -7,7 +7,6 @@ from typing import Any
 
 from autograder.checks import memory, numerics, plot, precision, speedup, table, timing
 from autograder.checks.numerics import Tolerance, close, explained, shown
-from autograder.errors import SubmissionError
 from autograder.lab import (
     INTEGER,
     NUMBER,
@@ -413,16 +412,8 @@ def _accuracy_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, An
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_precision writes amp_results.csv with the rows that it returns."""
     seen = comparison.student.values
-    try_ = "pd.DataFrame(rows).to_csv(Path(folder) / 'amp_results.csv', index=False)"
-    if not seen["csv"]:
-        return Failed("no amp_results.csv in folder", "nothing was written there, or elsewhere", try_)
-    try:
-        written = table.read(seen["csv"].encode(), "amp_results.csv")
-    except SubmissionError as problem:
-        return Failed("amp_results.csv cannot be read", str(problem), try_)
-    rows = table.as_numbers(written.rows, (*NUMBERS, "peak_memory_mb"))
-    why = _row_problem(rows) or table.differ(rows, seen["rows"], NUMBERS)
-    return Failed(f"{len(rows)} rows of {len(written.columns)} columns", why, try_) if why else Passed("the same rows")
+    file, empty = "amp_results.csv", ("peak_memory_mb",)
+    return table.holds_the_rows(seen["csv"], file, seen["rows"], NUMBERS, _row_problem, may_be_empty=empty)
 
 
 @part.check(basis="outputs")
