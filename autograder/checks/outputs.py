@@ -13,7 +13,7 @@ import numpy as np
 from autograder.checks.numerics import Array
 from autograder.model import Failed, Pair, Passed, Timed, Verdict
 
-HOLDS_NAN = "it holds NaN or infinity where a number belongs"
+HOLDS_NAN = "it holds NaN or infinity where a number belongs: "
 
 Why = str | Mapping[str, str]
 """What to say of numbers that differ; or by words in the name of the case, the first that fit."""
@@ -31,7 +31,7 @@ def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str
         if not apart <= allowed:
             lost = np.isfinite(want).all() and not np.isfinite(got).all()
             measured = f"{asked['case']}: apart by {apart:.1e} of the largest number (allowed {allowed:.1e})"
-            return Failed(measured, HOLDS_NAN if lost else _reason(why, asked["case"]), try_)
+            return Failed(measured, HOLDS_NAN * bool(lost) + _reason(why, asked["case"]), try_)
         worst = max(worst, apart)
     return Passed(f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of the largest number at most")
 
