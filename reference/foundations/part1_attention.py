@@ -122,6 +122,7 @@ def measure_growth(versions, make_inputs, lengths, device, folder=".", repeats=5
 
 # %%
 if __name__ == "__main__":
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     versions = {"by_hand": attention_by_hand, "attention": attention}
     rows = measure_growth(versions, make_inputs, [512, 1024, 2048, 4096], device)
