@@ -110,6 +110,8 @@ def measure_growth(versions, make_inputs, lengths, device, folder=".", repeats=5
             power = own[0]["time_exponent" if column == "milliseconds" else "memory_exponent"]
             figures = [row[column] for row in own]
             axis.loglog([row["length"] for row in own], figures, "o-", label=f"{version}: length^{power:.2f}")
+        axis.set_xticks(lengths, labels=[str(length) for length in lengths])
+        axis.tick_params(axis="x", which="minor", labelbottom=False)
         axis.set_xlabel("length")
         axis.set_ylabel(label)
         axis.legend()
