@@ -72,7 +72,8 @@ simulate: .venv/ready
 	$(BIN)/python -m autograder.clock.simulator > docs/measurements/decision-rule.md
 
 evidence: .venv/ready
-	cd reference/resnet18 && ../../$(BIN)/python part3_amp.py
+	@for part in reference/*/part*.py; do \
+	  (cd $$(dirname $$part) && ../../$(BIN)/python $$(basename $$part)) || exit 1; done
 
 clean:
 	rm -rf .venv demo build dist

@@ -470,11 +470,11 @@ def _memory_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]
 
 def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     for version in dict.fromkeys(row["version"] for row in rows):
-        own = [row for row in rows if row["version"] == version]
-        if len({row["length"] for row in own}) < 2:
+        mine = [row for row in rows if row["version"] == version]
+        if len({row["length"] for row in mine}) < 2:
             return f"{version} was measured at one length; a slope needs more"
         for figure, told in (("milliseconds", "time_exponent"), ("memory_mb", "memory_exponent")):
-            problem = growth.exponent_problem(own, "length", figure, told)
+            problem = growth.exponent_problem(mine, "length", figure, told)
             if problem:
                 return f"{version}: {problem}"
     return ""
