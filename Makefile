@@ -79,7 +79,8 @@ gpu: .venv/ready
 	$(MAKE) evidence
 
 evidence: .venv/ready
-	cd reference/resnet18 && ../../$(BIN)/python part3_amp.py
+	@for part in reference/*/part*.py; do \
+	  (cd $$(dirname $$part) && ../../$(BIN)/python $$(basename $$part)) || exit 1; done
 
 clean:
 	rm -rf .venv demo build dist

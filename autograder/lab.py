@@ -4,6 +4,7 @@ part = Part("part3_amp", writes=[...], hands_in=[...])
 
 @part.timed("train")        an adapter that the clock runs on the student and on the baseline; arrives as Timed
 @part.probe(...)            runs once in a fresh worker; arrives as Observation, or as Pair with pair=True
+@part.outputs               the same, for tensors that a function returned for a list of cases; arrives as Pair
 @part.check(basis=...)      judges what its parameters name: probes, artefacts (by stem), `bar`, `device`
 """
 
@@ -42,9 +43,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "BOOLEAN", "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Close", "Device", "Failed", "Inconclusive", "Lab",
-    "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Tolerance",
-    "Unavailable", "Verdict", "conform", "list_of", "load_lab", "map_of", "optional", "record",
+    "BOOLEAN", "CELL", "INTEGER", "NUMBER", "PANELS", "TEXT", "Bar", "Check", "Close", "Device", "Failed",
+    "Inconclusive", "Lab", "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text",
+    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "list_of", "load_lab", "map_of", "optional",
+    "record",
 ]  # fmt: skip
 
 Schema = Mapping[str, Any]
@@ -80,6 +82,17 @@ def optional(item: Schema) -> Schema:
 def record(**fields: Schema) -> Schema:
     """Declare an object with exactly these names."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+# What `rig.answers()` answers with: the form of what a function returned for each case, and all numbers in one array.
+CASES = {"cases": list_of(record(case=TEXT, shape=list_of(INTEGER), dtype=TEXT))}
+NUMBERS = {"numbers": ("float64", 1)}
+
+
+CELL: Schema = {"anyOf": [NUMBER, TEXT, {"type": "null"}]}
+"""Of a table that a student's function returned."""
+PANELS: Schema = list_of(record(label=TEXT, title=TEXT, values=list_of(record(value=NUMBER, name=TEXT))))
+"""What a saved figure shows, as `rig.figures` noted it."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +173,10 @@ class Part:
             return run
 
         return register
+
+    def outputs(self, run: F) -> F:
+        """Register a probe that runs on both sides and answers with `rig.answers()`."""
+        return self.probe(pair=True, values=CASES, arrays=NUMBERS)(run)
 
     def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
         """Register a check; its docstring is the line that students read."""

@@ -63,6 +63,12 @@ def row_problem(rows: Sequence[Row]) -> Problem:
     return None
 
 
+def form_words(rows: Sequence[Row]) -> str:
+    """Say what is wrong with the rows, where nothing is to be tried but to write them again."""
+    found = row_problem(rows)
+    return found[0] if found else ""
+
+
 def device_problem(rows: Sequence[Row], script: Script, *, on_gpu: bool) -> Problem:
     """Say which row names another device than the one it ran on, or gives a CPU a GPU's memory."""
     for row in rows:

@@ -13,9 +13,10 @@ from typing import Any
 
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Passed, Picture, Verdict
+from autograder.model import Failed, Observation, Passed, Picture, Verdict
 
 BYTES = 16 * 1024 * 1024
+LEGIBLE = (400, 200)  # pixels of a figure
 LARGEST = 10_000  # pixels along one side
 PIXELS = 40_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -37,7 +38,7 @@ def read(data: bytes, file: str) -> Picture:
     return Picture(file, width, height, _distinct(pixels, line_bytes, height, file))
 
 
-def is_drawn(picture: Picture, *, at_least: tuple[int, int], try_: str) -> Verdict:
+def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE) -> Verdict:
     """Pass a picture that is large enough to read, and not blank."""
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width < at_least[0] or picture.height < at_least[1]:
@@ -45,6 +46,25 @@ def is_drawn(picture: Picture, *, at_least: tuple[int, int], try_: str) -> Verdi
     if picture.distinct_lines <= BLANK:
         return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
     return Passed(size)
+
+
+def shows_the_rows(seen: Observation, file: str, units: Mapping[str, str], key: str, try_: str) -> Verdict:
+    """Pass a figure whose panels show the rows that were returned with it, and whose picture was written.
+
+    The probe answers with `rows`, `panels` and the bytes of the `picture`.
+    """
+    panels, data = seen.values["panels"], seen.arrays["picture"].tobytes()
+    if not data:
+        return Failed(f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')")
+    try:
+        drawn = is_drawn(read(data, file), try_="save the figure with the panels on it")
+    except SubmissionError as problem:
+        return Failed(f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is")
+    if not isinstance(drawn, Passed):
+        return drawn
+    measured = f"{len(panels)} panels: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
+    why = unshown(panels, seen.values["rows"], units, key)
+    return Failed(measured, why, try_) if why else Passed(measured)
 
 
 def unshown(

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import close, explained, shown
 from autograder.model import Failed, Passed, Verdict
 
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
+COLD = 3.0  # seconds that the first scripted call takes longer
 GRAPHS = 4  # of earlier steps: the variables of a loop hold one or two, a look back every ten batches another two
 
 
@@ -97,3 +98,21 @@ def no_wait_per_step(waits: Sequence[Mapping[str, Any]], batches: int, kept: int
     where = ", ".join(f"line {wait['line']}: {wait['call']}" for wait in waits[:4])
     why = "each brings a value to the host, so the next step cannot be queued before this one is done"
     return Failed(f"{len(waited)} of {batches} batches waited ({where})", why, try_)
+
+
+def median_problem(name: str, told: float, seconds: float, repeats: int) -> str:
+    """Say how *told*, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`."""
+    expected = 1000 * seconds
+    if close(told, expected, EXACT):
+        return ""
+    stories = [
+        (expected * (repeats + 3.8) / repeats, "it is the mean, so one slow call decides it: take the median"),
+        (expected * 0.8, "it is the fastest call: take the median"),
+        (expected * 5.0, "it is the slowest call: take the median"),
+        (expected * 3.0, "it was timed while the memory was being watched: time first"),
+        (seconds, "it is in seconds"),
+    ]
+    words = explained(told, stories, EXACT)
+    if not words and told >= 1000 * COLD / (repeats + 2):
+        words = "it includes the slow first call: warm up before"
+    return f"{name} took {told:.4g} ms, and the median of its calls is {expected:.4g} ms{': ' * bool(words)}{words}"

@@ -101,6 +101,12 @@ class _Values(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+class Always:
+    """Stands in for a loader where there are no batches: everything counts."""
+
+    step: int | None = 0
+
+
 class Waits(Fetches):
     """Notes what brings a tensor's value to the host while a batch is being worked on.
 
@@ -108,7 +114,7 @@ class Waits(Fetches):
     for infinities, an optimizer) are nobody's mistake.
     """
 
-    def __init__(self, loader: Loader, file: str) -> None:
+    def __init__(self, loader: Loader | Always, file: str) -> None:
         """Watch calls that come from *file*, directly or through a library."""
         super().__init__()
         self.steps: dict[tuple[int, str], set[int]] = defaultdict(set)

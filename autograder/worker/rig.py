@@ -10,10 +10,11 @@ Nothing here knows a lab.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -21,16 +22,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from autograder.lab import Probe
 from autograder.worker import returned
+from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
-from autograder.worker.fetches import Queue, Waits
+from autograder.worker.counters import Ops, Saved
+from autograder.worker.fetches import Always, Queue, Waits
 from autograder.worker.figures import Figures
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.returned import BadReturn, Returned
+from autograder.worker.scripted import ScriptedCall
 from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
@@ -66,6 +70,9 @@ class Rig:
     series = staticmethod(returned.series)
     rows = staticmethod(returned.rows)
     text = staticmethod(returned.text)
+    flat = staticmethod(returned.flat)
+    copies = staticmethod(copies)
+    changed = staticmethod(changed)
     returned = Returned
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
@@ -93,6 +100,23 @@ class Rig:
     def seconds(self, low: float, high: float, count: int) -> list[float]:
         """Draw *count* secret durations."""
         return [float(x) for x in self._random.uniform(low, high, count)]
+
+    @property
+    def random(self) -> np.random.Generator:
+        """The source of everything secret; both sides draw the same from it."""
+        return self._random
+
+    def tensor(self, array: np.ndarray[Any, Any], dtype: str = "float32") -> Tensor:
+        """Return a tensor on the device."""
+        return torch.from_numpy(np.asarray(array)).to(self.device, getattr(torch, dtype))
+
+    def exact(self, tensor: Tensor) -> Tensor:
+        """Return the same numbers in float64 on the baseline's side, so that what is expected has no rounding."""
+        return tensor if self.side == "student" else tensor.double()
+
+    def answers(self) -> Answers:
+        """Collect what a function returns for a list of cases."""
+        return Answers(exact=self.side != "student")
 
     def window(
         self,
@@ -203,6 +227,29 @@ class Rig:
     def scaler_calls(self, window: Window) -> ScalerCalls:
         """Record the calls on the window's scaler, with the backward passes and steps among them."""
         return ScalerCalls(window.scaler, window.model, window.optimizer)
+
+    def fetches(self, student: ModuleType) -> Waits:
+        """Record where the student's file brings a value to the host."""
+        return Waits(Always(), str(student.__file__))
+
+    def ops(self) -> Ops:
+        """Count operations."""
+        return Ops()
+
+    def saved(self, *inputs: Tensor) -> Saved:
+        """Add up what autograd keeps for the backward pass."""
+        return Saved(inputs)
+
+    def scripted_call(self, seconds: Mapping[int, float], size: Mapping[int, int], repeats: int) -> ScriptedCall:
+        """Return a function that takes these seconds and bytes by length; in *repeats* calls one is far too slow."""
+        self.clock.freeze()
+        pattern = self._random.permutation([0.8, 5.0, *[1.0] * (repeats - 2)]).tolist()
+        return ScriptedCall(self.clock, seconds, size, pattern=pattern, cold=3.0)
+
+    def return_memory_at_once(self) -> None:
+        """Let memory that is freed be gone, so that what the process holds is what it uses."""
+        # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
+        ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
 
     def figures(self) -> Figures:
         """Record what saved figures show."""

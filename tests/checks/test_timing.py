@@ -105,3 +105,25 @@ def test_graphs_that_pile_up_fail_before_anything_else():
         verdict.measured,
         verdict.try_,
     )
+
+
+@pytest.mark.parametrize("told", [100.0, 100.9])
+def test_the_median_of_repeated_calls_is_accepted(told):
+    assert "" == timing.median_problem("f", told, 0.1, 5)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        pytest.param(176.0, "f took 176 ms, and the median of its calls is 100 ms: it is the mean", id="mean"),
+        pytest.param(80.0, "it is the fastest call", id="fastest"),
+        pytest.param(500.0, "it is the slowest call", id="slowest"),
+        pytest.param(300.0, "timed while the memory was being watched", id="watched"),
+        pytest.param(0.1, "it is in seconds", id="seconds"),
+        pytest.param(760.0, "it includes the slow first call", id="cold"),
+        pytest.param(123.0, "f took 123 ms, and the median of its calls is 100 ms", id="anything"),
+    ],
+)
+def test_another_time_is_told_by_what_it_is(told, words):
+    assert timing.median_problem("f", told, 0.1, 5).startswith("f took")
+    assert words in timing.median_problem("f", told, 0.1, 5)

@@ -8,11 +8,12 @@ from typing import Any
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup, table, timing
 from autograder.checks.numerics import close, explained, shown
-from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
+    CELL,
     INTEGER,
     NUMBER,
+    PANELS,
     TEXT,
     Bar,
     Device,
@@ -41,7 +42,6 @@ part = Part(
 HALVES = ("bfloat16", "float16")
 METRICS = ("loss", "accuracy", "throughput", "data_wait")
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\S"}  # a panel's label must match
-LEGIBLE = (400, 200)  # pixels of a figure
 BATCH = 16  # samples
 COUNTED = 29  # samples of a batch where accuracy is counted
 WHERE = 'see "Where autocast goes" in the part 3 handout'
@@ -201,10 +201,6 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     return {"samples": len(window.loader.dataset), "waits": waits, "work": work, "queued": count * queued, **told}
 
 
-CELL = {"anyOf": [NUMBER, TEXT, {"type": "null"}]}
-
-
-DRAWN = record(value=NUMBER, name=TEXT)
 LOGGED = record(fresh=BOOLEAN, full=INTEGER, half=INTEGER, scaled=INTEGER, misplaced=INTEGER, alive=list_of(INTEGER))
 
 
@@ -214,7 +210,7 @@ LOGGED = record(fresh=BOOLEAN, full=INTEGER, half=INTEGER, scaled=INTEGER, mispl
     values={
         "rows": list_of(map_of(CELL)),
         "csv": TEXT,
-        "panels": list_of(record(label=TEXT, title=TEXT, values=list_of(DRAWN))),
+        "panels": PANELS,
         "trainings": list_of(LOGGED),
         "samples": INTEGER,
         "batches": INTEGER,
@@ -460,41 +456,19 @@ def _trained(comparison: Pair) -> bool:
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_precision writes amp_results.csv with the rows that it returns."""
     seen = comparison.student.values
-    try_ = "pd.DataFrame(rows).to_csv(Path(folder) / 'amp_results.csv', index=False)"
-    if not seen["csv"]:
-        return Failed("no amp_results.csv in folder", "nothing was written there, or elsewhere", try_)
-    try:
-        written = table.read(seen["csv"].encode(), "amp_results.csv")
-    except SubmissionError as problem:
-        return Failed("amp_results.csv cannot be read", str(problem), try_)
-    rows, measured = _numbers(written), f"{len(written.rows)} rows of {len(written.columns)} columns"
-    form = compare.row_problem(rows)
-    if form:
-        return Failed(measured, *form)
-    why = table.differ(rows, seen["rows"], compare.NUMBERS)
-    if why:
-        return Failed(measured, why, try_)
-    return Passed("the same rows") if _trained(comparison) else Failed(measured, *MADE_UP)
+    file, empty = "amp_results.csv", ("peak_memory_mb",)
+    found = table.holds_the_rows(
+        seen["csv"], file, seen["rows"], compare.NUMBERS, compare.form_words, may_be_empty=empty
+    )
+    return found if isinstance(found, Failed) or _trained(comparison) else Failed("the same rows", *MADE_UP)
 
 
 @part.check(basis="outputs")
 def figure_shows_the_rows(comparison: Pair) -> Verdict:
     """compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."""
-    seen, file = comparison.student.values, "amp_comparison.png"
-    panels, data = seen["panels"], comparison.student.arrays["picture"].tobytes()
-    if not data:
-        return Failed(f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')")
-    try:
-        drawn = plot.is_drawn(plot.read(data, file), at_least=LEGIBLE, try_="save the figure with the panels on it")
-    except SubmissionError as problem:
-        return Failed(f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is")
-    if not isinstance(drawn, Passed):
-        return drawn
-    measured = f"{len(panels)} panels: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
-    why = plot.unshown(panels, seen["rows"], UNITS, "precision")
-    if why:
-        return Failed(measured, why, "one bar per row, named and as high as the row says, and set_ylabel with the unit")
-    return Passed(measured) if _trained(comparison) else Failed(measured, *MADE_UP)
+    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    found = plot.shows_the_rows(comparison.student, "amp_comparison.png", UNITS, "precision", try_)
+    return found if isinstance(found, Failed) or _trained(comparison) else Failed("the rows", *MADE_UP)
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -516,7 +490,7 @@ def _numbers(written: Table) -> list[dict[str, Any]]:
 @part.check(basis="artefact")
 def plot_is_a_picture(amp_comparison: Picture) -> Verdict:
     """The amp_comparison.png handed in is a picture with something on it."""
-    return plot.is_drawn(amp_comparison, at_least=LEGIBLE, try_="hand in the file that compare_precision wrote")
+    return plot.is_drawn(amp_comparison, try_="hand in the file that compare_precision wrote")
 
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------
