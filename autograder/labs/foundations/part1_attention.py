@@ -276,7 +276,9 @@ def scripted_growth(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the numbers --------------------------------------------------------------------------------------
 
-# Relative to a case's largest number.
+# Relative to a case's largest number. Measured 2026-11-21 on a CPU with torch 2.15, 15 seeds, the largest of fused, by
+# hand, blocks with a checkpoint and with a backward of their own: float32 8.4e-7, gradients 1.4e-6, large logits
+# 9.8e-5, bfloat16 1.3e-2 (by hand) and 3.2e-3 (the others). The smallest of the cheats in float32: 2.5e-3.
 CLOSE = {"float32": 1e-5, "bfloat16": 3e-2}
 APART = (
     "softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, is another number"
