@@ -324,9 +324,10 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
         return Failed(measured, why, "optimizer.zero_grad() before each backward pass, in AMP as well")
     if not close(after, before / 2, 1e-6):
         return Failed(measured, "the scale was not halved once: scaler.update() did not see the overflow", try_)
+    evidence = numerics.shares(update=moved.error / UPDATE)
     if not moved.error <= UPDATE:
-        return Failed(measured, "other steps than the overflowing one were skipped or changed", try_)
-    return Passed(measured)
+        return Failed(measured, "other steps than the overflowing one were skipped or changed", try_, evidence)
+    return Passed(measured, evidence)
 
 
 @part.check(basis="outputs")
@@ -339,8 +340,8 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
         if bad:
             return Failed(f"{mode.upper()}: {bad}", "a gradient was NaN or infinite before it was clipped", CLIP[mode])
         if not it.error <= UPDATE:
-            return Failed(measured, *_misclipped(mode, it))
-    return Passed(measured)
+            return Failed(measured, *_misclipped(mode, it), numerics.shares(update=it.error / UPDATE))
+    return Passed(measured, numerics.shares(update=max(it.error for it in moved.values()) / UPDATE))
 
 
 CLIP = {
