@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.numerics import Array, shares
+from autograder.checks.numerics import Array, share, shares
 from autograder.model import Failed, Pair, Passed, Timed, Verdict
 
 HOLDS_NAN = "it holds NaN or infinity where a number belongs: "
@@ -32,8 +32,8 @@ def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str
             lost = np.isfinite(want).all() and not np.isfinite(got).all()
             measured = f"{asked['case']}: apart by {apart:.1e} of the largest number (allowed {allowed:.1e})"
             said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
-            return Failed(measured, said, try_, shares(numbers=apart / allowed))
-        worst, most = max(worst, apart), max(most, apart / allowed)
+            return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
+        worst, most = max(worst, apart), max(most, share(apart, allowed))
     measured = f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of the largest number at most"
     return Passed(measured, shares(numbers=most))
 
@@ -42,7 +42,7 @@ def same_calls(timed: Timed, within: float, *, why: str, try_: str) -> Verdict:
     """Pass when the numbers that the timed calls returned agree."""
     apart = furthest(timed.student.arrays["outputs"], timed.baseline.arrays["outputs"])
     measured = f"apart by {apart:.1e} of the largest number (allowed {within:.1e})"
-    evidence = shares(numbers=apart / within)
+    evidence = shares(numbers=share(apart, within))
     return Passed(measured, evidence) if apart <= within else Failed(measured, why, try_, evidence)
 
 
