@@ -5,7 +5,7 @@ PYTHON ?= $(or $(if $(filter /root/%,$(realpath $(shell command -v python3))),$(
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix fence system course evidence simulate clean
+.PHONY: help demo test check fix fence system course gpu evidence simulate clean
 
 help:
 	@echo "make demo   grade a small class of sample submissions and write the class page to demo/"
@@ -13,6 +13,7 @@ help:
 	@echo "make check  ruff, format, types, layers: changes nothing     make fix  mends what can be mended"
 	@echo "make course prove every lab whole                            make evidence  run the reference again"
 	@echo "make simulate  write docs/measurements/decision-rule.md again: how often the decision rule errs"
+	@echo "make gpu    on a machine with a GPU: its tests, calibration of every lab, the reference's figures"
 
 .venv/ready: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "perflab: no $(PYTHON); install Python 3.11 or newer"; exit 2; }
@@ -33,8 +34,10 @@ demo: .venv/ready fence
 	@$(BIN)/python tests/make_demo.py demo/handed_in
 	@fence=bubblewrap; $(BIN)/perflab doctor | grep -q '^ok *the fence' || { fence=none; \
 	  echo "perflab: no fence here (perflab doctor says why); the sample submissions are ours, so they run with --isolation none"; }; \
-	$(BIN)/perflab grade resnet18 demo/handed_in --out demo/results --isolation $$fence
-	@echo "perflab: the class page is demo/results/index.html"
+	$(BIN)/perflab grade resnet18 demo/handed_in/resnet18 --out demo/results --isolation $$fence && \
+	echo "perflab: now a speed bar, judged by the clock outside: first the machine is examined, which takes a minute or two" && \
+	$(BIN)/perflab grade foundations demo/handed_in/foundations --only vectorized_is_faster --out demo/speed --isolation $$fence
+	@echo "perflab: the class pages are demo/results/index.html and demo/speed/index.html"
 
 test: check fence
 	$(BIN)/python -m pytest -q -rs
@@ -74,8 +77,15 @@ course: .venv/ready
 simulate: .venv/ready
 	$(BIN)/python -m autograder.clock.simulator > docs/measurements/decision-rule.md
 
+gpu: .venv/ready
+	@$(BIN)/python -c 'import sys; from autograder.device import gpu_names; sys.exit(not gpu_names())' || { echo "perflab: no NVIDIA GPU here; points that need one stay owed"; exit 2; }
+	$(BIN)/python -m pytest -q -rs -m gpu
+	for lab in $$(ls reference); do $(BIN)/perflab calibrate $$lab --device cuda:0 || exit 1; done
+	$(MAKE) evidence
+
 evidence: .venv/ready
-	cd reference/resnet18 && ../../$(BIN)/python part3_amp.py
+	@for part in reference/*/part*.py; do \
+	  (cd $$(dirname $$part) && ../../$(BIN)/python $$(basename $$part)) || exit 1; done
 
 clean:
 	rm -rf .venv demo build dist

@@ -4,6 +4,7 @@ part = Part("part3_amp", writes=[...], hands_in=[...])
 
 @part.timed("train")        an adapter that the clock runs on the student and on the baseline; arrives as Timed
 @part.probe(...)            runs once in a fresh worker; arrives as Observation, or as Pair with pair=True
+@part.outputs               the same, for tensors that a function returned for a list of cases; arrives as Pair
 @part.check(basis=...)      judges what its parameters name: probes, artefacts (by stem), `bar`, `device`
 """
 
@@ -21,8 +22,10 @@ from autograder.errors import CourseError, nearest
 from autograder.model import (
     Bar,
     Basis,
+    Close,
     Device,
     Failed,
+    Inconclusive,
     Observation,
     Pair,
     Partial,
@@ -31,6 +34,7 @@ from autograder.model import (
     Table,
     Text,
     Timed,
+    Tolerance,
     Unavailable,
     Verdict,
 )
@@ -39,14 +43,16 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Device", "Failed", "Lab", "Observation", "Pair", "Part", "Partial",
-    "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Unavailable", "Verdict", "conform", "list_of", "load_lab",
-    "map_of", "optional", "record",
+    "BOOLEAN", "CELL", "INTEGER", "NUMBER", "PANELS", "TEXT", "Bar", "Check", "Close", "Device", "Failed",
+    "Inconclusive", "Lab", "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text",
+    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "list_of", "load_lab", "map_of", "optional",
+    "record",
 ]  # fmt: skip
 
 Schema = Mapping[str, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
+BOOLEAN: Schema = {"type": "boolean"}
 INTEGER: Schema = {"type": "integer"}
 NUMBER: Schema = {"type": "number"}
 TEXT: Schema = {"type": "string", "maxLength": 4000}
@@ -78,6 +84,17 @@ def record(**fields: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
+# What `rig.answers()` answers with: the form of what a function returned for each case, and all numbers in one array.
+CASES = {"cases": list_of(record(case=TEXT, shape=list_of(INTEGER), dtype=TEXT))}
+NUMBERS = {"numbers": ("float64", 1)}
+
+
+CELL: Schema = {"anyOf": [NUMBER, TEXT, {"type": "null"}]}
+"""Of a table that a student's function returned."""
+PANELS: Schema = list_of(record(label=TEXT, title=TEXT, values=list_of(record(value=NUMBER, name=TEXT))))
+"""What a saved figure shows, as `rig.figures` noted it."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """Something to run in a worker, and the exact form of what it may answer."""
@@ -91,6 +108,8 @@ class Probe:
     """Name -> dtype and number of dimensions."""
     inputs: Inputs | None = None
     """Of timed calls."""
+    within: Close | Tolerance | None = None
+    """Of timed work: how far from the baseline's its answers may be; None: it cannot be timed."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +145,15 @@ class Part:
         """The student's file."""
         return f"{self.id}.py"
 
-    def timed(self, kind: Literal["train", "call"], inputs: Inputs | None = None) -> Callable[[F], F]:
+    def timed(
+        self, kind: Literal["train", "call"], inputs: Inputs | None = None, within: Close | Tolerance | None = None
+    ) -> Callable[[F], F]:
         """Register an adapter that the clock runs on both sides; calls are given *inputs*, as tensors."""
+        within = within or (Close() if kind == "call" else None)
 
         def register(run: F) -> F:
-            probe = Probe(run.__name__, run, pair=True, timed=kind, arrays=TIMED_ARRAYS[kind], inputs=inputs)
+            arrays = TIMED_ARRAYS[kind]
+            probe = Probe(run.__name__, run, pair=True, timed=kind, arrays=arrays, inputs=inputs, within=within)
             self.probes[run.__name__] = probe
             return run
 
@@ -150,6 +173,10 @@ class Part:
             return run
 
         return register
+
+    def outputs(self, run: F) -> F:
+        """Register a probe that runs on both sides and answers with `rig.answers()`."""
+        return self.probe(pair=True, values=CASES, arrays=NUMBERS)(run)
 
     def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
         """Register a check; its docstring is the line that students read."""

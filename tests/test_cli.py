@@ -15,7 +15,19 @@ from autograder.course import find_root
 from autograder.sandbox import BoxError
 
 TEMPLATE = find_root() / "student_template" / "resnet18"
-COMMANDS = ["check", "grade", "report", "replay", "build", "new", "release", "sync", "doctor", "course check"]
+COMMANDS = [
+    "check",
+    "grade",
+    "report",
+    "replay",
+    "build",
+    "calibrate",
+    "new",
+    "release",
+    "sync",
+    "doctor",
+    "course check",
+]
 
 
 def run(monkeypatch, capsys, *arguments):

@@ -12,20 +12,21 @@ ROOT = Path(autograder.__file__).parent
 LAYERS = [
     {"cli", "pytest_plugin"},
     {"nbgrader"},
-    {"practice", "replay"},
+    {"calibrate", "practice", "replay"},
     {"course"},
     {"batch"},
     {"diff", "grade"},
-    {"labs", "report", "scoring"},
+    {"labs", "report", "scoring", "stopwatch"},
     {"lab", "checks", "submission"},
     {"doctor"},
     {"clock", "notebook", "sandbox", "unpack"},
     {"config", "device"},
-    {"wire", "model", "statements"},
+    {"revealed"},
+    {"digest", "images", "model", "statements", "wire"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-WORKER_MAY_IMPORT = {"labs", "lab", "model", "wire", "errors", "worker"}
+WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "images", "model", "wire", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
 
 

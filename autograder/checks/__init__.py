@@ -1,7 +1,9 @@
 """Judges that labs share, and the readers of what is handed in beside code.
 
 numerics  arrays against arrays      speedup, memory  ratios against a bar
-table     CSV                        plot             PNG
+table     CSV                        plot             PNG, and what figures show
+timing    a scripted clock, waits    comparison       a table of two trainings
+precision dtypes, calls on a scaler
 """
 
 from __future__ import annotations

@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far losses (absolutely) and weights (relative to their norm) may be from the trusted run's."""
-
-    losses: float
-    weights: float
 
 
 def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: str) -> Verdict:
@@ -31,12 +23,27 @@ def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: st
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
-        f"losses apart by up to {apart:.1e} (allowed {within.losses:.1e}), "
-        f"weights by {moved:.1e} of their norm (allowed {within.weights:.1e})"
+        f"losses apart by up to {apart:.1e} ({_allowed(apart, within.losses)}), "
+        f"weights by {moved:.1e} of their norm ({_allowed(moved, within.weights)})"
     )
+    evidence = shares(losses=share(apart, within.losses), weights=share(moved, within.weights))
     if apart <= within.losses and moved <= within.weights:
-        return Passed(measured)
-    return Failed(measured, why, try_)
+        return Passed(measured, evidence)
+    return Failed(measured, why, try_, evidence)
+
+
+def share(apart: float, allowed: float) -> float:
+    """Return a deviation as a share of what is allowed; where nothing is, the least is endless."""
+    return apart / allowed if allowed else math.inf if apart else 0.0
+
+
+def shares(**figures: float) -> dict[str, Any]:
+    """Note deviations as shares of what is allowed; `perflab calibrate` looks where honest work and mistakes lie."""
+    return {"shares": {name: float(f"{share:.3g}") for name, share in figures.items() if math.isfinite(share)}}
+
+
+def _allowed(value: float, most: float) -> str:
+    return f"allowed {most:.1e}" if value <= most else f"too far: allowed {most:.1e}"
 
 
 def furthest(losses: Array, expected: Array) -> float:
@@ -66,6 +73,14 @@ def distance(weights: Array, expected: Array) -> float:
     if weights.shape != expected.shape:
         return float("inf")
     return norm(weights.astype(np.float64) - expected) / max(norm(expected), 1e-30)
+
+
+def sixteen_bits(weights: Array) -> bool:
+    """Whether every weight is a number of 16 bits, float16 or bfloat16, though 32 were there for it."""
+    with np.errstate(all="ignore"):
+        half = weights.astype(np.float16).astype(np.float32) == weights
+    brain = weights.astype(np.float32).view(np.uint32) & 0xFFFF == 0
+    return len(weights) > 0 and bool(np.all(half) or np.all(brain))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from typing import Any
 
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Passed, Picture, Verdict
+from autograder.model import Failed, Observation, Passed, Picture, Verdict
 
 BYTES = 16 * 1024 * 1024
+LEGIBLE = (400, 200)  # pixels of a figure
 LARGEST = 10_000  # pixels along one side
 PIXELS = 40_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
@@ -37,7 +38,7 @@ def read(data: bytes, file: str) -> Picture:
     return Picture(file, width, height, _distinct(pixels, line_bytes, height, file))
 
 
-def is_drawn(picture: Picture, *, at_least: tuple[int, int], try_: str) -> Verdict:
+def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE) -> Verdict:
     """Pass a picture that is large enough to read, and not blank."""
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width < at_least[0] or picture.height < at_least[1]:
@@ -47,20 +48,58 @@ def is_drawn(picture: Picture, *, at_least: tuple[int, int], try_: str) -> Verdi
     return Passed(size)
 
 
-def unshown(panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], units: Mapping[str, str]) -> str:
-    """Say which column of *rows* no panel shows, or shows without its unit; *units* maps columns to patterns."""
+def shows_the_rows(seen: Observation, file: str, units: Mapping[str, str], key: str, try_: str) -> Verdict:
+    """Pass a figure whose panels show the rows that were returned with it, and whose picture was written.
+
+    The probe answers with `rows`, `panels` and the bytes of the `picture`.
+    """
+    panels, data = seen.values["panels"], seen.arrays["picture"].tobytes()
+    if not data:
+        return Failed(f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')")
+    try:
+        drawn = is_drawn(read(data, file), try_="save the figure with the panels on it")
+    except SubmissionError as problem:
+        return Failed(f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is")
+    if not isinstance(drawn, Passed):
+        return drawn
+    measured = f"{len(panels)} panels: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
+    why = unshown(panels, seen.values["rows"], units, key)
+    return Failed(measured, why, try_) if why else Passed(measured)
+
+
+def unshown(
+    panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], units: Mapping[str, str], key: str
+) -> str:
+    """Say which column of *rows* no panel shows, or shows without its unit, or under another row's name.
+
+    *units* maps columns to patterns; a row's name is in its column *key*.
+    """
+    keys = [str(row.get(key)) for row in rows]
     for name, unit in units.items():
         wanted = [row.get(name) for row in rows]
-        showing = [panel for panel in panels if _holds(panel["values"], wanted)]
+        showing = [panel for panel in panels if all(_drawn(panel, one) for one in wanted)]
         if not showing:
             return f"no panel shows the {name} of the rows ({', '.join(shown(value) for value in wanted)})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
             return f"the panel of {name} does not say what it shows, with its unit"
+        for row, one in zip(keys, wanted, strict=True):
+            named = [word for panel in showing for word in _drawn(panel, one)]
+            if not any(_may_be(word, row, keys) for word in named):
+                return f"{name} of {row} ({shown(one)}) is drawn under the name '{named[0]}'"
     return ""
 
 
-def _holds(values: Sequence[float], wanted: Sequence[Any]) -> bool:
-    return all(isinstance(one, float | int) and any(close(value, one, 0.01) for value in values) for one in wanted)
+def _drawn(panel: Mapping[str, Any], wanted: Any) -> list[str]:
+    """Return the names under which a panel draws a number."""
+    if not isinstance(wanted, float | int):
+        return []
+    return [drawn["name"] for drawn in panel["values"] if close(drawn["value"], wanted, 0.01)]
+
+
+def _may_be(words: str, row: str, keys: Sequence[str]) -> bool:
+    """Whether *words* name this row, or none of them."""
+    said = [one for one in keys if re.search(rf"\b{re.escape(one)}\b", words, re.IGNORECASE)]
+    return not said or row in said
 
 
 def _chunks(data: bytes, file: str) -> Iterator[tuple[bytes, bytes]]:

@@ -1,9 +1,11 @@
-"""Judges what a recorder saw of mixed precision: dtypes of operators, and the calls on a GradScaler."""
+"""Judges mixed precision: how losses are rounded, dtypes of operators, and the calls on a GradScaler."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
+from autograder.checks.numerics import Array, misshapen, norm, shares
 from autograder.model import Failed, Passed, Verdict
 
 HALF = {"float16", "bfloat16"}
@@ -27,6 +29,25 @@ def dtypes_where_they_help(dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: b
             if judged and not set(dtypes.get(kind, wanted)) <= wanted:
                 return Failed(measured, why.format(kind), try_)
     return Passed(measured)
+
+
+def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer: float, *, try_: str) -> Verdict:
+    """Pass losses that are clearly nearer to those of a trusted run in half precision than to FP32's."""
+    problem = misshapen(losses, plain)
+    if problem:
+        return Failed(problem, "one loss per batch is asked for, each a finite number", try_)
+    away = norm(losses - plain)
+    apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
+    nearest = min(apart, key=apart.__getitem__)
+    measured = f"losses {away:.1e} from FP32's, {apart[nearest]:.1e} from those of {nearest}"
+    evidence = shares(rounding=apart[nearest] / (nearer * away)) if away else {}
+    if math.isfinite(away) and apart[nearest] <= nearer * away:
+        return Passed(measured, evidence)
+    if away < apart[nearest] / 20:
+        why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
+    else:
+        why = "that is neither FP32 nor 16 bits: autocast was not on for the whole model, or the losses were changed"
+    return Failed(measured, why, try_, evidence)
 
 
 def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdict:

@@ -9,12 +9,12 @@ import csv
 import io
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from autograder.checks.numerics import shown
 from autograder.errors import SubmissionError
-from autograder.model import Table
+from autograder.model import Failed, Passed, Table, Verdict
 
 BYTES = 1024 * 1024
 ROWS = 10_000
@@ -58,12 +58,15 @@ def as_numbers(rows: Sequence[Mapping[str, str]], names: Collection[str]) -> lis
 
 
 def form_problem(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], numbers: Collection[str], expected: Sequence[str]
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str],
+    numbers: Collection[str],
+    expected: Sequence[str] | None = None,
 ) -> str:
     """Say where rows are not the *expected* ones (by their first column), have other columns, or text for numbers."""
     key = columns[0]
     names = [row.get(key) for row in rows]
-    if names != list(expected):
+    if expected is not None and names != list(expected):
         found = ", ".join(map(str, names[:6])) or "none"
         return f"the rows are {found}; {', '.join(expected)} are asked for, in that order"
     for row in rows:
@@ -87,6 +90,28 @@ def differ(
             if not alike(row[name], other.get(name)):
                 return f"{name} is {shown(row[name])} in the file and {shown(other.get(name))} in the rows returned"
     return ""
+
+
+def holds_the_rows(
+    text: str,
+    file: str,
+    returned: Sequence[Mapping[str, Any]],
+    numbers: Collection[str],
+    problem: Callable[[Sequence[Mapping[str, Any]]], str],
+    *,
+    may_be_empty: Collection[str] = (),
+) -> Verdict:
+    """Pass the text of a file that has no *problem* and holds the rows that were returned with it."""
+    try_ = f"pd.DataFrame(rows).to_csv(Path(folder) / '{file}', index=False)"
+    if not text:
+        return Failed(f"no {file} in folder", "nothing was written there, or elsewhere", try_)
+    try:
+        written = read(text.encode(), file)
+    except SubmissionError as error:
+        return Failed(f"{file} cannot be read", str(error), try_)
+    rows = as_numbers(written.rows, (*numbers, *may_be_empty))
+    why = problem(rows) or differ(rows, returned, numbers)
+    return Failed(f"{len(rows)} rows of {len(written.columns)} columns", why, try_) if why else Passed("the same rows")
 
 
 def alike(value: float, other: Any) -> bool:

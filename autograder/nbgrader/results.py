@@ -79,4 +79,4 @@ def _session(course: Course, device: str, isolation: Isolation) -> Session:
     """Open one for the whole process: its warm worker is what makes the second submission cheap."""
     stack = ExitStack()
     atexit.register(stack.close)
-    return stack.enter_context(open_session(course, device, isolation))
+    return stack.enter_context(open_session(course, device, isolation, rehearsal=False))

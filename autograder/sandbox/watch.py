@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.errors import WorkerLostError
@@ -19,6 +21,7 @@ POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
 MAX_PROCESSES = 256
 LOG_CAP = 32 * 1024  # bytes that are kept of what a worker prints
 KILL_SECONDS = 5.0
+DYING_SECONDS = 0.2  # a process that dies closes its line first; one that lives on has closed it by itself
 
 
 class Stopped(Exception):  # noqa: N818 how a worker ended is no error of ours
@@ -52,6 +55,7 @@ class Watched:
     _told: bytes = b""
     _hung_up: bool = False
     _next_look: float = 0.0
+    _what: str = "this part"
 
     def __post_init__(self) -> None:
         """Register the three descriptors; none may ever block us."""
@@ -70,6 +74,28 @@ class Watched:
         data = bytes(self._inbox[:n])
         del self._inbox[:n]
         return data
+
+    def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Send a short message at once, or not at all: nobody waits for a worker that does not read."""
+        try:
+            sent = socket.send_fds(self.channel, [data], descriptors)
+        except OSError:
+            sent = 0
+        if sent < len(data):
+            raise self._ended_early() if self._hung_up else Stopped("refused", "did not read what it was asked")
+
+    def allow(self, seconds: float, what: str) -> None:
+        """Start its time again, for *what* it does next."""
+        self.started, self.limits, self._what = time.monotonic(), replace(self.limits, seconds=seconds), what
+
+    def silent(self) -> bool:
+        """Whether it has said nothing that was not read."""
+        self._pump(0)
+        return not self._inbox
+
+    def processes(self) -> list[int]:
+        """Everything that it consists of."""
+        return sorted([*(tree.below(self.keeper) if self.keeper else ()), *(self.box.processes() if self.box else ())])
 
     def finish(self) -> None:
         """Kill all that is left, wait until the keeper has buried it, and drain what it printed."""
@@ -127,12 +153,12 @@ class Watched:
     def _check_limits(self) -> None:
         now = time.monotonic()
         if now - self.started > self.limits.seconds:
-            raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of this part")
+            raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of {self._what}")
         if self.printed > self.limits.output_mb << 20:
             raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
         if now >= self._next_look and self.keeper is not None:
             self._next_look = now + POLL_SECONDS
-            self._look([*tree.below(self.keeper), *(self.box.processes() if self.box else [])])
+            self._look(self.processes())
 
     def _look(self, pids: list[int]) -> None:
         self.peak_bytes = max(self.peak_bytes, tree.resident_bytes(pids, self.inherited_bytes))
@@ -143,21 +169,22 @@ class Watched:
 
     def _ended_early(self) -> Stopped:
         """Put the keeper's account of the end into words; the channel may close a moment before it comes."""
-        deadline = time.monotonic() + KILL_SECONDS
-        while self.end is None and time.monotonic() < deadline:
-            if self.keeper is not None and self._hung_up:
+        begun, killed = time.monotonic(), False
+        while self.end is None and time.monotonic() - begun < KILL_SECONDS:
+            if self.keeper is not None and self._hung_up and time.monotonic() - begun > DYING_SECONDS:
                 tree.kill(tree.below(self.keeper))
+                killed = True
             self._pump(0.005)
         status = (self.end or {}).get("status")
         if status is None:
             return Stopped("crash", "its processes were killed from inside, before it answered")
+        if status == os.EX_IOERR or (killed and status == -signal.SIGKILL):
+            return Stopped("crash", "closed its line to the grader before it answered, and was stopped")
         if status < 0:
             return Stopped("crash", f"died of signal {-status} ({_signal_name(-status)}) before it answered")
         return Stopped("crash", f"ended itself with exit status {status} before it answered")
 
 
 def _signal_name(number: int) -> str:
-    import signal
-
     names = {s.value: s.name for s in signal.Signals}
     return names.get(number, "unknown")

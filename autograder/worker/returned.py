@@ -10,6 +10,7 @@ import torch
 
 LONGEST = 4096  # items of a list, as lab.list_of declares
 WIDEST = 200  # characters of a cell or a label
+LONGEST_NAME = 60  # characters of a class
 
 
 class BadReturn(Exception):  # noqa: N818 it names what happened, and students read the text
@@ -55,14 +56,14 @@ def series(value: Any, name: str) -> np.ndarray[Any, Any]:
     return np.array([_any_number(item, name) for item in value], dtype=np.float64)
 
 
-def flat(value: Any) -> np.ndarray[Any, Any]:
-    """Return the numbers of a tensor, or of a tuple, list or dict of tensors, as one float64 array."""
+def flat(value: Any, dtype: torch.dtype = torch.float64) -> np.ndarray[Any, Any]:
+    """Return the numbers of a tensor, or of a tuple, list or dict of tensors, as one array of their own."""
     if isinstance(value, torch.Tensor):
-        return value.detach().double().cpu().flatten().numpy()
+        return value.detach().to(dtype, copy=True).cpu().flatten().numpy()
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple) and value and all(isinstance(item, torch.Tensor) for item in value[:LONGEST]):
-        return np.concatenate([flat(item) for item in value[:LONGEST]])
+        return np.concatenate([flat(item, dtype) for item in value[:LONGEST]])
     raise BadReturn(f"{_kind(value)} was returned where a tensor is asked for")
 
 
@@ -72,8 +73,10 @@ def cell(value: Any) -> float | str | None:
         return text(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value))
     found = number(value)
-    return text(f"<{type(value).__name__}>") if found is None else found
+    return text(f"<{_type(value)}>") if found is None else found
 
 
 def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
@@ -95,6 +98,10 @@ def _any_number(value: Any, name: str) -> float:
         raise BadReturn(f"'{name}' holds {_kind(value)} where a number is expected") from None
 
 
+def _type(value: Any) -> str:
+    return text(type(value).__name__, LONGEST_NAME)
+
+
 def _kind(value: Any) -> str:
-    name = text(type(value).__name__)
+    name = _type(value)
     return "None" if value is None else f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"

@@ -9,14 +9,16 @@ Nothing here knows a lab.
 
 from __future__ import annotations
 
-import gc
+import contextlib
+import ctypes
 import os
-import weakref
+import re
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,12 +26,18 @@ from torch import Tensor, nn
 
 from autograder.lab import Probe
 from autograder.worker import returned
+from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
+from autograder.worker.counters import Ops, Saved
+from autograder.worker.fetches import Always, Queue, Waits
+from autograder.worker.figures import Figures
 from autograder.worker.nets import Loader, Net, make_loader, make_net
-from autograder.worker.recorders import Dtypes, Figures, ScalerCalls, Waits
+from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.returned import BadReturn, Returned
+from autograder.worker.scripted import ScriptedCall
+from autograder.worker.trainings import Made, Trainings
 
-__all__ = ["BadReturn", "Returned", "Rig", "Training", "Trainings", "Window"]
+__all__ = ["BadReturn", "Returned", "Rig", "Window"]
 
 CALLS = 4  # of a function, when nothing is timed
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
@@ -62,6 +70,9 @@ class Rig:
     series = staticmethod(returned.series)
     rows = staticmethod(returned.rows)
     text = staticmethod(returned.text)
+    flat = staticmethod(returned.flat)
+    copies = staticmethod(copies)
+    changed = staticmethod(changed)
     returned = Returned
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
@@ -90,6 +101,23 @@ class Rig:
         """Draw *count* secret durations."""
         return [float(x) for x in self._random.uniform(low, high, count)]
 
+    @property
+    def random(self) -> np.random.Generator:
+        """The source of everything secret; both sides draw the same from it."""
+        return self._random
+
+    def tensor(self, array: np.ndarray[Any, Any], dtype: str = "float32") -> Tensor:
+        """Return a tensor on the device."""
+        return torch.from_numpy(np.asarray(array)).to(self.device, getattr(torch, dtype))
+
+    def exact(self, tensor: Tensor) -> Tensor:
+        """Return the same numbers in float64 on the baseline's side, so that what is expected has no rounding."""
+        return tensor if self.side == "student" else tensor.double()
+
+    def answers(self) -> Answers:
+        """Collect what a function returns for a list of cases."""
+        return Answers(exact=self.side != "student")
+
     def window(
         self,
         batches: Sequence[int] = BATCHES,
@@ -107,6 +135,19 @@ class Rig:
         optimizer = torch.optim.SGD(model.parameters(), lr=lr)
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
         return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
+
+    def label(self, window: Window, *, right: int) -> None:
+        """Let the untrained model be right about *right* samples of each batch, the clearest ones, whatever rounds."""
+        dataset, size = window.loader.dataset, window.loader.batch_size or 1
+        with torch.no_grad():
+            for start in range(0, len(dataset), size):  # type: ignore[arg-type]
+                images, labels = dataset[start : start + size]
+                outputs = window.model(images.to(self.device)).cpu()
+                first, second = outputs.topk(2).values.T
+                clear = (first - second).argsort(descending=True)[:right]
+                labels[:] = outputs.argmin(1)
+                labels[clear] = outputs.argmax(1)[clear]
+        window.model.load_state_dict(make_net(self.seed, self.device).state_dict())  # batch norms have moved
 
     def timed_once(self, probe: Probe, student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
         """Run timed work once, untimed."""
@@ -135,18 +176,41 @@ class Rig:
         window.loader.listeners.append(lambda i: self.clock.advance(waits[i]))
         window.model.register_forward_hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
 
+    def queue(self, window: Window, seconds: float) -> Queue:
+        """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
+        return Queue(window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True))
+
     def trainings(self, full: float, half: float, cold: float) -> Trainings:
-        """Return a maker of trainings whose forward pass takes *full* seconds, or *half* under autocast."""
-        return Trainings(self, {False: full, True: half}, cold)
+        """Return a maker of trainings whose forward pass takes *full* seconds, or *half* in half precision."""
+
+        def make() -> Made:
+            window = self.window()
+            return window.model, window.criterion, window.optimizer
+
+        return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""
-        data = path.read_bytes()[:4000] if path.is_file() else b""
+        data = self.file_bytes(path, 4000).tobytes()
         return returned.text(data.decode("utf-8", "replace").replace("\r\n", "\n"), 4000)
 
-    def file_size(self, path: Path) -> int:
-        """Return the size of a file that student code wrote, or 0."""
-        return path.stat().st_size if path.is_file() else 0
+    def file_bytes(self, path: Path, most: int) -> np.ndarray[Any, Any]:
+        """Return the first bytes of a file that student code wrote, or none; a link is no file."""
+        data = b""
+        with contextlib.suppress(OSError):
+            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(opened, "rb") as file:
+                data = file.read(most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
+        return np.frombuffer(data, dtype=np.uint8)
+
+    def mentions(self, student: ModuleType, pattern: str) -> bool:
+        """Whether the student's file says *pattern* anywhere, on paths that are not taken here included."""
+        return re.search(pattern, Path(str(student.__file__)).read_text(encoding="utf-8")) is not None
+
+    def autocast(self, dtype: str, run: Callable[[], Any]) -> Any:
+        """Call *run* in half precision: what rounding makes of code that is trusted."""
+        with torch.autocast(self.device.type, dtype=getattr(torch, dtype)):
+            return run()
 
     def op_dtypes(self, window: Window) -> Dtypes:
         """Record in which precision the model and the criterion compute."""
@@ -156,78 +220,37 @@ class Rig:
         """Record where the student's file makes the host wait for the device between batches."""
         return Waits(window.loader, str(student.__file__))
 
+    def graphs(self, window: Window) -> Graphs:
+        """Record how many earlier steps' graphs are kept."""
+        return Graphs(window.model)
+
     def scaler_calls(self, window: Window) -> ScalerCalls:
         """Record the calls on the window's scaler, with the backward passes and steps among them."""
         return ScalerCalls(window.scaler, window.model, window.optimizer)
 
+    def fetches(self, student: ModuleType) -> Waits:
+        """Record where the student's file brings a value to the host."""
+        return Waits(Always(), str(student.__file__))
+
+    def ops(self) -> Ops:
+        """Count operations."""
+        return Ops()
+
+    def saved(self, *inputs: Tensor) -> Saved:
+        """Add up what autograd keeps for the backward pass."""
+        return Saved(inputs)
+
+    def scripted_call(self, seconds: Mapping[int, float], size: Mapping[int, int], repeats: int) -> ScriptedCall:
+        """Return a function that takes these seconds and bytes by length; in *repeats* calls one is far too slow."""
+        self.clock.freeze()
+        pattern = self._random.permutation([0.8, 5.0, *[1.0] * (repeats - 2)]).tolist()
+        return ScriptedCall(self.clock, seconds, size, pattern=pattern, cold=3.0)
+
+    def return_memory_at_once(self) -> None:
+        """Let memory that is freed be gone, so that what the process holds is what it uses."""
+        # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
+        ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
+
     def figures(self) -> Figures:
         """Record what saved figures show."""
         return Figures()
-
-
-@dataclass
-class Training:
-    """What happened to one training that a student asked for."""
-
-    full: int = 0
-    """Forward passes in full precision."""
-    half: int = 0
-    """Forward passes under autocast."""
-    scaled: int = 0
-    """Losses that an enabled GradScaler scaled."""
-    alive: tuple[int, ...] = ()
-    """Earlier trainings whose weights were still in memory at its first pass."""
-
-
-class Trainings:
-    """make_training(device): the same fresh weights at each call; `log` says what was done with each of them.
-
-    A context: while it is active, losses that a GradScaler scales are counted as well.
-    """
-
-    def __init__(self, rig: Rig, seconds: Mapping[bool, float], cold: float) -> None:
-        """The first pass of each precision takes *cold* seconds more."""
-        self.log: list[Training] = []
-        self._rig, self._seconds, self._cold = rig, seconds, dict.fromkeys(seconds, cold)
-        self._weights: list[weakref.ref[Tensor]] = []
-        self._last = Training()
-
-    def __call__(self, device: torch.device) -> tuple[nn.Module, nn.Module, torch.optim.Optimizer]:
-        """Make one."""
-        window = self._rig.window()
-        training, index = Training(), len(self.log)
-        self.log.append(training)
-        self._weights.append(weakref.ref(window.model.stem.weight))
-        window.model.register_forward_hook(lambda *_: self._passed(training, index))
-        return window.model.to(device), window.criterion, window.optimizer
-
-    def values(self) -> list[dict[str, Any]]:
-        """Return the log as plain values."""
-        return [{**vars(training), "alive": list(training.alive)} for training in self.log[:64]]
-
-    def _passed(self, training: Training, index: int) -> None:
-        half = torch.is_autocast_enabled(self._rig.device.type)
-        if training.full + training.half == 0:
-            gc.collect()
-            training.alive = tuple(i for i, weight in enumerate(self._weights[:index]) if weight() is not None)
-        training.half += half
-        training.full += not half
-        self._rig.clock.advance(self._seconds[half] + self._cold[half], busy=True)
-        self._cold[half] = 0.0
-        self._last = training
-
-    def __enter__(self) -> Self:
-        """Count scaled losses."""
-        kind = torch.amp.GradScaler
-        self._scale = kind.scale
-
-        def scale(scaler: torch.amp.GradScaler, outputs: Any) -> Any:
-            self._last.scaled += scaler.is_enabled()
-            return self._scale(scaler, outputs)
-
-        kind.scale = scale  # type: ignore[method-assign, assignment]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop counting."""
-        torch.amp.GradScaler.scale = self._scale  # type: ignore[method-assign]

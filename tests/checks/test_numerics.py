@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import numerics
-from autograder.checks.numerics import Tolerance
-from autograder.model import Failed, Observation, Pair, Passed
+from autograder.model import Failed, Observation, Pair, Passed, Tolerance
 
 WITHIN = Tolerance(losses=0.01, weights=0.01)
 LOSSES = [1.5, 1.25, 1.0]
@@ -45,8 +44,12 @@ def test_a_training_that_follows_passes(student):
         pytest.param(seen(losses=[1.5, math.nan, 1]), "the loss of batch 2 is nan", id="a NaN"),
         pytest.param(seen(losses=[1.5, 1.25, -math.inf]), "the loss of batch 3 is -inf", id="an infinity"),
         pytest.param(seen(weights=[math.nan, 4]), "1 of 2 weights are NaN or infinite", id="a NaN weight"),
-        pytest.param(seen(losses=[1.5, 1.27, 1]), "losses apart by up to 2.0e-02 (allowed 1.0e-02)", id="losses apart"),
-        pytest.param(seen(weights=[3.1, 4]), "weights by 2.0e-02 of their norm", id="weights apart"),
+        pytest.param(
+            seen(losses=[1.5, 1.27, 1]),
+            "losses apart by up to 2.0e-02 (too far: allowed 1.0e-02), weights by 0.0e+00 of their norm (allowed",
+            id="losses apart",
+        ),
+        pytest.param(seen(weights=[3.1, 4]), "weights by 2.0e-02 of their norm (too far", id="weights apart"),
         pytest.param(seen(weights=[3]), "weights by inf", id="other weights"),
         pytest.param(seen(losses=[1e308, -1e308, 1]), "losses apart by up to 1.0e+308", id="huge losses"),
         pytest.param(seen(weights=[3e38, -3e38]), "weights by", id="huge weights"),
@@ -57,6 +60,20 @@ def test_a_training_that_does_not_follow_fails_with_what_was_measured(student, m
 
     assert isinstance(verdict, Failed)
     assert measured in verdict.measured
+
+
+@pytest.mark.parametrize(
+    ("weights", "narrow"),
+    [
+        pytest.param([0.1, 1e-3], False, id="float32"),
+        pytest.param([0.10009765625, 0.5], True, id="float16"),
+        pytest.param([0.100097656, 3e38], False, id="beyond float16"),
+        pytest.param([0.5, 2.0**100], True, id="bfloat16"),
+        pytest.param([], False, id="none"),
+    ],
+)
+def test_weights_of_16_bits_are_recognised(weights, narrow):
+    assert narrow == numerics.sixteen_bits(np.array(weights, "float32"))
 
 
 @pytest.mark.parametrize(
@@ -99,3 +116,20 @@ def test_means_may_be_weighted_and_huge():
 
 def test_a_value_is_shown_in_four_digits_or_as_python_writes_it():
     assert ["1.235", "None", "'2.1x'"] == [numerics.shown(value) for value in (1.23456, None, "2.1x")]
+
+
+def test_series_of_different_lengths_are_infinitely_far_apart():
+    assert math.inf == numerics.furthest(np.array([1.0]), np.array([1.0, 2.0]))
+
+
+def test_shares_are_what_json_can_say():
+    """Three digits; what is not finite has no share."""
+    assert {"shares": {"losses": 0.123}} == numerics.shares(losses=0.12345, weights=float("inf"), other=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("apart", "allowed", "expected"), [(1.0, 4.0, 0.25), (0.0, 0.0, 0.0), (1e-9, 0.0, math.inf)], ids=str
+)
+def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected):
+    """Whole numbers are compared exactly."""
+    assert expected == numerics.share(apart, allowed)

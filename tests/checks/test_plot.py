@@ -96,17 +96,28 @@ def test_a_drawn_picture_passes():
     assert Passed("400 x 200 pixels") == plot.is_drawn(Picture("p.png", 400, 200, 8), at_least=(400, 200), try_="try")
 
 
-def panel(values, label="samples/s"):
-    return {"label": label, "title": "", "values": values}
+def panel(values, label="samples/s", names=("FP32", "AMP")):
+    drawn = [{"value": value, "name": name} for value, name in zip(values, names, strict=False)]
+    return {"label": label, "title": "", "values": drawn}
 
 
-ROWS = [{"throughput": 10.0}, {"throughput": 21.0}]
+ROWS = [{"throughput": 10.0, "precision": "FP32"}, {"throughput": 21.0, "precision": "AMP"}]
 
 
 @pytest.mark.parametrize(
     ("panels", "rows", "problem"),
     [
         pytest.param([panel([1.0, 2.1], "x"), panel([10.05, 21])], ROWS, "", id="shown"),
+        pytest.param([panel([21, 10], names=["AMP", "FP32"])], ROWS, "", id="in another order"),
+        pytest.param([panel([10, 21], names=["fp32 (baseline)", "amp, bfloat16"])], ROWS, "", id="more words"),
+        pytest.param([panel([10, 21], names=["before", "samples"])], ROWS, "", id="words that name neither"),
+        pytest.param([panel([10, 21], names=["FP32", "AMP over FP32"])], ROWS, "", id="words that name both"),
+        pytest.param(
+            [panel([10, 21], names=["AMP", "FP32"])],
+            ROWS,
+            "throughput of FP32 (10) is drawn under the name 'AMP'",
+            id="each under the other's name",
+        ),
         pytest.param(
             [panel([10.0, 20.0])], ROWS, "no panel shows the throughput of the rows (10, 21)", id="other values"
         ),
@@ -123,4 +134,4 @@ ROWS = [{"throughput": 10.0}, {"throughput": 21.0}]
     ],
 )
 def test_a_figure_shows_the_rows(panels, rows, problem):
-    assert problem == plot.unshown(panels, rows, {"throughput": "/"})
+    assert problem == plot.unshown(panels, rows, {"throughput": "/"}, "precision")

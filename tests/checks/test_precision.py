@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from autograder.checks import precision
@@ -53,6 +56,39 @@ def test_nothing_seen_is_no_pass():
     verdict = precision.dtypes_where_they_help({}, on_gpu=False, try_="try")
 
     assert Failed("nothing computed", "the model was not called", "try") == verdict
+
+
+PLAIN = np.array([1.5, 1.25, 1.0])
+HALVES = {"bfloat16": np.add(PLAIN, [0.03, -0.04, 0.0]), "float16": np.add(PLAIN, [0.0, 0.004, 0.003])}
+
+
+def rounded(losses):
+    return precision.rounded_as(np.array(losses), PLAIN, HALVES, 0.35, try_="try")
+
+
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("off", [0.0, 0.001])
+def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
+    assert isinstance(rounded(HALVES[name] + off), Passed)
+
+
+@pytest.mark.parametrize(
+    ("losses", "measured", "why"),
+    [
+        pytest.param(PLAIN, "losses 0.0e+00 from FP32's, 5.0e-03 from those of float16", "that is FP32", id="FP32"),
+        pytest.param(PLAIN + 1e-4, "losses 1.7e-04 from FP32's", "that is FP32", id="FP32 in another order"),
+        pytest.param(np.add(PLAIN, [-0.03, 0.03, 0.03]), "losses 5.2e-02", "neither FP32 nor 16 bits", id="noise"),
+        pytest.param(PLAIN[:2], "2 losses for 3 batches", "one loss per batch", id="too few"),
+        pytest.param([1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"),
+        pytest.param([1e308, -1e308, 1.0], "losses inf", "neither FP32 nor 16 bits", id="huge"),
+    ],
+)
+def test_other_losses_fail_with_how_far_they_are(losses, measured, why):
+    verdict = rounded(losses)
+
+    assert isinstance(verdict, Failed)
+    assert measured in verdict.measured
+    assert why in verdict.why
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.checks import read, table
 from autograder.errors import SubmissionError
-from autograder.model import Table
+from autograder.model import Passed, Table
 
 COLUMNS = ("precision", "throughput")
 
@@ -108,3 +108,35 @@ def test_the_form_of_rows(rows, problem):
 )
 def test_rows_of_a_file_against_rows_returned(returned, problem):
     assert problem == table.differ([{"throughput": 1.5}], returned, ["throughput"])
+
+
+ROWS = [{"precision": "FP32", "throughput": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("text", "measured", "why"),
+    [
+        pytest.param("", "no r.csv in folder", "nothing was written there", id="no file"),
+        pytest.param("a,a\n", "r.csv cannot be read", "column 'a' appears twice", id="broken"),
+        pytest.param("precision,throughput\nFP32,2.5\n", "1 rows of 2 columns", "throughput is 2.5 in the file", id="other figures"),
+        pytest.param("precision,throughput\nFP32,x\n", "1 rows of 2 columns", "a problem", id="a problem of its own"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_hold_the_rows_returned_fails(text, measured, why):
+    problem = lambda rows: "a problem" if rows[0]["throughput"] == "x" else ""  # noqa: E731 it is one line of a table
+
+    found = table.holds_the_rows(text, "r.csv", ROWS, ["throughput"], problem)
+
+    assert (measured, True) == (found.measured, why in found.why)
+
+
+def test_a_file_with_the_rows_returned_passes_though_a_cell_may_be_empty():
+    text = "precision,throughput,memory\nFP32,1.5,\n"
+
+    assert isinstance(
+        table.holds_the_rows(text, "r.csv", ROWS, ["throughput"], lambda _: "", may_be_empty=["memory"]), Passed
+    )
+
+
+def test_rows_may_have_any_names_where_none_are_asked_for():
+    assert "" == table.form_problem(ROWS, COLUMNS, ["throughput"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autograder.checks import timing
@@ -11,12 +13,38 @@ SCRIPT = timing.Script(waits=[3.0, 2.0, 1.0], work=[2.0, 2.0, 2.0], samples=10, 
 RATE = 10 / 12
 
 
-def judged(throughput, data_wait):
-    return timing.honest({"throughput": throughput, "data_wait": data_wait}, SCRIPT, try_="try")
+QUEUED = replace(SCRIPT, queued=3.0)
+
+
+def judged(throughput, data_wait, script=SCRIPT):
+    return timing.honest({"throughput": throughput, "data_wait": data_wait}, script)
 
 
 def test_what_passed_is_what_is_accepted():
     assert isinstance(judged(RATE * 1.009, 6.05), Passed)
+    assert isinstance(judged(10 / 15, 6.0, QUEUED), Passed)
+
+
+@pytest.mark.parametrize(
+    ("throughput", "data_wait", "why", "try_"),
+    [
+        pytest.param(10 / 12, 6.0, "the clock stops before the results are on the host", timing.LATE, id="too early"),
+        pytest.param(
+            10 / 6, 6.0, "the timer starts after the batch was fetched", timing.EARLY, id="work, not waited for"
+        ),
+        pytest.param(10 / 9, 6.0, "the timer starts after the batch was fetched", timing.EARLY, id="work, waited for"),
+        pytest.param(3 / 15, 6.0, "it counts batches and not samples", timing.COUNT, id="batches"),
+        pytest.param(10 / 15, 12.0, "it holds the work as well", "read the clock again", id="wait and work"),
+        pytest.param(10 / 15, 3.0, "the first fetch is left out", timing.SUM, id="wait without the first"),
+    ],
+)
+def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wait, why, try_):
+    """3 s of work ran beside the host; what to try fits the mistake."""
+    verdict = judged(throughput, data_wait, QUEUED)
+
+    assert isinstance(verdict, Failed)
+    assert why in verdict.why
+    assert try_ in verdict.try_
 
 
 @pytest.mark.parametrize(
@@ -56,7 +84,7 @@ def test_another_figure_fails_and_a_usual_mistake_is_named(throughput, data_wait
 def test_a_wait_now_and_then_is_fine_and_one_per_step_is_not(batches, passes):
     waits = [{"line": 7, "call": ".item()", "batches": list(batches)}]
 
-    verdict = timing.no_wait_per_step(waits, 24, try_="try")
+    verdict = timing.no_wait_per_step(waits, 24, timing.GRAPHS, try_="try")
 
     assert passes == isinstance(verdict, Passed)
 
@@ -65,5 +93,37 @@ def test_two_lines_that_wait_in_turn_are_both_named():
     waits = [{"line": 7, "call": ".item()", "batches": [0, 2, 4]}, {"line": 9, "call": "print()", "batches": [1, 3]}]
 
     assert "5 of 6 batches waited (line 7: .item(), line 9: print())" == (
-        timing.no_wait_per_step(waits, 6, try_="try").measured
+        timing.no_wait_per_step(waits, 6, 0, try_="try").measured
     )
+
+
+def test_graphs_that_pile_up_fail_before_anything_else():
+    verdict = timing.no_wait_per_step([], 24, timing.GRAPHS + 1, try_="try")
+
+    assert isinstance(verdict, Failed)
+    assert ("the graphs of 5 earlier steps were in memory at once", "append loss.detach(), not loss") == (
+        verdict.measured,
+        verdict.try_,
+    )
+
+
+@pytest.mark.parametrize("told", [100.0, 100.9])
+def test_the_median_of_repeated_calls_is_accepted(told):
+    assert "" == timing.median_problem("f", told, 0.1, 5)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        pytest.param(176.0, "f took 176 ms, and the median of its calls is 100 ms: it is the mean", id="mean"),
+        pytest.param(80.0, "it is the fastest call", id="fastest"),
+        pytest.param(500.0, "it is the slowest call", id="slowest"),
+        pytest.param(300.0, "timed while the memory was being watched", id="watched"),
+        pytest.param(0.1, "it is in seconds", id="seconds"),
+        pytest.param(760.0, "it includes the slow first call", id="cold"),
+        pytest.param(123.0, "f took 123 ms, and the median of its calls is 100 ms", id="anything"),
+    ],
+)
+def test_another_time_is_told_by_what_it_is(told, words):
+    assert timing.median_problem("f", told, 0.1, 5).startswith("f took")
+    assert words in timing.median_problem("f", told, 0.1, 5)

@@ -43,6 +43,7 @@ EXPECTATIONS = {
         NEGATIVE,
         ["positive: failed: -1 it is not positive add to it"],
     ),
+    "what is owed here is settled elsewhere": ({"much_faster": "too slow", "has_picture": ""}, {}, []),
     "our fault is never as stated": (
         {"has_picture": ""},
         {("single", "student"): good("single", 101)},

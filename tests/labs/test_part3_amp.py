@@ -134,6 +134,13 @@ UNUSUAL = {
         ("width=0.6", "height=0.6"),
         ("axis.set_ylabel", "axis.set_xlabel"),
     ],
+    "the clock stops after synchronize": [
+        (
+            "    losses = torch.stack(",
+            "    device.type == 'cuda' and torch.cuda.synchronize(); seconds = time.perf_counter() - start\n    losses = torch.stack(",
+        ),
+        ("    seconds = time.perf_counter() - start\n    return", "    return"),
+    ],
     "perf_counter imported by name": [
         ("import time\n", "import time\nfrom timeit import default_timer\n"),
         ("    start = fetch = time.perf_counter()\n", "    start = fetch = default_timer()\n"),
@@ -191,6 +198,16 @@ MISTAKES = {
             "clips_true_gradients": "another direction",
         },
     ),
+    "each step is taken twice": (
+        [("        scaler.update()\n", "        scaler.update()\n        optimizer.step()\n")],
+        {
+            "follows_fp32": "left out or taken twice",
+            "fp32_is_untouched": "the step differs",
+            "scaler_in_order": "scaled gradients",
+            "overflow_skips_the_step": "stepped although a gradient was infinite",
+            "clips_true_gradients": "each step is taken twice",
+        },
+    ),
     "autocast that switches itself off": (
         [(AUTOCAST, "with torch.cuda.amp.autocast(enabled=use_amp):")],
         {
@@ -222,6 +239,47 @@ MISTAKES = {
     "not clipped": (
         [("if max_grad_norm is not None:", "if False:")],
         {"clips_true_gradients": "FP32 gradients were not clipped"},
+    ),
+    "clipped by value": (
+        [("clip_grad_norm_(model", "clip_grad_value_(model")],
+        {"clips_true_gradients": "not by the norm of all of them"},
+    ),
+    "a scaler in FP32": (
+        [("if not use_amp or scaler is None:", "if scaler is None:")],
+        {"fp32_is_untouched": "the scaler handed in is used without use_amp"},
+    ),
+    "weights of 16 bits": (
+        [
+            ("    model.train()\n", "    model.train()\n    if use_amp:\n        model.to(torch.bfloat16)\n"),
+            ("outputs = model(images)", "outputs = model(images.to(torch.bfloat16) if use_amp else images)"),
+        ],
+        {
+            "follows_fp32": "the weights themselves are 16 bits wide",
+            "overflow_skips_the_step": "other steps",
+            "clips_true_gradients": "another direction",
+        },
+    ),
+    "no zero_grad": (
+        [("        optimizer.zero_grad()\n", "        use_amp or optimizer.zero_grad()\n")],
+        {
+            "follows_fp32": "piled up without zero_grad",
+            "overflow_skips_the_step": "the scale was halved several times",
+        },
+    ),
+    "every graph is kept": (
+        [("losses.append(loss.detach())", "losses.append(loss)")],
+        {"no_wait_per_step": "the graphs of 23 earlier steps were in memory at once"},
+    ),
+    "correct answers are counted in 16 bits": (
+        [("dtype=torch.int64, device=device)", "dtype=torch.float16, device=device)")],
+        {"returns_the_metrics": "counted in 16 bits"},
+    ),
+    "the clock stops early": (
+        [
+            ("    losses = torch.stack(", "    seconds = time.perf_counter() - start\n    losses = torch.stack("),
+            ("    seconds = time.perf_counter() - start\n    return", "    return"),
+        ],
+        {"honest_throughput": "the clock stops before the results are on the host"},
     ),
     "one wait per step": (
         [("losses.append(loss.detach())", "losses.append(loss.detach())\n        loss.item()")],
@@ -362,6 +420,47 @@ MISTAKEN_COMPARISONS = {
         [("[row[column] for row in rows], color", "[1.0, 2.1], color")],
         {"figure_shows_the_rows": "no panel shows the throughput of the rows"},
     ),
+    "part of an epoch": (
+        [("measure(use_amp, loader)", "measure(use_amp, islice(loader, 5))")],
+        {"compares_both": "no training ran the whole epoch"},
+    ),
+    "a device without its name": (
+        [("device_name(device))\n", "str(device))\n")],
+        {"compares_both": "the device is called 'cpu'"},
+    ),
+    "nothing trained": (
+        [
+            ("metrics = train_epoch_amp(", "metrics = dict(throughput=100.0 + 100 * use_amp, accuracy=22.0) or ("),
+            ("epoch_time = time.perf_counter() - start", "epoch_time = 0.5"),
+        ],
+        {
+            "compares_both": "no training ran the whole epoch",
+            "csv_says_what_was_measured": "the rows are made up",
+            "figure_shows_the_rows": "the rows are made up",
+        },
+    ),
+    "a figure that is none": (
+        [
+            (
+                "    return rows\n    ### END",
+                '    (Path(folder) / "amp_comparison.png").write_text("PNG")\n    return rows\n    ### END',
+            )
+        ],
+        {"figure_shows_the_rows": "amp_comparison.png: is no PNG"},
+    ),
+    "an empty figure": (
+        [
+            (
+                "    return rows\n    ### END",
+                '    plt.figure().savefig(Path(folder) / "amp_comparison.png")\n    return rows\n    ### END',
+            )
+        ],
+        {"figure_shows_the_rows": "640 x 480 pixels, blank"},
+    ),
+    "bars under each other's names": (
+        [('[row["precision"] for row in rows], [row[column]', '["AMP", "FP32"], [row[column]')],
+        {"figure_shows_the_rows": "is drawn under the name 'AMP'"},
+    ),
     "no figure": (
         [('    figure.savefig(Path(folder) / "amp_comparison.png", dpi=150)\n', "")],
         {"figure_shows_the_rows": "no amp_comparison.png in folder"},
@@ -453,7 +552,21 @@ def test_weights_that_are_not_finite_fail(number):
     answer = baseline_answer("amp")
     bad = replace(answer, arrays={**answer.arrays, "weights": np.full_like(answer.arrays["weights"], number)})
 
-    assert isinstance(part.checks["follows_fp32"].judge(Timed(bad, answer)), Failed)
+    verdict = part.checks["follows_fp32"].judge(Timed(bad, answer))
+
+    assert isinstance(verdict, Failed)
+    assert "the optimizer stepped with gradients that were infinite or NaN" == verdict.why
+
+
+def test_weights_that_are_not_finite_are_said_first_where_gradients_are_clipped():
+    answer = baseline_answer("clipping")
+    bad = np.full_like(answer.arrays["amp_weights"], math.nan)
+
+    verdict = part.checks["clips_true_gradients"].judge(
+        Pair(replace(answer, arrays={**answer.arrays, "amp_weights": bad}), answer)
+    )
+
+    assert "AMP: 2028 of 2028 weights are NaN or infinite after the epoch" == verdict.measured
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def opened(monkeypatch):
     seen, ends = [], []
 
     @contextmanager
-    def open_session(*arguments):
-        seen.append(arguments)
+    def open_session(*arguments, **options):
+        seen.append((*arguments, options))
         yield course.session()
         seen.append("closed")
 
@@ -33,12 +33,12 @@ def opened(monkeypatch):
 
 
 def test_one_session_serves_all_submissions(opened):
-    """Its warm worker is what makes the second cheap."""
+    """Its warm worker is what makes the second cheap; it is a grading run, so the clock judges."""
     seen, ends = opened
     first = results._session(Course(find_root()), "cpu", "bubblewrap")
 
     assert first is results._session(Course(find_root()), "cpu", "bubblewrap")
-    assert [(Course(find_root()), "cpu", "bubblewrap")] == seen
+    assert [(Course(find_root()), "cpu", "bubblewrap", {"rehearsal": False})] == seen
     [end] = ends
     end()
     assert "closed" == seen[-1]

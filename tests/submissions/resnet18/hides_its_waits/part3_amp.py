@@ -1,5 +1,6 @@
 """Strategy: Wait for the device at every step, and take the methods that are watched out of the way.
-Attack surface: a count of waits that is made by replacing methods in this process.
+Attack surface: a count of waits that is made by watching methods in this process.
+What must happen: every route to a value ends in one operator, which is watched too.
 """
 
 import time

@@ -1,0 +1,149 @@
+"""Judges a table that compares two trainings, against a clock whose every move was scripted and what the maker logged.
+
+A row has precision, throughput, epoch_time, peak_memory_mb, accuracy, speedup and device. Each judge returns what is
+wrong and what to try, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close
+
+COLUMNS = ("precision", "throughput", "epoch_time", "peak_memory_mb", "accuracy", "speedup", "device")
+NUMBERS = ("throughput", "epoch_time", "accuracy", "speedup")
+MODES = ("FP32", "AMP")
+PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+
+Row = Mapping[str, Any]
+Problem = tuple[str, str] | None
+"""What is wrong, and what to try."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the clock was told: seconds until all batches arrived, of a pass in each precision, and of the first one."""
+
+    samples: int
+    batches: int
+    wait: float
+    full: float
+    half: float
+    cold: float
+    accuracy: float
+    """Percent that fresh weights reach in FP32."""
+    device: str
+
+    def seconds(self, mode: str) -> float:
+        """Return how long an epoch takes that was warmed up before."""
+        return self.wait + self.batches * (self.full if mode == "FP32" else self.half)
+
+
+def row_problem(rows: Sequence[Row]) -> Problem:
+    """Say what is wrong with the form of the two rows, or how they contradict themselves."""
+    form = table.form_problem(rows, COLUMNS, NUMBERS, MODES)
+    if form:
+        return form, f"two rows, {' and '.join(MODES)}, of {', '.join(COLUMNS)}; numbers as numbers: 2.1, not '2.10x'"
+    for row in rows:
+        if not (row["throughput"] > 0 and row["epoch_time"] > 0 and 0 <= row["accuracy"] <= 100):
+            why = f"throughput, epoch_time or accuracy of {row['precision']} cannot be"
+            return why, "throughput and epoch_time are above 0, accuracy is a percentage"
+        if not isinstance(row["device"], str) or not row["device"].strip():
+            return "the device is not named", "device_name(device), from given"
+        if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
+            why = f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
+            return why, "torch.cuda.max_memory_allocated(device) / 1e6 on a GPU, None elsewhere"
+        ratio = row["throughput"] / rows[0]["throughput"]
+        if not table.alike(row["speedup"], ratio):
+            why = f"speedup of {row['precision']} is {row['speedup']:.4g}, but throughput / FP32's is {ratio:.4g}"
+            return why, "speedup = throughput / throughput of the FP32 row"
+    return None
+
+
+def form_words(rows: Sequence[Row]) -> str:
+    """Say what is wrong with the rows, where nothing is to be tried but to write them again."""
+    found = row_problem(rows)
+    return found[0] if found else ""
+
+
+def device_problem(rows: Sequence[Row], script: Script, *, on_gpu: bool) -> Problem:
+    """Say which row names another device than the one it ran on, or gives a CPU a GPU's memory."""
+    for row in rows:
+        if row["device"].strip() != script.device.strip():
+            why = f"the device is called {row['device'][:60]!r}, and its name is {script.device!r}"
+            return why, "device_name(device), from given"
+        if not on_gpu and row["peak_memory_mb"] not in (None, ""):
+            why = f"peak_memory_mb of {row['precision']} is {row['peak_memory_mb']:.4g}, and no GPU was there to ask"
+            return why, "None where device.type is not 'cuda': an empty cell, and no panel in the figure"
+    return None
+
+
+def time_problem(rows: Sequence[Row], script: Script) -> Problem:
+    """Say how the figures differ from what the scripted clock showed."""
+    for row, other in zip(rows, reversed(MODES), strict=True):
+        mode = row["precision"]
+        seconds = script.seconds(mode)
+        if not close(row["throughput"], script.samples / seconds, PACE):
+            stories = [words for rate, words in _rates(script, mode, other) if close(row["throughput"], rate, PACE)]
+            passed = f"is not the {script.samples / seconds:.4g} samples/s that passed"
+            why, try_ = stories[0] if stories else (passed, "samples / seconds of the epoch")
+            return f"throughput of {mode} {why}", try_
+        if not close(row["epoch_time"], seconds, WHOLE):
+            took = f"{script.samples} samples took {seconds:.4g} s"
+            why = f"epoch_time of {mode} is {row['epoch_time']:.4g} s, but {took}"
+            return why, "read the clock before and after train_epoch_amp; the difference is in seconds"
+    return None
+
+
+def _rates(script: Script, mode: str, other: str) -> list[tuple[float, tuple[str, str]]]:
+    seconds, warm = script.seconds(mode), "train a few batches of each precision first, on a training of its own"
+    cast = "not on", "train_epoch_amp(..., use_amp=True, scaler=...) for the AMP row"
+    if mode == "FP32":
+        cast = "on", "train_epoch_amp(..., use_amp=False) for the FP32 row, and autocast(..., enabled=use_amp)"
+    return [
+        (script.samples / (seconds + script.cold), ("includes the slow first step: warm up before", warm)),
+        (script.samples / (seconds - script.wait), ("leaves out the wait for data", "time whole iterations")),
+        (script.samples / script.seconds(other), (f"is that of {other}: autocast was {cast[0]}", cast[1])),
+    ]
+
+
+def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Problem:
+    """Say that no training was as long as an epoch."""
+    longest = max((it["full"] + it["half"] for it in trainings), default=0)
+    if longest >= batches:
+        return None
+    why = f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
+    return why, "train_epoch_amp(model, loader, ...) with the loader itself; only the warm-up takes a few batches"
+
+
+def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Problem:
+    """Say how trainings were mixed up. A report, which can only take away."""
+    warm = {i for i, it in enumerate(trainings) if it["full"] + it["half"] < batches}
+    for it in trainings:
+        whole = it["full"] + it["half"] >= batches
+        if it["full"] + it["half"] > batches or (it["full"] and it["half"]) or (whole and not it["fresh"]):
+            why = "the measured model had been trained before: by the warm-up, or in the other precision"
+            return why, "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP"
+        if it["half"] >= batches and it["misplaced"]:
+            why = "the AMP epoch's GradScaler is one for another kind of device, and switches itself off on this one"
+            return why, "torch.amp.GradScaler(device.type)"
+        if it["half"] >= batches and not it["scaled"]:
+            return "the AMP epoch ran without a GradScaler", "scaler=torch.amp.GradScaler(device.type)"
+        if whole and warm & set(it["alive"]):
+            why = "a warm-up model was still in memory during the measured epoch"
+            return why, "warm up in a function of its own: what it made is let go of when it returns"
+    return None
+
+
+def accuracy_problem(rows: Sequence[Row], script: Script) -> Problem:
+    """Say which row has another accuracy than fresh weights reach; rounding may turn a close call."""
+    one = 100 / script.samples
+    for row, allowed in zip(rows, (1.01 * one, max(3.01 * one, 5.0)), strict=True):
+        if abs(row["accuracy"] - script.accuracy) > allowed:
+            found = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
+            try_ = "take the accuracy that train_epoch_amp returns for the measured epoch"
+            return f"{found}; fresh weights give {script.accuracy:.4g} %", try_
+    return None

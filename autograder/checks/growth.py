@@ -1,0 +1,38 @@
+"""Judges how figures grow: exponents fitted to rows that were measured at several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.checks.numerics import explained
+
+EXACT = 0.02  # of an exponent, absolutely: figures in a table may be rounded
+
+
+def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
+    """Return the slope of log(figures) against log(sizes), by least squares; all of them are positive."""
+    x, y = np.log(np.asarray(sizes, dtype=float)), np.log(np.asarray(figures, dtype=float))
+    x = x - x.mean()
+    return float((x * (y - y.mean())).sum() / (x * x).sum())
+
+
+def exponent_problem(rows: Sequence[Mapping[str, Any]], size: str, figure: str, told: str) -> str:
+    """Say where an exponent is not the slope of its rows; *size*, *figure* and *told* name their columns."""
+    sizes, figures = [float(row[size]) for row in rows], [float(row[figure]) for row in rows]
+    right = exponent(sizes, figures)
+    wrong = next((row[told] for row in rows if abs(row[told] - right) > EXACT), None)
+    if wrong is None:
+        return ""
+    ends = float(np.log(figures[-1] / figures[0]) / np.log(sizes[-1] / sizes[0]))
+    stories = [
+        (ends, "it joins the first and the last point, and leaves out the others"),
+        (1 / right if right else 0.0, "the axes are swapped"),
+        (float(np.polyfit(sizes, figures, 1)[0]), "it is the slope of the figures and not of their logarithms"),
+        (float(np.polyfit(np.log(sizes), figures, 1)[0]), "only the lengths are logarithms"),
+        (float(np.polyfit(sizes, np.log(figures), 1)[0]), "only the figures are logarithms"),
+    ]
+    words = explained(wrong, stories, 0.005) or "the slope of log against log is another"
+    return f"{told} is {wrong:.3g}, and the rows give {right:.3g}: {words}"

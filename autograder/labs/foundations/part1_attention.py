@@ -1,0 +1,512 @@
+"""Part 1: attention. The results and gradients of the formula, without its matrix of scores; how both versions grow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import growth, outputs, plot, speedup, table, timing
+from autograder.checks.numerics import close, shown
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    PANELS,
+    TEXT,
+    Bar,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Timed,
+    Verdict,
+    list_of,
+    map_of,
+)
+
+part = Part(
+    "part1_attention",
+    writes=["attention", "measure_growth"],
+    hands_in=["attention_growth.csv", "attention_curves.png", "part1_notes.md"],
+)
+
+COLUMNS = ("version", "length", "milliseconds", "memory_mb", "time_exponent", "memory_exponent", "device")
+FIGURES = COLUMNS[1:-1]
+UNITS = {"milliseconds": r"\bms\b|millisec", "memory_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
+WIDTH = 32  # head_dim of the long cases
+MB = 1e6
+WRONG = 'see "What usually goes wrong" in the part 1 handout'
+BLOCKS = f"scaled_dot_product_attention, or blocks of scores with a running maximum and sum; {WRONG}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of attention."""
+
+    shape: tuple[int, int, int, int]
+    """(batch, heads, length, head_dim) of q."""
+    keys: int = 0
+    """Other than length, where it is not 0."""
+    dtype: str = "float32"
+    causal: bool = False
+    layout: str = "contiguous"
+    logits: str = "ordinary"
+
+    def __str__(self) -> str:
+        """Name the case in a message."""
+        odd = [self.dtype] if self.dtype != "float32" else []
+        odd += ["causal"] * self.causal + [self.layout] * (self.layout != "contiguous")
+        odd += [f"{self.keys} keys"] * (self.keys > 0) + [f"{self.logits} logits"] * (self.logits != "ordinary")
+        return ", ".join([f"q of {self.shape}", *odd])
+
+
+# --- what is run ------------------------------------------------------------------------------------------------------
+
+
+def draw(rig: Any, case: Case) -> list[Any]:
+    """Return fresh q, k, v for a case; on the baseline's side in float64."""
+    batch, heads, length, size = case.shape
+    return [
+        laid_out(rig, case, (batch, heads, n, size), at) for at, n in enumerate((length, *[case.keys or length] * 2))
+    ]
+
+
+def laid_out(rig: Any, case: Case, shape: tuple[int, int, int, int], at: int) -> Any:
+    """Return q, k or v (*at* 0, 1, 2) in the memory layout of the case."""
+    batch, heads, length, size = shape
+    if case.layout == "heads behind positions":
+        shape = (batch, length, heads, size)
+    if case.layout == "every second number":
+        shape = (batch, heads, length, 2 * size)
+    if case.layout == "one key for all heads" and at:
+        shape = (batch, 1, length, size)
+    numbers = rig.random.normal(size=shape)
+    if case.logits == "large" and at < 2:
+        numbers *= 30.0
+    if case.logits == "far below zero" and at < 2:
+        numbers += (20.0, -20.0)[at]
+    tensor = rig.exact(rig.tensor(numbers, case.dtype))
+    if case.layout == "heads behind positions":
+        return tensor.transpose(1, 2)
+    if case.layout == "every second number":
+        return tensor[..., ::2]
+    return tensor.expand(-1, heads, -1, -1) if case.layout == "one key for all heads" else tensor
+
+
+def drawn_shape(rig: Any, length: int = 0) -> tuple[int, int, int, int]:
+    """Return a small shape; head_dim is a multiple of 8."""
+    return rig.integer(1, 3), rig.integer(1, 4), length or rig.integer(2, 70), 8 * rig.integer(1, 4)
+
+
+def called(student: Any, rig: Any, cases: Sequence[Case]) -> Any:
+    """Call attention on each case."""
+    seen = rig.answers()
+    for case in cases:
+        seen.add(str(case), student.attention(*draw(rig, case), causal=case.causal), case.dtype)
+    return seen.seen()
+
+
+@part.outputs
+def plain(student: Any, rig: Any) -> Any:
+    shapes = [drawn_shape(rig) for _ in range(4)]
+    return called(
+        student, rig, [*map(Case, shapes), Case(drawn_shape(rig, 1)), Case((1, 1, 257, 16)), Case((2, 3, 9, 8), 30)]
+    )
+
+
+@part.outputs
+def causal(student: Any, rig: Any) -> Any:
+    shapes = [*[drawn_shape(rig) for _ in range(3)], drawn_shape(rig, 1), (1, 2, 131, 16), (1, 1, 300, 8)]
+    return called(student, rig, [Case(shape, causal=True) for shape in shapes])
+
+
+@part.outputs
+def layouts(student: Any, rig: Any) -> Any:
+    names = ("heads behind positions", "every second number", "one key for all heads")
+    cases = [Case(drawn_shape(rig), layout=name, causal=causal) for name in names for causal in (False, True)]
+    return called(student, rig, [*cases, *[Case(drawn_shape(rig), dtype="bfloat16", causal=c) for c in (False, True)]])
+
+
+@part.outputs
+def large_logits(student: Any, rig: Any) -> Any:
+    kinds = [("large", False), ("large", True), ("far below zero", False), ("far below zero", True)]
+    return called(student, rig, [Case((1, 2, rig.integer(20, 60), 16), logits=kind, causal=c) for kind, c in kinds])
+
+
+@part.outputs
+def gradients(student: Any, rig: Any) -> Any:
+    seen = rig.answers()
+    cases = [Case(drawn_shape(rig)), Case(drawn_shape(rig), causal=True), Case((1, 2, 150, 16)), Case((2, 2, 9, 8), 14)]
+    for case in [*cases, Case(drawn_shape(rig), layout="heads behind positions", causal=True)]:
+        inputs = [tensor.requires_grad_() for tensor in draw(rig, case)]
+        output = student.attention(*inputs, causal=case.causal)
+        output.backward(rig.exact(rig.tensor(rig.random.normal(size=tuple(output.shape)))))
+        for name, tensor in zip("qkv", inputs, strict=True):
+            seen.add(f"gradient of {name}, {case}", tensor.grad, case.dtype)
+    return seen.seen()
+
+
+@part.probe(values={"changed": list_of(TEXT)})
+def inputs_after(student: Any, rig: Any) -> Any:
+    changed = set()
+    for case in (Case(drawn_shape(rig)), Case(drawn_shape(rig), causal=True), Case(drawn_shape(rig), dtype="bfloat16")):
+        inputs = dict(zip("qkv", draw(rig, case), strict=True))
+        before = rig.copies(inputs)
+        student.attention(**inputs, causal=case.causal)
+        changed |= set(rig.changed(inputs, before))
+    return {"changed": sorted(changed)}
+
+
+@part.probe(pair=True, values={"length": INTEGER}, arrays=NUMBERS)
+def long_forward(student: Any, rig: Any) -> Any:
+    """One head: at 8,192 its scores are 268 MB, and outweigh all else. The memory is measured from outside."""
+    length = rig.integer(7900, 8400)
+    q, k, v = long_inputs(rig, length)
+    rig.return_memory_at_once()
+    return {"length": length, "numbers": rig.flat(student.attention(q, k, v))}
+
+
+@part.probe(pair=True, values={"length": INTEGER}, arrays=NUMBERS)
+def long_backward(student: Any, rig: Any) -> Any:
+    length = rig.integer(5400, 5800)
+    inputs = [tensor.requires_grad_() for tensor in long_inputs(rig, length)]
+    rig.return_memory_at_once()
+    output = student.attention(*inputs)
+    output.backward(rig.tensor(rig.random.normal(size=(1, 1, length, WIDTH))))
+    return {"length": length, "numbers": rig.flat([tensor.grad for tensor in inputs])}
+
+
+@part.probe(pair=True)
+def idle(student: Any, rig: Any) -> Any:
+    """A short call: what a worker holds before anything is long."""
+    student.attention(*long_inputs(rig, 16))
+    return {}
+
+
+def long_inputs(rig: Any, length: int) -> list[Any]:
+    """Return q, k, v of one head."""
+    return [rig.tensor(rig.random.normal(size=(1, 1, length, WIDTH))) for _ in "qkv"]
+
+
+@part.probe(pair=True, values={"lengths": list_of(INTEGER), "saved": list_of(INTEGER)})
+def kept_for_backward(student: Any, rig: Any) -> Any:
+    lengths = [384, 768, 1536]
+    saved = []
+    for length in lengths:
+        inputs = [tensor.requires_grad_() for tensor in long_inputs(rig, length)]
+        with rig.saved(*inputs) as seen:
+            student.attention(*inputs)
+        saved.append(seen.bytes)
+    return {"lengths": lengths, "saved": saved}
+
+
+def draw_call(random: np.random.Generator) -> Mapping[str, Any]:
+    """Draw one timed call: long enough that the scores leave the cache."""
+    shape = (1, 4, int(random.integers(900, 1101)), WIDTH)
+    return {name: random.standard_normal(shape, dtype=np.float32) for name in "qkv"}
+
+
+@part.timed("call", inputs=draw_call)
+def fast(student: Any, inputs: Any) -> Any:
+    return student.attention(**inputs, causal=True)
+
+
+@part.probe(
+    pair=True,
+    arrays={"picture": ("uint8", 1)},
+    values={
+        "rows": list_of(map_of(CELL)),
+        "csv": TEXT,
+        "panels": PANELS,
+        "versions": list_of(TEXT),
+        "lengths": list_of(INTEGER),
+        "seconds": list_of(list_of(NUMBER)),
+        "bytes": list_of(list_of(INTEGER)),
+        "repeats": INTEGER,
+    },
+)
+def scripted_growth(student: Any, rig: Any) -> Any:
+    """Two functions that take scripted seconds and bytes, each near a power of the length."""
+    repeats, versions = 2 * rig.integer(2, 4) + 1, ["by_hand", "attention"]
+    shortest = rig.integer(20, 40)
+    lengths = [shortest * 2**i + i for i in range(4)]
+    powers = [rig.random.uniform(1.7, 2.3, 2), rig.random.uniform(0.8, 1.4, 2)]
+    off = rig.random.uniform(0.7, 1.4, (2, 2, 4))  # off the line, so that two points do not tell the slope
+    seconds = [
+        [1e-4 * n ** float(p[0]) * float(o) for n, o in zip(lengths, off[0, i], strict=True)]
+        for i, p in enumerate(powers)
+    ]
+    sizes = [
+        [int(1e3 * n ** float(p[1]) * float(o)) for n, o in zip(lengths, off[1, i], strict=True)]
+        for i, p in enumerate(powers)
+    ]
+    calls = {
+        version: rig.scripted_call(
+            dict(zip(lengths, times, strict=True)), dict(zip(lengths, held, strict=True)), repeats
+        )
+        for version, times, held in zip(versions, seconds, sizes, strict=True)
+    }
+
+    def make_inputs(length: int, device: Any) -> Any:
+        return tuple(rig.tensor(np.zeros((1, 2, length, 4))) for _ in "qkv")
+
+    with rig.figures() as figures:
+        returned = student.measure_growth(
+            calls, make_inputs, lengths, rig.device, folder=str(rig.folder), repeats=repeats
+        )
+    return {
+        "rows": rig.rows(returned, "measure_growth"),
+        "csv": rig.file_text(rig.folder / "attention_growth.csv"),
+        "picture": rig.file_bytes(rig.folder / "attention_curves.png", plot.BYTES + 1),
+        "panels": figures.panels("attention_curves.png"),
+        "versions": versions,
+        "lengths": lengths,
+        "seconds": seconds,
+        "bytes": sizes,
+        "repeats": repeats,
+    }
+
+
+# --- what is judged: the numbers --------------------------------------------------------------------------------------
+
+# Relative to a case's largest number. Measured 2026-11-21 on a CPU with torch 2.15, 15 seeds, the largest of fused, by
+# hand, blocks with a checkpoint and with a backward of their own: float32 8.4e-7, gradients 1.4e-6, large logits
+# 9.8e-5, bfloat16 1.3e-2 (by hand) and 3.2e-3 (the others). The smallest of the cheats in float32: 2.5e-3.
+CLOSE = {"float32": 1e-5, "bfloat16": 3e-2}
+APART = (
+    "softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, is another number"
+)
+NOT_MASKED = "position i must see the keys 0 ... i, itself included, and no later one"
+
+
+@part.check(basis="outputs")
+def matches_by_hand(plain: Pair) -> Verdict:
+    """attention returns what the formula gives, for any shape."""
+    why = {"keys": "k and v may have another length than q", "q of (": APART}
+    return outputs.same(plain, CLOSE, why=why, try_="compare with given.attention_by_hand on one small shape")
+
+
+@part.check(basis="outputs", needs=[matches_by_hand])
+def masks_the_future(causal: Pair) -> Verdict:
+    """With causal, a position sees itself and what came before."""
+    return outputs.same(
+        causal, CLOSE, why=NOT_MASKED, try_="-inf above the diagonal, before softmax; or is_causal=True"
+    )
+
+
+@part.check(basis="outputs", needs=[matches_by_hand])
+def takes_any_layout_and_dtype(layouts: Pair) -> Verdict:
+    """Inputs may be bfloat16, or views that are not contiguous; the result has their dtype and the shape of q."""
+    why = {
+        "bfloat16": "more than the rounding of bfloat16: sums are taken in float32 and rounded once, at the end",
+        "q of (": "the numbers were taken in the order of memory, and not of the tensor's dimensions",
+    }
+    return outputs.same(layouts, CLOSE, why=why, try_="reshape instead of view, and leave strides to torch")
+
+
+@part.check(basis="outputs", needs=[matches_by_hand])
+def survives_large_logits(large_logits: Pair) -> Verdict:
+    """Scores of some thousands, or all far below zero, give numbers and not NaN."""
+    why = "softmax is the same for scores moved by a constant, but exp is not: exp(89) is infinite in float32"
+    return outputs.same(large_logits, 5e-3, why=why, try_="subtract each row's maximum before exp; torch.softmax does")
+
+
+@part.check(basis="outputs", needs=[matches_by_hand])
+def gradients_match(gradients: Pair) -> Verdict:
+    """The gradients with respect to q, k and v are those of the formula."""
+    why = {
+        "gradient of v": "the gradient of v is weights^T times that of the result",
+        "gradient of": "weights and their gradient meet in softmax's: d_scores = weights * (d_weights - row sum)",
+    }
+    try_ = "torch.autograd.gradcheck in float64 tells which input is wrong; .detach() and .data cut gradients off"
+    return outputs.same(gradients, 3e-5, why=why, try_=try_)
+
+
+@part.check(basis="report")
+def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
+    """q, k and v are not changed."""
+    return outputs.unchanged(
+        inputs_after.values["changed"], try_="q = q * scale makes a new tensor, q *= scale does not"
+    )
+
+
+# --- what is judged: memory and speed ---------------------------------------------------------------------------------
+
+IMPORTS = 96 * MB  # what a student's libraries may add to an idle worker
+LONG = 1e-4  # of the largest number: sums over 8,192 keys in float32
+
+
+@part.check(basis="outputs", needs=[matches_by_hand])
+def lean_forward(long_forward: Pair, idle: Pair) -> Verdict:
+    """At 8,000 positions attention needs less than half of one matrix of scores, measured from outside."""
+    return _lean(long_forward, idle, "the scores of all positions are in memory at once", BLOCKS)
+
+
+@part.check(basis="outputs", needs=[gradients_match, lean_forward])
+def lean_backward(long_backward: Pair, idle: Pair) -> Verdict:
+    """Forward and backward at 5,600 positions need less than half of one matrix of scores, measured from outside."""
+    why = "all scores are there in the backward pass: autograd kept each block, or they are computed again at once"
+    try_ = "keep the result and one number per row, and compute the scores again block by block; or checkpoint"
+    return _lean(long_backward, idle, why, try_)
+
+
+def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
+    """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
+    matrix = 4 * run.baseline.values["length"] ** 2
+    before = min(idle.student.peak_bytes, idle.baseline.peak_bytes + IMPORTS)
+    needed, by_hand = run.student.peak_bytes - before, run.baseline.peak_bytes - idle.baseline.peak_bytes
+    apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"])
+    measured = (
+        f"{max(needed, 0) / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
+    )
+    if not apart <= LONG:
+        return Failed(
+            f"apart by {apart:.1e} of the largest number", "long inputs give other numbers than by hand", BLOCKS
+        )
+    return Passed(measured) if needed < matrix / 2 else Failed(measured, why, try_)
+
+
+@part.check(basis="report", needs=[matches_by_hand])
+def keeps_little_for_backward(kept_for_backward: Pair) -> Verdict:
+    """What autograd keeps for the backward pass grows with the length, not with its square."""
+    lengths = kept_for_backward.baseline.values["lengths"]
+    saved, by_hand = kept_for_backward.student.values["saved"], kept_for_backward.baseline.values["saved"]
+    if len(saved) != len(lengths):
+        return Failed(f"{len(saved)} figures", "one for each length is recorded", WRONG)
+    ends = f"{saved[-1] / MB:.2f} MB at {lengths[-1]} positions, {saved[0] / MB:.2f} MB at {lengths[0]}"
+    measured = f"{ends}; by hand {by_hand[-1] / MB:.1f} MB"
+    if saved[-1] <= 8 * max(saved[0], 1e5):  # 4 times the length: 4 times is in proportion, 16 times is the square
+        return Passed(measured)
+    return Failed(
+        measured,
+        "scores or weights of all positions are kept",
+        "keep the result and one number per row, and compute the scores again",
+    )
+
+
+@part.check(basis="outputs", needs=[masks_the_future])
+def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
+    """Causal attention at 1,000 positions is at least {bar} as fast as by hand."""
+    same = outputs.same_calls(
+        fast, LONG, why="the timed calls return other numbers than by hand", try_="the same work for every length"
+    )
+    if isinstance(same, Failed):
+        return same
+    why = "the scores still go to memory and back, or those that causal hides are computed"
+    return speedup.at_least(fast, bar, why=why, try_=BLOCKS)
+
+
+# --- what is judged: the measurement ----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def measures_honestly(scripted_growth: Pair) -> Verdict:
+    """measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both."""
+    rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
+    measured = "; ".join(
+        f"{row.get('version')} at {shown(row.get('length'))}: {shown(row.get('milliseconds'))} ms" for row in rows[:3]
+    )
+    why = (
+        _row_problem(rows)
+        or _order_problem(rows, script)
+        or _time_problem(rows, script)
+        or _memory_problem(rows, script)
+    )
+    why = why or _exponents_problem(rows)
+    try_ = f"warm up, time repeats calls one by one, then peak_mb, then fit; {WRONG}"
+    return Failed(measured or "no rows", why, try_) if why else Passed(measured)
+
+
+def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say what is wrong with the form of the rows."""
+    if not rows:
+        return "there are no rows"
+    form = table.form_problem(rows, COLUMNS, FIGURES)
+    if form:
+        return form
+    for row in rows:
+        where = f"{row['version']} at {shown(row['length'])}"
+        if not isinstance(row["version"], str) or not row["version"].strip():
+            return "a row has no version"
+        if not (row["length"] >= 1 and row["milliseconds"] > 0 and row["memory_mb"] > 0):
+            return f"length, milliseconds or memory_mb of {where} cannot be"
+        if not isinstance(row["device"], str) or not row["device"].strip():
+            return "the device is not named"
+    return ""
+
+
+def _order_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
+    asked = [(version, length) for version in script["versions"] for length in script["lengths"]]
+    found = [(row["version"], row["length"]) for row in rows]
+    if found == asked:
+        return ""
+    return (
+        f"{len(found)} rows, the first {found[0][0]} at {found[0][1]:g}; {len(asked)} are asked for, version by version"
+    )
+
+
+def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
+    told = [(f"{row['version']} at {row['length']:g}", row["milliseconds"]) for row in rows]
+    took = [second for own in script["seconds"] for second in own]
+    problems = (timing.median_problem(*each, took[i], script["repeats"]) for i, each in enumerate(told))
+    return next(filter(None, problems), "")
+
+
+def _memory_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
+    held = [size for own in script["bytes"] for size in own]
+    for row, size in zip(rows, held, strict=True):
+        if not close(row["memory_mb"], size / MB, 0.01):
+            told = f"memory_mb of {row['version']} at {row['length']:g} is {row['memory_mb']:.4g}"
+            return f"{told}, and the call held {size / MB:.4g} MB (1e6 bytes)"
+    return ""
+
+
+def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    for version in dict.fromkeys(row["version"] for row in rows):
+        mine = [row for row in rows if row["version"] == version]
+        if len({row["length"] for row in mine}) < 2:
+            return f"{version} was measured at one length; a slope needs more"
+        for figure, told in (("milliseconds", "time_exponent"), ("memory_mb", "memory_exponent")):
+            problem = growth.exponent_problem(mine, "length", figure, told)
+            if problem:
+                return f"{version}: {problem}"
+    return ""
+
+
+@part.check(basis="outputs")
+def csv_says_what_was_measured(scripted_growth: Pair) -> Verdict:
+    """measure_growth writes attention_growth.csv with the rows that it returns."""
+    seen = scripted_growth.student.values
+    return table.holds_the_rows(seen["csv"], "attention_growth.csv", seen["rows"], FIGURES, _row_problem)
+
+
+@part.check(basis="outputs")
+def figure_shows_the_rows(scripted_growth: Pair) -> Verdict:
+    """measure_growth draws time and memory of its rows, and writes attention_curves.png."""
+    try_ = "one line per version with every row's figure, and set_ylabel with the unit"
+    return plot.shows_the_rows(scripted_growth.student, "attention_curves.png", UNITS, "version", try_)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(attention_growth: Table) -> Verdict:
+    """The attention_growth.csv handed in has rows of numbers at several lengths, and exponents that fit them."""
+    rows = table.as_numbers(attention_growth.rows, FIGURES)
+    why = _row_problem(rows) or _exponents_problem(rows)
+    measured = f"{len(rows)} rows of {len(attention_growth.columns)} columns"
+    return Failed(measured, why, "hand in the file that measure_growth wrote, unchanged") if why else Passed(measured)
+
+
+@part.check(basis="artefact")
+def plot_is_a_picture(attention_curves: Picture) -> Verdict:
+    """The attention_curves.png handed in is a picture with something on it."""
+    return plot.is_drawn(attention_curves, try_="hand in the file that measure_growth wrote")

@@ -1,0 +1,48 @@
+"""Collects the tensors that a student's function returned, case by case, in the form of `checks.outputs`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.worker.returned import flat, text
+
+
+class Answers:
+    """What a function returned for a list of cases: the form of each, and all numbers in one array."""
+
+    def __init__(self, *, exact: bool) -> None:
+        """*exact* answers were computed in float64, and say which dtype was asked for instead of their own."""
+        self._exact = exact
+        self._cases: list[dict[str, Any]] = []
+        self._numbers: list[np.ndarray[Any, Any]] = []
+
+    def add(self, case: str, value: Any, asked: str = "") -> None:
+        """Note what was returned for *case*; *asked* is the dtype that belongs to it, where inputs do not say it."""
+        if isinstance(value, torch.Tensor):
+            own = str(value.dtype).removeprefix("torch.")
+            shape, dtype = list(value.shape), asked if self._exact and asked else own
+            self._numbers.append(flat(value))
+        else:
+            shape, dtype = [], "nothing" if value is None else text(type(value).__name__)
+        self._cases.append({"case": case, "shape": shape, "dtype": dtype})
+
+    def seen(self) -> dict[str, Any]:
+        """Return the answer of a probe."""
+        return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
+
+
+def copies(tensors: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """Return copies of the tensors among some arguments, to compare them with later."""
+    return {name: value.detach().clone() for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+
+
+def changed(tensors: dict[str, Any], before: dict[str, torch.Tensor]) -> list[str]:
+    """Return the names of tensors that are no longer what they were; NaN equals NaN."""
+    return [name for name, old in before.items() if not torch.equal(_bits(tensors[name]), _bits(old))]
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().contiguous().view(torch.uint8) if tensor.dim() else tensor.detach()[None].view(torch.uint8)

@@ -1,0 +1,98 @@
+"""Notes what saved matplotlib figures show: per panel its words, and the values drawn with their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from autograder.worker.returned import text
+
+MOST_VALUES = 32  # of a panel; with their names they have to fit into one message
+
+
+class Figures:
+    """A context: watches what is saved while it is active."""
+
+    def __init__(self) -> None:
+        """Start with no figure."""
+        self._saved: dict[str, list[dict[str, Any]]] = {}
+
+    def panels(self, name: str) -> list[dict[str, Any]]:
+        """Return the panels of the figure that was saved last under this file name."""
+        return self._saved.get(name, [])
+
+    def __enter__(self) -> Self:
+        """Watch Figure.savefig, which plt.savefig calls."""
+        from matplotlib.figure import Figure
+
+        self._savefig = Figure.savefig
+
+        def savefig(figure: Any, fname: Any, *args: Any, **kwargs: Any) -> Any:
+            result = self._savefig(figure, fname, *args, **kwargs)
+            shown = [axis for axis in figure.axes if axis.get_visible()]
+            self._saved[_file_name(fname)] = [_panel(axis, figure) for axis in shown[:8]]
+            return result
+
+        Figure.savefig = savefig  # type: ignore[method-assign, assignment]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop watching."""
+        from matplotlib.figure import Figure
+
+        Figure.savefig = self._savefig  # type: ignore[method-assign]
+
+
+def _file_name(target: Any) -> str:
+    """Return the name of a path or of an open file; matplotlib adds .png where an ending is missing."""
+    path = Path(str(getattr(target, "name", target)))
+    return path.name if path.suffix else f"{path.name}.png"
+
+
+def _panel(axis: Any, figure: Any) -> dict[str, Any]:
+    words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
+    drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
+    label, title = text(" ".join(filter(None, words[:3]))), text(words[3])
+    return {"label": label, "title": title, "values": [{"value": v, "name": text(n, 40)} for v, n in drawn]}
+
+
+def _bars(axis: Any) -> Iterator[tuple[float, str]]:
+    """Yield the length of each bar, named by its tick and by what a legend says of it."""
+    for bars in axis.containers:
+        lying = getattr(bars, "orientation", "vertical") == "horizontal"
+        ticks = _ticks(axis.yaxis if lying else axis.xaxis)
+        for bar, value in zip(getattr(bars, "patches", []), _plain(getattr(bars, "datavalues", [])), strict=False):
+            centre = bar.get_y() + bar.get_height() / 2 if lying else bar.get_x() + bar.get_width() / 2
+            if bar.get_visible() and math.isfinite(value):
+                yield value, _named([_nearest(ticks, centre), bars.get_label(), bar.get_label()])
+
+
+def _points(axis: Any) -> Iterator[tuple[float, str]]:
+    """Yield the height of each point of lines and scatter plots."""
+    ticks = _ticks(axis.xaxis)
+    for drawn in (*axis.lines, *axis.collections):
+        points = drawn.get_xydata() if hasattr(drawn, "get_xydata") else drawn.get_offsets()
+        for x, y in points[:MOST_VALUES]:
+            if drawn.get_visible() and math.isfinite(y):
+                yield float(y), _named([_nearest(ticks, x), drawn.get_label()])
+
+
+def _ticks(axis: Any) -> list[tuple[float, str]]:
+    places = axis.get_majorticklocs()
+    return list(zip(map(float, places), axis.get_major_formatter().format_ticks(places), strict=False))
+
+
+def _nearest(ticks: Sequence[tuple[float, str]], at: float) -> str:
+    return min(((abs(place - at), words) for place, words in ticks if abs(place - at) <= 0.5), default=(0, ""))[1]
+
+
+def _named(names: Sequence[Any]) -> str:
+    return " ".join(str(name) for name in names if name and not str(name).startswith("_"))  # _child0: matplotlib's own
+
+
+def _plain(values: Any) -> list[float]:
+    return [float(value) for value in np.asarray(values, dtype=float).ravel()[:MOST_VALUES]]

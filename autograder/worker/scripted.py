@@ -1,0 +1,50 @@
+"""Functions that take scripted time and memory: to see how a student measures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+from autograder.worker.clock import VirtualClock
+
+OBSERVED = 3.0  # times as slow while something watches each operation, as it really is
+
+
+class ScriptedCall:
+    """A function of tensors; how long it takes and what it allocates goes by the length of the first, its dim -2.
+
+    The first call at a length takes *cold* seconds more. Later ones take the seconds of their length times the next of
+    *pattern*, over and over: so the median of len(pattern) calls in a row is the same wherever they begin.
+    """
+
+    def __init__(
+        self,
+        clock: VirtualClock,
+        seconds: Mapping[int, float],
+        size: Mapping[int, int],
+        *,
+        pattern: Sequence[float],
+        cold: float,
+    ) -> None:
+        """*size* is in bytes."""
+        self._clock, self._seconds, self._size = clock, seconds, size
+        self._pattern, self._cold = pattern, cold
+        self._calls: Counter[int] = Counter()
+
+    def __call__(self, first: Tensor, *_: Any) -> Tensor:
+        """Let time pass, hold memory for a moment, and return the first input."""
+        length = first.shape[-2]
+        if _get_current_dispatch_mode() is not None:
+            torch.empty(self._size.get(length, 0), dtype=torch.uint8)
+            self._clock.advance(self._seconds[length] * OBSERVED, busy=True)
+            return first
+        calls = self._calls[length]
+        extra = self._cold if calls == 0 else 0.0
+        self._calls[length] += 1
+        self._clock.advance(self._seconds[length] * self._pattern[calls % len(self._pattern)] + extra, busy=True)
+        return first

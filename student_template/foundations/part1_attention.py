@@ -1,0 +1,86 @@
+# %% [markdown]
+# # Part 1: attention
+#
+# Attention compares each of `length` positions with each other one: `length` x `length` scores. By hand they are all
+# written to memory, read by softmax, written, and read again; and kept for the backward pass. At 8,192 positions one
+# head's scores take 268 MB, while q, k, v and the result take 1 MB each.
+#
+# No score is needed for long. A row of the result needs the maximum and the sum of its row of scores, and both can be
+# carried along while the scores come and go in small blocks. That is FlashAttention: the same numbers, the same amount
+# of arithmetic, and memory that grows with `length` and not with its square.
+#
+# You write two functions: attention, and a measurement that shows how time and memory grow.
+
+# %%
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import torch
+
+from given import attention_by_hand, device_name, make_inputs, peak_mb
+
+# %% [markdown]
+# ## 1.1 Attention
+#
+# `given.attention_by_hand` is the formula, and what yours must equal. PyTorch has a function for it; you may also
+# write the blocks yourself. Then mind the backward pass: autograd keeps every block of scores that it sees.
+
+
+# %%
+def attention(q, k, v, causal=False):
+    """Return softmax(q k^T / sqrt(head_dim)) v.
+
+    q: (batch, heads, length, head_dim); k, v: (batch, heads, keys, head_dim); float32, bfloat16, ... alike.
+    causal: position i sees the keys 0 ... i only; then there are as many keys as positions.
+
+    Returns a tensor of the shape and dtype of q; gradients flow to q, k and v; none of them is changed.
+    """
+    # TODO: no matrix of length x keys, in either direction.
+    # TODO: a maximum is taken off the scores before exp, or exp(89) is infinite in float32.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 1.2 How it grows
+#
+# If something takes `c * length ** p`, then log(it) against log(length) is a line of slope p. So measure at several
+# lengths, and fit the slope. The first call is slow for reasons that do not return, and now and then something else
+# has the machine: warm up, repeat, and take the median.
+
+# %%
+COLUMNS = ["version", "length", "milliseconds", "memory_mb", "time_exponent", "memory_exponent", "device"]
+PANELS = {"milliseconds": "Time of a call (ms)", "memory_mb": "Peak memory of a call (MB)"}
+
+
+def measure_growth(versions, make_inputs, lengths, device, folder=".", repeats=5) -> list[dict[str, Any]]:
+    """Measure each version at each length; return one row for each, and write them as a table and a figure.
+
+    versions: name -> function of q, k, v.      make_inputs(length, device) returns q, k, v.
+
+    A row has the names in COLUMNS: milliseconds (the median of `repeats` calls, each timed alone, after a warm-up),
+    memory_mb (given.peak_mb), the exponents of its version in both, device (its name).
+    Rows are in the order of versions, and within one of lengths. Writes attention_growth.csv and attention_curves.png.
+    """
+    # TODO: warm up at each length; on a GPU, torch.cuda.synchronize() before each reading of the clock.
+    # TODO: time first, then call peak_mb: it watches every operation, which slows them down.
+    # TODO: an exponent is the slope of log(figure) against log(length), over all lengths of one version.
+    # TODO: a panel for each of PANELS, both axes logarithmic, one line per version.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+if __name__ == "__main__":
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    versions = {"by_hand": attention_by_hand, "attention": attention}
+    rows = measure_growth(versions, make_inputs, [512, 1024, 2048, 4096], device)
+    print(pd.DataFrame(rows).to_string(index=False))

@@ -1,0 +1,154 @@
+"""A table of two trainings: its form, what a scripted clock says of it, and what the maker of trainings logged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from autograder.checks import comparison
+from autograder.checks.comparison import Script
+
+SCRIPT = Script(samples=60, batches=4, wait=2.0, full=1.0, half=0.25, cold=5.0, accuracy=50.0, device="a CPU")
+
+
+def row(precision="FP32", **changes):
+    """A right row: 60 samples in 6 s, or in 3."""
+    seconds = 6.0 if precision == "FP32" else 3.0
+    right = {"precision": precision, "throughput": 60 / seconds, "epoch_time": seconds, "peak_memory_mb": None}
+    return {**right, "accuracy": 50.0, "speedup": 6.0 / seconds, "device": "a CPU", **changes}
+
+
+def rows(**changes):
+    """Both rows, the AMP row with changes."""
+    return [row(), row("AMP", **changes)]
+
+
+def training(**changes):
+    """One measured epoch in FP32."""
+    return {"fresh": True, "full": 4, "half": 0, "scaled": 0, "misplaced": 0, "alive": [], **changes}
+
+
+def amp(**changes):
+    """One measured epoch in AMP."""
+    return training(full=0, half=4, scaled=4) | changes
+
+
+def said(problem):
+    return "" if problem is None else problem[0]
+
+
+def test_right_rows_have_no_problem():
+    trainings = [training(full=2), training(), amp(half=2, scaled=2), amp()]
+
+    assert [None] * 6 == [
+        comparison.row_problem(rows()),
+        comparison.device_problem(rows(), SCRIPT, on_gpu=False),
+        comparison.time_problem(rows(), SCRIPT),
+        comparison.epoch_problem(trainings, 4),
+        comparison.training_problem(trainings, 4),
+        comparison.accuracy_problem(rows(), SCRIPT),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "why", "try_"),
+    [
+        pytest.param([row()], "the rows are FP32; FP32, AMP are asked for", "two rows, FP32 and AMP", id="one row"),
+        pytest.param(rows(speedup="1.5x"), "speedup of AMP is '1.5x'", "numbers as numbers", id="a unit"),
+        pytest.param(rows(epoch_time=-1.0), "epoch_time or accuracy of AMP cannot be", "above 0", id="negative"),
+        pytest.param(rows(accuracy=101.0), "or accuracy of AMP cannot be", "a percentage", id="more than all"),
+        pytest.param(rows(device=" "), "the device is not named", "device_name(device)", id="no device"),
+        pytest.param(rows(device=None), "the device is not named", "device_name(device)", id="None for the device"),
+        pytest.param(rows(peak_memory_mb="none"), "peak_memory_mb is 'none'", "None elsewhere", id="a word"),
+        pytest.param(rows(speedup=0.67), "speedup of AMP is 0.67, but throughput / FP32's is 2", "= throughput", id="upside down"),
+    ],
+)  # fmt: skip
+def test_rows_that_are_malformed_or_contradict_themselves(found, why, try_):
+    problem = comparison.row_problem(found)
+
+    assert why in problem[0]
+    assert try_ in problem[1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "on_gpu", "why"),
+    [
+        pytest.param({"device": "cpu"}, False, "the device is called 'cpu', and its name is 'a CPU'", id="its kind"),
+        pytest.param({"device": "a CPU "}, False, "", id="a space"),
+        pytest.param({"peak_memory_mb": 0.0}, False, "peak_memory_mb of AMP is 0, and no GPU was there to ask", id="0 MB"),
+        pytest.param({"peak_memory_mb": ""}, False, "", id="an empty cell"),
+        pytest.param({"peak_memory_mb": 9.0}, True, "", id="a GPU's"),
+    ],
+)  # fmt: skip
+def test_a_device_has_its_name_and_a_cpu_no_memory_of_a_gpu(changes, on_gpu, why):
+    assert why == said(comparison.device_problem(rows(**changes), SCRIPT, on_gpu=on_gpu))
+
+
+@pytest.mark.parametrize(
+    ("found", "why", "try_"),
+    [
+        pytest.param([row(throughput=60 / 11), row("AMP")], "throughput of FP32 includes the slow first step", "a few batches", id="cold"),
+        pytest.param(rows(throughput=60.0), "throughput of AMP leaves out the wait for data", "whole iterations", id="no wait"),
+        pytest.param(rows(throughput=10.0), "throughput of AMP is that of FP32: autocast was not on", "use_amp=True", id="not on"),
+        pytest.param([row(throughput=20.0), row("AMP")], "throughput of FP32 is that of AMP: autocast was on", "use_amp=False", id="on"),
+        pytest.param(rows(throughput=12.0), "throughput of AMP is not the 20 samples/s that passed", "samples / seconds", id="other"),
+        pytest.param(rows(epoch_time=3000.0), "epoch_time of AMP is 3000 s, but 60 samples took 3 s", "in seconds", id="ms"),
+    ],
+)  # fmt: skip
+def test_figures_that_the_clock_did_not_show(found, why, try_):
+    """The mistake is recognised by its number, and what to try fits it."""
+    problem = comparison.time_problem(found, SCRIPT)
+
+    assert why in problem[0]
+    assert try_ in problem[1]
+
+
+@pytest.mark.parametrize(
+    ("trainings", "longest"), [([], 0), ([training(full=3)], 3), ([amp(half=2)], 2)], ids=["none", "FP32", "AMP"]
+)
+def test_a_comparison_without_a_whole_epoch_says_how_far_it_came(trainings, longest):
+    why = f"no training ran the whole epoch: the longest had {longest} of 4 batches"
+
+    assert why == said(comparison.epoch_problem(trainings, 4))
+
+
+@pytest.mark.parametrize(
+    ("trainings", "why"),
+    [
+        pytest.param([training(full=7)], "had been trained before", id="warmed up on itself"),
+        pytest.param([training(full=2, half=2)], "had been trained before", id="in the other precision"),
+        pytest.param([training(fresh=False)], "had been trained before", id="a copy of a trained one"),
+        pytest.param([amp(scaled=0, misplaced=4)], "GradScaler is one for another kind of device", id="cuda scaler"),
+        pytest.param([amp(scaled=0)], "the AMP epoch ran without a GradScaler", id="no scaler"),
+        pytest.param([training(full=2), training(alive=[0])], "a warm-up model was still in memory", id="kept"),
+        pytest.param([training(), training(alive=[0])], "", id="another measured one in memory"),
+        pytest.param([training(full=2, fresh=False)], "", id="a warm-up may start anywhere"),
+    ],
+)
+def test_trainings_that_were_mixed_up(trainings, why):
+    found = said(comparison.training_problem(trainings, 4))
+
+    assert why in found
+    assert bool(why) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        pytest.param([row(accuracy=51.0), row("AMP")], "", id="one close call in FP32"),
+        pytest.param([row(accuracy=54.0), row("AMP")], "accuracy of FP32 is 54 %; fresh weights give 50 %", id="FP32"),
+        pytest.param(rows(accuracy=45.1), "", id="rounding in AMP"),
+        pytest.param(rows(accuracy=44.0), "accuracy of AMP is 44 %; fresh weights give 50 %", id="AMP"),
+    ],
+)
+def test_an_accuracy_that_fresh_weights_do_not_give(found, why):
+    assert why == said(comparison.accuracy_problem(found, SCRIPT))
+
+
+def test_few_samples_allow_three_close_calls_in_amp():
+    few = replace(SCRIPT, samples=10)
+
+    assert ["", "accuracy of AMP is 10 %; fresh weights give 50 %"] == [
+        said(comparison.accuracy_problem(rows(accuracy=value), few)) for value in (20.0, 10.0)
+    ]

@@ -1,0 +1,106 @@
+"""Tensors that a function returned: form first, then numbers; NaN belongs where it is expected and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.checks import outputs
+from autograder.model import Failed, Observation, Pair, Passed, Timed
+
+NAN, INF = float("nan"), float("inf")
+
+
+def seen(*cases):
+    """An answer of `rig.answers()`: (case, numbers, dtype, shape)."""
+    forms = [{"case": name, "shape": list(shape), "dtype": dtype} for name, _, dtype, shape in cases]
+    numbers = np.concatenate([np.zeros(0), *[np.asarray(it[1], dtype=np.float64) for it in cases]])
+    return Observation("p", "ok", {"cases": forms}, {"numbers": numbers})
+
+
+def case(name="a case", numbers=(1.0, 2.0), dtype="float32", shape=None):
+    return name, numbers, dtype, (len(numbers),) if shape is None else shape
+
+
+def judged(student, baseline, within=1e-3, why="because"):
+    return outputs.same(Pair(seen(*student), seen(*baseline)), within, why=why, try_="try")
+
+
+RIGHT = {
+    "equal": ([case()], [case()]),
+    "rounding": ([case(numbers=(1.0, 2.001))], [case()]),
+    "NaN and infinity where they belong": ([case(numbers=(NAN, INF, 1))], [case(numbers=(NAN, INF, 1))]),
+    "nothing but NaN": ([case(numbers=(NAN,))], [case(numbers=(NAN,))]),
+    "no numbers": ([case(numbers=())], [case(numbers=())]),
+    "several cases": ([case(), case("b", (3.0,))], [case(), case("b", (3.0,))]),
+}
+
+
+@pytest.mark.parametrize(("student", "baseline"), RIGHT.values(), ids=RIGHT)
+def test_right_outputs_pass(student, baseline):
+    assert isinstance(judged(student, baseline), Passed)
+
+
+WRONG = {
+    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number (allowed 1.0e-03)", "because"),
+    "NaN for a number": ([case(numbers=(NAN, 2.0))], "apart by inf", "it holds NaN or infinity where a number belongs: because"),
+    "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "another form"),
+    "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "another form"),
+    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int () instead of", "another form"),
+    "nothing": ([], "a case: nothing () instead of", "another form"),
+    "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "another form"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("student", "measured", "why"), WRONG.values(), ids=WRONG)
+def test_wrong_outputs_fail_in_words(student, measured, why):
+    found = judged(student, [case()])
+
+    assert isinstance(found, Failed)
+    assert measured in found.measured
+    assert why in found.why
+
+
+def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
+    found = judged(
+        [case(), case("NaN inside", (9.0,))], [case(), case("NaN inside", (3.0,))], why={"NaN": "one", "": "two"}
+    )
+
+    assert ("NaN inside: apart by 2.0e+00 of the largest number (allowed 1.0e-03)", "one") == (
+        found.measured,
+        found.why,
+    )
+
+
+def test_a_tolerance_may_go_by_dtype():
+    within = {"float32": 1e-6, "bfloat16": 1e-1}
+    rounded = [case(numbers=(1.0, 2.1), dtype="bfloat16")]
+
+    assert isinstance(judged(rounded, [case(dtype="bfloat16")], within), Passed)
+    assert isinstance(judged([case(numbers=(1.0, 2.1))], [case()], within), Failed)
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "apart"),
+    [
+        pytest.param([1.0], [1.0, 2.0], INF, id="another length"),
+        pytest.param([1.0, 2.0], [NAN, 2.0], INF, id="a number for NaN"),
+        pytest.param([-INF, 2.0], [INF, 2.0], INF, id="the other infinity"),
+        pytest.param([0.0], [0.0], 0.0, id="zero"),
+        pytest.param([3.0, 4.0], [3.0, 5.0], 0.2, id="a fifth"),
+    ],
+)
+def test_apart_is_relative_to_the_largest_number(got, want, apart):
+    assert apart == outputs.furthest(np.array(got), np.array(want))
+
+
+@pytest.mark.parametrize(("got", "kind"), [([1.0], Passed), ([2.0], Failed)], ids=["right", "wrong"])
+def test_timed_calls_are_compared_too(got, kind):
+    student, baseline = (Observation("p", "ok", {}, {"outputs": np.array(it)}) for it in (got, [1.0]))
+
+    assert isinstance(outputs.same_calls(Timed(student, baseline), 1e-6, why="why", try_="try"), kind)
+
+
+def test_an_input_that_was_changed_is_named():
+    assert isinstance(outputs.unchanged([], try_="try"), Passed)
+    assert "changed: q, k" == outputs.unchanged(["q", "k"], try_="try").measured

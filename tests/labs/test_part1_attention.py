@@ -1,0 +1,201 @@
+"""Part 1 of foundations: right work passes on any seed; what is long is judged by memory seen from outside and by its numbers."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from autograder.labs.foundations.part1_attention import COLUMNS, part
+from autograder.model import Failed, Observation, Pair, Passed, Timed, Unavailable
+from autograder.worker.rig import Rig
+from tests.labs.foundations import REFERENCE, baseline_answer, changed, emptied, failing, hostile, judged, source
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+FUSED = "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)"
+LONG = {"lean_forward", "lean_backward"}
+MB = 10**6
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """`given` to import, no display; and this process keeps its allocator."""
+    monkeypatch.syspath_prepend(str(REFERENCE))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(Rig, "return_memory_at_once", lambda rig: None)
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def judge(tmp_path):
+    def of(text, seed=1, only=()):
+        path = tmp_path / part.file
+        path.write_text(text, encoding="utf-8")
+        return judged(part, path, seed, only or set(part.checks) - LONG)
+
+    return of
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_reference_passes_and_speed_waits_for_a_clock(judge, seed):
+    verdicts = judge(source(part), seed)
+
+    assert {} == failing(verdicts)
+    assert {"attention_is_faster"} == {name for name, it in verdicts.items() if isinstance(it, Unavailable)}
+
+
+# What is replaced -> {check: words in its measured or why}.
+MISTAKES = {
+    "not scaled": ([(FUSED, FUSED[:-1] + ", scale=1.0)")], {"matches_by_hand": "is another number"}),
+    "causal ignored": ([("is_causal=causal", "is_causal=False")], {"masks_the_future": "no later one"}),
+    "float32 whatever came in": (
+        [(FUSED, FUSED.replace("(q, k, v", "(q.float(), k.float(), v.float()"))],
+        {"takes_any_layout_and_dtype": "float32"},
+    ),
+    "exp without the maximum": (
+        [(FUSED, "(lambda w: (w / w.sum(-1, keepdim=True)) @ v)((q @ k.mT / q.shape[-1] ** 0.5).exp())")],
+        {"survives_large_logits": "exp(89) is infinite"},
+    ),
+    "v without a gradient": ([("(q, k, v, is", "(q, k, v.detach(), is")], {"gradients_match": "gradient of v"}),
+    "in place": ([("    return torch.nn", "    k += 0.5\n    return torch.nn")], {"leaves_inputs_alone": "changed: k"}),
+    "by hand": (
+        [(FUSED, "attention_by_hand(q, k, v, causal)")],
+        {"keeps_little_for_backward": "scores or weights of all positions are kept"},
+    ),
+    "zeros for long inputs": (
+        [("    return torch.nn", "    if q.shape[-2] > 400:\n        return q * 0\n    return torch.nn")],
+        {"attention_is_faster": "the timed calls return other numbers"},
+    ),
+    "rows in another order": (
+        [("    return rows\n", "    return rows[::-1]\n")],
+        {"measures_honestly": "version by version"},
+    ),
+    "no rows": ([("    return rows\n", "    return []\n")], {"measures_honestly": "there are no rows"}),
+    "one row": ([("    return rows\n", "    return rows[:1]\n")], {"measures_honestly": "8 are asked for"}),
+    "a negative time": (
+        [("    return rows\n", "    rows[0]['milliseconds'] = -1.0\n    return rows\n")],
+        {"measures_honestly": "cannot be"},
+    ),
+    "no version": (
+        [("    return rows\n", "    rows[0]['version'] = 0\n    return rows\n")],
+        {"measures_honestly": "a row has no version"},
+    ),
+    "no device": (
+        [("    return rows\n", "    rows[0]['device'] = ''\n    return rows\n")],
+        {"measures_honestly": "the device is not named"},
+    ),
+    "a column too few": (
+        [("    return rows\n", "    del rows[0]['memory_mb']\n    return rows\n")],
+        {"measures_honestly": "column 'memory_mb' is missing"},
+    ),
+    "MiB": ([("peak_mb(function, *each) for", "peak_mb(function, *each) / 2 for")], {"measures_honestly": "held"}),
+    "two points": (
+        [("np.polyfit(np.log(lengths), np.log(figures), 1)", "np.polyfit(np.log(lengths[:2]), np.log(figures[:2]), 1)")],
+        {"measures_honestly": "the rows give"},
+    ),
+    "no picture": (
+        [('    figure.savefig(Path(folder) / "attention_curves.png", dpi=150)\n', "")],
+        {"figure_shows_the_rows": "no attention_curves.png in folder"},
+    ),
+    "no units": ([("axis.set_ylabel(label)", "pass")], {"figure_shows_the_rows": "does not say what it shows"}),
+    "no table": (
+        [('pd.DataFrame(rows, columns=COLUMNS).to_csv(Path(folder) / "attention_growth.csv", index=False)', "pass")],
+        {"csv_says_what_was_measured": "no attention_growth.csv in folder"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
+    """The corpus states all that a mistake fails; here is what the check says."""
+    found = failing(judge(changed(part, *pairs), only=fails))
+
+    assert set(fails) == set(found)
+    for name, words in fails.items():
+        assert words in f"{found[name].measured} {found[name].why}"
+        assert found[name].try_
+
+
+def long_run(peak, numbers=(1.0,), idle=20 * MB):
+    """A run of 8,000 positions, one matrix of which is 256 MB, and an idle worker beside it."""
+
+    def side(bytes_, values):
+        return Observation("p", "ok", {"length": 8000}, {"numbers": np.array(values)}, peak_bytes=bytes_)
+
+    still = Pair(Observation("p", "ok", peak_bytes=idle), Observation("p", "ok", peak_bytes=20 * MB))
+    return Pair(side(peak, numbers), side(600 * MB, (1.0,))), still
+
+
+@pytest.mark.parametrize("check", sorted(LONG))
+@pytest.mark.parametrize(
+    ("run", "kind", "measured"),
+    [
+        pytest.param(long_run(30 * MB), Passed, "10 MB where by hand takes 580 MB and one matrix 256 MB", id="lean"),
+        pytest.param(long_run(160 * MB), Failed, "140 MB where", id="half a matrix"),
+        pytest.param(long_run(10 * MB), Passed, "0 MB where", id="less than idle"),
+        pytest.param(long_run(160 * MB, idle=60 * MB), Passed, "100 MB where", id="with libraries of its own"),
+        pytest.param(long_run(400 * MB, idle=350 * MB), Failed, "284 MB where", id="a ballast while idle"),
+        pytest.param(long_run(30 * MB, (2.0,)), Failed, "apart by 1.0e+00", id="other numbers"),
+        pytest.param(long_run(30 * MB, ()), Failed, "apart by inf", id="no numbers"),
+    ],
+)
+def test_memory_is_what_was_seen_beyond_an_idle_worker(check, run, kind, measured):
+    found = part.checks[check].judge(*run)
+
+    assert isinstance(found, kind)
+    assert found.measured.startswith(measured)
+
+
+def test_figures_of_saved_bytes_that_are_missing_are_no_pass():
+    baseline = Observation("p", "ok", {"lengths": [1, 2], "saved": [1, 2]})
+
+    assert isinstance(part.checks["keeps_little_for_backward"].judge(Pair(emptied(baseline), baseline)), Failed)
+
+
+SHORT_PROBES = [name for name, it in part.probes.items() if it.pair and not name.startswith("long") and name != "idle"]
+
+
+@pytest.mark.parametrize("probe", SHORT_PROBES)
+@pytest.mark.parametrize("number", [0.0, -1.0, 1e308, 5e-324])
+@pytest.mark.filterwarnings("error")
+def test_a_judge_never_stumbles_over_numbers(probe, number):
+    answer = baseline_answer(part.id, probe)
+    for student in (hostile(answer, number), emptied(answer)):
+        pair = (Timed if part.probes[probe].timed else Pair)(student, answer)
+        for check in part.checks.values():
+            if set(check.reads) == {probe}:
+                assert isinstance(check.judge(pair), Passed | Failed)
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        pytest.param("", "there are no rows", id="a header only"),
+        pytest.param("by_hand,512,1,2,1.0,2.0,AMD\n", "by_hand was measured at one length", id="one length"),
+        pytest.param("a,512,1,2,1.0,2.0,AMD\na,1024,2,8,1.9,2.0,AMD\n", "a: time_exponent is 1.9, and the rows give 1", id="other"),
+        pytest.param("a,512,1 ms,2,1.0,2.0,AMD\n", "milliseconds of a is '1 ms'", id="a unit"),
+    ],
+)  # fmt: skip
+def test_a_file_that_contradicts_itself_fails(rows, words):
+    data = "version,length,milliseconds,memory_mb,time_exponent,memory_exponent,device\n" + rows
+
+    found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "attention_growth.csv"))
+
+    assert isinstance(found, Failed)
+    assert words in found.why
+
+
+def test_a_row_of_the_schema_is_a_row_of_the_table():
+    """The schema that students read names the columns that the check asks for."""
+    file = REFERENCE.parent.parent / "assignments/foundations/schemas/attention_growth.schema.json"
+
+    assert list(COLUMNS) == json.loads(file.read_text(encoding="utf-8"))["required"]
