@@ -1,7 +1,8 @@
 """A notebook read as a part file. Nothing of it is executed or compiled: json and tokenize, no more.
 
 The part file = the lab's given cells as they were released + what the student's code cells import, define and assign,
-in the order of the notebook. A statement that runs something (a training tried out, a plot) is left out and named.
+in the order of the notebook. What runs something (a training tried out, a plot) is left out and named; but a value that
+is computed for a function (END = object()) is taken with it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
@@ -21,6 +23,7 @@ STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")  # nbgrader's, so tha
 CODE, TEXT = "# %%", "# %% [markdown]"
 OURS = "perflab"  # the name of our metadata, of a notebook and of a cell
 TAKEN = ("import", "definition", "assignment", "constant")
+LONGEST = 256 * 1024  # characters in all cells: reading them takes a second or two
 NAMED = 12  # statements and cells that one note names
 
 
@@ -88,12 +91,14 @@ def _uncommented(source: str, where: str) -> str:
     return "\n".join(re.sub("^# ?", "", line) for line in lines)
 
 
-def read(data: bytes, name: str, released: Released, longest: int = 1 << 20) -> Reading:
-    """Read the notebook *name* as its part file; one that cannot be read, or is longer than *longest*, says so."""
+def read(data: bytes, name: str, released: Released) -> Reading:
+    """Read the notebook *name* as its part file; one that cannot be read says why."""
     notebook = _parsed(data)
     cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
-    if sum(len(cell.source) for cell in cells) > longest:
-        raise SubmissionError("its cells together are longer than a part file may be; hand in the part alone")
+    if sum(len(cell.source) for cell in cells) > LONGEST:
+        raise SubmissionError(
+            f"its cells hold more than {LONGEST // 1024} KiB of text; keep the part and what it needs"
+        )
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
     seen = _Seen({statement.text for cell in given for statement in split(cell.source)})
@@ -154,57 +159,80 @@ class _Seen:
 
     def __init__(self, given: Collection[str]) -> None:
         self._given = given
-        self._kept: list[tuple[Cell, list[Statement]]] = []
-        self._left_out: list[str] = []
+        self._cells: list[tuple[Cell, list[Statement]]] = []
         self._broken: list[str] = []
 
     def take(self, cell: Cell) -> None:
-        """Take what defines things; remember what runs something."""
+        """Add a cell of the student's."""
         cell = replace(cell, source=plain(cell.source))
         try:
             statements = split(cell.source)
         except SyntaxError as error:
             self._broken.append(f"cell {cell.number} ({error.msg})")
             return
-        self._kept.append((cell, [s for s in statements if s.kind in (*TAKEN, "future") and s.text not in self._given]))
-        for statement in statements:
-            if statement.kind == "other":
-                head = statement.text.strip().split("\n")[0][:60]
-                self._left_out.append(f"cell {cell.number}, line {statement.first}: {head}")
+        self._cells.append((cell, [s for s in statements if s.text not in self._given]))
 
     def futures(self) -> list[str]:
         """Imports that must stand first in a file."""
-        return [s.text for _, statements in self._kept for s in statements if s.kind == "future"]
+        return [s.text for _, group in self._cells for s in group if s.kind == "future"]
 
     def sources(self) -> Iterator[str]:
         """Each cell's own lines, under a line that says where they come from."""
-        written = self._written()
-        for cell, statements in self._kept:
-            taken = [s for s in statements if s.kind in TAKEN and not (_is_stub(s) and s.name in written)]
+        needed = self._needed()
+        for cell, group in self._cells:
+            taken = [s for s in group if self._is_taken(s, needed)]
             if any(s.kind != "constant" for s in taken):
                 yield f"{CODE} cell {cell.number}\n" + _lines(cell.source, taken)
 
     def notes(self) -> Iterator[str]:
         """Say what was left out, and what stands twice."""
+        needed = self._needed()
+        left_out = [
+            f"cell {cell.number}, line {s.first}: {s.text.strip().splitlines()[0][:60]}"
+            for cell, group in self._cells
+            for s in group
+            if s.kind in ("other", "computed") and not self._is_taken(s, needed)
+        ]
         if self._broken:
             yield f"left out, because it is no Python that can be read: {_listed(self._broken)}"
-        if self._left_out:
+        if left_out:
             why = "left out, because it runs something when the file is read, which belongs into a function"
-            yield f"{why}: {_listed(self._left_out)}"
+            yield f"{why}: {_listed(left_out)}"
         for name, numbers in self._definitions().items():
             if len(numbers) > 1:
                 cells = f"cells {', '.join(map(str, numbers))}"
                 yield f"{name} is defined in {cells}; the last one counts that is written"
 
+    def _is_taken(self, statement: Statement, needed: Collection[str]) -> bool:
+        if statement.kind == "computed":
+            return not statement.sets.isdisjoint(needed)
+        return statement.kind in TAKEN and not (_is_stub(statement) and statement.name in self._written)
+
+    def _needed(self) -> set[str]:
+        """Names that what is taken rests on: a computed value may rest on another."""
+        statements = [s for _, group in self._cells for s in group]
+        needed = {name for s in statements if s.kind in TAKEN for name in s.uses}
+        setters: dict[str, list[Statement]] = {}
+        for s in statements:
+            for name in s.sets if s.kind == "computed" else ():
+                setters.setdefault(name, []).append(s)
+        waiting = list(needed)
+        while waiting:
+            more = {name for s in setters.pop(waiting.pop(), ()) for name in s.uses} - needed
+            needed |= more
+            waiting += more
+        return needed
+
     def _definitions(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
-        for cell, statements in self._kept:
-            for name in {s.name for s in statements if s.kind == "definition" and s.name != "_"}:
+        for cell, group in self._cells:
+            for name in {s.name for s in group if s.kind == "definition" and s.name != "_"}:
                 found.setdefault(name, []).append(cell.number)
         return found
 
+    @cached_property
     def _written(self) -> set[str]:
-        return {s.name for _, group in self._kept for s in group if s.kind == "definition" and not _is_stub(s)}
+        return {s.name for _, group in self._cells for s in group if s.kind == "definition" and not _is_stub(s)}
 
 
 def _is_stub(statement: Statement) -> bool:

@@ -11,15 +11,16 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
-Kind = Literal["future", "import", "definition", "assignment", "constant", "main", "magic", "other"]
+Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
 Line = list[tokenize.TokenInfo]
 PYTHON_BELOW = ("%%time", "%%timeit", "%%capture", "%%prun")
 MAGIC = re.compile(r"^\s*[%!?]\S|\S\?\s*$|^\s*[\w.]+\s*=\s*[%!]\w")  # the last: files = !ls
 CONTINUES = ("else", "elif", "except", "finally")
 ASSIGNS = frozenset(["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="])
+TARGETS = frozenset([",", ":", *ASSIGNS])
 SILENT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
 
 
@@ -33,6 +34,10 @@ class Statement:
     text: str
     name: str = ""
     """Of a definition."""
+    sets: frozenset[str] = frozenset()
+    """Names that an assignment sets."""
+    uses: frozenset[str] = frozenset()
+    """Names that it takes from elsewhere; parameters and local names of a function are its own."""
 
 
 def split(source: str) -> list[Statement]:
@@ -97,7 +102,8 @@ def _statement(group: Sequence[Line], lines: Sequence[str]) -> Statement:
     defines = {"def": 1, "class": 1, "async": 2}.get(words[0])
     name = words[defines] if defines and len(words) > defines and (words[0] != "async" or words[1] == "def") else ""
     kind: Kind = "definition" if name else _kind(group)
-    return Statement(kind, first, last, "\n".join(lines[first - 1 : last]), name)
+    sets, uses = _names(group)
+    return Statement(kind, first, last, "\n".join(lines[first - 1 : last]), name, frozenset() if name else sets, uses)
 
 
 def _kind(group: Sequence[Line]) -> Kind:
@@ -106,7 +112,7 @@ def _kind(group: Sequence[Line]) -> Kind:
         return "main"
     if words[0] in ("if", "try"):  # an import with something in its place
         inner = [_simple(line) for line in group if line[0].start[1] > 0]
-        return "assignment" if inner and all(kind != "other" for kind in inner) else "other"
+        return "assignment" if inner and not {"other", "computed"} & set(inner) else "other"
     return _simple(group[0]) if len(group) == 1 else "other"
 
 
@@ -120,7 +126,9 @@ def _simple(line: Line) -> Kind:
     if not operators or words[0] in keyword.kwlist:
         return "other"
     deferred = words[operators[0] + 1 : operators[0] + 2] == ["lambda"]
-    return "assignment" if deferred or not (_calls(line) or {"await", "yield"} & set(words)) else "other"
+    if {"await", "yield"} & set(words):
+        return "other"
+    return "assignment" if deferred or not _calls(line) else "computed"
 
 
 def _calls(line: Line) -> bool:
@@ -132,3 +140,42 @@ def _calls(line: Line) -> bool:
 
 def _is_name(token: tokenize.TokenInfo) -> bool:
     return token.type == tokenize.NAME and not keyword.iskeyword(token.string)
+
+
+def _names(group: Sequence[Line]) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that the lines of a statement set, and those that they take from elsewhere."""
+    roles = [role for line in group for role in _roles(line)]
+    shared = {name for name, role in roles if role == "shared"}
+    sets = {name for name, role in roles if role == "set"} - shared
+    return frozenset(sets), frozenset({name for name, role in roles if role == "use"} | shared) - sets
+
+
+def _roles(line: Line) -> Iterator[tuple[str, Literal["set", "use", "shared"]]]:
+    """Say of each name in a line whether it is set there, used, or declared as one of the file's."""
+    words = [token.string for token in line] + [""]
+    depths = list(accumulate((word in "([{") - (word in ")]}") if len(word) == 1 else 0 for word in words))
+    target = max((i for i, word in enumerate(words) if word in ASSIGNS and not depths[i]), default=0)
+    header, binding = words[0] in ("def", "async"), ""
+    for i, token in enumerate(line):
+        before, word, after = words[i - 1] if i else "", words[i], words[i + 1]
+        if word in ("for", "as", "import", "lambda"):
+            binding = word
+        elif (binding, word) in (("for", "in"), ("lambda", ":")):
+            binding = ""
+        elif token.type == tokenize.STRING and "f" in word[:2].lower():
+            yield from ((name, "use") for name in re.findall(r"[^\W\d]\w*", word))
+        elif not _is_name(token) or before == ".":
+            continue
+        elif words[0] in ("global", "nonlocal"):
+            yield word, "shared"
+        elif (
+            binding in ("for", "as", "import")
+            or after == ":="
+            or (i < target and not depths[i] and after in TARGETS and before != ":")
+        ):
+            yield word, "set"
+            binding = "" if binding == "as" else binding
+        elif (binding == "lambda" or (header and depths[i] == 1)) and before in ("lambda", "(", ",", "*", "**"):
+            yield word, "set"
+        elif not depths[i] or after != "=":  # not f(name=...)
+            yield word, "use"

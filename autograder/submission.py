@@ -29,27 +29,23 @@ def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Relea
     for entry in found:  # a link or the like elsewhere is worth a word only when nothing else has its name
         if entry.problem and entry.path[-1] in names and entry.path[-1] not in files:
             refused.setdefault(entry.path[-1], entry.problem)
-    notes = [note for name in released.notebooks for note in _settle(name, files, refused, released, caps)]
+    notes = [note for name in released.notebooks for note in _settle(name, files, refused, released)]
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(_plain("/".join(names)) for names in sorted(rest, key=len)[:50])
     return Submission(_name(path), _digest(files), files, refused, left_out, tuple(_plain(n, 1000) for n in notes))
 
 
-def _settle(
-    name: str, files: dict[str, bytes], refused: dict[str, str], released: Released, caps: Caps
-) -> Sequence[str]:
+def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], released: Released) -> Sequence[str]:
     """Put the part file in the notebook's place; of both, the one with more of it written counts, else the file."""
     file = released.notebooks[name]
-    if name in refused and file not in files:
-        refused.setdefault(file, f"{name} was not taken: {refused[name]}")
-    if name not in files:
-        return ()
     try:
-        seen = notebook.read(files.pop(name), name, released, caps.text)
+        seen = notebook.read(files.pop(name), name, released) if name in files else None
     except SubmissionError as problem:
-        refused[name] = str(problem)
-        refused.setdefault(file, f"{name} was not taken: {problem}")
+        seen, refused[name] = None, str(problem)
+    if seen is None:
+        if name in refused and file not in files:
+            refused.setdefault(file, f"{name} was not taken: {refused[name]}")
         return ()
     for text, data in seen.texts.items():
         files.setdefault(text, data)

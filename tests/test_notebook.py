@@ -136,6 +136,17 @@ WAYS = {
     "copied and improved": [GIVEN, "def work(x):\n    return 0", WORK],
     "with the unwritten copy below": [GIVEN, WORK, STUBBED],
     "with the training tried out below": [GIVEN, WORK + "\n\nresult = work(undefined)"],
+    "with computed constants": [
+        GIVEN,
+        "HALF = float(1)",
+        "ROOT = HALF / len([1, 2])",
+        "def work(x):\n    return x**ROOT",
+    ],
+    "with an experiment whose names are local elsewhere": [
+        GIVEN,
+        "def work(x):\n    rows = x**0.5\n    return rows",
+        "rows = work(undefined)",
+    ],
     "with magics": ["%load_ext autoreload\n%matplotlib inline", "%%time\n" + WORK, "!pip install it"],
     "with lines as a list": [GIVEN, {**code(""), "source": ["def work(x):\n", "    return math.sqrt(x)"]}],
     "with Windows line ends": [GIVEN, WORK.replace("\n", "\r\n")],
@@ -188,8 +199,10 @@ def test_a_report_may_be_written_in_cells():
 TOLD = {
     "nothing": ([GIVEN, WORK], []),
     "what runs something": (
-        [GIVEN, WORK + "\nprint(work(3))", "for i in range(3):\n    pass", "%%bash\nls"],
-        [f"{NAME}: {RUNS}: cell 2, line 3: print(work(3)); cell 3, line 1: for i in range(3):; cell 4, line 1: %%bash"],
+        [GIVEN, WORK + "\nprint(work(3))\nrows = work(3)", "for i in range(3):\n    pass", "%%bash\nls"],
+        [
+            f"{NAME}: {RUNS}: cell 2, line 3: print(work(3)); cell 2, line 4: rows = work(3); cell 3, line 1: for i in range(3):; cell 4, line 1: %%bash"
+        ],
     ),
     "what is no Python": (
         [GIVEN, WORK, "work(("],
@@ -250,5 +263,7 @@ def test_what_is_no_notebook_is_refused_in_words(data, message):
 
 def test_a_notebook_with_more_code_than_a_file_may_have_is_refused():
     """Its outputs may be long, its cells not."""
-    with pytest.raises(SubmissionError, match="its cells together are longer than a part file may be"):
-        read(notebook("# " + "x" * 1000), NAME, RELEASED, longest=1000)
+    with pytest.raises(
+        SubmissionError, match="its cells hold more than 256 KiB of text; keep the part and what it needs"
+    ):
+        read(notebook("# " + "x" * 262_144), NAME, RELEASED)

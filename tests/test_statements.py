@@ -25,9 +25,9 @@ KINDS = {
     "a docstring": ('"""What this is for."""', ["constant"]),
     "pass": ("pass", ["constant"]),
     "a call": ("train(model)", ["other"]),
-    "an assigned call": ("rows = train(model)", ["other"]),
-    "a called attribute": ("x = a.b[0](1)", ["other"]),
-    "a call of a call": ("x = f\\\n(1)(2)", ["other"]),
+    "an assigned call": ("rows = train(model)", ["computed"]),
+    "a called attribute": ("x = a.b[0](1)", ["computed"]),
+    "a call of a call": ("x = f\\\n(1)(2)", ["computed"]),
     "a loop": ("for i in a:\n    x = i", ["other"]),
     "an async loop": ("async with a:\n    pass", ["other"]),
     "an awaited value": ("x = await y", ["other"]),
@@ -59,6 +59,43 @@ def test_a_statement_knows_its_lines_and_its_name():
 
     assert [("", 1, 1), ("f", 4, 7), ("", 9, 9)] == [(s.name, s.first, s.last) for s in split(source)]
     assert "@a.b\ndef f():\n    # inside\n    return 1" == split(source)[1].text
+
+
+NAMES = {
+    "a value": ("x = f(a.b, key=c)[d]", "x", "f a c d"),
+    "two values": ("x, y = f(x)", "x y", "f"),
+    "an attribute": ("torch.benchmark = on()", "", "torch on"),
+    "a typed value": ("x: int = f()", "x", "f int"),
+    "a comprehension": ("x = [f(i) for i in a]", "i x", "f a"),
+    "a lambda": ("f = lambda x, *y, z=c: x + g(y)", "f x y z", "g c"),
+    "a walrus": ("x = f(y := a)", "x y", "f a"),
+    "a formatted text": ('x = f(f"{a} b")', "x", "f a b"),
+    "a plain text": ('x = f("{a} b")', "x", "f"),
+    "a function": (
+        "def f(x, y=c, *rest):\n    z = x\n    for i in a:\n        pass\n    return z + END.b",
+        "",
+        "c a END",
+    ),
+    "a typed function": (
+        "async def f(x: T, *, y: list[S] = ()) -> R:\n    with g() as h:\n        return h",
+        "",
+        "T S R g list",
+    ),
+    "a decorated function": ("@cache(3)\ndef f():\n    return log.info(f)", "", "cache log f"),
+    "a function with a global": ("def f():\n    global N\n    N = N + 1", "", "N"),
+    "an import within": ("def f():\n    import a.b as c\n    return c + d", "", "d"),
+}
+
+
+@pytest.mark.parametrize(("source", "sets", "uses"), NAMES.values(), ids=NAMES)
+def test_a_statement_knows_what_it_sets_and_what_it_takes_from_elsewhere(source, sets, uses):
+    """Parameters and local names of a function are its own."""
+    [statement] = split(source)
+
+    assert (set(sets.split()), set(uses.split())) == (
+        statement.sets,
+        statement.uses - {statement.name} | ({"f"} & set(uses.split())),
+    )
 
 
 @pytest.mark.parametrize("source", ["f(", '"""open', "def f():\n        a\n    b"], ids=["bracket", "quote", "indent"])

@@ -566,7 +566,7 @@ def test_a_notebook_that_cannot_be_read_leaves_its_part_without_a_file_and_says_
 
     assert {NB: why, PY: f"{NB} was not taken: {why}"} == taken(folder(tmp_path / "a", {NB: b"{"})).refused
     found = taken(folder(tmp_path / "b", {NB: b"{", PY: CODE}))
-    assert ({PY: CODE}, {NB: why}) == (found.files, {NB: found.refused[NB]})
+    assert ({PY: CODE}, {NB: why}) == (found.files, found.refused)
 
 
 def test_a_notebook_that_is_too_large_says_how_to_make_it_smaller(tmp_path: Path):
