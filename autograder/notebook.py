@@ -96,9 +96,7 @@ def read(data: bytes, name: str, released: Released) -> Reading:
     notebook = _parsed(data)
     cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
     if sum(len(cell.source) for cell in cells) > LONGEST:
-        raise SubmissionError(
-            f"its cells hold more than {LONGEST // 1024} KiB of text; keep the part and what it needs"
-        )
+        raise SubmissionError(f"its cells hold more than {LONGEST // 1024} KiB; keep the part and what it needs")
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
     seen = _Seen({statement.text for cell in given for statement in split(cell.source)})

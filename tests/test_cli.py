@@ -161,3 +161,11 @@ def test_help_takes_less_than_0_3_seconds():
         times.append(time.monotonic() - begun)
 
     assert min(times) <= 0.3
+
+
+def test_without_nbgrader_the_command_that_needs_it_says_how_to_get_it(monkeypatch, capsys):
+    """It is an extra; everything else does without."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    status, _, errors = run(monkeypatch, capsys, "sync", "results", "--gradebook", "sqlite:////nowhere/gradebook.db")
+
+    assert (2, "perflab: this needs nbgrader: pip install 'perflab[nbgrader]'\n") == (status, errors)

@@ -263,7 +263,5 @@ def test_what_is_no_notebook_is_refused_in_words(data, message):
 
 def test_a_notebook_with_more_code_than_a_file_may_have_is_refused():
     """Its outputs may be long, its cells not."""
-    with pytest.raises(
-        SubmissionError, match="its cells hold more than 256 KiB of text; keep the part and what it needs"
-    ):
+    with pytest.raises(SubmissionError, match="its cells hold more than 256 KiB; keep the part and what it needs"):
         read(notebook("# " + "x" * 262_144), NAME, RELEASED)

@@ -64,7 +64,7 @@ def test_each_function_has_its_cell_and_stays_what_it_is_called(out: Path):
 def test_the_metadata_of_the_source_notebook_are_valid(out: Path):
     """nbgrader and nbformat say so."""
     nbformat = pytest.importorskip("nbformat")
-    validator = pytest.importorskip("nbgrader.nbgraderformat").MetadataValidator()
+    validator = pytest.importorskip("nbgrader.nbgraderformat", reason="nbgrader is an extra").MetadataValidator()
     nb = nbformat.from_dict(source(out))
 
     nbformat.validate(nb)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("nbgrader", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
+pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
 
 from autograder import batch, cli  # noqa: E402
