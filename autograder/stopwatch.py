@@ -26,6 +26,7 @@ from autograder.lab import Probe
 from autograder.model import Close, Compared, Job, Tolerance
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
+from autograder.sandbox.load import SAMPLES, Load
 from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker, Work
@@ -45,7 +46,7 @@ class Size(NamedTuple):
     """What a window of one probe is."""
 
     amount: int
-    """Calls, or batches."""
+    """Calls, batches or samples."""
     seconds: float
     """Of the baseline."""
 
@@ -129,9 +130,10 @@ class Stopwatch:
         return self._sizes[key]
 
     def _measured(self, sides: Sides, target: float) -> Size:
-        work = self._work(sides.probe, 2)
+        work = self._work(sides.probe, SAMPLES if sides.probe.timed == "load" else 2)
         arm = TimedWorker("baseline", sides.baseline, self.workers, work, math.inf)
-        most = min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
+        # A loader is built once, for a data set of one length.
+        most = work.count if sides.probe.timed == "load" else min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
         try:
             arm.start(0)
             arm.window()  # the first one is colder than all others
@@ -167,6 +169,8 @@ class Stopwatch:
     def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
         if isinstance(probe.within, Tolerance):
             return Train(count, seed, probe.within, fewer, self.now)
+        if probe.timed == "load":
+            return Load(count, seed, fewer, self.now)
         assert probe.inputs is not None
         return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
 
