@@ -12,6 +12,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -40,6 +41,7 @@ class Workers:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._inherited = 0
+        self._trusted: dict[str, Observation] = {}
         self.ready_seconds = 0.0
         """From asking for the last worker to hearing that it was ready."""
 
@@ -54,7 +56,19 @@ class Workers:
         self.close()
 
     def __call__(self, job: Job) -> Observation:
-        """Run one job in a fresh worker; a zygote that was lost is started again, once."""
+        """Run one job in a fresh worker; the baseline answers for the same inputs only once."""
+        if job.side != "baseline":
+            return self._surely(job)
+        key = _fingerprint(job)
+        if key not in self._trusted:
+            seen = self._surely(job)
+            if seen.ended != "ok":
+                return seen
+            self._trusted[key] = seen
+        return self._trusted[key]
+
+    def _surely(self, job: Job) -> Observation:
+        """Start a zygote that was lost again, once."""
         try:
             return self._run(job)
         except (WorkerLostError, OSError):
@@ -146,6 +160,12 @@ class Workers:
 def task(job: Job) -> dict[str, Any]:
     """Say what a worker is to do."""
     return {name: getattr(job, name) for name in ("lab", "part", "probe", "side", "seed", "device")}
+
+
+def _fingerprint(job: Job) -> str:
+    """Name a job by all that its answer depends on."""
+    parts = [job.lab, job.part, job.probe, job.device, str(job.seed), *job.files, *map(bytes.hex, job.files.values())]
+    return sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _believe_form(job: Job, message: Message) -> Observation:
