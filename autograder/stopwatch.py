@@ -14,7 +14,6 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from statistics import stdev
 from typing import Any, NamedTuple
 
@@ -100,7 +99,7 @@ class Stopwatch:
             began = self.now()
         if not self._session.counts:
             return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
-        key = _fingerprint(sides)
+        key = sides.student.fingerprint
         self._peaks.clear()
         found = compare(self._take(sides, size), bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
         self._pooled[key] = found.gathered.pairs
@@ -126,7 +125,7 @@ class Stopwatch:
     def _size(self, sides: Sides, bar: float) -> Size:
         """Find how much work takes the baseline long enough."""
         target = min(WINDOW_SECONDS * bar, LONGEST_WINDOW_SECONDS)
-        key = _fingerprint(sides._replace(student=sides.baseline)), target
+        key = sides.baseline.fingerprint, target
         if key not in self._sizes:
             self._sizes[key] = self._measured(sides, target)
         return self._sizes[key]
@@ -205,10 +204,3 @@ def _evidence(gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:
         "windows": TIMED,
         "count": size.amount,
     }
-
-
-def _fingerprint(sides: Sides) -> str:
-    """Name what is timed: the same bytes on the same work."""
-    job = sides.student
-    parts = [job.lab, job.part, sides.probe.name, job.device, *job.files, *map(bytes.hex, job.files.values())]
-    return sha256("\0".join(parts).encode()).hexdigest()
