@@ -64,8 +64,8 @@ def test_the_course_is_consistent(name):
 
 SIZES = {  # wrong, unusual, hostile or cheating
     ("resnet18", "part3_amp"): (12, 8, 5),
-    ("foundations", "part1_attention"): (20, 7, 5),
-    ("foundations", "part2_loops"): (18, 6, 5),
+    ("foundations", "part1_attention"): (25, 8, 30),
+    ("foundations", "part2_loops"): (21, 8, 10),
 }
 
 
