@@ -144,7 +144,6 @@ def test_workers_of_a_frozen_loader_stand_still(fenced):
 def test_two_workers_pass_a_bar_of_one_point_three(fenced, monkeypatch):
     """Truly timed; short epochs, and the gate stands open. On a machine too busy nobody passes."""
     monkeypatch.setattr("autograder.sandbox.load.READ_SECONDS", (0.002, 0.004))
-    monkeypatch.setattr("autograder.stopwatch.SAMPLES", 32)
     stopwatch = Stopwatch(fenced)
     stopwatch._session.examined = time.monotonic()
     found = stopwatch(timed_toy.loader.probes["loads"], job(TWO), job(LOADER, "baseline"), 1.3)
