@@ -307,6 +307,10 @@ ENDS = {
     "timeout": ("no answer in time", "look for an endless loop, or for far more work than the part asks for"),
     "memory": ("too much memory", "look for tensors that are kept from step to step, such as losses with their graph"),
     "crash": ("the process died", "let functions return; do not end the process or start processes that outlive it"),
+    "tampering": (
+        "its processes worked while they were stopped",
+        "let nothing continue a process that the grader has stopped, and start none that does",
+    ),
     "refused": (
         "the answer was refused",
         "return what the handout names, and leave the process that runs your code alone",

@@ -20,7 +20,7 @@ CLASS = {
     "ripley_leaves_early": "ends_the_process",
 }
 TIMED_CLASS = {
-    "lovelace_keeps_one_loop": "a_loop_over_points",
+    "lovelace_loops_over_points": "a_loop_over_points",
     "moriarty_hides_the_loop": "hides_its_loop",
 }
 

@@ -75,6 +75,9 @@ class Calls:
         """Have no question left."""
         return ""
 
+    def store(self, side: str) -> None:
+        """Need none: what a window asks comes with it."""
+
     def bytes_of_one(self) -> int:
         """Say how large one call's inputs are."""
         return max(1, sum(array.nbytes for array in self.inputs(generator(self.seed)).values()))
