@@ -137,9 +137,11 @@ def segment_cases(rig: Any) -> Any:
 
 
 def back(student: Any, rig: Any, segment: Any, x: Any) -> Any:
-    """Run a segment forward and backward, and return its output."""
+    """Run a segment forward and, if its output hangs on a graph, backward; return the output."""
     output = student.run_checkpointed(segment, x)
-    output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
+    towards = rig.tensor(rig.random.normal(size=tuple(output.shape)))
+    if output.requires_grad:
+        output.backward(towards)
     return output
 
 
@@ -147,9 +149,7 @@ def back(student: Any, rig: Any, segment: Any, x: Any) -> Any:
 def gradients(student: Any, rig: Any) -> Any:
     seen = rig.answers()
     for case, segment, x in segment_cases(rig):
-        for _ in range(PASSES):
-            output = back(student, rig, segment, x)
-        seen.add(f"output of {case}", output)
+        seen.add(f"output of {case}", [back(student, rig, segment, x) for _ in range(PASSES)][0])
         for name, parameter in segment.named_parameters():
             seen.add(f"gradient of {name}, {case}", parameter.grad)
         if x.requires_grad:
@@ -202,10 +202,10 @@ SHARES = {"boundaries": NUMBER, "largest": NUMBER}
 
 
 def shares(rig: Any, net: Any, images: Any) -> dict[str, float]:
-    """Return, as shares of what the segments keep: their inputs, and the largest of them."""
+    """Return, as shares of what the segments keep: their inputs without the images, and the largest of them."""
     x, inputs, kept = images, 0, []
     for segment in rig.nets.segments(net):
-        inputs += x.nbytes
+        inputs += x.nbytes * (x is not images)
         with rig.saved(*net.parameters(), *net.buffers(), x) as seen:
             x = segment(x)
         kept.append(seen.bytes)
@@ -276,7 +276,7 @@ def idle(student: Any, rig: Any) -> Any:
 )
 def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
-    window = rig.window([BATCH] * rig.integer(5, 7) + [rig.integer(2, 5)])
+    window = rig.window([BATCH] * rig.integer(5, 8))
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
     waits = rig.seconds(0.02, 0.1, batches)
     rig.script(window, waits, [])
@@ -299,8 +299,11 @@ def comparison(student: Any, rig: Any) -> Any:
 
 # --- what is judged: accumulation -------------------------------------------------------------------------------------
 
-# Relative to the update's norm, and of losses absolutely. See the measurement beside the tests of this part.
-UPDATE = 2e-3
+# Measured on 2026-11-21 on a CPU with torch 2.15. UPDATE is relative to the update's norm, LOSSES are absolute.
+#   A, the furthest that right work came in 165 seeds: weighted before or after the backward pass, channels_last or not:
+#   1.4e-3 and 1.6e-4, where a ReLU turned; mostly 2e-6 and 5e-7.
+#   C, the nearest that a mistake came in 6 seeds: 7.8e-2 in the update (the rate 10 % off, batches weighted alike).
+UPDATE = 0.01
 LOSSES = 1e-3
 
 
