@@ -1,13 +1,15 @@
 """Short claims about long arrays: a worker makes them while the clock runs, the supervisor checks them afterwards.
 
 A commitment binds a worker to the bytes of an output before it knows whether it will have to show them. A projection of
-weights under a challenge is exact, free of the order of summation, and cheap to compute where the weights are.
+weights under a challenge is exact, free of the order of summation, and cheap to compute where the weights are. An epoch
+of a loader is a commitment to each of its samples: two that hold the same ones, bit by bit, claim the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +17,22 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 COMMITMENT_BYTES = 32
+MOST_SIZES = 4  # of batches, that are named in words
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of splitmix64
+
+
+class Epoch(NamedTuple):
+    """What came out of a loader."""
+
+    commitments: Array
+    """One after the other, as uint8."""
+    sizes: Array
+    """Samples of each batch."""
+
+    def samples(self) -> Counter[bytes]:
+        """Count each sample; what is no whole commitment counts as one that nobody else has."""
+        data = self.commitments.tobytes()
+        return Counter(data[at : at + COMMITMENT_BYTES] for at in range(0, len(data), COMMITMENT_BYTES))
 
 
 def commitment(output: Array) -> bytes:
@@ -40,3 +57,21 @@ def mix64(challenge: int, count: int) -> Array:
     x = (x ^ (x >> np.uint64(27))) * np.uint64(SECOND)
     mixed: Array = x ^ (x >> np.uint64(31))
     return mixed
+
+
+def differing(student: Epoch, baseline: Epoch, part: int = 0) -> str:
+    """Say what is wrong with the samples of an epoch, or nothing; *part*: it should hold so many of the baseline's."""
+    seen, expected = student.samples(), baseline.samples()
+    count = part or expected.total()
+    if seen.total() != count:
+        return f"{seen.total()} samples came out of the loader in an epoch of {count}"
+    if wrong := (seen - expected).total():
+        return f"{wrong} of {count} samples were none of this epoch's, or came a second time"
+    sizes, wanted = (sorted(epoch.sizes.tolist(), reverse=True) for epoch in (student, baseline))
+    if part or sizes == wanted:
+        return ""
+    return f"its batches hold {_listed(sizes)} samples, the baseline's {_listed(wanted)}"
+
+
+def _listed(sizes: list[int]) -> str:
+    return ", ".join(map(str, sizes[:MOST_SIZES])) + ", ..." * (len(sizes) > MOST_SIZES)

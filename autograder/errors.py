@@ -8,6 +8,7 @@ PerflabError
   x ReadError            a record or file of ours does not have its declared form
   x WorkerLostError      the trusted zygote died; the caller starts another
   x SpoiltError          a pair of timed processes that does not count, through nobody's fault
+    + MovedError         one of them worked while it was stopped; once it is chance
 """
 
 from __future__ import annotations
@@ -46,6 +47,15 @@ class WorkerLostError(PerflabError):
 
 class SpoiltError(PerflabError):
     """A pair must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
+
+
+class MovedError(SpoiltError):
+    """A frozen arm moved."""
+
+    def __init__(self, arm: str, seconds: float) -> None:
+        """Name the arm, and the CPU time that it used."""
+        super().__init__(f"the {arm} used {seconds:.3f} s of CPU time while it was frozen")
+        self.arm = arm
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

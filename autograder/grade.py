@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -139,14 +139,15 @@ class PartGrader:
         """The student's probe that used up its time; none is started after it."""
 
     def result(self, only: str = "") -> PartResult:
-        """Judge every check of the part, or `only` one with those it needs; then list what a person reads."""
+        """Judge every check of the part, or `only` one with those it needs."""
         chosen = [name for name in self.part.checks if only in ("", name)]
         for name in chosen:
             self.check(name)
-        return self.judged([] if only else _rubric(self.config))
+        return self.judged()
 
-    def judged(self, rubric: Sequence[CheckResult] = ()) -> PartResult:
-        """Add up what was judged so far."""
+    def judged(self) -> PartResult:
+        """Add up what was judged so far; what a person reads comes after the last check."""
+        rubric = _rubric(self.config) if len(self._judged) == len(self.part.checks) else []
         return scoring.part_result(self.part.id, self.part.title, [*self._judged.values(), *rubric])
 
     def check(self, name: str) -> CheckResult:
@@ -300,6 +301,10 @@ ENDS = {
     "timeout": ("no answer in time", "look for an endless loop, or for far more work than the part asks for"),
     "memory": ("too much memory", "look for tensors that are kept from step to step, such as losses with their graph"),
     "crash": ("the process died", "let functions return; do not end the process or start processes that outlive it"),
+    "tampering": (
+        "its processes worked while they were stopped",
+        "let nothing continue a process that the grader has stopped, and start none that does",
+    ),
     "refused": (
         "the answer was refused",
         "return what the handout names, and leave the process that runs your code alone",

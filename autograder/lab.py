@@ -3,6 +3,7 @@
 part = Part("part3_amp", writes=[...], hands_in=[...])
 
 @part.timed("train")        an adapter that the clock runs on the student and on the baseline; arrives as Timed
+                            ("train" an epoch function, "call" any function, "load" a loader)
 @part.probe(...)            runs once in a fresh worker; arrives as Observation, or as Pair with pair=True
 @part.outputs               the same, for tensors that a function returned for a list of cases; arrives as Pair
 @part.check(basis=...)      judges what its parameters name: probes, artefacts (by stem), `bar`, `device`
@@ -59,9 +60,14 @@ TEXT: Schema = {"type": "string", "maxLength": 4000}
 TIMED_ARRAYS: Mapping[str, Mapping[str, tuple[str, int]]] = {
     "train": {"losses": ("float64", 1), "weights": ("float32", 1)},
     "call": {"outputs": ("float64", 1)},
+    "load": {"commitments": ("uint8", 1), "sizes": ("int64", 1)},
 }
+Kind = Literal["train", "call", "load"]
 Inputs = Callable[["np.random.Generator"], Mapping[str, "np.ndarray[Any, Any]"]]
 """Draws what one call of a student's function is given, as arrays by the names of its parameters."""
+Dataset = Callable[[Sequence[int]], Any]
+"""Makes the data set that a student's loader is given, in the worker, of a store: `len(store)` samples; `store[index]`
+is the seed of one, and takes its time to come. The same seed has to make the same sample, bit by bit."""
 
 
 def list_of(item: Schema) -> Schema:
@@ -102,12 +108,14 @@ class Probe:
     name: str
     run: Callable[..., Any]
     pair: bool = False
-    timed: Literal["", "train", "call"] = ""
+    timed: Literal["", Kind] = ""
     values: Schema = field(default_factory=record)
     arrays: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Name -> dtype and number of dimensions."""
     inputs: Inputs | None = None
     """Of timed calls."""
+    dataset: Dataset | None = None
+    """Of timed loading."""
     within: Close | Tolerance | None = None
     """Of timed work: how far from the baseline's its answers may be; None: it cannot be timed."""
 
@@ -146,15 +154,21 @@ class Part:
         return f"{self.id}.py"
 
     def timed(
-        self, kind: Literal["train", "call"], inputs: Inputs | None = None, within: Close | Tolerance | None = None
+        self,
+        kind: Kind,
+        inputs: Inputs | None = None,
+        within: Close | Tolerance | None = None,
+        dataset: Dataset | None = None,
     ) -> Callable[[F], F]:
-        """Register an adapter that the clock runs on both sides; calls are given *inputs*, as tensors."""
-        within = within or (Close() if kind == "call" else None)
+        """Register an adapter that the clock runs on both sides; calls are given *inputs*, loaders a *dataset*."""
+        within = within or (None if kind == "train" else Close() if kind == "call" else Close(0.0, 0.0))
 
         def register(run: F) -> F:
             arrays = TIMED_ARRAYS[kind]
-            probe = Probe(run.__name__, run, pair=True, timed=kind, arrays=arrays, inputs=inputs, within=within)
-            self.probes[run.__name__] = probe
+            name = run.__name__
+            self.probes[name] = Probe(
+                name, run, pair=True, timed=kind, arrays=arrays, inputs=inputs, within=within, dataset=dataset
+            )
             return run
 
         return register

@@ -14,6 +14,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # of Result in JSON. 1: the first.
 
-Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused"]
+Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Basis = Literal["outputs", "report", "artefact", "person"]
 Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error"]
 SettledBy = Literal["gpu", "again", "person"]
@@ -67,6 +68,12 @@ class Job:
     files: Mapping[str, bytes]
     """The student's file or the baseline's, with `given/` beside it."""
     device: str = "cpu"
+
+    @property
+    def fingerprint(self) -> str:
+        """Name the work, whatever its seed: the same bytes for the same probe on the same device."""
+        parts = [self.lab, self.part, self.probe, self.device, *self.files, *map(bytes.hex, self.files.values())]
+        return sha256("\0".join(parts).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,8 @@ class Practice:
 
 
 PRACTICE = pytest.StashKey[Practice]()
+OPEN = ("skipped", "unavailable", "inconclusive")
+"""Outcomes of a test that neither passes nor fails."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -141,7 +143,7 @@ class CheckItem(pytest.Item):
     def runtest(self) -> None:
         """Judge the check; passed is the only way to return."""
         result = self.config.stash[PRACTICE].grader(self.part).check(self.name)
-        if result.outcome in ("skipped", "unavailable", "inconclusive"):
+        if result.outcome in OPEN:
             pytest.skip(": ".join(filter(None, (result.outcome, result.measured, result.reason))))
         if result.outcome != "passed":
             raise NotPassed(self.part.id, result)
@@ -184,7 +186,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     from rich.console import Console
 
     from autograder.report.table import points_table
+    from autograder.report.terminal import four_parts
 
+    results = practice.results()
+    open_ = [
+        (part.id, check)
+        for part in results
+        for check in part.checks
+        if check.outcome in OPEN and check.basis != "person"
+    ]
+    if open_:
+        terminalreporter.section("owed and skipped")
+    for part_id, check in open_:
+        terminalreporter.write_line(four_parts(part_id, check))
     terminalreporter.section("points")
     console = Console(file=terminalreporter._tw._file, force_terminal=terminalreporter.hasmarkup)  # noqa: SLF001 its stream has no public name
-    console.print(points_table(practice.results()))
+    console.print(points_table(results))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+KNOWN = {*DTYPES, "bool", "int32"}
 ALIGNMENT = 64  # bytes, so that both sides compute with the same instructions
 # F_SEAL_FUTURE_WRITE (Linux 5.1), which fcntl does not name: F_SEAL_WRITE would wait for the kernel's own references to
 # fresh pages, and give up on a busy machine. It would also forbid writable mappings from before; there are none.
@@ -75,7 +76,7 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
 def _table(calls: Sequence[Mapping[str, Array]], form: Mapping[str, Any]) -> tuple[Array, int]:
     import numpy as np
 
-    assert set(form["dtypes"]) <= set(DTYPES), f"inputs of {form['dtypes']}; use {', '.join(DTYPES)}"
+    assert set(form["dtypes"]) <= KNOWN, f"inputs of {form['dtypes']}; use {', '.join(sorted(KNOWN))}"
     alike = [(name, array.dtype) for name, array in calls[0].items()]
     rows, end = [], len(calls) * len(alike) * (1 + MAX_DIMENSIONS) * 8
     for call in calls:

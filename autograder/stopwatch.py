@@ -14,7 +14,6 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
 from statistics import stdev
 from typing import Any, NamedTuple
 
@@ -22,10 +21,12 @@ from autograder.clock.pairs import TIMED, WARM_UP, Gathered, Take, alternating, 
 from autograder.clock.session import Session, examine
 from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
+from autograder.errors import MovedError
 from autograder.lab import Probe
 from autograder.model import Close, Compared, Job, Tolerance
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
+from autograder.sandbox.load import SAMPLES, Load
 from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker, Work
@@ -39,13 +40,14 @@ MOST = 4096  # calls or batches in a window
 MOST_BYTES = 64 << 20  # of inputs in a window
 PATIENCE = 20  # times the baseline's window, or PATIENCE_SECONDS where that is more
 PATIENCE_SECONDS = 10.0
+MOST_MOVED = 3  # pairs in which the student's processes worked while they were stopped
 
 
 class Size(NamedTuple):
     """What a window of one probe is."""
 
     amount: int
-    """Calls, or batches."""
+    """Calls, batches or samples."""
     seconds: float
     """Of the baseline."""
 
@@ -97,7 +99,7 @@ class Stopwatch:
             began = self.now()
         if not self._session.counts:
             return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
-        key = _fingerprint(sides)
+        key = sides.student.fingerprint
         self._peaks.clear()
         found = compare(self._take(sides, size), bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
         self._pooled[key] = found.gathered.pairs
@@ -123,15 +125,16 @@ class Stopwatch:
     def _size(self, sides: Sides, bar: float) -> Size:
         """Find how much work takes the baseline long enough."""
         target = min(WINDOW_SECONDS * bar, LONGEST_WINDOW_SECONDS)
-        key = _fingerprint(sides._replace(student=sides.baseline)), target
+        key = sides.baseline.fingerprint, target
         if key not in self._sizes:
             self._sizes[key] = self._measured(sides, target)
         return self._sizes[key]
 
     def _measured(self, sides: Sides, target: float) -> Size:
-        work = self._work(sides.probe, 2)
+        work = self._work(sides.probe, SAMPLES if sides.probe.timed == "load" else 2)
         arm = TimedWorker("baseline", sides.baseline, self.workers, work, math.inf)
-        most = min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
+        # A loader is built once, for a data set of one length.
+        most = work.count if sides.probe.timed == "load" else min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
         try:
             arm.start(0)
             arm.window()  # the first one is colder than all others
@@ -143,30 +146,41 @@ class Stopwatch:
 
     def _take(self, sides: Sides, size: Size, fewer: int = 0) -> Take:
         """Return what takes one pair after the other."""
-        patience = max(PATIENCE_SECONDS, PATIENCE * size.seconds)
+        moved = list[str]()
 
         def take(index: int) -> float:
-            seed = self.secret()
-            work, warm_up = self._work(sides.probe, size.amount, seed, fewer), WARM_UP + seed % 2
-            baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
-            student = TimedWorker("student", sides.student, self.workers, work, patience)
             try:
-                if sides.student.device == "cpu":
-                    ratio = alternating(baseline, student, seed, warm_up)
-                else:
-                    ratio = sequential(baseline, student, seed, index, warm_up)
-                if sides.probe.timed == "train":
-                    TimedWorker("evaluator", sides.baseline, self.workers, work, patience).settle()
-                return ratio
-            finally:
-                for arm in (baseline, student):
-                    self._peaks[arm.name] = max(arm.peak_bytes, self._peaks.get(arm.name, 0))
+                return self._pair(sides, size, fewer, index)
+            except MovedError as error:
+                moved.append(error.arm)
+                if sides.student.side == "student" and moved == ["student"] * MOST_MOVED:
+                    raise Stopped("tampering", str(error)) from None
+                raise
 
         return take
+
+    def _pair(self, sides: Sides, size: Size, fewer: int, index: int) -> float:
+        seed, patience = self.secret(), max(PATIENCE_SECONDS, PATIENCE * size.seconds)
+        work, warm_up = self._work(sides.probe, size.amount, seed, fewer), WARM_UP + seed % 2
+        baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
+        student = TimedWorker("student", sides.student, self.workers, work, patience)
+        try:
+            if sides.student.device == "cpu":
+                ratio = alternating(baseline, student, seed, warm_up)
+            else:
+                ratio = sequential(baseline, student, seed, index, warm_up)
+            if sides.probe.timed == "train":
+                TimedWorker("evaluator", sides.baseline, self.workers, work, patience).settle()
+            return ratio
+        finally:
+            for arm in (baseline, student):
+                self._peaks[arm.name] = max(arm.peak_bytes, self._peaks.get(arm.name, 0))
 
     def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
         if isinstance(probe.within, Tolerance):
             return Train(count, seed, probe.within, fewer, self.now)
+        if probe.timed == "load":
+            return Load(count, seed, fewer, self.now)
         assert probe.inputs is not None
         return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
 
@@ -190,10 +204,3 @@ def _evidence(gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:
         "windows": TIMED,
         "count": size.amount,
     }
-
-
-def _fingerprint(sides: Sides) -> str:
-    """Name what is timed: the same bytes on the same work."""
-    job = sides.student
-    parts = [job.lab, job.part, sides.probe.name, job.device, *job.files, *map(bytes.hex, job.files.values())]
-    return sha256("\0".join(parts).encode()).hexdigest()

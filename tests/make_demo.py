@@ -19,21 +19,30 @@ CLASS = {
     "moriarty_forges_the_answer": "forges_the_answer",
     "ripley_leaves_early": "ends_the_process",
 }
+TIMED_CLASS = {
+    "lovelace_loops_over_points": "a_loop_over_points",
+    "moriarty_hides_the_loop": "hides_its_loop",
+}
 
 
 def make(out: Path) -> None:
-    """Write every submission below *out*."""
+    """Write every submission below *out*, in a folder for each lab."""
     course = Course(find_root(start=Path(__file__).parent))
-    lab = course.lab("resnet18")
-    cases = {case.id: case for case in load_cases(course, lab)}
-    for student, entry in CLASS.items():
-        write(out / student, cases[entry].submission.files)
-    reference = {name: (course.reference("resnet18") / name).read_bytes() for name in lab.files}
-    write(out / "ada_by_the_book", reference)
-    shutil.copytree(course.template("resnet18"), out / "zeno_has_not_begun")
-    with zipfile.ZipFile(out / "hopper_sends_a_zip.zip", "w") as archive:
-        for name, data in reference.items():
+    for lab, students in (("resnet18", CLASS), ("foundations", TIMED_CLASS)):
+        cases = {case.id: case for case in load_cases(course, course.lab(lab))}
+        for student, entry in students.items():
+            write(out / lab / student, cases[entry].submission.files)
+        write(out / lab / "ada_by_the_book", reference(course, lab))
+    shutil.copytree(course.template("resnet18"), out / "resnet18" / "zeno_has_not_begun")
+    shutil.copytree(course.template("foundations") / "baseline", out / "foundations" / "zeno_hands_in_the_loops")
+    with zipfile.ZipFile(out / "resnet18" / "hopper_sends_a_zip.zip", "w") as archive:
+        for name, data in reference(course, "resnet18").items():
             archive.writestr(f"lab/{name}", data)
+
+
+def reference(course: Course, lab: str) -> dict[str, bytes]:
+    """Read what an excellent student would hand in."""
+    return {name: (course.reference(lab) / name).read_bytes() for name in course.lab(lab).files}
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:

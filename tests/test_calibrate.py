@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 
+from autograder import calibrate
 from autograder.calibrate import Line, Share, Speed, draw, page
 from autograder.checks import plot
+from autograder.checks.numerics import shares
+from autograder.config import CheckConfig, LabConfig, PartConfig
+from autograder.course.proof import Case
+from autograder.grade import Kit
+from autograder.lab import NUMBER, Failed, Part, Passed
+from autograder.model import Compared, Limits, Observation, Submission
+from tests import toy
 from tests.samples import H100
 
 HONEST = (Share("reference", True, 0.1), Share("channels_last", True, 0.5))
@@ -81,3 +91,98 @@ def test_the_picture_is_one(tmp_path):
     seen = plot.read((tmp_path / "picture.png").read_bytes(), "picture.png")
     assert seen.width > 800
     assert seen.distinct_lines > 2
+
+
+class Lab:
+    """A course of one part, whose one check allows deviations up to 1: the number in the file is the deviation."""
+
+    def __init__(self, folder, *entries):
+        self.part = Part("part1_toy", writes=["work"])
+
+        @self.part.probe(values={"x": NUMBER})
+        def single(student, rig):
+            """One side."""
+
+        @self.part.check(basis="outputs")
+        def near(single):
+            """It is near."""
+            x = single.values["x"]
+            return Passed("", shares(x=x)) if x <= 1 else Failed("", "", "", shares(x=x))
+
+        config = PartConfig(1.0, Limits(), {"near": CheckConfig(1.0, {}, "")}, {})
+        lab = toy.Lab("toy", (self.part,))
+        self.whole = Kit(lab, LabConfig("toy", 1, None, None, {self.part.id: config}), {}, {})
+        (folder / self.part.file).write_text("0.1")
+        self.folder, self.entries = folder, entries
+
+    def another_part(self):
+        """One that no entry is for."""
+        other = Part("part2_toy", writes=[])
+        config = {other.id: PartConfig(0.0, Limits(), {}, {}), **self.whole.config.parts}
+        lab = toy.Lab("toy", (self.part, other))
+        self.whole = replace(self.whole, lab=lab, config=replace(self.whole.config, parts=config))
+
+    def kit(self, _):
+        return self.whole
+
+    def reference(self, _):
+        return self.folder
+
+    def cases(self, *_):
+        return [
+            Case(name, "", kind, self.part.id, dict.fromkeys(fails, ""), Submission(name, "", {self.part.file: text}))
+            for name, kind, fails, text in self.entries
+        ]
+
+
+def deviation(job):
+    return Observation(job.probe, "ok", {"x": float(job.files["part1_toy.py"])})
+
+
+def test_lines_are_drawn_from_the_reference_and_the_corpus(tmp_path, monkeypatch):
+    """Honest entries count for A, and for C those that state that they fail the check; others fail something else."""
+    lab = Lab(
+        tmp_path,
+        ("channels_last", "unusual", [], b"0.5"),
+        ("skips_a_step", "wrong", ["near"], b"8"),
+        ("waits", "wrong", [], b"0.9"),
+    )
+    lab.another_part()
+    monkeypatch.setattr(calibrate, "load_cases", lab.cases)
+    [line] = calibrate.lines(lab, "toy", toy.toy_session(deviation), seed=1)
+
+    assert "part1_toy.near" == line.check
+    assert (Share("reference", True, 0.1), Share("channels_last", True, 0.5), Share("skips_a_step", False, 8)) == (
+        line.shares
+    )
+
+
+TIMED = {
+    "timed": (Compared("PASS", "3.1x", evidence={"noise": 0.02, "interval": [3.0, 3.2]}), ("3.1x", 0.02, 3.0)),
+    "too noisy to begin": (
+        Compared("INCONCLUSIVE", "", undecided="this machine is noisy"),
+        ("this machine is noisy", None, 0),
+    ),
+    "the reference died": (
+        Compared("FAIL", "", ended="crash", error="died of signal 11"),
+        ("died of signal 11", None, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize(("compared", "expected"), TIMED.values(), ids=TIMED)
+def test_the_reference_is_timed_for_each_check_with_a_bar(tmp_path, compared, expected):
+    """Its interval's lower end is what a bar may rest on; what could not be timed says why."""
+    kit, asked = toy.toy_kit(), []
+
+    def clock(probe, student, baseline, bar):
+        asked.append((probe.name, student.side, baseline.side, bar))
+        return compared
+
+    (tmp_path / "part1_toy.py").write_text("def work(): ...")
+    course = SimpleNamespace(kit=lambda _: kit, reference=lambda _: tmp_path)
+    session = replace(toy.toy_session(toy.FakeWorkers()), clock=clock)
+    found = list(calibrate.speeds(course, "toy", session))
+
+    assert {("amp", "student", "baseline", 1.10)} == set(asked)
+    assert ("part1_toy.faster", *expected) in [(s.check, s.measured, s.noise, s.low) for s in found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.digest import COMMITMENT_BYTES, commitment, mix64, projection
+from autograder.digest import COMMITMENT_BYTES, Epoch, commitment, differing, mix64, projection
 
 WEIGHTS = np.array([0.0, 1.0, -2.5, np.nan, 3e-40], dtype=np.float32)
 MASK = (1 << 64) - 1
@@ -45,3 +45,35 @@ def test_a_commitment_is_to_the_bytes():
     assert COMMITMENT_BYTES == len(commitment(zero))
     assert commitment(zero) == commitment(zero.copy())
     assert commitment(zero) != commitment(-zero)
+
+
+def epoch(samples: str, sizes=(2, 1)) -> Epoch:
+    data = b"".join(commitment(np.array([ord(sample)])) for sample in samples)
+    return Epoch(np.frombuffer(data, np.uint8), np.array(sizes))
+
+
+EPOCHS = {
+    "the same": (epoch("abc"), 0, ""),
+    "in another order": (epoch("cab", (1, 2)), 0, ""),
+    "one less": (epoch("ab", (2,)), 0, "2 samples came out of the loader in an epoch of 3"),
+    "one more": (epoch("abca"), 0, "4 samples came out of the loader in an epoch of 3"),
+    "one twice": (epoch("aba"), 0, "1 of 3 samples were none of this epoch's, or came a second time"),
+    "others": (epoch("xyc"), 0, "2 of 3 samples were none of this epoch's, or came a second time"),
+    "no whole one": (
+        Epoch(epoch("abc").commitments[:-1], np.array([2, 1])),
+        0,
+        "1 of 3 samples were none of this epoch's, or came a second time",
+    ),
+    "other batches": (epoch("abc", (1,) * 5), 0, "its batches hold 1, 1, 1, 1, ... samples, the baseline's 2, 1"),
+    "two of them, as asked": (epoch("cb", (2,)), 2, ""),
+    "two of them, one another": (
+        epoch("cx", (2,)),
+        2,
+        "1 of 2 samples were none of this epoch's, or came a second time",
+    ),
+}
+
+
+@pytest.mark.parametrize(("student", "part", "words"), EPOCHS.values(), ids=EPOCHS)
+def test_an_epoch_has_the_baselines_samples_in_any_order(student, part, words):
+    assert words == differing(student, epoch("abc"), part)

@@ -11,8 +11,12 @@ import pytest
 from autograder.revealed import ALIGNMENT, seal, unseal
 
 CALLS = [
-    {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "labels": np.array([1, -2], dtype=np.int64)},
-    {"x": np.zeros((0, 3), dtype=np.float32), "labels": np.array(7, dtype=np.int64)},
+    {
+        "x": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "labels": np.array([1, -2], dtype=np.int64),
+        "mask": np.eye(2) > 0,
+    },
+    {"x": np.zeros((0, 3), dtype=np.float32), "labels": np.array(7, dtype=np.int64), "mask": np.ones(1) > 0},
 ]
 
 
@@ -61,7 +65,7 @@ def test_the_file_is_sealed(revealed, change):
         pytest.param([{"x": np.zeros(1)}, {"y": np.zeros(1)}], "take the same arguments", id="other names"),
         pytest.param([{"x": np.zeros(1)}, {"x": np.zeros(1, "f4")}], "take the same arguments", id="other dtypes"),
         pytest.param(
-            [{"x": np.zeros(1, "f2")}], r"inputs of \['float16'\]; use float32", id="a dtype that is not sent"
+            [{"x": np.zeros(1, "f2")}], r"inputs of \['float16'\]; use bool, float32", id="a dtype that is not sent"
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from autograder import stopwatch as module
 from autograder.clock.pairs import TIMED
-from autograder.errors import SpoiltError
+from autograder.errors import MovedError, SpoiltError
 from autograder.model import Job, Limits
 from autograder.sandbox.watch import Stopped
 from autograder.stopwatch import LONGEST_WINDOW_SECONDS, MOST_BYTES, WINDOW_SECONDS, Stopwatch
@@ -29,6 +29,10 @@ class Machine:
     time: float = 0.0
     random: Random = field(default_factory=lambda: Random(1))
     started: list[str] = field(default_factory=list)
+    moves: list[Exception] = field(default_factory=list)
+    """What spoils a pair, one after the other."""
+    whoever: bool = False
+    """Of the baseline against itself as well."""
     windows: int = 0
     calls: set[int] = field(default_factory=set)
 
@@ -53,6 +57,8 @@ class SimulatedWorker:
     def window(self):
         if self.machine.breaks and self.job.side == "student":
             raise self.machine.breaks
+        if self.machine.moves and self.name == "student" and (self.machine.whoever or self.job.side == "student"):
+            raise self.machine.moves.pop(0)
         calls = self.work.fewer if self.work.fewer and self.name == "student" else self.work.count
         self.machine.calls.add(calls)
         self.machine.time += calls * self.pace
@@ -118,7 +124,7 @@ def test_the_evidence_says_what_the_verdict_rests_on(watch):
     low, high = evidence.pop("interval")
     pairs, noise, seconds = evidence.pop("pairs"), evidence.pop("noise"), evidence.pop("seconds")
     assert low < 1.7 < high
-    assert (5, True, True) == (len(pairs), 0 < noise < 0.05, seconds > 5)
+    assert (7, True, True) == (len(pairs), 0 < noise < 0.05, seconds > 5)
     assert evidence == {
         "dropped": [],
         "windows": TIMED,
@@ -170,7 +176,7 @@ def test_the_machine_is_examined_once_in_half_an_hour(watch):
     before = len(machine.started)
     compared(stopwatch, 1.9)
 
-    assert 1 + 2 * (5 + 5) < first  # sizes, gate, half the work, and the first baseline
+    assert 1 + 2 * (7 + 7) < first  # sizes, gate, half the work, and the first baseline
     assert ["student", "baseline"] * 9 == between[:18]
     assert "student" not in machine.started[before : before + 20]
 
@@ -212,11 +218,38 @@ def test_a_student_that_breaks_the_rules_is_reported_with_the_reason(watch):
 
 
 def test_pairs_that_do_not_count_are_told(watch):
-    """A student that moves while it is frozen never gets a pair, and no points either."""
-    found = compared(watch(breaks=SpoiltError("the student used 0.1 s of CPU time while it was frozen"))[0], 1.7)
+    """Who cannot be stopped never gets a pair, and no points either."""
+    found = compared(watch(breaks=SpoiltError("the student could not be frozen"))[0], 1.7)
 
-    words = "only 0 pairs could be measured; 25 were dropped: the student used 0.1 s of CPU time while it was frozen"
+    words = "only 0 pairs could be measured; 25 were dropped: the student could not be frozen"
     assert ("INCONCLUSIVE", words) == (found.decision, found.undecided)
+
+
+MOVED = {
+    "the student, three times": (["student"] * 3, "FAIL", "tampering"),
+    "the student, twice": (["student"] * 2, "PASS", "ok"),
+    "the baseline, however often": (["baseline"] * 9, "PASS", "ok"),
+    "both": (["student", "baseline", *["student"] * 9], "PASS", "ok"),
+}
+
+
+@pytest.mark.parametrize(("arms", "decision", "ended"), MOVED.values(), ids=MOVED)
+def test_working_on_while_stopped_is_tampering_when_only_the_student_does(watch, arms, decision, ended):
+    """Three pairs of it; where the baseline did as well, something is wrong with the machine."""
+    stopwatch, machine = watch()
+    machine.moves = [MovedError(arm, 0.1) for arm in arms]
+    found = compared(stopwatch, 1.7)
+
+    words = "the student used 0.100 s of CPU time while it was frozen" if ended == "tampering" else ""
+    assert (decision, ended, words) == (found.decision, found.ended, found.error)
+
+
+def test_the_baseline_against_itself_is_never_blamed_for_moving(watch):
+    """The session is examined by pairs of the baseline alone; those that it spoils are dropped."""
+    stopwatch, machine = watch()
+    machine.moves, machine.whoever = [MovedError("student", 0.1)] * 5, True
+
+    assert "PASS" == compared(stopwatch, 1.7).decision
 
 
 def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, monkeypatch):

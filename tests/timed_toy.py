@@ -1,4 +1,4 @@
-"""A lab of one timed part, for workers: a sum that may be looped over in Python, and a training loop.
+"""A lab of timed work, for workers: a sum that may be looped over in Python, a training loop, and a loader.
 
 Loaded into the warm process.
 """
@@ -30,6 +30,37 @@ def training(student: Any, window: Any) -> Any:
     return student.train(window.model, window.loader, window.criterion, window.optimizer)
 
 
+def make_samples(store: Any) -> Any:
+    import torch  # only where a worker runs
+    from torch.utils.data import Dataset
+
+    class Samples(Dataset[Any]):
+        """A picture and a label of each key."""
+
+        def __len__(self) -> int:
+            return len(store)
+
+        def __getitem__(self, index: int) -> Any:
+            key = store[index]
+            return torch.rand(3, 8, 8, generator=torch.Generator().manual_seed(key)), key % 10
+
+    return Samples()
+
+
+loader = Part("part2_loader", writes=["make_loader"])
+
+
+@loader.timed("load", dataset=make_samples)
+def loads(student: Any, dataset: Any) -> Any:
+    return student.make_loader(dataset, 8)
+
+
+LOADER = """
+from torch.utils.data import DataLoader
+
+def make_loader(dataset, batch_size):
+    return DataLoader(dataset, batch_size)
+"""
 TRAIN = """
 def train(model, loader, criterion, optimizer):
     losses = []
@@ -71,6 +102,8 @@ def install() -> None:
     package.__path__ = []
     sys.modules.setdefault(name, package)
     sys.modules.setdefault(f"{name}.{part.id}", sys.modules[__name__])
+    module = sys.modules.setdefault(f"{name}.{loader.id}", ModuleType(loader.id))
+    module.part = loader  # type: ignore[attr-defined]
 
 
 install()

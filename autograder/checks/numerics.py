@@ -26,9 +26,20 @@ def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: st
         f"losses apart by up to {apart:.1e} ({_allowed(apart, within.losses)}), "
         f"weights by {moved:.1e} of their norm ({_allowed(moved, within.weights)})"
     )
+    evidence = shares(losses=share(apart, within.losses), weights=share(moved, within.weights))
     if apart <= within.losses and moved <= within.weights:
-        return Passed(measured)
-    return Failed(measured, why, try_)
+        return Passed(measured, evidence)
+    return Failed(measured, why, try_, evidence)
+
+
+def share(apart: float, allowed: float) -> float:
+    """Return a deviation as a share of what is allowed; where nothing is, the least is endless."""
+    return apart / allowed if allowed else math.inf if apart else 0.0
+
+
+def shares(**figures: float) -> dict[str, Any]:
+    """Note deviations as shares of what is allowed; `perflab calibrate` looks where honest work and mistakes lie."""
+    return {"shares": {name: float(f"{share:.3g}") for name, share in figures.items() if math.isfinite(share)}}
 
 
 def _allowed(value: float, most: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks.numerics import Array
+from autograder.checks.numerics import Array, share, shares
 from autograder.model import Failed, Pair, Passed, Timed, Verdict
 
 HOLDS_NAN = "it holds NaN or infinity where a number belongs: "
@@ -21,7 +21,7 @@ Why = str | Mapping[str, str]
 
 def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str) -> Verdict:
     """Pass when each case agrees; *within* is relative to the case's largest number, and may go by dtype."""
-    worst = 0.0
+    worst = most = 0.0
     for case, asked, got, want in _cases(pair):
         if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
@@ -31,16 +31,19 @@ def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str
         if not apart <= allowed:
             lost = np.isfinite(want).all() and not np.isfinite(got).all()
             measured = f"{asked['case']}: apart by {apart:.1e} of the largest number (allowed {allowed:.1e})"
-            return Failed(measured, HOLDS_NAN * bool(lost) + _reason(why, asked["case"]), try_)
-        worst = max(worst, apart)
-    return Passed(f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of the largest number at most")
+            said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
+            return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
+        worst, most = max(worst, apart), max(most, share(apart, allowed))
+    measured = f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of the largest number at most"
+    return Passed(measured, shares(numbers=most))
 
 
 def same_calls(timed: Timed, within: float, *, why: str, try_: str) -> Verdict:
     """Pass when the numbers that the timed calls returned agree."""
     apart = furthest(timed.student.arrays["outputs"], timed.baseline.arrays["outputs"])
     measured = f"apart by {apart:.1e} of the largest number (allowed {within:.1e})"
-    return Passed(measured) if apart <= within else Failed(measured, why, try_)
+    evidence = shares(numbers=share(apart, within))
+    return Passed(measured, evidence) if apart <= within else Failed(measured, why, try_, evidence)
 
 
 def furthest(got: Array, want: Array) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from autograder.checks.numerics import Array, misshapen, norm
+from autograder.checks.numerics import Array, misshapen, norm, shares
 from autograder.model import Failed, Passed, Verdict
 
 HALF = {"float16", "bfloat16"}
@@ -40,13 +40,14 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer:
     apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
     nearest = min(apart, key=apart.__getitem__)
     measured = f"losses {away:.1e} from FP32's, {apart[nearest]:.1e} from those of {nearest}"
+    evidence = shares(rounding=apart[nearest] / (nearer * away)) if away else {}
     if math.isfinite(away) and apart[nearest] <= nearer * away:
-        return Passed(measured)
+        return Passed(measured, evidence)
     if away < apart[nearest] / 20:
         why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
     else:
         why = "that is neither FP32 nor 16 bits: autocast was not on for the whole model, or the losses were changed"
-    return Failed(measured, why, try_)
+    return Failed(measured, why, try_, evidence)
 
 
 def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdict:

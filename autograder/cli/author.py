@@ -24,6 +24,8 @@ from autograder.cli.base import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autograder.course.proof import Timing
+
 
 @cli.command()
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; say whether the templates are current.")
@@ -54,12 +56,24 @@ def course_group() -> None:
 @course_group.command(name="check")
 @click.argument("lab", required=False)
 @click.option("--only", default="", help="Only entries of the corpus whose id holds this text.")
+@click.option(
+    "--timed",
+    type=click.Choice(["few", "all", "none"]),
+    default="few",
+    show_default=True,
+    help="Run the clock for the reference and, of the corpus, for entries that fail a timed check and one unusual "
+    "entry of each part; for all; or for none. Timed checks of the others are owed.",
+)
 @course_option
 @device_option
 @seed_option
 @json_option
-def course_check(lab: str | None, only: str, root: Path | None, device: str, seed: int | None, as_json: bool) -> int:
+def course_check(
+    lab: str | None, only: str, timed: Timing, root: Path | None, device: str, seed: int | None, as_json: bool
+) -> int:
     """Prove labs whole: reference full, template at its floor, each known submission judged as it states.
+
+    A timed check takes half a minute, so only those entries are timed whose verdict depends on it.
 
     \b
     Example:  perflab course check resnet18
@@ -72,7 +86,7 @@ def course_check(lab: str | None, only: str, root: Path | None, device: str, see
     bad = count = 0
     with open_session(course, device, "best", rehearsal=False) as session:
         for name in [lab] if lab else course.labs:
-            for finding in prove(course, name, session, seed=run_seed, only=only):
+            for finding in prove(course, name, session, seed=run_seed, only=only, timing=timed):
                 count, bad = count + 1, bad + bool(finding.problems)
                 _show_finding(name, finding, console, as_json=as_json)
     if not as_json:

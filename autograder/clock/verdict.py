@@ -4,7 +4,7 @@
     se  sd * n / (n - 2) / sqrt(n)
     L   ln(0.97 * bar)
 
-PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 5 pairs and then after every 2 more. When no more
+PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2 more. When no more
 will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8 %), else nobody does.
 docs/measurements/decision-rule.md has the error rates.
 """
@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from autograder.config import LOWEST_BAR
 
-FIRST_LOOK = 5  # pairs
+FIRST_LOOK = 7  # pairs: of five, two or three that agree by chance look as sure as twenty
 LOOK_EVERY = 2  # pairs
 Z = 2.8  # standard errors: wide enough to look eleven times
 MARGIN = 0.97  # of the bar

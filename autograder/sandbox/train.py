@@ -98,6 +98,9 @@ class Train:
                 return f"the weights after a window have a loss of {student:.4f} on other batches, not {baseline:.4f}"
         return ""
 
+    def store(self, side: str) -> None:
+        """Need none: what a window asks comes with it."""
+
     def bytes_of_one(self) -> int:
         """Say how large a batch is."""
         return sum(array.nbytes for array in images.draw(generator(self.seed), BATCH).values())

@@ -8,7 +8,7 @@ import selectors
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +56,7 @@ class Watched:
     _hung_up: bool = False
     _next_look: float = 0.0
     _what: str = "this part"
+    _serve: Callable[[], float] = lambda: POLL_SECONDS
 
     def __post_init__(self) -> None:
         """Register the three descriptors; none may ever block us."""
@@ -70,7 +71,7 @@ class Watched:
             self._check_limits()
             if self.end is not None or self._hung_up:
                 raise self._ended_early()
-            self._pump(POLL_SECONDS)
+            self._pump(min(POLL_SECONDS, self._serve()))
         data = bytes(self._inbox[:n])
         del self._inbox[:n]
         return data
@@ -87,6 +88,11 @@ class Watched:
     def allow(self, seconds: float, what: str) -> None:
         """Start its time again, for *what* it does next."""
         self.started, self.limits, self._what = time.monotonic(), replace(self.limits, seconds=seconds), what
+
+    def attend(self, fd: int, hear: Callable[[bytes], None], serve: Callable[[], float]) -> None:
+        """Hand on what it says elsewhere, and serve it, while we read; *serve* returns in how many seconds again."""
+        self._selector.register(fd, selectors.EVENT_READ, hear)
+        self._serve = serve
 
     def silent(self) -> bool:
         """Whether it has said nothing that was not read."""

@@ -4,7 +4,7 @@ The clock is ours, and it stops when an answer arrives that cannot exist before 
 worker says is a claim: a wrong, early, late or missing answer ends the comparison with `Stopped`, which is its doing.
 
     TIME -> BUILT       import, build, compile
-    GO, inputs -> ...   one window, as its kind has it: see calls.py, train.py
+    GO, inputs -> ...   one window, as its kind has it: see calls.py, train.py, load.py
     ... -> RAISED       the student's code raised an exception
 """
 
@@ -14,13 +14,14 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from autograder.errors import SpoiltError, WireError
 from autograder.model import Job
 from autograder.sandbox import tree
+from autograder.sandbox.store import Store
 from autograder.sandbox.watch import Stopped, Watched
 from autograder.sandbox.workers import Workers, task
 from autograder.wire import Message, encode, receive
@@ -88,10 +89,11 @@ def generator(*seed: int) -> np.random.Generator:
 class Work(Protocol):
     """What a pair is asked: the same data for both sides at each turn, and what each side answered."""
 
-    count: int  # what a window holds: calls or batches
+    count: int  # what a window holds: calls, batches or samples
     fewer: int  # of them on the side named student, where that is not all of them: a canary
 
     def bytes_of_one(self) -> int: ...
+    def store(self, side: str) -> Store | None: ...  # what a fresh worker reads from, if that is not handed over
     def window(self, talk: Talk, side: str, turn: int) -> float: ...  # ask, time, and verify alone: seconds
     def agree(self, turn: int) -> str: ...  # when both sides have answered: what the student's did wrong, or nothing
     def settle(self, talk: Talk) -> str: ...  # at the end of a pair, with a worker of trusted code: the same
@@ -124,7 +126,7 @@ class TimedWorker:
         talk = Talk(self._watched)
         with self._blamed():
             talk.hear("READY", {}, {})
-            talk.say("TIME", task(job))
+            talk.say("TIME", task(job), self._stocked(self._watched))
             talk.hear("BUILT", {}, {})
 
     def window(self) -> float:
@@ -136,6 +138,14 @@ class TimedWorker:
             seconds = self.work.window(Talk(self._watched), self.name, turn)
         _believed(self.work.agree(turn))
         return seconds
+
+    def _stocked(self, watched: Watched) -> list[int]:
+        store = self.work.store(self.name)
+        if store is None:
+            return []
+        self._stack.enter_context(closing(store))
+        watched.attend(store.asks, store.asked, store.serve)
+        return store.descriptors
 
     def settle(self) -> None:
         """Be the evaluator: a fresh process of trusted code looks at what both sides of the pair handed over."""

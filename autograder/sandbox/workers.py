@@ -40,6 +40,7 @@ class Workers:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._inherited = 0
+        self._trusted: dict[str, Observation] = {}
         self.ready_seconds = 0.0
         """From asking for the last worker to hearing that it was ready."""
 
@@ -54,7 +55,19 @@ class Workers:
         self.close()
 
     def __call__(self, job: Job) -> Observation:
-        """Run one job in a fresh worker; a zygote that was lost is started again, once."""
+        """Run one job in a fresh worker; the baseline answers for the same inputs only once."""
+        if job.side != "baseline":
+            return self._surely(job)
+        key = f"{job.seed} {job.fingerprint}"
+        if key not in self._trusted:
+            seen = self._surely(job)
+            if seen.ended != "ok":
+                return seen
+            self._trusted[key] = seen
+        return self._trusted[key]
+
+    def _surely(self, job: Job) -> Observation:
+        """Start a zygote that was lost again, once."""
         try:
             return self._run(job)
         except (WorkerLostError, OSError):

@@ -24,7 +24,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from autograder.lab import Probe
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
@@ -40,7 +39,6 @@ from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 
-CALLS = 4  # of a function, when nothing is timed
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
@@ -154,26 +152,6 @@ class Rig:
                 labels[:] = outputs.argmin(1)
                 labels[clear] = outputs.argmax(1)[clear]
         window.model.load_state_dict(make_net(self.seed, self.device).state_dict())  # batch norms have moved
-
-    def timed_once(self, probe: Probe, student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
-        """Run timed work once, untimed."""
-        return self.calls(probe, student) if probe.timed == "call" else self.run(probe.run, student)
-
-    def calls(self, probe: Probe, student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
-        """Call a function on a few fresh inputs: all that it returned, one after the other."""
-        assert probe.inputs is not None
-        outputs = []
-        for _ in range(CALLS):
-            drawn = probe.inputs(self._random)
-            inputs = {name: torch.from_numpy(array).to(self.device) for name, array in drawn.items()}
-            outputs.append(returned.flat(probe.run(student, inputs)))
-        return {"outputs": np.concatenate(outputs)}
-
-    def run(self, adapter: Callable[[ModuleType, Window], Any], student: ModuleType) -> dict[str, np.ndarray[Any, Any]]:
-        """Run timed work once, untimed: the losses it returned and the weights it left."""
-        window = self.window()
-        losses = returned.series(adapter(student, window), "losses")
-        return {"losses": losses, "weights": window.weights()}
 
     def script(self, window: Window, waits: Sequence[float], work: Sequence[float]) -> None:
         """Stop real time and let each fetch and each forward pass of *window* take scripted seconds."""

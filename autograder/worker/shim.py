@@ -21,6 +21,7 @@ from typing import Any
 from autograder.lab import Part, Probe
 from autograder.wire import Message, encode
 from autograder.worker import windows
+from autograder.worker.once import once
 from autograder.worker.rig import BadReturn, Rig
 
 
@@ -28,9 +29,10 @@ def serve(descriptor: int, staged: Path) -> None:
     """Say that we are ready, run the task, answer with values and arrays or with the student's exception."""
     channel = socket.socket(fileno=descriptor)
     channel.sendall(encode(Message("READY", {})))
-    task, _ = windows.hear(channel)
+    task, descriptors = windows.hear(channel)
     try:
-        channel.sendall(_time(channel, task.body, staged) if task.kind == "TIME" else _answer(task.body, staged))
+        timed = task.kind == "TIME"
+        channel.sendall(_time(channel, task.body, staged, descriptors) if timed else _answer(task.body, staged))
     except OSError:  # the student's code closed it
         os._exit(os.EX_IOERR)
 
@@ -45,10 +47,10 @@ def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
         return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words}))
 
 
-def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path) -> bytes:
+def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path, descriptors: list[int]) -> bytes:
     """Run windows until the supervisor ends this process, or the student's code does not go on."""
     try:
-        windows.serve(channel, *prepared(task, staged))
+        windows.serve(channel, *prepared(task, staged), descriptors)
     except BaseException as error:
         print(_own_frames(error, staged), flush=True)
         return encode(Message("RAISED", {"error": in_words(error, staged)}))
@@ -70,7 +72,7 @@ def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, 
 
 def run_probe(probe: Probe, student: ModuleType, rig: Rig) -> tuple[dict[str, Any], dict[str, Any]]:
     """Run one probe; what it declared as arrays is kept apart from its values."""
-    answer = rig.timed_once(probe, student) if probe.timed else probe.run(student, rig)
+    answer = once(probe, student, rig) if probe.timed else probe.run(student, rig)
     arrays = {name: answer[name] for name in probe.arrays}
     return {name: value for name, value in answer.items() if name not in arrays}, arrays
 

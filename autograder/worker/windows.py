@@ -20,10 +20,14 @@ from autograder.digest import commitment
 from autograder.lab import Probe
 from autograder.revealed import unseal
 from autograder.wire import Message, encode, receive
+from autograder.worker.loads import Store, epoch
 from autograder.worker.nets import Loader
+from autograder.worker.once import called
 from autograder.worker.projection import projection
 from autograder.worker.returned import flat, series
 from autograder.worker.rig import SCALE, Rig
+
+MOST_DESCRIPTORS = 2  # with a message
 
 
 class Work(Protocol):
@@ -35,10 +39,10 @@ class Work(Protocol):
 class Calls:
     """A function, called once for each of the inputs."""
 
-    def __init__(self, probe: Probe, student: ModuleType, rig: Rig) -> None:
+    def __init__(self, probe: Probe, student: ModuleType, rig: Rig, _: list[int]) -> None:
         """Call it on inputs that do not count, so that what is built or compiled at the first call is there."""
         self._probe, self._student, self._rig = probe, student, rig
-        rig.calls(probe, student)
+        called(probe, student, rig)
         self._outputs: list[np.ndarray[Any, Any]] = []
 
     def answer(self, asked: Message, descriptors: list[int]) -> Message:
@@ -57,7 +61,7 @@ class Calls:
 class Train:
     """An epoch function, called from the same fresh weights in each window."""
 
-    def __init__(self, probe: Probe, student: ModuleType, rig: Rig) -> None:
+    def __init__(self, probe: Probe, student: ModuleType, rig: Rig, _: list[int]) -> None:
         """Build a training, keep how it began, and go through it once, for the same reason."""
         self._probe, self._student, self._window = probe, student, rig.window()
         window = self._window
@@ -96,18 +100,35 @@ class Train:
         """Return the loss of handed-over weights on handed-over pictures; only trusted code is asked for it."""
         [data] = unseal(fd, form)
         model = self._window.model.train()
+        weights, images, labels = (
+            torch.from_numpy(data[name]).to(self._window.device) for name in ("weights", "images", "labels")
+        )
         with torch.no_grad():
-            torch.nn.utils.vector_to_parameters(torch.from_numpy(data["weights"]), model.parameters())
-            loss = self._window.criterion(model(torch.from_numpy(data["images"])), torch.from_numpy(data["labels"]))
+            torch.nn.utils.vector_to_parameters(weights, model.parameters())
+            loss = self._window.criterion(model(images), labels)
         return np.array([float(loss)])
 
 
-KINDS: dict[str, Callable[[Probe, ModuleType, Rig], Work]] = {"call": Calls, "train": Train}
+class Loads:
+    """A loader over a data set whose samples a store hands out, built once."""
+
+    def __init__(self, probe: Probe, student: ModuleType, rig: Rig, store: list[int]) -> None:  # noqa: ARG002 as others
+        """Build it, and go through it once: workers that stay are there before the first window."""
+        assert probe.dataset is not None
+        self._loader = probe.run(student, probe.dataset(Store(*store)))
+        epoch(self._loader)
+
+    def answer(self, asked: Message, descriptors: list[int]) -> Message:  # noqa: ARG002 it reads from the store
+        """Go through it, and commit to every sample."""
+        return Message("ANSWER", {}, epoch(self._loader))
 
 
-def serve(channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig) -> NoReturn:
-    """Answer until the supervisor hangs up."""
-    work = KINDS[probe.timed](probe, student, rig)
+KINDS: dict[str, Callable[[Probe, ModuleType, Rig, list[int]], Work]] = {"call": Calls, "train": Train, "load": Loads}
+
+
+def serve(channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig, store: list[int]) -> NoReturn:
+    """Answer until the supervisor hangs up; a data set reads from the *store*, where there is one."""
+    work = KINDS[probe.timed](probe, student, rig, store)
     channel.sendall(encode(Message("BUILT", {})))
     while True:
         asked, descriptors = hear(channel)
@@ -117,13 +138,13 @@ def serve(channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig) -
 
 
 def hear(channel: socket.socket) -> tuple[Message, list[int]]:
-    """Wait for a message, and for the descriptor that may come with it."""
+    """Wait for a message, and for the descriptors that may come with it."""
     descriptors: list[int] = []
 
     def read(n: int) -> bytes:
         data = b""
         while len(data) < n:
-            more, found, _, _ = socket.recv_fds(channel, n - len(data), 1)
+            more, found, _, _ = socket.recv_fds(channel, n - len(data), MOST_DESCRIPTORS)
             if not more:
                 raise EOFError
             data += more

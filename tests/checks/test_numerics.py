@@ -120,3 +120,16 @@ def test_a_value_is_shown_in_four_digits_or_as_python_writes_it():
 
 def test_series_of_different_lengths_are_infinitely_far_apart():
     assert math.inf == numerics.furthest(np.array([1.0]), np.array([1.0, 2.0]))
+
+
+def test_shares_are_what_json_can_say():
+    """Three digits; what is not finite has no share."""
+    assert {"shares": {"losses": 0.123}} == numerics.shares(losses=0.12345, weights=float("inf"), other=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("apart", "allowed", "expected"), [(1.0, 4.0, 0.25), (0.0, 0.0, 0.0), (1e-9, 0.0, math.inf)], ids=str
+)
+def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected):
+    """Whole numbers are compared exactly."""
+    assert expected == numerics.share(apart, allowed)

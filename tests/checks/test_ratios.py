@@ -6,7 +6,20 @@ import pytest
 
 from autograder.checks import TEXT_CAP, memory, read, speedup
 from autograder.errors import SubmissionError
-from autograder.model import Bar, Compared, Failed, Inconclusive, Observation, Partial, Passed, Text, Timed, Unavailable
+from autograder.model import (
+    Bar,
+    Compared,
+    Device,
+    Failed,
+    Inconclusive,
+    Observation,
+    Pair,
+    Partial,
+    Passed,
+    Text,
+    Timed,
+    Unavailable,
+)
 
 BAR = Bar(1.5, "seed")
 
@@ -43,16 +56,46 @@ def test_a_speedup_is_judged_by_the_bar_or_owed(evidence, verdict):
     assert verdict == speedup.at_least(evidence, BAR, why="why", try_="try")
 
 
-@pytest.mark.parametrize(
-    ("ratio", "verdict"),
-    [
-        pytest.param(1.6, Passed("1.60x less than the baseline; the bar is 1.50x"), id="less"),
-        pytest.param(1.0, Failed("1.00x less than the baseline; the bar is 1.50x", "why", "try"), id="as much"),
-        pytest.param(None, Unavailable("needs a GPU"), id="no figure"),
-    ],
-)
-def test_memory_is_judged_by_the_bar_or_owed(ratio, verdict):
-    assert verdict == memory.at_least_less(ratio, BAR, unavailable="needs a GPU", why="why", try_="try")
+def peaks(student: float, baseline: float) -> Pair:
+    """What the supervisor saw, in MB."""
+    return Pair(*(Observation("big", "ok", peak_bytes=int(mb * memory.MB)) for mb in (student, baseline)))
+
+
+LESS = "{}x less than the baseline ({} MB, the baseline {} MB); the bar is 1.50x".format
+CPU, GPU = Device("EPYC", "cpu", "cpu"), Device("T4", "cuda", "t4")
+PEAKS = {
+    "less": (peaks(50, 80), CPU, Passed(LESS("1.60", 50, 80))),
+    "just as much as asked for": (peaks(20, 30), CPU, Passed(LESS("1.50", 20, 30))),
+    "as much": (peaks(80, 80), CPU, Failed(LESS("1.00", 80, 80), "why", "try")),
+    "more": (peaks(160, 80), CPU, Failed(LESS("0.50", 160, 80), "why", "try")),
+    "hardly any": (peaks(1, 15), CPU, Unavailable("15.0 MB of the baseline's are too little to compare")),
+    "not seen": (peaks(0, 80), CPU, Unavailable("80.0 MB of the baseline's are too little to compare")),
+    "of a GPU": (peaks(50, 80), GPU, Unavailable("memory of a GPU is not measured from outside yet")),
+}
+
+
+@pytest.mark.parametrize(("run", "device", "verdict"), PEAKS.values(), ids=PEAKS)
+def test_memory_is_judged_by_the_bar_or_owed(run, device, verdict):
+    assert verdict == memory.at_least_less(run, BAR, device, why="why", try_="try")
+
+
+BEYOND = {
+    "alike idle": (peaks(50, 50), (30.0, 250.0)),
+    "libraries of the student's": (peaks(70, 50), (10.0, 250.0)),
+    "memory that was taken before": (peaks(500, 50), (0.0, 250.0)),
+    "more than libraries take": (peaks(150, 0), (0.0, 300.0)),
+}
+
+
+@pytest.mark.parametrize(("idle", "expected"), BEYOND.values(), ids=BEYOND)
+def test_memory_counts_beyond_an_idle_workers(idle, expected):
+    """An idle worker of the student's may hold its libraries, at most 96 MB more than the baseline's."""
+    assert expected == tuple(needed / memory.MB for needed in memory.beyond(peaks(80, 300), idle))
+
+
+def test_memory_that_an_idle_worker_holds_already_is_no_saving():
+    """Taken at import, 500 MB are 146 MB more than an idle worker may hold."""
+    assert (454.0, 250.0) == tuple(n / memory.MB for n in memory.beyond(peaks(600, 300), peaks(500, 50)))
 
 
 def test_any_other_file_is_text():

@@ -176,20 +176,20 @@ def always(pairs) -> bool:
     return True
 
 
-def test_a_clear_speedup_takes_five_pairs():
+def test_a_clear_speedup_takes_seven_pairs():
     """The rule stops as soon as it can."""
     clock = Clock()
     done = compare(clock.taking([0.7] * 25), 1.5, 100.0, clock.now)
 
-    assert ("PASS", 5, (0.7,) * 5) == (done.ruling.decision, done.ruling.pairs, done.gathered.pairs)
+    assert ("PASS", 7, (0.7,) * 7) == (done.ruling.decision, done.ruling.pairs, done.gathered.pairs)
 
 
 def test_a_close_call_takes_two_more_at_a_time():
-    """Seven pairs here, since six are not looked at."""
+    """Nine pairs here, since eight are not looked at."""
     clock = Clock()
-    done = compare(clock.taking([0.3, 0.9, 0.3, 0.9, 0.7] + [0.7] * 20), 1.2, 100.0, clock.now)
+    done = compare(clock.taking([0.1, 1.1, 0.1, 1.1, 0.6] + [0.6] * 20), 1.2, 100.0, clock.now)
 
-    assert ("PASS", 7) == (done.ruling.decision, done.ruling.pairs)
+    assert ("PASS", 9) == (done.ruling.decision, done.ruling.pairs)
 
 
 def test_at_most_25_pairs_are_taken():
@@ -228,10 +228,10 @@ def test_too_few_pairs_in_time_are_no_verdict():
 def test_a_spoilt_pair_is_dropped_whole_and_noted():
     """It takes time and a number of its own, and no place among those that count."""
     clock = Clock()
-    done = compare(clock.taking([0.7, "the GPU throttled", *[0.7] * 4]), 1.5, 100.0, clock.now)
+    done = compare(clock.taking([0.7, "the GPU throttled", *[0.7] * 6]), 1.5, 100.0, clock.now)
 
-    assert ((0.7,) * 5, ("the GPU throttled",)) == (done.gathered.pairs, done.gathered.dropped)
-    assert (5, 1006.0) == (clock.seen, clock.time)
+    assert ((0.7,) * 7, ("the GPU throttled",)) == (done.gathered.pairs, done.gathered.dropped)
+    assert (7, 1008.0) == (clock.seen, clock.time)
 
 
 def test_a_machine_that_spoils_everything_is_given_up():
@@ -245,9 +245,9 @@ def test_a_machine_that_spoils_everything_is_given_up():
 def test_bytes_that_were_judged_are_not_drawn_again():
     """The pooled pairs alone give the same verdict, and no pair is taken."""
     clock = Clock()
-    done = compare(clock.taking([]), 1.5, 100.0, clock.now, pooled=[0.7] * 5)
+    done = compare(clock.taking([]), 1.5, 100.0, clock.now, pooled=[0.7] * 7)
 
-    assert ("PASS", 5, 1000.0) == (done.ruling.decision, done.ruling.pairs, clock.time)
+    assert ("PASS", 7, 1000.0) == (done.ruling.decision, done.ruling.pairs, clock.time)
 
 
 def test_inconclusive_pairs_are_pooled_with_new_ones():

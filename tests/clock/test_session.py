@@ -9,10 +9,10 @@ import pytest
 from autograder.clock.session import Gate, Session, examine, gate, noise_bound
 from autograder.clock.verdict import Ruling
 
-QUIET = [-0.01, 0.01, 0.0, -0.005, 0.005]  # sd 0.0079
-NOISY = [-0.1, 0.1, 0.0, -0.05, 0.05]  # sd 0.079
+QUIET = [-0.01, 0.01, 0.0, -0.005, 0.005, -0.008, 0.008]  # sd 0.0079
+NOISY = [10 * d for d in QUIET]
 FAST = [0.2 + d for d in QUIET]
-VARIES = "the baseline against itself varies by 8 % from pair to pair; 5 pairs do not prove the noise to be below 10 %"
+VARIES = "the baseline against itself varies by 8 % from pair to pair; 7 pairs do not prove the noise to be below 10 %"
 DIFFERS = "the baseline differs from itself as much as a bar asks for"
 GATES = {
     "nothing yet": ([], False, "GO ON", ""),
@@ -58,8 +58,8 @@ def test_the_bound_of_the_noise_narrows_with_pairs(n, factor):
 
 
 def test_examining_takes_pairs_until_the_gate_opens():
-    """Five on a quiet machine."""
-    assert Gate("OPEN", 5, pytest.approx(0.0079, abs=1e-4)) == examine(lambda i: QUIET[i % 5], 100.0, lambda: 0.0)
+    """Seven on a quiet machine."""
+    assert Gate("OPEN", 7, pytest.approx(0.0079, abs=1e-4)) == examine(lambda i: QUIET[i % 7], 100.0, lambda: 0.0)
 
 
 def test_examining_a_noisy_machine_ends_after_25():

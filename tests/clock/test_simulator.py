@@ -16,8 +16,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "measurements" / "decision-rule.md"
 # Trials of the worst kind that may go wrong here, where the many trials of the page do not say none.
 ALLOWED = {
     "A2 PASS at 0.95 x bar, 2 % noise": 6,
-    "A8 20 gradings from scratch differ at 0.95 x bar, 2 % noise": 2,
-    "A8 20 gradings from scratch differ at 0.93 x bar, 3 % noise": 1,
 }
 HELD = {name: case for name, case in CASES.items() if case.id and "gate" not in name}
 
@@ -38,7 +36,7 @@ def test_the_gate_refuses_a_machine_with_ten_percent_noise():
 
 
 @pytest.mark.parametrize(
-    "name", ["gate refuses 5 % noise", "PASS at 0.93 x bar, 4 % noise", "the same, no time after 5 pairs"]
+    "name", ["gate refuses 5 % noise", "PASS at 0.93 x bar, 4 % noise", "the same, no time after 7 pairs"]
 )
 def test_what_is_only_informed_about_is_rare(name):
     """Most machines with 5 % noise come through the gate; noisier arms and no time for more pairs do some harm."""

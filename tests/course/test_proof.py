@@ -7,11 +7,22 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from autograder.course import Course
-from autograder.course.proof import Case, differences, floor, full, load_cases, prove_case, report_share, undecorated
+from autograder.course import Course, proof
+from autograder.course.proof import (
+    Case,
+    differences,
+    floor,
+    full,
+    load_cases,
+    prove,
+    prove_case,
+    report_share,
+    to_time,
+    undecorated,
+)
 from autograder.errors import CourseError
 from autograder.grade import grade
-from autograder.model import Limits, Observation
+from autograder.model import CheckResult, Limits, Observation, PartResult
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 PART = "part1_toy"
@@ -59,6 +70,48 @@ def test_an_entry_fails_exactly_what_it_states(fails, answers, problems):
 
     assert len(problems) == len(found)
     assert all(said.startswith(want) for want, said in zip(problems, found, strict=True))
+
+
+def test_a_clock_that_finds_too_little_is_a_failed_bar():
+    """What is proved of the way is paid to anybody; a partial verdict without a clock stays what it is."""
+    timed = CheckResult("much_faster", "partial", "outputs", 1, 2, "", "1.2x", "slow", evidence={"bar": 1.5})
+    judged = PartResult(PART, "", 2, 4, (timed, replace(timed, id="positive", evidence={})))
+
+    assert ["positive: partial instead of failed: 1.2x slow"] == differences(
+        case({"much_faster": "slow", "positive": ""}), judged
+    )
+
+
+def test_the_clock_runs_for_entries_whose_verdict_it_decides():
+    """Those that fail a timed check, and the first unusual one of a part."""
+    cases = [
+        replace(case(fails, kind), id=name)
+        for name, kind, fails in (
+            ("too slow", "wrong", {"much_faster": ""}),
+            ("wrong", "wrong", {"positive": ""}),
+            ("odd", "unusual", {}),
+            ("odd as well", "unusual", {}),
+        )
+    ]
+
+    assert {"too slow", "odd"} == to_time(cases, toy_kit().lab)
+
+
+@pytest.mark.parametrize(
+    ("timing", "clocked"), [("few", 1), ("all", 2), ("none", 0)], ids=["few", "all of them", "none of them"]
+)
+def test_as_many_entries_are_timed_as_is_wanted(course, monkeypatch, timing, clocked):
+    """What is not timed is owed."""
+    entries = [mutant(id="slow entry", fails={"much_faster": ""}), mutant(id="wrong entry")]
+    (course.root / "tests/submissions/toy/mutants.yaml").write_text(yaml.safe_dump(entries))
+    monkeypatch.setattr(Course, "kit", lambda *_: toy_kit())
+    sessions = []
+    monkeypatch.setattr(proof, "prove_case", lambda case, kit, session, seed: sessions.append(session))
+    session = replace(toy_session(FakeWorkers({})), clock=lambda *_: None)
+
+    list(prove(course, "toy", session, seed=1, only="entry", timing=timing))
+
+    assert [clocked, 2] == [sum(s.clock is not None for s in sessions), len(sessions)]
 
 
 def test_the_reference_may_owe_but_not_lose():
@@ -145,6 +198,27 @@ def test_a_mutant_is_the_reference_with_its_replacements(course):
 
     assert b"def work():\n    return 2\n" == found.submission.files["part1_toy.py"]
     assert ("wrong", {"positive": ""}) == (found.kind, found.fails)
+
+
+def test_a_list_may_have_any_name(course):
+    """Mistakes, cheats and unusual work stand apart."""
+    home = course.root / "tests/submissions/toy"
+    for name in ("cheats", "mutants"):
+        (home / f"{name}.yaml").write_text(yaml.safe_dump([mutant(id=name)]))
+
+    assert ["cheats", "mutants"] == [found.id for found in load_cases(course, toy_kit().lab)]
+
+
+def test_what_a_folder_may_not_hand_in_is_not_the_references(course):
+    """Else a link would pass as the file that it hides."""
+    folder = course.root / "tests/submissions/toy/links"
+    folder.mkdir()
+    (course.root / "reference/toy/table.csv").write_text("a\n1\n")
+    (folder / "table.csv").symlink_to(course.root / "reference/toy/table.csv")
+    (folder / "expect.yaml").write_text(yaml.safe_dump({"about": "", "kind": "hostile", "part": PART, "fails": {}}))
+    [found] = load_cases(course, toy_kit().lab)
+
+    assert ["part1_toy.py"] == list(found.submission.files)
 
 
 CORPUS_MISTAKES = {

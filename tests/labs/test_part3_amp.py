@@ -196,7 +196,6 @@ MISTAKES = {
             "fp32_is_untouched": "",
             "overflow_skips_the_step": "other steps",
             "clips_true_gradients": "another direction",
-            "returns_the_metrics": "not in train()",
         },
     ),
     "each step is taken twice": (

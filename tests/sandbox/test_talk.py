@@ -144,3 +144,22 @@ def test_nobody_waits_for_a_worker_that_does_not_read():
 
     with conversation() as (watched, *_), pytest.raises(Stopped, match="did not read what it was asked"):
         ask_and_ask(Talk(watched))
+
+
+def test_a_store_is_asked_and_served_while_an_answer_is_waited_for():
+    """What is said elsewhere is handed on datagram by datagram; the answer comes when the store has served."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    requests = []
+    with conversation() as (watched, channel, _), ours, theirs:
+
+        def serve() -> float:
+            if requests == [b"1", b"2"]:
+                channel.sendall(GOOD)
+            return 0.0
+
+        watched.attend(ours.fileno(), requests.append, serve)
+        theirs.send(b"1")
+        theirs.send(b"2")
+        Talk(watched).hear("ANSWER", {}, FORM)
+
+    assert [b"1", b"2"] == requests

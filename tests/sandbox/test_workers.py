@@ -7,13 +7,14 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import pytest
 
 from autograder.lab import load_lab
-from autograder.model import Job, Limits
+from autograder.model import Job, Limits, Observation
 from autograder.sandbox import Workers, tree
 
 pytestmark = pytest.mark.slow
@@ -206,6 +207,28 @@ def test_a_worker_is_ready_at_once(workers):
         bare.append(time.perf_counter() - begun)
 
     assert median(times) <= max(0.050, 5 * median(bare))
+
+
+def test_the_baseline_answers_once_for_the_same_inputs(workers, monkeypatch):
+    """It is trusted, and so is its memory; a student's answer is never taken for another's."""
+    ran = []
+    monkeypatch.setattr(workers, "_surely", lambda job: ran.append(job) or Observation(job.probe, "ok"))
+    baseline = replace(job("pass"), side="baseline")
+    for one in (baseline, baseline, replace(baseline, seed=2), replace(baseline, files={}), job("pass"), job("pass")):
+        workers(one)
+
+    assert [("baseline", 1), ("baseline", 2), ("baseline", 1), ("student", 1), ("student", 1)] == [
+        (one.side, one.seed) for one in ran
+    ]
+
+
+def test_a_baseline_that_did_not_answer_is_asked_again(workers, monkeypatch):
+    """What went wrong once may have been the machine."""
+    ends = iter(["crash", "ok"])
+    monkeypatch.setattr(workers, "_surely", lambda job: Observation(job.probe, next(ends)))
+    baseline = replace(job("again"), side="baseline")
+
+    assert ["crash", "ok", "ok"] == [workers(baseline).ended for _ in range(3)]
 
 
 def test_the_tree_names_every_process_below(workers):

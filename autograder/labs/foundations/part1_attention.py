@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import growth, outputs, plot, speedup, table, timing
+from autograder.checks import growth, memory, outputs, plot, speedup, table, timing
 from autograder.checks.numerics import close, shown
 from autograder.lab import (
     CELL,
@@ -339,7 +339,6 @@ def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
 
 # --- what is judged: memory and speed ---------------------------------------------------------------------------------
 
-IMPORTS = 96 * MB  # what a student's libraries may add to an idle worker
 LONG = 1e-4  # of the largest number: sums over 8,192 keys in float32
 
 
@@ -360,12 +359,9 @@ def lean_backward(long_backward: Pair, idle: Pair) -> Verdict:
 def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
     """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
     matrix = 4 * run.baseline.values["length"] ** 2
-    before = min(idle.student.peak_bytes, idle.baseline.peak_bytes + IMPORTS)
-    needed, by_hand = run.student.peak_bytes - before, run.baseline.peak_bytes - idle.baseline.peak_bytes
+    needed, by_hand = memory.beyond(run, idle)
     apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"])
-    measured = (
-        f"{max(needed, 0) / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
-    )
+    measured = f"{needed / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
     if not apart <= LONG:
         return Failed(
             f"apart by {apart:.1e} of the largest number", "long inputs give other numbers than by hand", BLOCKS

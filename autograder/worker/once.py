@@ -1,0 +1,54 @@
+"""Timed work, done once while no clock runs: what a part's checks see of it, and what comes before the first window."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.lab import Probe
+from autograder.worker.loads import epoch
+from autograder.worker.returned import flat, series
+from autograder.worker.rig import Rig
+
+CALLS = 4  # of a function
+SAMPLES = 45  # of a data set: no round number, so that the last batch is shorter
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def once(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:
+    """Do the work of a window, each kind its own."""
+    match probe.timed:
+        case "call":
+            return called(probe, student, rig)
+        case "load":
+            return loaded(probe, student, rig)
+    return trained(probe, student, rig)
+
+
+def called(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:
+    """Call a function on a few fresh inputs: all that it returned, one after the other."""
+    assert probe.inputs is not None
+    outputs = []
+    for _ in range(CALLS):
+        drawn = probe.inputs(rig.random)
+        inputs = {name: torch.from_numpy(array).to(rig.device) for name, array in drawn.items()}
+        outputs.append(flat(probe.run(student, inputs)))
+    return {"outputs": np.concatenate(outputs)}
+
+
+def loaded(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:
+    """Go through a loader over samples that are there at once."""
+    assert probe.dataset is not None
+    keys = rig.random.integers(1, 1 << 63, SAMPLES, dtype=np.uint64)
+    return epoch(probe.run(student, probe.dataset(keys.tolist())))
+
+
+def trained(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:
+    """Train from fresh weights: the losses that were returned and the weights that were left."""
+    window = rig.window()
+    losses = series(probe.run(student, window), "losses")
+    return {"losses": losses, "weights": window.weights()}
