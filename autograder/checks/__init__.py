@@ -3,7 +3,7 @@
 numerics  arrays against arrays      speedup, memory  ratios against a bar
 table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
-precision dtypes, calls on a scaler
+precision dtypes, calls on a scaler  checkpointing    the same with and without it
 """
 
 from __future__ import annotations

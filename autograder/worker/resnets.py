@@ -78,12 +78,14 @@ class ResNets:
 
     def resnet18(self) -> nn.Module:
         """Return torchvision's."""
-        return self._drawn(lambda: models.resnet18(weights=None, num_classes=CLASSES))
+        make: Callable[[], nn.Module] = lambda: models.resnet18(weights=None, num_classes=CLASSES)  # noqa: E731 its type
+        return self._drawn(make)
 
     def segment(self, kind: str) -> nn.Module:
         """Return one of SEGMENTS, and let what it draws while it runs be the same at each call too."""
         torch.manual_seed(self._seed)
-        return SEGMENTS[kind]().to(self._device)
+        make: Callable[[], nn.Module] = SEGMENTS[kind]
+        return make().to(self._device)
 
     def _drawn(self, make: Callable[[], M]) -> M:
         with torch.random.fork_rng(devices=[]):

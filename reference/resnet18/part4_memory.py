@@ -6,8 +6,8 @@
 #
 # | way | what it does | what it costs |
 # |---|---|---|
-# | gradient accumulation | several small batches, one step: the gradient of a large batch, the memory of a small one | nothing per sample, but small batches use a GPU less well |
-# | gradient checkpointing | keep the inputs of a few segments only, and compute the rest again in the backward pass | a second forward pass: about a third more arithmetic |
+# | accumulation | several small batches, one step: a large batch's gradient in a small one's memory | a GPU less busy |
+# | checkpointing | keep the inputs of a few segments, compute the rest again going back | a third more arithmetic |
 #
 # Both leave the result as it is. That is what you have to prove, and where both usually go wrong.
 
@@ -38,9 +38,7 @@ from given import device_name, make_loader, make_training, saved_mb, workload
 
 
 # %%
-def train_epoch_with_accumulation(
-    model, loader, criterion, optimizer, device, accumulation_steps=1
-) -> dict[str, Any]:
+def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, accumulation_steps=1) -> dict[str, Any]:
     """Train for one epoch; each group of accumulation_steps batches is one step, as if it were one large batch.
 
     The last group may have fewer batches, and is a step too. criterion returns the mean over the samples of a batch.
@@ -141,9 +139,7 @@ def run_checkpointed(segment, x) -> torch.Tensor:
     """
     # TODO: checkpoint the segment; the second run must not move running statistics.
     ### BEGIN SOLUTION
-    return checkpoint(
-        segment, x, use_reentrant=False, context_fn=lambda: (nullcontext(), statistics_held(segment))
-    )
+    return checkpoint(segment, x, use_reentrant=False, context_fn=lambda: (nullcontext(), statistics_held(segment)))
     ### END SOLUTION
 
 

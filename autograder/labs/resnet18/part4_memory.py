@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import numerics, outputs, plot, table, timing
+from autograder.checks import checkpointing, memory, numerics, outputs, plot, table, timing
 from autograder.checks.numerics import close, explained, shown
 from autograder.lab import (
     CELL,
@@ -35,9 +35,6 @@ part = Part(
     hands_in=["checkpointing_results.csv", "checkpointing_comparison.png", "part4_notes.md"],
 )
 
-MODELS = ("Standard", "With Checkpointing")
-COLUMNS = ("model", "throughput", "epoch_time", "peak_memory_mb", "saved_mb", "loss", "slowdown", "device")
-FIGURES = ("throughput", "epoch_time", "saved_mb", "loss", "slowdown")
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
 METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 8  # samples
@@ -78,11 +75,7 @@ def drawn_groups(rig: Any) -> dict[str, tuple[list[int], int]]:
 @part.probe(
     pair=True,
     values={"groups": list_of(record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER))},
-    arrays={
-        f"{group}_{name}": form
-        for group in GROUPS
-        for name, form in {"losses": ("float64", 1), **LEFT}.items()
-    },
+    arrays={f"{group}_{name}": form for group in GROUPS for name, form in {"losses": ("float64", 1), **LEFT}.items()},
 )
 def groups(student: Any, rig: Any) -> Any:
     """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
@@ -110,7 +103,7 @@ def groups(student: Any, rig: Any) -> Any:
     },
 )
 def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted; with a rate of 0 the baseline sees the same losses in larger batches."""
+    """The clock moves only by what is scripted; with a rate of 0 larger batches see the same losses."""
     steps, count = 3, rig.integer(7, 11)
     sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
     waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
@@ -149,7 +142,8 @@ def back(student: Any, rig: Any, segment: Any, x: Any) -> Any:
 def gradients(student: Any, rig: Any) -> Any:
     seen = rig.answers()
     for case, segment, x in segment_cases(rig):
-        seen.add(f"output of {case}", [back(student, rig, segment, x) for _ in range(PASSES)][0])
+        first, _ = (back(student, rig, segment, x) for _ in range(PASSES))
+        seen.add(f"output of {case}", first)
         for name, parameter in segment.named_parameters():
             seen.add(f"gradient of {name}, {case}", parameter.grad)
         if x.requires_grad:
@@ -269,9 +263,9 @@ def idle(student: Any, rig: Any) -> Any:
         "panels": PANELS,
         "samples": INTEGER,
         "wait": NUMBER,
-        "pass": NUMBER,
+        "batches": INTEGER,
+        "forward": NUMBER,
         "cold": NUMBER,
-        "passes": INTEGER,
     },
 )
 def comparison(student: Any, rig: Any) -> Any:
@@ -291,9 +285,9 @@ def comparison(student: Any, rig: Any) -> Any:
         "panels": figures.panels("checkpointing_comparison.png"),
         "samples": len(window.loader.dataset),
         "wait": sum(waits),
-        "pass": convolutions * each,
+        "batches": batches,
+        "forward": convolutions * each,
         "cold": cold,
-        "passes": batches,
     }
 
 
@@ -337,15 +331,17 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
         return Failed(problem, "one mean loss for each batch is asked for", "losses.append(loss.detach())")
     apart = float(np.max(np.abs(_by_group(losses, sizes, steps) - groups.baseline.arrays[f"{name}_losses"])))
     measured = (
-        f"{len(sizes)} batches ({', '.join(map(str, sizes[-2:]))} samples at the end) in groups of {steps}: update apart "
-        f"by {moved.error:.1e} of its norm (allowed {UPDATE:.0e}), losses by {apart:.1e} (allowed {LOSSES:.0e})"
+        f"{len(sizes)} batches ({', '.join(map(str, sizes[-2:]))} samples at the end) in groups of {steps}: update "
+        f"apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e}), losses by {apart:.1e} (allowed {LOSSES:.0e})"
     )
+    evidence = numerics.shares(update=moved.error / UPDATE, losses=apart / LOSSES)
     if not moved.error <= UPDATE:
-        return Failed(measured, why + (f"; it moves {moved.ratio:.2g} times as far" * (moved.ratio > 1.5)), try_)
+        why += f"; it moves {moved.ratio:.2g} times as far" * (moved.ratio > 1.5)
+        return Failed(measured, why, try_, evidence)
     if not apart <= LOSSES:
         why, try_ = "the weights are right, the losses are not each batch's mean", "keep the loss before it is weighted"
-        return Failed(measured, why, try_)
-    return Passed(measured)
+        return Failed(measured, why, try_, evidence)
+    return Passed(measured, evidence)
 
 
 def _by_group(losses: numerics.Array, sizes: Sequence[int], steps: int) -> numerics.Array:
@@ -357,9 +353,13 @@ def _by_group(losses: numerics.Array, sizes: Sequence[int], steps: int) -> numer
 @part.check(basis="report")
 def one_step_a_group(groups: Pair) -> Verdict:
     """The optimizer steps ceil(batches / accumulation_steps) times."""
-    told = [(-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"]) for it in groups.baseline.values["groups"]]
+    told = [
+        (-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"]) for it in groups.baseline.values["groups"]
+    ]
     taken = [it["taken"] for it in groups.student.values["groups"]]
-    for (asked, batches, steps), found in zip(told, taken, strict=False):
+    if len(taken) != len(told):
+        return Failed(f"{len(taken)} epochs were counted", f"{len(told)} were run", GROUP)
+    for (asked, batches, steps), found in zip(told, taken, strict=True):
         if found != asked:
             measured = f"{found} steps for {batches} batches in groups of {steps}; {asked} are asked for"
             why = "the last group has no step" if found == asked - 1 else "a step is taken elsewhere than after a group"
@@ -375,7 +375,9 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     if not close(told["loss"], known["loss"], 1e-4):
         stories = [(known["loss"] / 3, "it is a loss that was divided by accumulation_steps")]
         why = explained(told["loss"], stories, 0.1) or "batches count alike, and the last one has fewer samples"
-        return Failed(measured, f"the mean is {known['loss']:.5g}: {why}", "sum of loss * len(labels), over all samples")
+        return Failed(
+            measured, f"the mean is {known['loss']:.5g}: {why}", "sum of loss * len(labels), over all samples"
+        )
     if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]:
         why = f"{known['accuracy']:.4g} % of the samples were right"
         return Failed(measured, why, "100 * correct / samples over the whole epoch, correct counted in int64")
@@ -405,7 +407,7 @@ def gradients_match(gradients: Pair) -> Verdict:
     if none:
         return Failed(f"no {none[0]}", NO_GRADIENT, try_)
     why = {
-        "gradient of": "the second run is not the first one again: other random numbers, other statistics, another mode",
+        "gradient of": "the second run is not the first one again: other random numbers, statistics or mode",
         "output of": "the segment gives another output, or runs in another mode",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
@@ -430,13 +432,16 @@ def every_parameter_trains(training: Pair) -> Verdict:
     if without:
         measured = f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
         why = f"they are not the ones that run, or {NO_GRADIENT}"
-        return Failed(measured, why, f"use the modules of the ResNet that is handed in, with use_reentrant=False; {WRONG}")
+        return Failed(
+            measured, why, f"use the modules of the ResNet that is handed in, with use_reentrant=False; {WRONG}"
+        )
     moved = numerics.update(training)
     measured = f"update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
+    evidence = numerics.shares(update=moved.error / APART)
     if moved.error <= APART:
-        return Passed(measured)
+        return Passed(measured, evidence)
     why = "no weight moved" if moved.ratio == 0 else "gradients or outputs differ from the ResNet's"
-    return Failed(measured, why, "the segments in their order, then avgpool, flatten and fc")
+    return Failed(measured, why, "the segments in their order, then avgpool, flatten and fc", evidence)
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
@@ -449,7 +454,9 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
         why = "BatchNorm moved its running statistics in the second run as well, or not at all"
         return Failed(measured, why, f"hold them while a segment runs again; {TWICE}")
     if not apart["eval"] <= APART:
-        return Failed(measured, "the statistics are right, and eval() does not use them", "leave model.eval() its effect")
+        return Failed(
+            measured, "the statistics are right, and eval() does not use them", "leave model.eval() its effect"
+        )
     if not apart["untouched"] <= APART:
         return Failed(measured, "a forward pass in eval() moved them", "hold them in the second run only")
     return Passed(measured)
@@ -470,8 +477,6 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
 
 
 # --- what is judged: memory seen from outside -------------------------------------------------------------------------
-
-IMPORTS = 96e6  # bytes that a student's libraries may add to an idle worker
 
 
 @part.check(basis="outputs", needs=[equals_a_large_batch])
@@ -498,35 +503,12 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
 
 def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdict:
     """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
-    before = min(idle.student.peak_bytes, idle.baseline.peak_bytes + IMPORTS)
-    needed, plain = run.student.peak_bytes - before, run.baseline.peak_bytes - idle.baseline.peak_bytes
-    measured = f"{max(needed, 0) / 1e6:.0f} MB where the baseline takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
+    needed, plain = memory.beyond(run, idle)
+    measured = f"{needed / 1e6:.0f} MB where the baseline takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
     return Passed(measured) if needed <= allowed * plain else Failed(measured, why, try_)
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
-
-
-def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what is wrong with the form of the two rows, or how they contradict themselves."""
-    form = table.form_problem(rows, COLUMNS, FIGURES, MODELS)
-    if form:
-        return form
-    for row in rows:
-        if not (row["throughput"] > 0 and row["epoch_time"] > 0 and row["saved_mb"] > 0):
-            return f"throughput, epoch_time or saved_mb of {row['model']} is not above 0"
-        if not isinstance(row["device"], str) or not row["device"].strip():
-            return "the device is not named"
-        if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
-            return f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
-        ratio = rows[0]["throughput"] / row["throughput"]
-        if not table.alike(row["slowdown"], ratio):
-            return f"slowdown of {row['model']} is {row['slowdown']:.4g}, but Standard's throughput / its own is {ratio:.4g}"
-    if rows[1]["saved_mb"] >= rows[0]["saved_mb"]:
-        return "checkpointing keeps as much for the backward pass as the standard model"
-    if abs(rows[1]["loss"] - rows[0]["loss"]) > 0.02 * abs(rows[0]["loss"]):
-        return "the two losses differ, and checkpointing changes no loss"
-    return ""
 
 
 @part.check(basis="outputs")
@@ -537,7 +519,12 @@ def compares_both(comparison: Pair) -> Verdict:
         f"{row.get('model')}: {shown(row.get('throughput'))} samples/s, {shown(row.get('saved_mb'))} MB kept"
         for row in rows[:3]
     )
-    why = _row_problem(rows) or _figure_problem(rows, known["rows"][0]) or _time_problem(rows, known)
+    script = checkpointing.Script(**{name: known[name] for name in ("samples", "batches", "wait", "forward", "cold")})
+    why = (
+        checkpointing.row_problem(rows)
+        or checkpointing.figure_problem(rows, known["rows"][0])
+        or checkpointing.time_problem(rows, script)
+    )
     if why:
         return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", why, COMPARE)
     return Passed(measured)
@@ -546,44 +533,17 @@ def compares_both(comparison: Pair) -> Verdict:
 COMPARE = f"a warm-up and saved_mb on a training that is thrown away, then one epoch of a fresh one; {WRONG}"
 
 
-def _figure_problem(rows: Sequence[Mapping[str, Any]], trusted: Mapping[str, Any]) -> str:
-    """Compare what has nothing to do with time."""
-    if not close(rows[0]["saved_mb"], trusted["saved_mb"], 0.02):
-        return f"saved_mb of Standard is {rows[0]['saved_mb']:.4g}, and given.saved_mb says {trusted['saved_mb']:.4g}"
-    if rows[1]["saved_mb"] > trusted["saved_mb"] / 2:
-        return "saved_mb of With Checkpointing is that of a model that keeps most of it"
-    for row in rows:
-        if not close(row["loss"], trusted["loss"], 0.01):
-            return f"loss of {row['model']} is {row['loss']:.4g}; an epoch from fresh weights gives {trusted['loss']:.4g}"
-        if row["device"].strip() != str(trusted["device"]).strip():
-            return f"the device is called {row['device'][:60]!r}, and its name is {trusted['device']!r}"
-    return ""
-
-
-def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
-    """Compare with the scripted clock: with checkpointing each segment runs forward twice."""
-    for row, runs in zip(rows, (1, 2), strict=True):
-        work = runs * script["passes"] * script["pass"]
-        seconds = work + script["wait"]
-        if not close(row["throughput"], script["samples"] / seconds, 0.02):
-            stories = [
-                (script["samples"] / (seconds + script["cold"]), "it includes the slow first pass: warm up before"),
-                (script["samples"] / work, "it leaves out the wait for data"),
-                (script["samples"] / (seconds - work / 2), "that of one forward pass: nothing ran a second time"),
-            ]
-            why = explained(row["throughput"], stories, 0.02) or f"{script['samples'] / seconds:.4g} passed"
-            return f"throughput of {row['model']} is {row['throughput']:.4g} samples/s: {why}"
-        if not close(row["epoch_time"], seconds, 0.05):
-            return f"epoch_time of {row['model']} is {row['epoch_time']:.4g} s, and {seconds:.4g} s passed"
-    return ""
-
-
 @part.check(basis="outputs")
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_checkpointing writes checkpointing_results.csv with the rows that it returns."""
     seen, file = comparison.student.values, "checkpointing_results.csv"
     return table.holds_the_rows(
-        seen["csv"], file, seen["rows"], FIGURES, _row_problem, may_be_empty=("peak_memory_mb",)
+        seen["csv"],
+        file,
+        seen["rows"],
+        checkpointing.NUMBERS,
+        checkpointing.row_problem,
+        may_be_empty=("peak_memory_mb",),
     )
 
 
@@ -600,8 +560,8 @@ def figure_shows_the_rows(comparison: Pair) -> Verdict:
 @part.check(basis="artefact")
 def csv_is_consistent(checkpointing_results: Table) -> Verdict:
     """The checkpointing_results.csv handed in has two rows of numbers that fit each other."""
-    rows = table.as_numbers(checkpointing_results.rows, (*FIGURES, "peak_memory_mb"))
-    measured, why = f"{len(rows)} rows", _row_problem(rows)
+    rows = table.as_numbers(checkpointing_results.rows, (*checkpointing.NUMBERS, "peak_memory_mb"))
+    measured, why = f"{len(rows)} rows", checkpointing.row_problem(rows)
     if why:
         return Failed(measured, why, "run part4_memory.py again and hand in the file that it wrote, unchanged")
     return Passed(measured)
