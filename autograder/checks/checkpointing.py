@@ -17,7 +17,6 @@ MODELS = ("Standard", "With Checkpointing")
 COLUMNS = ("model", "throughput", "epoch_time", "peak_memory_mb", "saved_mb", "loss", "slowdown", "device")
 NUMBERS = ("throughput", "epoch_time", "saved_mb", "loss", "slowdown")
 PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
-ALIKE = 0.02  # relative: of two losses in one table, trained alike on one device
 EXACT = 0.01  # relative: of a loss beside the trusted one, where a ReLU may turn
 
 Row = Mapping[str, Any]
@@ -53,7 +52,7 @@ def row_problem(rows: Sequence[Row]) -> str:
             return f"{told}, but Standard's throughput / its own is {ratio:.4g}"
     if rows[1]["saved_mb"] >= rows[0]["saved_mb"]:
         return "checkpointing keeps as much for the backward pass as the standard model"
-    if not close(rows[1]["loss"], rows[0]["loss"], ALIKE):
+    if not table.alike(rows[1]["loss"], rows[0]["loss"]):
         return "the two losses differ, and checkpointing changes no loss"
     return ""
 

@@ -270,7 +270,7 @@ def idle(student: Any, rig: Any) -> Any:
 )
 def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
-    window = rig.window([BATCH] * rig.integer(5, 8))
+    window = rig.window([BATCH] * rig.integer(8, 10))  # enough that what learns and what does not are apart
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
     waits = rig.seconds(0.02, 0.1, batches)
     rig.script(window, waits, [])
