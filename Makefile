@@ -40,7 +40,7 @@ demo: .venv/ready fence
 	@echo "perflab: the class pages are demo/results/index.html and demo/speed/index.html"
 
 test: check fence
-	$(BIN)/python -m pytest -q -rs
+	$(BIN)/python -m pytest -q -rs -n 2 --dist worksteal
 
 check: .venv/ready
 	$(BIN)/ruff check .
