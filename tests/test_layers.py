@@ -18,7 +18,7 @@ LAYERS = [
     {"labs", "report", "scoring"},
     {"lab", "checks", "submission"},
     {"doctor"},
-    {"clock", "sandbox", "unpack"},
+    {"clock", "sandbox", "traces", "unpack"},
     {"config", "device"},
     {"wire", "model"},
     {"errors"},

@@ -39,7 +39,7 @@ class Kind(IntEnum):
 ON_GPU = (Kind.KERNEL, Kind.COMM, Kind.COPY, Kind.SET, Kind.GRAPH)
 KERNELS = (Kind.KERNEL, Kind.COMM)
 
-COMM_KERNEL = re.compile(r"nccl|rccl|oneccl|nvshmem|multimem_all_|symm_mem|cross_device_reduce", re.I)
+COMM_KERNEL = re.compile(r"nccl|rccl|oneccl|nvshmem|multimem_all_|symm_mem|cross_device_reduce", re.IGNORECASE)
 STEP = re.compile(r"ProfilerStep\s*#?(\d+)")
 LOADER = re.compile(r"DataLoader.*__next__|enumerate\(DataLoader\)")
 

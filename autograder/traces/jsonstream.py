@@ -19,7 +19,7 @@ EVENTS = "traceEvents"
 EVENTS_AHEAD = re.compile(r'"traceEvents"\s*+:\s*+\[')
 BLANK = re.compile(r"[\s,]*")
 EVENT_END = re.compile(r"\}(?=\s*+(?:,\s*+\{|\]|,?\s*+$))")
-BARE = re.compile(r"(?<=[:,\[])\s*(?:N/A|-?nan|-?inf)(?:\(\w*\))?(?=\s*[,}\]])", re.I)
+BARE = re.compile(r"(?<=[:,\[])\s*(?:N/A|-?nan|-?inf)(?:\(\w*\))?(?=\s*[,}\]])", re.IGNORECASE)
 
 
 @dataclass
@@ -102,7 +102,7 @@ class Stream:
             raise _Short
         broken, self._at = self._text[self._at : end.start() + 1], end.end()
         try:
-            mended, length = self._decoder.raw_decode(BARE.sub("null", broken))
+            mended = self._decoder.raw_decode(BARE.sub("null", broken))[0]
         except (ValueError, RecursionError):
             return None
         self._document.damaged -= 1

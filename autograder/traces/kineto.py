@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from autograder.errors import SubmissionError
@@ -30,6 +31,7 @@ KINDS = {
 }
 PYTHON = "python_function"
 BIGGEST = 2**61  # ns: since the epoch they reach 2**60.6 now
+MANY_FRAMES = 50_000
 FACTS = ("trace_id", "cuda_runtime_version", "cuda_driver_version", "record_shapes", "with_stack", "profile_memory")
 
 
@@ -49,6 +51,11 @@ class Kineto:
         return base if type(base) is int and 0 <= base < BIGGEST else 0
 
     @property
+    def timed(self) -> Events:
+        """The events, with their origin since the epoch."""
+        return replace(self.events, origin=self.events.origin + self.base_ns)
+
+    @property
     def devices(self) -> tuple[str, ...]:
         """Names of the GPUs that the machine had."""
         found = self.document.values.get("deviceProperties")
@@ -57,14 +64,27 @@ class Kineto:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Short facts of the header; never its environment."""
+        """Short facts of the header, never its environment; the host is told apart without being named."""
         values = self.document.values
-        return {name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)}
+        found = {name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)}
+        host, group = values.get("host_name"), values.get("distributedInfo")
+        if isinstance(host, str):
+            found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
+        if isinstance(group, dict):
+            found["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
+        return found
 
     @property
-    def host(self) -> str:
-        """Where it was recorded, to be compared and never shown."""
-        return str(self.document.values.get("host_name", ""))
+    def notes(self) -> tuple[str, ...]:
+        """What is wrong with the file, in words."""
+        found = []
+        if self.document.truncated:
+            found.append("the file ends in the middle: these are figures of what is there; export it again")
+        if bad := self.document.damaged + self.bad_events:
+            found.append(f"{bad} events could not be read and are left out")
+        if self.python_events > max(2 * len(self.events), MANY_FRAMES):
+            found.append(f"{self.python_events:,} events of Python frames: with_stack=True makes files large and slow")
+        return tuple(found)
 
 
 def read(source: Source) -> Kineto:
@@ -76,7 +96,7 @@ def read(source: Source) -> Kineto:
         _take(event, recording, counts)
     if not counts["any"]:
         raise SubmissionError(
-            f"{source.name}: holds no trace events; export it with prof.export_chrome_trace(...) after the profiler ended"
+            f"{source.name}: holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
         )
     return Kineto(recording.events(), document, counts["python"], counts["bad"])
 
@@ -106,9 +126,7 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: dict[str, int]
     else:
         track = (_key(event.get("pid")), _key(event.get("tid")))
         op = _id(args.get("External id", args.get("external id")))
-        recording.add(
-            kind, start, start + duration, name, track=track, link=_id(args.get("correlation")), op=op
-        )
+        recording.add(kind, start, start + duration, name, track=track, link=_id(args.get("correlation")), op=op)
 
 
 def _on_gpu(

@@ -75,8 +75,8 @@ class Trace:
     figures: tuple[Figure, ...] = ()
     tables: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     """kernels, operators, device operators, copies, calls, ranges: largest first."""
-    steps: tuple[int, ...] = ()
-    """Nanoseconds of each ProfilerStep, in order."""
+    steps: tuple[Window, ...] = ()
+    """Each ProfilerStep, in order."""
     breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
     """Window id -> what it consists of; the slices add up to it."""
     timeline: tuple[Lane, ...] = ()

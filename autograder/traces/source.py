@@ -54,7 +54,7 @@ class Source:
         return "json" if self._text_head().lstrip()[:1] in ("{", "[") else "text"
 
     @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
+    def opened(self) -> Iterator[IO[bytes] | gzip.GzipFile]:
         """Open the bytes, unpacked."""
         with self.path.open("rb") as file:
             if self.packed:
@@ -73,7 +73,7 @@ class Source:
                     raise SubmissionError(f"{self.name}: unpacks to more than {UNPACKED_CAP // MIB} MiB")
                 yield data
 
-    def _read(self, file: IO[bytes], size: int) -> bytes:
+    def _read(self, file: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
         try:
             return file.read(size)
         except EOFError:

@@ -50,7 +50,8 @@ class Spans:
         """Return the lengths of what a window leaves uncovered, in order."""
         inside = self.within(window)
         lengths = np.append(inside.start, window[1]) - np.insert(inside.end, 0, window[0])
-        return lengths[lengths > 0]
+        long: Array = lengths[lengths > 0]
+        return long
 
     def coverage(self, window: tuple[int, int], bins: int) -> Array:
         """Return the share of each of *bins* equal pieces of a window that is covered."""
@@ -59,7 +60,8 @@ class Spans:
         index = np.searchsorted(self.start, edges, side="right")
         ends = np.append(self.end, 0)[index - 1]
         covered = before[index] - np.where(index > 0, np.maximum(ends - edges, 0), 0)
-        return np.diff(covered) * bins / (window[1] - window[0])
+        shares: Array = np.diff(covered) * bins / (window[1] - window[0])
+        return shares
 
 
 EMPTY = Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))
