@@ -1,11 +1,13 @@
 """Profiles: readers of what profilers write, and figures that carry their definition.
 
-source -> jsonstream, kineto | nsys | stats | ncu -> events -> windows, metrics, breakdown, tables -> summary: a Trace
+source -> jsonstream, kineto | database, nsys -> events -> windows, metrics, breakdown, tables -> summary: a Trace
+source -> cells, stats | cells, ncu -> a Trace of tables and figures alone
 record: what is handed on    definitions: what each figure is    claims: a number in a report against them
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from autograder.errors import SubmissionError
@@ -18,9 +20,7 @@ __all__ = ["Trace", "read"]
 def read(path: Path, name: str = "") -> Trace:
     """Read a profile, whichever tool wrote it; `SubmissionError` says what to do about one that cannot be read."""
     source = Source(path, name)
-    if source.form == "json":
-        return _kineto(source)
-    raise SubmissionError(f"{source.name}: is no profile that is read here")
+    return READERS[source.form](source)
 
 
 def _kineto(source: Source) -> Trace:
@@ -28,4 +28,41 @@ def _kineto(source: Source) -> Trace:
     from autograder.traces.summary import summarise
 
     found = kineto.read(source)
-    return summarise(source, "kineto", found.timed, devices=found.devices, notes=found.notes, signals=found.facts)
+    return summarise(source, "kineto", found.events, devices=found.devices, notes=found.notes, signals=found.facts)
+
+
+def _nsys(source: Source) -> Trace:
+    from autograder.traces import nsys
+
+    return nsys.read(source)
+
+
+def _text(source: Source) -> Trace:
+    from autograder.traces import cells, ncu, stats
+
+    lines = cells.lines(source)
+    return ncu.read(source, lines) if ncu.is_ncu(lines) else stats.read(source, lines)
+
+
+def _ncu_report(source: Source) -> Trace:
+    from autograder.traces import ncu
+
+    return ncu.read_report(source)
+
+
+def _nsys_report(source: Source) -> Trace:
+    version = source.head[29:].split(b"-")[0][:20].decode("ascii", "replace").replace("@", ".").split("\n")[0]
+    written = f"nsys {version}" if version.startswith("20") else "nsys of 2021 or older"
+    raise SubmissionError(
+        f"{source.name}: is a raw report of {written}, which only nsys of that version or newer can read: "
+        f"run nsys export --type sqlite {source.name}, and hand in the .sqlite that it writes"
+    )
+
+
+READERS: dict[str, Callable[[Source], Trace]] = {
+    "json": _kineto,
+    "sqlite": _nsys,
+    "nsys-rep": _nsys_report,
+    "ncu-rep": _ncu_report,
+    "text": _text,
+}

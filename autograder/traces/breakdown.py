@@ -17,7 +17,9 @@ MOST_GPUS = 8
 
 def breakdown(events: Events, found: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
     """Return, for each GPU or for the CPU alone, slices that add up to the window."""
-    layers = {f"gpu{device}": _gpu_layers(events, device) for device in gpus(events)} or {"cpu": _cpu_layers(events)}
+    layers = {f"gpu{device}": _gpu_layers(events, device) for device in gpus(events)}
+    if not layers and len(events.of(Kind.OP)):
+        layers["cpu"] = _cpu_layers(events)
     parts = {}
     for name, layer in layers.items():
         named = stretch(found, "steps", name, "trace")

@@ -99,8 +99,8 @@ class Recording:
     def _track(self, track: Any) -> int:
         return self._tracks.setdefault(track, len(self._tracks))
 
-    def events(self) -> Events:
-        """Return what was taken so far."""
+    def events(self, since: int = 0) -> Events:
+        """Return what was taken so far; *since* is what its times count from."""
         columns = {name: np.array(column, np.int64) for name, column in self._columns.items()}
         load = np.array(self._load).reshape(-1, 2)
         origin = self.first if self.first <= self.last else 0
@@ -111,7 +111,7 @@ class Recording:
             blocks=load[:, 0],
             occupancy=load[:, 1],
             names=list(self._ids),
-            origin=origin,
+            origin=since + origin,
             length=max(self.last - self.first, 0),
         )
 

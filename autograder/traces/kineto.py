@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -43,17 +43,6 @@ class Kineto:
     document: Document
     python_events: int
     bad_events: int
-
-    @property
-    def base_ns(self) -> int:
-        """What times count from: since the epoch; 0 in files of 2023 and before, whose times are whole."""
-        base = self.document.values.get("baseTimeNanoseconds")
-        return base if type(base) is int and 0 <= base < BIGGEST else 0
-
-    @property
-    def timed(self) -> Events:
-        """The events, with their origin since the epoch."""
-        return replace(self.events, origin=self.events.origin + self.base_ns)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -98,7 +87,13 @@ def read(source: Source) -> Kineto:
         raise SubmissionError(
             f"{source.name}: holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
         )
-    return Kineto(recording.events(), document, counts["python"], counts["bad"])
+    return Kineto(recording.events(_base(document)), document, counts["python"], counts["bad"])
+
+
+def _base(document: Document) -> int:
+    """Return what times count from; files of 2023 and before have none, their times count from the epoch."""
+    base = document.values.get("baseTimeNanoseconds")
+    return base if type(base) is int and 0 <= base < BIGGEST else 0
 
 
 def _take(event: Mapping[str, Any], recording: Recording, counts: dict[str, int]) -> None:

@@ -40,7 +40,7 @@ def figures(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
 
 def share(part: float, whole: float) -> float:
     """Return percent."""
-    return 100.0 * part / whole
+    return float(100.0 * part / whole)
 
 
 def _busy(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figure]:

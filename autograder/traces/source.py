@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ FILE_CAP = 512 * MIB
 UNPACKED_CAP = 1024 * MIB
 CHUNK = 2 * MIB
 Form = Literal["sqlite", "nsys-rep", "ncu-rep", "json", "text"]
+JSON = re.compile(r"\s*+(?:\{|\[\s*+(?:\{|\]|$))")  # ncu's text begins with [12541]
 MAGIC: dict[bytes, Form] = {
     b"SQLite format 3\0": "sqlite",
     b"NVIDIA Tegra Profiler Report ": "nsys-rep",
@@ -51,7 +53,7 @@ class Source:
         for magic, form in MAGIC.items():
             if self.head.startswith(magic):
                 return form
-        return "json" if self._text_head().lstrip()[:1] in ("{", "[") else "text"
+        return "json" if JSON.match(self._text_head()) else "text"
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes] | gzip.GzipFile]:

@@ -63,7 +63,7 @@ def summarise(
         ),
         breakdown=breakdown(events, found),
         timeline=timeline(events, found),
-        notes=(*notes, *_notes(events, found)),
+        notes=(*notes, *_notes(tool, events, found)),
         signals={**(signals or {}), **_signals(events)},
     )
 
@@ -76,14 +76,16 @@ def digest(source: Source) -> str:
     return total.hexdigest()
 
 
-def _notes(events: Events, found: tuple[Window, ...]) -> Iterator[str]:
+def _notes(tool: Tool, events: Events, found: tuple[Window, ...]) -> Iterator[str]:
     steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
     if len(steps) and not len(ops) and not devices:
         yield OVERWRITTEN
         return
-    if not devices:
-        yield NO_KERNELS if len(events.of(Kind.CALL)) else NO_GPU
-    if len(ops) and len(steps) < 2:
+    if not devices and len(events.of(Kind.CALL)):
+        yield NO_KERNELS
+    elif not devices and len(ops):
+        yield NO_GPU
+    if tool == "kineto" and len(ops) and len(steps) < 2:
         yield ONE_STEP if len(steps) else NO_STEPS
     yield from _warm_up(steps)
     if len(events.of(Kind.GRAPH)):
