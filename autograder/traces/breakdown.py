@@ -12,7 +12,7 @@ from autograder.traces.windows import Stretch, gpus, loading, on_gpu, stretch
 
 PIECES = 600
 REST = "Python and other"
-MOST_GPUS = 8
+LANES_OF = 8  # GPUs
 
 
 def breakdown(events: Events, found: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
@@ -62,7 +62,7 @@ def timeline(events: Events, found: tuple[Window, ...]) -> tuple[Lane, ...]:
     if named is None:
         return ()
     lanes = {}
-    for device in gpus(events)[:MOST_GPUS]:
+    for device in gpus(events)[:LANES_OF]:
         work = on_gpu(events, device)
         lanes[f"GPU {device} kernels"] = work.of(*KERNELS, Kind.GRAPH).spans
         lanes[f"GPU {device} communication"] = work.of(Kind.COMM).spans

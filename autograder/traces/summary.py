@@ -19,6 +19,7 @@ from autograder.traces.tables import tables
 from autograder.traces.windows import gpus, steps_of, windows
 
 EPOCH_FROM = 1_400_000_000 * 10**9  # ns: a time before 2014 is no date but counts from somewhere else
+MOST_STEPS = 1000
 SPILLS = 0.05  # of the steps' window
 
 OVERWRITTEN = (
@@ -59,7 +60,9 @@ def summarise(
         tables=tables(events),
         steps=tuple(
             Window(steps.names[name], start, end - start)
-            for name, start, end in zip(steps.name.tolist(), steps.start.tolist(), steps.end.tolist(), strict=True)
+            for name, start, end in zip(
+                *(c.tolist()[:MOST_STEPS] for c in (steps.name, steps.start, steps.end)), strict=True
+            )
         ),
         breakdown=breakdown(events, found),
         timeline=timeline(events, found),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from autograder.errors import SubmissionError
 from autograder.traces.events import LOADER, ON_GPU, STEP, Events, Kind
 from autograder.traces.record import Window
 
+MOST_GPUS = 64
 Stretch = tuple[int, int]
 
 
@@ -23,7 +25,10 @@ def on_gpu(events: Events, device: int) -> Events:
 
 def gpus(events: Events) -> list[int]:
     """Number the GPUs that did something."""
-    return [int(device) for device in np.unique(events.of(*ON_GPU).device)]
+    found = [int(device) for device in np.unique(events.of(*ON_GPU).device)]
+    if len(found) > MOST_GPUS:
+        raise SubmissionError(f"work on {len(found)} GPUs; at most {MOST_GPUS} are read in one file")
+    return found
 
 
 def windows(events: Events) -> tuple[Window, ...]:
