@@ -39,7 +39,7 @@ DEFINITIONS: Mapping[str, str] = {
     "comm_overlap": "share of communication time in which a compute kernel ran too",
     "launch_count": "calls that launch kernels",
     "launch_mean": "mean duration of a call that launches a kernel",
-    "launch_delay": "median from the end of a launching call to the start of its kernel; large means queueing, not overhead",
+    "launch_delay": "median from the end of a launch to the start of its kernel; large means queueing, not overhead",
     "graph_launches": "launches of CUDA graphs",
     "unmatched_kernels": "kernels whose launch was not recorded",
     "sync_count": "calls that wait for the GPU (cuda...Synchronize)",
