@@ -12,14 +12,14 @@ from pathlib import PurePath
 from autograder.checks import plot, table, trace
 from autograder.errors import SubmissionError
 from autograder.model import Picture, Table, Text
-from autograder.traces import Trace
+from autograder.traces import Trace, is_profile
 
 TEXT_CAP = 1024 * 1024  # bytes of a report
 
 
 def read(data: bytes, file: str) -> Table | Picture | Text | Trace:
     """Read a file that was handed in, by the ending of its name; the error is in the student's words."""
-    if trace.is_profile(file):
+    if is_profile(file):
         return trace.read(data, file)
     kind = PurePath(file).suffix
     if kind == ".csv":

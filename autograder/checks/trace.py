@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Verdict, from_json
@@ -14,14 +12,6 @@ from autograder.traces import claims
 from autograder.traces.record import Trace
 
 BYTES = 64 * 1024 * 1024
-KINDS = (".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep")
-NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
-
-
-def is_profile(file: str) -> bool:
-    """Whether a declared file is one: by its kind, or a .json, .gz, .csv or .txt that is named trace, nsys or ncu."""
-    suffix = PurePath(file).suffix
-    return suffix in KINDS or (suffix in (".json", ".gz", ".csv", ".txt") and NAMED.search(file) is not None)
 
 
 def read(data: bytes, file: str) -> Trace:

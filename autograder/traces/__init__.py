@@ -7,14 +7,24 @@ record: what is handed on    definitions: what each figure is    claims: a numbe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from autograder.errors import SubmissionError
 from autograder.traces.record import Trace
 from autograder.traces.source import Source
 
-__all__ = ["Trace", "read"]
+__all__ = ["Trace", "is_profile", "read"]
+
+KINDS = (".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep")
+NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
+
+
+def is_profile(file: str) -> bool:
+    """Whether a declared file is one: by its kind, or a .json, .gz, .csv or .txt that is named trace, nsys or ncu."""
+    suffix = PurePath(file).suffix
+    return suffix in KINDS or (suffix in (".json", ".gz", ".csv", ".txt") and NAMED.search(file) is not None)
 
 
 def read(path: Path, name: str = "") -> Trace:

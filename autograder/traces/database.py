@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
@@ -74,8 +74,6 @@ def opened(source: Source) -> Iterator[Database]:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)
         try:
             yield Database(connection, source.name)
-        except sqlite3.Error as error:
-            raise SubmissionError(f"{source.name}: cannot be read as a database: {error}; export it again") from None
         finally:
             connection.close()
 
@@ -86,7 +84,6 @@ def _allowed(action: int, first: str | None, _second: str | None, _database: str
     return sqlite3.SQLITE_DENY
 
 
-def whole(value: Any, known: Collection[int] = ()) -> int | None:
+def whole(value: Any) -> int | None:
     """Return a whole number of ordinary size: a column may hold anything, whatever its declared type."""
-    fits = type(value) is int and -(2**61) < value < 2**61 and (not known or value in known)
-    return value if fits else None
+    return value if type(value) is int and -(2**61) < value < 2**61 else None

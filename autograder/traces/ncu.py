@@ -83,9 +83,11 @@ def read_report(source: Source) -> Trace:
             f"or hand in what this prints: ncu --import {source.name} --csv --page raw --print-units base"
         ) from None
     with source.unpacked() as path:
-        report = ncu_report.load_report(str(path))
-        actions = [action for part in report for action in part]
-        return trace(source, [_from_action(action) for action in actions])
+        try:
+            kernels = [_from_action(action) for part in ncu_report.load_report(str(path)) for action in part]
+        except Exception as error:  # whatever a library of another's says of a damaged file
+            raise SubmissionError(f"{source.name}: ncu-report cannot read it: {error}") from None
+        return trace(source, kernels)
 
 
 def trace(source: Source, kernels: list[Kernel]) -> Trace:

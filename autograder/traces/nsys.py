@@ -34,7 +34,7 @@ def read(source: Source) -> Trace:
     """Read the tables that the figures need."""
     with opened(source) as database:
         recording = Recording()
-        names = {key: str(value) for key, value in database.rows("StringIds", "id", "value")}
+        names = {key: str(value) for key, value in database.rows("StringIds", "id", "value") if value is not None}
         _kernels(database, recording, names)
         _copies(database, recording)
         _graphs(database, recording)

@@ -169,7 +169,7 @@ def test_kernels_of_a_graph_share_its_launch_and_have_no_delay(tmp_path):
         event("cuda_runtime", "cudaGraphLaunch", 0, 10, correlation=1),
         event("cuda_runtime", "cudaLaunchKernel", 50, 10, correlation=2),
         *(kernel(20 + i, 1, correlation=1) for i in range(3)),
-        kernel(90, 1, correlation=99),
+        kernel(90, 1, correlation="99"),
     ]
     found = figures(read_made(tmp_path, kineto(made)))
 
