@@ -5,7 +5,7 @@ PYTHON ?= $(or $(if $(filter /root/%,$(realpath $(shell command -v python3))),$(
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix fence system course evidence simulate clean
+.PHONY: help demo test check fix fence system course gpu evidence simulate clean
 
 help:
 	@echo "make demo   grade a small class of sample submissions and write the class page to demo/"
@@ -13,6 +13,7 @@ help:
 	@echo "make check  ruff, format, types, layers: changes nothing     make fix  mends what can be mended"
 	@echo "make course prove every lab whole                            make evidence  run the reference again"
 	@echo "make simulate  write docs/measurements/decision-rule.md again: how often the decision rule errs"
+	@echo "make gpu    on a machine with a GPU: its tests, calibration of every lab, the reference's figures"
 
 .venv/ready: requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "perflab: no $(PYTHON); install Python 3.11 or newer"; exit 2; }
@@ -70,6 +71,12 @@ course: .venv/ready
 
 simulate: .venv/ready
 	$(BIN)/python -m autograder.clock.simulator > docs/measurements/decision-rule.md
+
+gpu: .venv/ready
+	@$(BIN)/python -c 'import sys; from autograder.device import gpu_names; sys.exit(not gpu_names())' || { echo "perflab: no NVIDIA GPU here; points that need one stay owed"; exit 2; }
+	$(BIN)/python -m pytest -q -rs -m gpu
+	for lab in $$(ls reference); do $(BIN)/perflab calibrate $$lab --device cuda:0 || exit 1; done
+	$(MAKE) evidence
 
 evidence: .venv/ready
 	cd reference/resnet18 && ../../$(BIN)/python part3_amp.py

@@ -6,7 +6,8 @@ PerflabError
     + SubmissionError    what was handed in cannot be read
   x WireError            bytes of a worker that are not a well-formed message
   x ReadError            a record or file of ours does not have its declared form
-  x WorkerLostError           the trusted zygote died; the caller starts another
+  x WorkerLostError      the trusted zygote died; the caller starts another
+  x SpoiltError          a pair of timed processes that does not count, through nobody's fault
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class ReadError(PerflabError):
 
 class WorkerLostError(PerflabError):
     """The zygote is gone."""
+
+
+class SpoiltError(PerflabError):
+    """A pair must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

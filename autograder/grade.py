@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,12 @@ from autograder.errors import SubmissionError
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
+    Bar,
     CheckResult,
+    Compared,
     Device,
     Failed,
+    Inconclusive,
     Job,
     Observation,
     Pair,
@@ -34,9 +37,12 @@ from autograder.model import (
 )
 
 Run = Callable[[Job], Observation]
+Clock = Callable[[Probe, Job, Job, float], Compared]
+"""Times a probe, the student's job against the baseline's, and judges the ratio by a bar."""
 HANDED_OUT = ("given/", "baseline/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
-NO_CLOCK = "timed work is judged by the clock of a grading run, which this version does not have yet"
+NO_CLOCK = "nothing was timed in this run"
+NO_TOLERANCE = "nobody has measured yet how far timed windows may be from the baseline's, so they are not timed"
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class Session:
     started: str
     now: Callable[[], float]
     """Seconds; only to say how long grading took."""
+    clock: Clock | None = None
+    """Without one, what has to be timed is owed."""
 
 
 def grade(
@@ -124,6 +132,7 @@ class PartGrader:
         self.part, self.config = part, kit.config.parts[part.id]
         self._submission, self._kit, self._session, self._seed = submission, kit, session, seed
         self._seen: dict[tuple[str, Side], Observation] = {}
+        self._timed: dict[tuple[str, float], Compared] = {}
         self._judged: dict[str, CheckResult] = {}
 
     def result(self, only: str = "") -> PartResult:
@@ -170,9 +179,27 @@ class PartGrader:
             return self._session.device
         if name in self.part.artefacts:
             return _artefact(self._submission, self.part.artefacts[name])
-        return self._observe(self.part.probes[name])
+        probe = self.part.probes[name]
+        seen = self._observe(probe)
+        if isinstance(seen, Timed) and "bar" in check.reads:
+            return self._compare(probe, seen, self._bar(check))
+        return seen
 
-    def _bar(self, check: Check) -> Any:
+    def _compare(self, probe: Probe, seen: Timed, bar: Bar) -> Timed:
+        """Let the clock run, once for each bar."""
+        clock, key = self._session.clock, (probe.name, bar.value)
+        if probe.within is None:
+            return replace(seen, unavailable=NO_TOLERANCE)
+        if clock is None:
+            return seen
+        if key not in self._timed:
+            self._timed[key] = clock(probe, self.job(probe, "student"), self.job(probe, "baseline"), bar.value)
+        found = self._timed[key]
+        if found.ended != "ok":
+            raise Settled(_failed_to_run(Observation(probe.name, found.ended, error=found.error)), found.ended)
+        return replace(seen, compared=found)
+
+    def _bar(self, check: Check) -> Bar:
         bar = self.config.checks[check.name].bar_for(self._session.device.tier)
         if bar is None:
             tier = self._session.device.tier
@@ -198,10 +225,11 @@ class PartGrader:
     def _run(self, probe: Probe, side: Side) -> Observation:
         key = (probe.name, side)
         if key not in self._seen:
-            self._seen[key] = conform(probe, self._session.run(self._job(probe, side)))
+            self._seen[key] = conform(probe, self._session.run(self.job(probe, side)))
         return self._seen[key]
 
-    def _job(self, probe: Probe, side: Side) -> Job:
+    def job(self, probe: Probe, side: Side) -> Job:
+        """Say what a worker has to run for one side of a probe."""
         source = self._submission.files if side == "student" else self._kit.baseline
         if self.part.file not in source:
             why = self._submission.refused.get(self.part.file, "it was not handed in")
@@ -222,6 +250,7 @@ class PartGrader:
         if isinstance(verdict, Unavailable):
             return CheckResult(check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason)
         outcome, won = scoring.points_for(verdict, points)
+        reason = verdict.reason if isinstance(verdict, Inconclusive) else reason
         why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")
         return CheckResult(
             check.name, outcome, check.basis, won, points, title, verdict.measured, why, try_, reason, verdict.evidence
@@ -271,9 +300,19 @@ ENDS = {
 }
 
 
-UNWRITTEN = ("nothing yet", "fill in the function; the handout says what is asked and how it is judged")
+# Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
+TELLING = {
+    "is not written yet": (
+        "nothing yet",
+        "fill in the function; the handout says what is asked and how it is judged",
+    ),
+    "in a timed window": (
+        "other results than the baseline's",
+        "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
+    ),
+}
 
 
 def _failed_to_run(seen: Observation) -> Failed:
-    measured, try_ = UNWRITTEN if "is not written yet" in seen.error else ENDS[seen.ended]
+    measured, try_ = next((said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended])
     return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

@@ -21,8 +21,10 @@ from autograder.errors import CourseError, nearest
 from autograder.model import (
     Bar,
     Basis,
+    Close,
     Device,
     Failed,
+    Inconclusive,
     Observation,
     Pair,
     Partial,
@@ -31,6 +33,7 @@ from autograder.model import (
     Table,
     Text,
     Timed,
+    Tolerance,
     Unavailable,
     Verdict,
 )
@@ -39,9 +42,9 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Device", "Failed", "Lab", "Observation", "Pair", "Part", "Partial",
-    "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Unavailable", "Verdict", "conform", "list_of", "load_lab",
-    "map_of", "optional", "record",
+    "INTEGER", "NUMBER", "TEXT", "Bar", "Check", "Close", "Device", "Failed", "Inconclusive", "Lab", "Observation",
+    "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text", "Timed", "Tolerance", "Unavailable",
+    "Verdict", "conform", "list_of", "load_lab", "map_of", "optional", "record",
 ]  # fmt: skip
 
 Schema = Mapping[str, Any]
@@ -91,6 +94,8 @@ class Probe:
     """Name -> dtype and number of dimensions."""
     inputs: Inputs | None = None
     """Of timed calls."""
+    within: Close | Tolerance | None = None
+    """Of timed work: how far from the baseline's its answers may be; None: it cannot be timed."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +131,15 @@ class Part:
         """The student's file."""
         return f"{self.id}.py"
 
-    def timed(self, kind: Literal["train", "call"], inputs: Inputs | None = None) -> Callable[[F], F]:
+    def timed(
+        self, kind: Literal["train", "call"], inputs: Inputs | None = None, within: Close | Tolerance | None = None
+    ) -> Callable[[F], F]:
         """Register an adapter that the clock runs on both sides; calls are given *inputs*, as tensors."""
+        within = within or (Close() if kind == "call" else None)
 
         def register(run: F) -> F:
-            probe = Probe(run.__name__, run, pair=True, timed=kind, arrays=TIMED_ARRAYS[kind], inputs=inputs)
+            arrays = TIMED_ARRAYS[kind]
+            probe = Probe(run.__name__, run, pair=True, timed=kind, arrays=arrays, inputs=inputs, within=within)
             self.probes[run.__name__] = probe
             return run
 

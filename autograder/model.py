@@ -94,14 +94,47 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """How far losses (absolutely) and weights (relative to their norm) of a training may be from the trusted run's."""
+
+    losses: float
+    weights: float
+
+
+@dataclass(frozen=True)
+class Close:
+    """How far outputs of a call may be from the trusted run's: atol + rtol * |expected|, each of them."""
+
+    rtol: float = 1e-3
+    atol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the clock says about one speedup and one bar."""
+
+    decision: Literal["PASS", "FAIL", "INCONCLUSIVE"]
+    measured: str
+    """1.01x (0.98 to 1.04, 9 pairs)"""
+    credit: float = 0.0
+    """Share of the points that is proved."""
+    undecided: str = ""
+    """Why nothing was decided."""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    ended: Ended = "ok"
+    """How the student's worker ended before its time; what it answered then is refused, or it answered nothing."""
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class Timed:
-    """The same timed work on both sides; `ratio` is there when a trusted clock compared them."""
+    """The same timed work on both sides; `compared` is there for a check with a bar when a trusted clock ran."""
 
     student: Observation
     baseline: Observation
-    ratio: float | None = None
+    compared: Compared | None = None
     unavailable: str = ""
-    """Why there is no ratio."""
+    """Why it is not."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +223,16 @@ class Unavailable:
     reason: str
 
 
-Verdict = Passed | Partial | Failed | Unavailable
+@dataclass(frozen=True)
+class Inconclusive:
+    """The machine was too noisy, or too little was measured: to be measured again."""
+
+    measured: str
+    reason: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+Verdict = Passed | Partial | Failed | Unavailable | Inconclusive
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,23 @@ from autograder.errors import UserError
 from autograder.grade import Session, grade
 from autograder.model import Result
 from autograder.sandbox import BoxError, Workers, try_out
+from autograder.stopwatch import Stopwatch
 
 POLL_SECONDS = 0.5
 Isolation = Literal["bubblewrap", "none", "best"]
 
 
 @contextmanager
-def open_session(course: Course, wanted: str = "auto", isolation: Isolation = "none") -> Iterator[Session]:
-    """Find the device and keep one warm process for as long as the session lasts."""
+def open_session(
+    course: Course, wanted: str = "auto", isolation: Isolation = "none", *, rehearsal: bool = True
+) -> Iterator[Session]:
+    """Find the device and keep one warm process for as long as the session lasts; a rehearsal judges no speed."""
     found, worker_device = device.find(wanted, course.config.tier)
     fence = fence_for(isolation, worker_device)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with Workers(fence) as workers:
-        yield Session(workers, found, worker_device, workers.isolation, started, time.monotonic)
+        stopwatch = Stopwatch(workers, rehearsal)
+        yield Session(workers, found, worker_device, workers.isolation, started, time.monotonic, stopwatch)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:

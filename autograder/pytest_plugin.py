@@ -142,7 +142,7 @@ class CheckItem(pytest.Item):
         """Judge the check; passed is the only way to return."""
         result = self.config.stash[PRACTICE].grader(self.part).check(self.name)
         if result.outcome in ("skipped", "unavailable", "inconclusive"):
-            pytest.skip(f"{result.outcome}: {result.reason}")
+            pytest.skip(": ".join(filter(None, (result.outcome, result.measured, result.reason))))
         if result.outcome != "passed":
             raise NotPassed(self.part.id, result)
 

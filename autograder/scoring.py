@@ -11,7 +11,18 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from autograder.config import LatePolicy
-from autograder.model import OWED, CheckResult, Outcome, Owed, Partial, PartResult, Passed, Unavailable, Verdict
+from autograder.model import (
+    OWED,
+    CheckResult,
+    Inconclusive,
+    Outcome,
+    Owed,
+    Partial,
+    PartResult,
+    Passed,
+    Unavailable,
+    Verdict,
+)
 
 
 class Totals(NamedTuple):
@@ -31,6 +42,8 @@ def points_for(verdict: Verdict, max_points: float) -> tuple[Outcome, float]:
             return _partly(_tenths(credit), max_points)
         case Unavailable():
             return "unavailable", 0.0
+        case Inconclusive():
+            return "inconclusive", 0.0
         case _:
             return "failed", 0.0
 

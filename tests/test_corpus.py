@@ -21,7 +21,7 @@ CASES = {f"{name}-{case.id}": (name, case) for name, kit in KITS.items() for cas
 
 @pytest.fixture(scope="module")
 def session():
-    with open_session(COURSE, "cpu", "best") as opened:
+    with open_session(COURSE, "cpu", "best", rehearsal=False) as opened:
         yield opened
 
 

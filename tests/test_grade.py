@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from autograder import grade as grading
 from autograder.grade import ENDS, grade, probe_seed
-from autograder.model import Observation, Owed, Submission
+from autograder.model import Compared, Observation, Owed, Submission
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 
@@ -174,3 +176,81 @@ def test_what_was_left_out_or_refused_is_told():
     result, _, _ = graded(submission=submission)
 
     assert ("table.csv was not taken: is no text", "not listed by the lab, so not looked at: extra.txt") == result.notes
+
+
+class FakeClock:
+    """Says the same about every speedup, and remembers what it was asked."""
+
+    def __init__(self, found):
+        self.found, self.asked = found, []
+
+    def __call__(self, probe, student, baseline, bar):
+        self.asked.append((probe.name, student.side, baseline.side, bar))
+        return self.found
+
+
+def timed(found, **options):
+    clock = FakeClock(found)
+    session = replace(toy_session(FakeWorkers(options.get("answers", {}))), clock=clock)
+    result = grade(toy_submission(), toy_kit(options.get("bars")), session, seed=7)
+    return result, next(c for c in result.parts[0].checks if c.id == "faster"), clock
+
+
+RULINGS = {
+    "proved": (Compared("PASS", "1.7x", 1.0), ("passed", 2.0, "1.7x; the bar is 1.50x", "")),
+    "proved in part": (Compared("FAIL", "1.3x", 0.5), ("partial", 1.0, "1.3x; the bar is 1.50x", "")),
+    "below": (Compared("FAIL", "1.0x"), ("failed", 0.0, "1.0x; the bar is 1.50x", "")),
+    "undecided": (Compared("INCONCLUSIVE", "1.5x", undecided="too noisy"), ("inconclusive", 0.0, "1.5x", "too noisy")),
+    "not believed": (
+        Compared("FAIL", "", ended="refused", error="showed another output"),
+        ("failed", 0.0, "the answer was refused", "refused"),
+    ),
+    "not the work": (
+        Compared("FAIL", "", ended="refused", error="in a timed window 1 was returned where the baseline returns 2"),
+        ("failed", 0.0, "other results than the baseline's", "refused"),
+    ),
+    "out of memory": (Compared("FAIL", "", ended="memory", error="used"), ("failed", 0.0, "too much memory", "memory")),
+}
+
+
+@pytest.mark.parametrize(("found", "expected"), RULINGS.values(), ids=RULINGS)
+def test_what_the_clock_says_becomes_an_outcome(found, expected):
+    """And the points add up."""
+    result, check, _ = timed(found)
+
+    assert expected == (check.outcome, check.points, check.measured, check.reason)
+    assert adds_up(result)
+
+
+def test_an_undecided_speedup_is_settled_again():
+    assert Owed("part1_toy.faster", 2.0, "again") in timed(RULINGS["undecided"][0])[0].owed
+
+
+def test_the_clock_runs_once_for_a_probe_and_a_bar():
+    """`much_faster` reads the same probe and asks for the same bar."""
+    assert [("amp", "student", "baseline", 1.5)] == timed(RULINGS["proved"][0])[2].asked
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"bars": {}}, id="no bar for this device"),
+        pytest.param({"answers": {("single", "student"): good("single", -1)}}, id="a check it needs failed"),
+        pytest.param({"answers": {("amp", "student"): Observation("amp", "raised", error="x")}}, id="it does not run"),
+    ],
+)
+def test_nothing_is_timed_in_vain(options):
+    """A worker costs seconds, and a classmate waits."""
+    assert [] == timed(RULINGS["proved"][0], **options)[2].asked
+
+
+def test_work_without_a_tolerance_is_not_timed():
+    """Its windows could not be held against the baseline's."""
+    kit = toy_kit()
+    part = kit.lab.parts[0]
+    part.probes["amp"] = replace(part.probes["amp"], within=None)
+    clock = FakeClock(RULINGS["proved"][0])
+    result = grade(toy_submission(), kit, replace(toy_session(FakeWorkers()), clock=clock), seed=7)
+    check = next(c for c in result.parts[0].checks if c.id == "faster")
+
+    assert ("unavailable", grading.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from autograder.checks import speedup
 from autograder.config import CheckConfig, LabConfig, PartConfig
 from autograder.grade import Kit, Session
 from autograder.lab import (
@@ -20,7 +21,7 @@ from autograder.lab import (
     Picture,
     Table,
     Timed,
-    Unavailable,
+    Tolerance,
 )  # fmt: skip
 from autograder.model import Device, Job, Limits, Submission
 
@@ -32,7 +33,7 @@ def toy_part() -> Part:
     part = Part("part1_toy", writes=["work"], hands_in=["table.csv", "picture.png"])
     part.title = "Part 1: toy"
 
-    @part.timed("train")
+    @part.timed("train", within=Tolerance(1e-3, 1e-3))
     def amp(student, window):
         """Timed work."""
 
@@ -63,12 +64,12 @@ def toy_part() -> Part:
     @part.check(basis="outputs", needs=[positive])
     def faster(amp: Timed, bar: Bar):
         """It is at least {bar} as fast."""
-        return Unavailable(amp.unavailable) if amp.ratio is None else Passed(f"{amp.ratio} against {bar}")
+        return speedup.at_least(amp, bar, why="slow", try_="faster")
 
     @part.check(basis="outputs", needs=[faster])
-    def much_faster(amp: Timed):
+    def much_faster(amp: Timed, bar: Bar):
         """It is much faster."""
-        return Passed(str(amp.ratio))
+        return speedup.at_least(amp, bar, why="slow", try_="faster")
 
     @part.check(basis="artefact")
     def has_table(table: Table):
@@ -110,7 +111,8 @@ def toy_kit(bars: Mapping[str, float] | None = None) -> Kit:
     """Points: 12 for checks, 2 for a person."""
     part = toy_part()
     points = {name: CheckConfig(2.0, {}, "") for name in part.checks}
-    points["faster"] = CheckConfig(2.0, bars if bars is not None else {"t4": 1.5}, "seed")
+    for name in ("faster", "much_faster"):
+        points[name] = CheckConfig(2.0, bars if bars is not None else {"t4": 1.5}, "seed")
     config = PartConfig(14.0, Limits(), points, {"explains": 2.0})
     lab = LabConfig("toy", 1, None, None, {part.id: config})
     return Kit(Lab("toy", (part,)), lab, {"given/__init__.py": b""}, {part.file: b"def work(): ..."})

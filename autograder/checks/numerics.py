@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far losses (absolutely) and weights (relative to their norm) may be from the trusted run's."""
-
-    losses: float
-    weights: float
 
 
 def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: str) -> Verdict:

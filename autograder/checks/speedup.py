@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from autograder.model import Bar, Failed, Passed, Timed, Unavailable, Verdict
+from autograder.model import Bar, Failed, Inconclusive, Partial, Passed, Timed, Unavailable, Verdict
 
 
 def at_least(timed: Timed, bar: Bar, *, why: str, try_: str) -> Verdict:
-    """Pass a ratio at or above the bar; without a ratio nobody is judged."""
-    if timed.ratio is None:
+    """Pass what is proved to reach the bar and pay what is proved of the way; undecided is nobody's loss."""
+    found = timed.compared
+    if found is None:
         return Unavailable(timed.unavailable or "no trusted clock compared the two sides")
-    measured = f"{timed.ratio:.2f}x; the bar is {bar}"
-    return Passed(measured) if timed.ratio >= bar.value else Failed(measured, why, try_)
+    evidence = {**found.evidence, "bar": bar.value}
+    if found.decision == "INCONCLUSIVE":
+        return Inconclusive(found.measured, found.undecided, evidence)
+    measured = f"{found.measured}; the bar is {bar}"
+    if found.decision == "PASS":
+        return Passed(measured, evidence)
+    if found.credit > 0:
+        return Partial(found.credit, measured, why, try_, evidence)
+    return Failed(measured, why, try_, evidence)

@@ -70,7 +70,7 @@ def course_check(lab: str | None, only: str, root: Path | None, device: str, see
     course, console = open_course(root), make_console()
     run_seed = seed if seed is not None else secrets.randbits(48)
     bad = count = 0
-    with open_session(course, device, "best") as session:
+    with open_session(course, device, "best", rehearsal=False) as session:
         for name in [lab] if lab else course.labs:
             for finding in prove(course, name, session, seed=run_seed, only=only):
                 count, bad = count + 1, bad + bool(finding.problems)
@@ -80,6 +80,47 @@ def course_check(lab: str | None, only: str, root: Path | None, device: str, see
             f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {session.isolation}", highlight=False
         )
     return CHECK_FAILED if bad or not count else DONE
+
+
+@cli.command()
+@click.argument("lab")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("docs/measurements"),
+    show_default=True,
+    help="Folder to write to.",
+)
+@course_option
+@device_option
+@seed_option
+def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | None) -> int:
+    """Measure what the tolerances and bars of a lab rest on, and write a page with a picture.
+
+    Exit status 1 when honest work and mistakes are too close to each other.
+
+    \b
+    Example:  perflab calibrate resnet18
+    """
+    from datetime import UTC, datetime
+
+    from autograder import calibrate as measure
+    from autograder.practice import open_session
+
+    course, console = open_course(root), make_console()
+    with open_session(course, device, "best", rehearsal=False) as session:
+        with console.status("the corpus, untimed ..."):
+            found = measure.lines(course, lab, session, seed if seed is not None else secrets.randbits(48))
+        with console.status("the reference against the baseline ..."):
+            fast = list(measure.speeds(course, lab, session))
+    name = f"calibration-{lab}-{session.device.tier}"
+    out.mkdir(parents=True, exist_ok=True)
+    measure.draw(found, out / f"{name}.png")
+    day = datetime.now(UTC).date()
+    text = measure.page(lab, session.device, day, found, fast, f"{name}.png")
+    (out / f"{name}.md").write_text(text, encoding="utf-8")
+    console.print(f"wrote  {out / name}.md, .png", soft_wrap=True, highlight=False)
+    return DONE if all(line.holds for line in found) else CHECK_FAILED
 
 
 @cli.command()

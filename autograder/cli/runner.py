@@ -72,7 +72,7 @@ def grade(
     _known_check(kit.lab, only)
     found = batch.find(paths, kit.lab.files)
     results = []
-    with open_session(course, device, isolation) as session:
+    with open_session(course, device, isolation, rehearsal=False) as session:
         run_seed = seed if seed is not None else secrets.randbits(48)
         for result in batch.grade_all(found, kit, session, out, seed=run_seed, only=only):
             results.append(result)
@@ -121,7 +121,7 @@ def replay(
 
     folder = folder.parent if folder.name == RESULT else folder
     old = load_result(folder / RESULT)
-    with open_session(open_course(root), device, isolation) as session:
+    with open_session(open_course(root), device, isolation, rehearsal=False) as session:
         new = again(folder, old, open_course(root), session)
     found = [*diff.circumstances(old, new), *diff.outcomes(old, new)]
     if as_json:

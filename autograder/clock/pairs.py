@@ -10,9 +10,9 @@ from statistics import median
 from typing import Protocol
 
 from autograder.clock.verdict import FIRST_LOOK, Ruling, may_go_on, rule
-from autograder.errors import PerflabError
+from autograder.errors import SpoiltError
 
-WARM_UP = 2  # windows an arm that do not count
+WARM_UP = 2  # windows an arm that do not count, at the least: how many it is in a pair is nobody's to know
 TIMED = 12  # windows an arm that do
 MOST_PAIRS = 25  # in one go; pooled ones not counted
 MOST_DROPPED = 25  # by then the machine is not fit for timing
@@ -22,10 +22,6 @@ PRACTICE_SECONDS = 15.0
 Now = Callable[[], float]
 Take = Callable[[int], float]
 """Number of a pair, counted from 0 -> its log-ratio, or `SpoiltError`."""
-
-
-class SpoiltError(PerflabError):
-    """A pair must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
 
 
 class Arm(Protocol):
@@ -88,29 +84,29 @@ def gather(
     return Gathered(tuple(kept), tuple(dropped))
 
 
-def alternating(baseline: Arm, student: Arm, seed: int) -> float:
+def alternating(baseline: Arm, student: Arm, seed: int, warm_up: int = WARM_UP) -> float:
     """Time a pair on a CPU: both processes live, windows A B B A ..., the other arm frozen meanwhile.
 
     The median of adjacent log-ratios, since the machine itself speeds up and slows down from second to second.
     """
     ratios = []
     with _live(baseline, seed), _live(student, seed):
-        for turn in range(WARM_UP + TIMED):
+        for turn in range(warm_up + TIMED):
             if turn % 2 == 0:
                 slow, fast = _alone(baseline, student), _alone(student, baseline)
             else:
                 fast, slow = _alone(student, baseline), _alone(baseline, student)
             ratios.append(math.log(slow / fast))
-    return median(ratios[WARM_UP:])
+    return median(ratios[warm_up:])
 
 
-def sequential(baseline: Arm, student: Arm, seed: int, index: int) -> float:
+def sequential(baseline: Arm, student: Arm, seed: int, index: int, warm_up: int = WARM_UP) -> float:
     """Time a pair on a GPU: one process after the other is gone, A B, then B A for the next pair.
 
     Freezing would not do: the queued kernels of a frozen process keep running.
     """
     order = (baseline, student) if index % 2 == 0 else (student, baseline)
-    seconds = {arm.name: _whole_process(arm, seed) for arm in order}
+    seconds = {arm.name: _whole_process(arm, seed, warm_up) for arm in order}
     return math.log(seconds[baseline.name] / seconds[student.name])
 
 
@@ -136,9 +132,9 @@ def _alone(arm: Arm, other: Arm) -> float:
     return seconds
 
 
-def _whole_process(arm: Arm, seed: int) -> float:
+def _whole_process(arm: Arm, seed: int, warm_up: int) -> float:
     try:
         arm.start(seed)
-        return median([arm.window() for _ in range(WARM_UP + TIMED)][WARM_UP:])
+        return median([arm.window() for _ in range(warm_up + TIMED)][warm_up:])
     finally:
         arm.end()

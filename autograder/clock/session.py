@@ -13,7 +13,8 @@ from statistics import stdev
 from typing import Literal
 
 from autograder.clock.pairs import Now, Take, gather
-from autograder.clock.verdict import FIRST_LOOK, LOWEST_BAR, Decision, Ruling, Z, rule
+from autograder.clock.verdict import FIRST_LOOK, Decision, Ruling, Z, rule
+from autograder.config import LOWEST_BAR
 
 MOST_NOISE = 0.10  # sd of one pair's log-ratio
 EXAMINE_EVERY = 30 * 60.0  # seconds

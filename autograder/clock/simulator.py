@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from autograder.clock.pairs import Take, alternating, compare
 from autograder.clock.session import examine
-from autograder.clock.verdict import FIRST_LOOK, LOWEST_BAR, rule
+from autograder.clock.verdict import FIRST_LOOK, rule
+from autograder.config import LOWEST_BAR
 
 BAR = 1.5
 NEVER = 0.0

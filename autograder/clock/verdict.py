@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal, NamedTuple
 
+from autograder.config import LOWEST_BAR
+
 FIRST_LOOK = 5  # pairs
 LOOK_EVERY = 2  # pairs
 Z = 2.8  # standard errors: wide enough to look eleven times
 MARGIN = 0.97  # of the bar
-LOWEST_BAR = 1.10  # a lower one could not be told from 1
 AGREEING = 0.08  # of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess
 NO_CREDIT = 1.02  # a ratio that is not proved to exceed this is no speedup
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from autograder.errors import ReadError, UserError
 from autograder.model import Result, load_result
 from autograder.report import tally
+from autograder.report.pairs import strip
 from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _read_all(files: Sequence[Path]) -> tuple[dict[Path, Result], list[str]]:
 
 def render(name: str, **values: Any) -> str:
     """Fill a template; everything in it is escaped and cleaned."""
-    words = {"OUTCOMES": OUTCOMES, "BASES": BASES, "SETTLED_BY": SETTLED_BY, "explained": explained}
+    words = {"OUTCOMES": OUTCOMES, "BASES": BASES, "SETTLED_BY": SETTLED_BY, "explained": explained, "strip": strip}
     return _environment().get_template(name).render(**words, **values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from autograder.report.pairs import line, strip
 from autograder.report.words import BASES, SETTLED_BY, clean, explained, points
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def four_parts(part_id: str, check: CheckResult, width: int = WIDTH) -> str:
         "try": check.try_,
         "reason": explained(check.outcome, check.reason),
     }
+    timed = strip(check.evidence)
+    if timed is not None:
+        said = {"measured": said.pop("measured"), "pairs": line(timed), **said}
     return "\n".join([_head(part_id, check, width), *(_said(k, v, width) for k, v in said.items() if v)])
 
 
@@ -59,8 +63,8 @@ def show(result: Result, console: Console, *, verbose: bool) -> None:
         for check in part.checks:
             console.print(_coloured(part.id, check, width, verbose=verbose), soft_wrap=True)
         console.print()
-    for line in result.notes:
-        console.print(Text(_said("note", line, width, indent=0)), soft_wrap=True)
+    for note in result.notes:
+        console.print(Text(_said("note", note, width, indent=0)), soft_wrap=True)
     console.print(_totals(result, width), soft_wrap=True)
 
 
@@ -79,10 +83,10 @@ def _said(label: str, text: str, width: int, indent: int = INDENT) -> str:
 def _wrapped(head: str, text: str, width: int, hang: int) -> str:
     """Wrap *text* behind *head*; its own line breaks stay."""
     lines: list[str] = []
-    for line in clean(text).split("\n"):
+    for piece in clean(text).split("\n"):
         first = " " * hang if lines else head
         lines += textwrap.wrap(
-            line, width, initial_indent=first, subsequent_indent=" " * hang, break_on_hyphens=False
+            piece, width, initial_indent=first, subsequent_indent=" " * hang, break_on_hyphens=False
         ) or [first.rstrip()]
     return "\n".join(lines)
 
@@ -95,7 +99,7 @@ def _coloured(part_id: str, check: CheckResult, width: int, *, verbose: bool) ->
     if verbose:
         text.append("\n" + _said("rests on", BASES[check.basis], width))
     text.stylize(STYLES[check.outcome], 0, len(WORDS[check.outcome]))
-    text.highlight_regex(rf"(?m)^ {{{INDENT}}}(measured|why|try|reason|rests on) ", "dim")
+    text.highlight_regex(rf"(?m)^ {{{INDENT}}}(measured|pairs|why|try|reason|rests on) ", "dim")
     return text
 
 
@@ -115,7 +119,7 @@ def _totals(result: Result, width: int) -> Text:
         "owed": _settlers(result),
         "graded on": f"{result.device.name} ({result.device.tier}), isolation {result.isolation}",
     }
-    text = Text("\n".join(_said(label, line, width, indent=0) for label, line in said.items() if line))
+    text = Text("\n".join(_said(label, text, width, indent=0) for label, text in said.items() if text))
     text.highlight_regex(r"(?m)^(score|graded on|owed) ", "dim")
     return text
 

@@ -7,7 +7,8 @@ import os
 import selectors
 import socket
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.errors import WorkerLostError
@@ -52,6 +53,7 @@ class Watched:
     _told: bytes = b""
     _hung_up: bool = False
     _next_look: float = 0.0
+    _what: str = "this part"
 
     def __post_init__(self) -> None:
         """Register the three descriptors; none may ever block us."""
@@ -70,6 +72,28 @@ class Watched:
         data = bytes(self._inbox[:n])
         del self._inbox[:n]
         return data
+
+    def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Send a short message at once, or not at all: nobody waits for a worker that does not read."""
+        try:
+            sent = socket.send_fds(self.channel, [data], descriptors)
+        except OSError:
+            sent = 0
+        if sent < len(data):
+            raise self._ended_early() if self._hung_up else Stopped("refused", "did not read what it was asked")
+
+    def allow(self, seconds: float, what: str) -> None:
+        """Start its time again, for *what* it does next."""
+        self.started, self.limits, self._what = time.monotonic(), replace(self.limits, seconds=seconds), what
+
+    def silent(self) -> bool:
+        """Whether it has said nothing that was not read."""
+        self._pump(0)
+        return not self._inbox
+
+    def processes(self) -> list[int]:
+        """Everything that it consists of."""
+        return sorted([*(tree.below(self.keeper) if self.keeper else ()), *(self.box.processes() if self.box else ())])
 
     def finish(self) -> None:
         """Kill all that is left, wait until the keeper has buried it, and drain what it printed."""
@@ -127,12 +151,12 @@ class Watched:
     def _check_limits(self) -> None:
         now = time.monotonic()
         if now - self.started > self.limits.seconds:
-            raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of this part")
+            raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of {self._what}")
         if self.printed > self.limits.output_mb << 20:
             raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
         if now >= self._next_look and self.keeper is not None:
             self._next_look = now + POLL_SECONDS
-            self._look([*tree.below(self.keeper), *(self.box.processes() if self.box else [])])
+            self._look(self.processes())
 
     def _look(self, pids: list[int]) -> None:
         self.peak_bytes = max(self.peak_bytes, tree.resident_bytes(pids, self.inherited_bytes))

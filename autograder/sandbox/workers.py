@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -93,17 +94,23 @@ class Workers:
             raise WorkerLostError("the warm process did not start; `perflab doctor` says what is missing")
         self._inherited = int(json.loads(ready)["rss_bytes"])
 
-    def _run(self, job: Job) -> Observation:
+    @contextmanager
+    def worker(self, job: Job, cores: Collection[int] = ()) -> Iterator[Watched]:
+        """Keep one fresh worker, on some cores or on all; what is left of it is killed at the end."""
         self.warm()
         with staged(job.files, self._user.get("user")) as (code, work):
-            watched = self._fork(job, code, work)
+            watched = self._fork(job, code, work, cores)
             try:
-                seen = self._converse(job, watched)
+                yield watched
             finally:
                 watched.finish()
+
+    def _run(self, job: Job) -> Observation:
+        with self.worker(job) as watched:
+            seen = self._converse(job, watched)
         return _measured(seen, watched)
 
-    def _fork(self, job: Job, code: Path, work: Path) -> Watched:
+    def _fork(self, job: Job, code: Path, work: Path, cores: Collection[int]) -> Watched:
         assert self._control is not None
         fence = box.Box(code) if self._fenced else None
         ours, theirs = socket.socketpair()
@@ -111,6 +118,7 @@ class Workers:
         status_read, status_write = os.pipe()
         watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
+        request["cores"] = list(cores)
         descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
@@ -124,25 +132,20 @@ class Workers:
         return watched
 
     def _converse(self, job: Job, watched: Watched) -> Observation:
-        task = {
-            "lab": job.lab,
-            "part": job.part,
-            "probe": job.probe,
-            "side": job.side,
-            "seed": job.seed,
-            "device": job.device,
-        }
         try:
             receive(watched.read)
             self.ready_seconds = time.monotonic() - watched.started
-            watched.channel.setblocking(True)
-            watched.channel.sendall(encode(Message("TASK", task)))
-            watched.channel.setblocking(False)
+            watched.send(encode(Message("TASK", task(job))))
             return _believe_form(job, receive(watched.read))
         except Stopped as stopped:
             return Observation(job.probe, stopped.ended, error=stopped.words)
         except (WireError, OSError) as error:
             return Observation(job.probe, "refused", error=f"the worker's answer was refused: {error}")
+
+
+def task(job: Job) -> dict[str, Any]:
+    """Say what a worker is to do."""
+    return {name: getattr(job, name) for name in ("lab", "part", "probe", "side", "seed", "device")}
 
 
 def _believe_form(job: Job, message: Message) -> Observation:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-CLASSES = 4
-SIDE = 8  # pixels
+from autograder.images import CLASSES, SIDE, draw
+
 WIDTH = 8  # channels
 
 
@@ -65,14 +66,12 @@ def make_net(seed: int, device: torch.device) -> Net:
 
 
 def make_loader(seed: int, sizes: Sequence[int], *, poison: int | None = None, keep: bool = True) -> Loader:
-    """Return batches of the given sizes (all alike but for the last): a pattern per class, plus noise.
+    """Return batches of the given sizes, all alike but for the last.
 
     The *poison* batch has one infinite pixel per image; with *keep* false it is left out.
     """
-    generator = torch.Generator().manual_seed(seed)
-    labels = torch.randint(0, CLASSES, (sum(sizes),), generator=generator)
-    patterns = torch.randn(CLASSES, 3, SIDE, SIDE, generator=generator)
-    images = patterns[labels] + torch.randn(len(labels), 3, SIDE, SIDE, generator=generator)
+    drawn = draw(np.random.default_rng(seed), sum(sizes))
+    images, labels = torch.from_numpy(drawn["images"]), torch.from_numpy(drawn["labels"])
     if poison is not None:
         rows = torch.arange(len(labels)) // sizes[0] == poison
         images[rows, 0, 0, 0] = torch.inf

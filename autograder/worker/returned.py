@@ -55,14 +55,14 @@ def series(value: Any, name: str) -> np.ndarray[Any, Any]:
     return np.array([_any_number(item, name) for item in value], dtype=np.float64)
 
 
-def flat(value: Any) -> np.ndarray[Any, Any]:
-    """Return the numbers of a tensor, or of a tuple, list or dict of tensors, as one float64 array."""
+def flat(value: Any, dtype: torch.dtype = torch.float64) -> np.ndarray[Any, Any]:
+    """Return the numbers of a tensor, or of a tuple, list or dict of tensors, as one array of their own."""
     if isinstance(value, torch.Tensor):
-        return value.detach().double().cpu().flatten().numpy()
+        return value.detach().to(dtype, copy=True).cpu().flatten().numpy()
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list | tuple) and value and all(isinstance(item, torch.Tensor) for item in value[:LONGEST]):
-        return np.concatenate([flat(item) for item in value[:LONGEST]])
+        return np.concatenate([flat(item, dtype) for item in value[:LONGEST]])
     raise BadReturn(f"{_kind(value)} was returned where a tensor is asked for")
 
 

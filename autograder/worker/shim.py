@@ -1,5 +1,7 @@
 """The worker's end of the channel: takes one task, runs one probe beside the student's code, answers once.
 
+Or it runs timed work, as often as it is told to: see windows.py.
+
 Nothing here is trusted by the supervisor: the student's code lives in the same process and may answer in its place.
 """
 
@@ -16,7 +18,8 @@ from types import ModuleType
 from typing import Any
 
 from autograder.lab import Part, Probe
-from autograder.wire import Message, encode, receive
+from autograder.wire import Message, encode
+from autograder.worker import windows
 from autograder.worker.rig import BadReturn, Rig
 
 
@@ -24,18 +27,8 @@ def serve(descriptor: int, staged: Path) -> None:
     """Say that we are ready, run the task, answer with values and arrays or with the student's exception."""
     channel = socket.socket(fileno=descriptor)
     channel.sendall(encode(Message("READY", {})))
-    task = receive(lambda n: _exactly(channel, n)).body
-    channel.sendall(_answer(task, staged))
-
-
-def _exactly(channel: socket.socket, n: int) -> bytes:
-    data = b""
-    while len(data) < n:
-        more = channel.recv(n - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
+    task, _ = windows.hear(channel)
+    channel.sendall(_time(channel, task.body, staged) if task.kind == "TIME" else _answer(task.body, staged))
 
 
 def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
@@ -48,13 +41,27 @@ def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
         return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words}))
 
 
+def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path) -> bytes:
+    """Run windows until the supervisor ends this process, or the student's code does not go on."""
+    try:
+        windows.serve(channel, *prepared(task, staged))
+    except BaseException as error:
+        print(_own_frames(error, staged), flush=True)
+        return encode(Message("RAISED", {"error": in_words(error, staged)}))
+
+
 def run_task(task: Mapping[str, Any], staged: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Import the part's probe and the student's file, and run the one on the other."""
+    """Run one probe once."""
+    return run_probe(*prepared(task, staged))
+
+
+def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, Rig]:
+    """Import the part's probe and the student's file."""
     part: Part = importlib.import_module(f"autograder.labs.{task['lab']}.{task['part']}").part
     probe = part.probes[task["probe"]]
     rig = Rig(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
     rig.install()
-    return run_probe(probe, import_student(part, staged), rig)
+    return probe, import_student(part, staged), rig
 
 
 def run_probe(probe: Probe, student: ModuleType, rig: Rig) -> tuple[dict[str, Any], dict[str, Any]]:

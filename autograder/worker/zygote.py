@@ -73,6 +73,8 @@ def _keep(request: dict[str, Any], channel: int, output: int, status: int, *box:
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.setsid()
+    if request["cores"]:
+        os.sched_setaffinity(0, request["cores"])
     try:
         for pidfd in box:
             fence.enter(pidfd, bytes.fromhex(request["seccomp"]))

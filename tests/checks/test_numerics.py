@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import numerics
-from autograder.checks.numerics import Tolerance
-from autograder.model import Failed, Observation, Pair, Passed
+from autograder.model import Failed, Observation, Pair, Passed, Tolerance
 
 WITHIN = Tolerance(losses=0.01, weights=0.01)
 LOSSES = [1.5, 1.25, 1.0]

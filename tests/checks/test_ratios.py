@@ -6,20 +6,35 @@ import pytest
 
 from autograder.checks import TEXT_CAP, memory, read, speedup
 from autograder.errors import SubmissionError
-from autograder.model import Bar, Failed, Observation, Passed, Text, Timed, Unavailable
+from autograder.model import Bar, Compared, Failed, Inconclusive, Observation, Partial, Passed, Text, Timed, Unavailable
 
 BAR = Bar(1.5, "seed")
 
 
-def timed(ratio=None, unavailable=""):
-    return Timed(Observation("amp", "ok"), Observation("amp", "ok"), ratio, unavailable)
+PAIRS = {"pairs": [0.4] * 5}
+SHOWN = {**PAIRS, "bar": 1.5}  # what a page draws
+
+
+def timed(decision=None, credit=0.0, unavailable=""):
+    words = {"INCONCLUSIVE": "the pairs differ too much to tell"}.get(decision, "")
+    found = Compared(decision, "1.4x (5 pairs)", credit, words, PAIRS) if decision else None
+    return Timed(Observation("amp", "ok"), Observation("amp", "ok"), found, unavailable)
+
+
+JUDGED = "1.4x (5 pairs); the bar is 1.50x"
 
 
 @pytest.mark.parametrize(
     ("evidence", "verdict"),
     [
-        pytest.param(timed(1.5), Passed("1.50x; the bar is 1.50x"), id="at the bar"),
-        pytest.param(timed(1.01), Failed("1.01x; the bar is 1.50x", "why", "try"), id="below"),
+        pytest.param(timed("PASS", 1.0), Passed(JUDGED, SHOWN), id="proved"),
+        pytest.param(timed("FAIL", 0.6), Partial(0.6, JUDGED, "why", "try", SHOWN), id="proved in part"),
+        pytest.param(timed("FAIL"), Failed(JUDGED, "why", "try", SHOWN), id="below"),
+        pytest.param(
+            timed("INCONCLUSIVE", 0.6),
+            Inconclusive("1.4x (5 pairs)", "the pairs differ too much to tell", SHOWN),
+            id="too noisy",
+        ),
         pytest.param(timed(unavailable="needs a GPU"), Unavailable("needs a GPU"), id="no clock, with a reason"),
         pytest.param(timed(), Unavailable("no trusted clock compared the two sides"), id="no clock"),
     ],

@@ -19,6 +19,7 @@ MESSAGES = {
         """\
 FAIL  part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32
       measured  1.01x (0.98 to 1.04, 9 pairs, NVIDIA H100 80GB HBM3)
+      pairs     0.96 ..oo222o]....................................|.. 1.54
       why       92 % of matmul and convolution time ran in float32
       try       put the forward pass and the loss under torch.autocast; see "Where autocast goes" in
                 the part 3 handout""",

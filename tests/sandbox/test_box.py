@@ -6,10 +6,12 @@ import ast
 import contextlib
 import os
 import platform
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -25,6 +27,7 @@ from autograder.sandbox import BoxError, Workers, box, seccomp, stage, try_out
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
 ROOT = Path(__file__).parents[2]
+ORDINARY = 60997  # a user that nobody is
 
 
 def why_not() -> str:
@@ -606,3 +609,31 @@ def test_the_box_holds_the_package_and_never_the_repository():
     assert box.PACKAGE in bound
     assert [] == [path for path in bound if (ROOT / "reference").is_relative_to(path)]
     assert [] == [path for path in bound if path.is_relative_to("/usr")]
+
+
+@boxed
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="wants root, who can become somebody else")
+def test_an_ordinary_user_has_the_same_fence(tmp_path):
+    """Nothing about a box needs root: the same attack on privileges, started by a user without any."""
+    home = Path(tempfile.mkdtemp(prefix="perflab-user-"))
+    os.chown(home, ORDINARY, ORDINARY)
+    attack = f"{__file__}::{TestPrivilege.__name__}::{TestPrivilege.test_nothing_inside_has_a_privilege.__name__}"
+    command = [sys.executable, "-B", "-m", "pytest", attack, "-p", "no:cacheprovider", f"--basetemp={home}/pytest"]
+    try:
+        ran = subprocess.run(
+            command,
+            cwd=ROOT,
+            user=ORDINARY,
+            group=ORDINARY,
+            extra_groups=[],
+            env={"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        shutil.rmtree(home)
+
+    assert "1 passed" in ran.stdout, ran.stdout[-2000:]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import memory, numerics, plot, precision, speedup, table, timing
-from autograder.checks.numerics import Tolerance, close, explained, shown
+from autograder.checks.numerics import close, explained, shown
 from autograder.errors import SubmissionError
 from autograder.lab import (
     INTEGER,
@@ -22,6 +22,7 @@ from autograder.lab import (
     Picture,
     Table,
     Timed,
+    Tolerance,
     Verdict,
     list_of,
     map_of,

@@ -1,0 +1,199 @@
+"""The clock of one run of the grader: times a student's work against the baseline's and judges the ratio by a bar.
+
+how much work fills a window     from the baseline's speed, once for each probe
+whether the machine is fit       the baseline against itself, and against itself with half the work
+pairs, until the rule decides    clock/ says how many and what they are worth, sandbox/ runs them
+
+The baseline is public and runs in a worker like the student's; the reference is not needed.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from statistics import stdev
+from typing import Any, NamedTuple
+
+from autograder.clock.pairs import TIMED, WARM_UP, Gathered, Take, alternating, compare, rehearse, sequential
+from autograder.clock.session import Session, examine
+from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
+from autograder.config import LOWEST_BAR
+from autograder.lab import Probe
+from autograder.model import Close, Compared, Job, Tolerance
+from autograder.sandbox import Workers
+from autograder.sandbox.calls import Calls
+from autograder.sandbox.train import Train
+from autograder.sandbox.watch import Stopped
+from autograder.sandbox.windows import TimedWorker, Work
+
+WINDOW_SECONDS = 0.1  # of the shorter arm, when the student is as fast as the bar asks for
+LONGEST_WINDOW_SECONDS = 0.25  # of the baseline
+CHECK_SECONDS = 100.0
+GATE_SECONDS = 100.0
+KNOWN_GOOD_BAR = 1.4  # for half of the work
+MOST = 4096  # calls or batches in a window
+MOST_BYTES = 64 << 20  # of inputs in a window
+PATIENCE = 20  # times the baseline's window, or PATIENCE_SECONDS where that is more
+PATIENCE_SECONDS = 10.0
+
+
+class Size(NamedTuple):
+    """What a window of one probe is."""
+
+    amount: int
+    """Calls, or batches."""
+    seconds: float
+    """Of the baseline."""
+
+
+class Sides(NamedTuple):
+    """Who is timed."""
+
+    probe: Probe
+    student: Job
+    baseline: Job
+
+
+@dataclass
+class Stopwatch:
+    """Remembers what it found out in this run: sizes of windows, whether the machine is fit, pairs of equal bytes."""
+
+    workers: Workers
+    rehearsal: bool = False
+    """Practice: a few pairs, no gate, never a verdict."""
+    now: Callable[[], float] = time.monotonic
+    secret: Callable[[], int] = lambda: secrets.randbits(64)
+    _session: Session = field(default_factory=Session)
+    _sizes: dict[tuple[str, float], Size] = field(default_factory=dict)
+    _pooled: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    _peaks: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, probe: Probe, student: Job, baseline: Job, bar: float) -> Compared:
+        """Compare the two; a student's worker that does not keep to the rules is reported with its reason."""
+        sides, began = Sides(probe, student, baseline), self.now()
+        size = self._size(sides, bar)
+        try:
+            return self._rehearsed(sides, size, bar) if self.rehearsal else self._judged(sides, size, bar, began)
+        except Stopped as stopped:
+            return Compared("FAIL", "", ended=stopped.ended, error=stopped.words)
+
+    def _rehearsed(self, sides: Sides, size: Size, bar: float) -> Compared:
+        gathered = rehearse(self._take(sides, size), self.now)
+        evidence = _evidence(gathered, rule(gathered.pairs, bar, last=True), size)
+        return Compared(
+            "INCONCLUSIVE", practice(gathered.pairs, bar), undecided="a grading run decides", evidence=evidence
+        )
+
+    def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
+        if self._session.needs_gate(self.now()):
+            try:
+                self._examine(sides._replace(student=sides.baseline), size)
+            except Stopped as stopped:
+                raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
+            began = self.now()
+        if not self._session.counts:
+            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
+        key = _fingerprint(sides)
+        self._peaks.clear()
+        found = compare(self._take(sides, size), bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
+        self._pooled[key] = found.gathered.pairs
+        memory = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
+        evidence = {**_evidence(found.gathered, found.ruling, size), **memory, "seconds": round(self.now() - began, 1)}
+        return _compared(found.ruling, found.gathered, evidence)
+
+    def _examine(self, itself: Sides, size: Size) -> None:
+        """Hold the baseline against itself, and against itself with half of the work."""
+        take, pairs = self._take(itself, size), list[float]()
+
+        def noted(index: int) -> float:
+            pairs.append(take(index))
+            return pairs[-1]
+
+        gate = examine(noted, GATE_SECONDS, self.now)
+        canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
+        if not gate.problem:
+            half = self._take(itself, size, fewer=size.amount // 2)
+            canaries["known-good"] = compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now).ruling
+        self._session.record(self.now(), gate, canaries)
+
+    def _size(self, sides: Sides, bar: float) -> Size:
+        """Find how much work takes the baseline long enough."""
+        target = min(WINDOW_SECONDS * bar, LONGEST_WINDOW_SECONDS)
+        key = _fingerprint(sides._replace(student=sides.baseline)), target
+        if key not in self._sizes:
+            self._sizes[key] = self._measured(sides, target)
+        return self._sizes[key]
+
+    def _measured(self, sides: Sides, target: float) -> Size:
+        work = self._work(sides.probe, 2)
+        arm = TimedWorker("baseline", sides.baseline, self.workers, work, math.inf)
+        most = min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
+        try:
+            arm.start(0)
+            arm.window()  # the first one is colder than all others
+            while (seconds := arm.window()) < target and work.count < most:
+                work.count = min(most, math.ceil(work.count * min(8.0, 1.1 * target / seconds)))
+        finally:
+            arm.end()
+        return Size(work.count, seconds)
+
+    def _take(self, sides: Sides, size: Size, fewer: int = 0) -> Take:
+        """Return what takes one pair after the other."""
+        patience = max(PATIENCE_SECONDS, PATIENCE * size.seconds)
+
+        def take(index: int) -> float:
+            seed = self.secret()
+            work, warm_up = self._work(sides.probe, size.amount, seed, fewer), WARM_UP + seed % 2
+            baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
+            student = TimedWorker("student", sides.student, self.workers, work, patience)
+            try:
+                if sides.student.device == "cpu":
+                    ratio = alternating(baseline, student, seed, warm_up)
+                else:
+                    ratio = sequential(baseline, student, seed, index, warm_up)
+                if sides.probe.timed == "train":
+                    TimedWorker("evaluator", sides.baseline, self.workers, work, patience).settle()
+                return ratio
+            finally:
+                for arm in (baseline, student):
+                    self._peaks[arm.name] = max(arm.peak_bytes, self._peaks.get(arm.name, 0))
+
+        return take
+
+    def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
+        if isinstance(probe.within, Tolerance):
+            return Train(count, seed, probe.within, fewer, self.now)
+        assert probe.inputs is not None
+        return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
+
+
+def _compared(ruling: Ruling, gathered: Gathered, evidence: dict[str, Any]) -> Compared:
+    assert ruling.decision != "GO ON"
+    undecided = ""
+    if ruling.decision == "INCONCLUSIVE":
+        few = ruling.pairs < FIRST_LOOK
+        undecided = f"only {ruling.pairs} pairs could be measured" if few else "the pairs differ too much to tell"
+        undecided += f"; {len(gathered.dropped)} were dropped: {gathered.dropped[0]}" if gathered.dropped else ""
+    return Compared(ruling.decision, str(ruling), ruling.credit, undecided, evidence)
+
+
+def _evidence(gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:
+    return {
+        "pairs": [round(d, 5) for d in gathered.pairs],
+        "interval": [round(ruling.low, 4), round(ruling.high, 4)],
+        "noise": round(stdev(gathered.pairs), 4) if len(gathered.pairs) > 1 else None,
+        "dropped": list(gathered.dropped),
+        "windows": TIMED,
+        "count": size.amount,
+    }
+
+
+def _fingerprint(sides: Sides) -> str:
+    """Name what is timed: the same bytes on the same work."""
+    job = sides.student
+    parts = [job.lab, job.part, sides.probe.name, job.device, *job.files, *map(bytes.hex, job.files.values())]
+    return sha256("\0".join(parts).encode()).hexdigest()

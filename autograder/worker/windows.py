@@ -1,0 +1,133 @@
+"""The worker's side of timed work: build once, then a window whenever the supervisor says so.
+
+What is timed lies between a GO, which brings inputs that nobody has seen, and the answer. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import socket
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+import torch
+from torch.utils.data import TensorDataset
+
+from autograder.digest import commitment
+from autograder.lab import Probe
+from autograder.revealed import unseal
+from autograder.wire import Message, encode, receive
+from autograder.worker.nets import Loader
+from autograder.worker.projection import projection
+from autograder.worker.returned import flat, series
+from autograder.worker.rig import SCALE, Rig
+
+
+class Work(Protocol):
+    """One kind of timed work."""
+
+    def answer(self, asked: Message, descriptors: list[int]) -> Message: ...
+
+
+class Calls:
+    """A function, called once for each of the inputs."""
+
+    def __init__(self, probe: Probe, student: ModuleType, rig: Rig) -> None:
+        """Call it on inputs that do not count, so that what is built or compiled at the first call is there."""
+        self._probe, self._student, self._rig = probe, student, rig
+        rig.calls(probe, student)
+        self._outputs: list[np.ndarray[Any, Any]] = []
+
+    def answer(self, asked: Message, descriptors: list[int]) -> Message:
+        """Call, and commit to every output; or show some of them."""
+        if asked.kind == "SHOW":
+            return Message("OUTPUT", {}, {"output": self._outputs[asked.body["call"]]})
+        self._outputs = [self._call(inputs) for inputs in unseal(descriptors[0], asked.body)]
+        commitments = b"".join(commitment(output) for output in self._outputs)
+        return Message("ANSWER", {}, {"commitments": np.frombuffer(commitments, np.uint8)})
+
+    def _call(self, inputs: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        tensors = {name: torch.from_numpy(array).to(self._rig.device) for name, array in inputs.items()}
+        return flat(self._probe.run(self._student, tensors), torch.float32)
+
+
+class Train:
+    """An epoch function, called from the same fresh weights in each window."""
+
+    def __init__(self, probe: Probe, student: ModuleType, rig: Rig) -> None:
+        """Build a training, keep how it began, and go through it once, for the same reason."""
+        self._probe, self._student, self._window = probe, student, rig.window()
+        window = self._window
+        self._began = copy.deepcopy([window.model.state_dict(), window.optimizer.state_dict()])
+        probe.run(student, window)
+
+    def answer(self, asked: Message, descriptors: list[int]) -> Message:
+        """Do what comes next in a window; nothing here remembers what came before."""
+        match asked.kind:
+            case "RESET":
+                self._reset()
+                return Message("FRESH", {})
+            case "GO":
+                return Message("ANSWER", {}, {"losses": self._losses(descriptors[0], asked.body)})
+            case "CHALLENGE":
+                weights = torch.cat([p.detach().float().flatten() for p in self._window.model.parameters()])
+                return Message("PROJECTION", {"projection": projection(weights, asked.body["challenge"])})
+            case "SHOW":
+                return Message("WEIGHTS", {}, {"weights": self._window.weights()})
+        return Message("WORTH", {}, {"loss": self._worth(descriptors[0], asked.body)})
+
+    def _reset(self) -> None:
+        model, optimizer = self._began
+        self._window.model.load_state_dict(model)  # in place: graphs that were captured stay valid
+        self._window.optimizer.load_state_dict(copy.deepcopy(optimizer))
+        self._window.optimizer.zero_grad()
+        self._window.scaler = torch.amp.GradScaler(self._window.device.type, init_scale=SCALE)
+
+    def _losses(self, fd: int, form: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+        [data] = unseal(fd, form)
+        tensors = TensorDataset(*(torch.from_numpy(data[name]) for name in ("images", "labels")))
+        self._window.loader = Loader(tensors, form["batch"])
+        return series(self._probe.run(self._student, self._window), "losses")
+
+    def _worth(self, fd: int, form: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+        """Return the loss of handed-over weights on handed-over pictures; only trusted code is asked for it."""
+        [data] = unseal(fd, form)
+        model = self._window.model.train()
+        with torch.no_grad():
+            torch.nn.utils.vector_to_parameters(torch.from_numpy(data["weights"]), model.parameters())
+            loss = self._window.criterion(model(torch.from_numpy(data["images"])), torch.from_numpy(data["labels"]))
+        return np.array([float(loss)])
+
+
+KINDS: dict[str, Callable[[Probe, ModuleType, Rig], Work]] = {"call": Calls, "train": Train}
+
+
+def serve(channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig) -> NoReturn:
+    """Answer until the supervisor hangs up."""
+    work = KINDS[probe.timed](probe, student, rig)
+    channel.sendall(encode(Message("BUILT", {})))
+    while True:
+        asked, descriptors = hear(channel)
+        channel.sendall(encode(work.answer(asked, descriptors)))
+        for fd in descriptors:
+            os.close(fd)
+
+
+def hear(channel: socket.socket) -> tuple[Message, list[int]]:
+    """Wait for a message, and for the descriptor that may come with it."""
+    descriptors: list[int] = []
+
+    def read(n: int) -> bytes:
+        data = b""
+        while len(data) < n:
+            more, found, _, _ = socket.recv_fds(channel, n - len(data), 1)
+            if not more:
+                raise EOFError
+            data += more
+            descriptors.extend(found)
+        return data
+
+    return receive(read), descriptors

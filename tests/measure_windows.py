@@ -1,0 +1,80 @@
+"""What timed windows cost and how much they scatter here: `python -m tests.measure_windows` prints the tables.
+
+docs/measurements/windows.md keeps what it printed once.
+"""
+
+from __future__ import annotations
+
+import time
+from statistics import median, quantiles
+
+from autograder.model import Close, Job, Limits
+from autograder.sandbox import Workers
+from autograder.sandbox.calls import Calls
+from autograder.sandbox.train import Train
+from autograder.sandbox.windows import TimedWorker
+from autograder.sandbox.workers import PRELOAD
+from autograder.stopwatch import Stopwatch
+from tests import timed_toy as toy
+
+ECHO = "def total(x): return x"
+WINDOWS = 200
+CHECKS = 5
+SLOWER = toy.TRAIN.replace(
+    "        losses.append",
+    "        model.eval(); criterion(model(images), labels).backward(); model.train()\n        losses.append",
+)
+
+
+def job(code: str, side: str = "student", probe: str = "sums") -> Job:
+    return Job(toy.LAB, toy.part.id, probe, side, 1, Limits(), {toy.FILE: code.encode()})
+
+
+def echoed(workers: Workers, work: Calls | Train, code: str, probe: str) -> None:
+    """Time windows in which next to nothing is done, and what stops and starts a worker."""
+    arm = TimedWorker("student", job(code, probe=probe), workers, work, 10.0)
+    seconds, own, froze, thawed = [], [], [], []
+    try:
+        arm.start(0)
+        for _ in range(WINDOWS):
+            begun = time.process_time()
+            seconds.append(arm.window())
+            own.append(time.process_time() - begun)
+            for act, took in ((arm.freeze, froze), (arm.thaw, thawed)):
+                begun = time.monotonic()
+                act()
+                took.append(time.monotonic() - begun)
+    finally:
+        arm.end()
+    named = {"GO to the last answer": seconds, "supervisor's CPU": own, "freeze": froze, "thaw": thawed}
+    for name, values in named.items():
+        print(f"| {probe} | {name} | {1e3 * median(values):.2f} | {1e3 * quantiles(values, n=20)[-1]:.2f} |")
+
+
+def checked(stopwatch: Stopwatch, probe: str, about: str, student: str, baseline: str, bar: float) -> None:
+    """Judge one speedup as a grading run does; each time it is another submission's bytes."""
+    for number in range(CHECKS):
+        begun = time.monotonic()
+        found = stopwatch(
+            toy.part.probes[probe], job(f"{student}\n# {number}", probe=probe), job(baseline, "baseline", probe), bar
+        )
+        row = (about, found.decision, found.measured or found.error, found.evidence.get("noise"))
+        print("|", " | ".join(map(str, row)), f"| {time.monotonic() - begun:.0f} |", flush=True)
+
+
+def main() -> None:
+    """Measure in the fence."""
+    with Workers("bubblewrap", [*PRELOAD, "tests.timed_toy"]) as workers:
+        workers.warm()
+        one = Calls(lambda random: {"x": random.standard_normal(1, dtype="float32")}, 1, 1, Close())
+        echoed(workers, one, ECHO, "sums")
+        stopwatch = Stopwatch(workers)
+        checked(stopwatch, "sums", "sums: three times the work in Python", toy.TWICE_AS_FAST, toy.BASELINE, 1.5)
+        checked(stopwatch, "sums", "sums: the baseline itself", toy.BASELINE, toy.BASELINE, 1.1)
+        slower = toy.BASELINE.replace(toy.TRAIN, SLOWER)
+        checked(stopwatch, "training", "training: without a second pass", toy.BASELINE, slower, 1.3)
+        checked(stopwatch, "training", "training: the baseline itself", slower, slower, 1.1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""What only a machine with an NVIDIA GPU can show; elsewhere it is skipped, and points that rest on it stay owed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.course import Course, find_root
+from autograder.course.proof import full
+from autograder.device import gpu_names
+from autograder.digest import projection as trusted
+from autograder.grade import grade
+from autograder.practice import open_session
+from autograder.submission import load
+
+COURSE = Course(find_root())
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_names(), reason="wants an NVIDIA GPU")]
+
+
+@pytest.mark.parametrize("name", COURSE.labs)
+def test_the_reference_loses_nothing_on_a_gpu(name):
+    """The same checks as on a CPU, with the kernels of a GPU; timed ones are left to calibration."""
+    kit = COURSE.kit(name)
+    with open_session(COURSE, "cuda:0") as session:
+        result = grade(load(COURSE.reference(name), kit.lab.files), kit, session, seed=7)
+
+    assert [] == [problem for problem in full(result) if "inconclusive" not in problem]
+
+
+def test_weights_on_a_gpu_have_the_same_projection():
+    """The worker computes it where the weights are, the supervisor from the bytes that it was shown."""
+    import torch
+
+    from autograder.worker.projection import projection
+
+    weights = np.random.default_rng(1).normal(size=100_003).astype("float32")
+    assert trusted(weights, 99) == projection(torch.from_numpy(weights).cuda(), 99)

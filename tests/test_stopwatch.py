@@ -1,0 +1,242 @@
+"""The clock of a run: window sizes, the gate, pools and verdicts; with workers and time that are simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+
+from autograder import stopwatch as module
+from autograder.clock.pairs import TIMED
+from autograder.errors import SpoiltError
+from autograder.model import Job, Limits
+from autograder.sandbox.watch import Stopped
+from autograder.stopwatch import LONGEST_WINDOW_SECONDS, MOST_BYTES, WINDOW_SECONDS, Stopwatch
+from tests import timed_toy
+
+PROBE = timed_toy.part.probes["sums"]
+
+
+@dataclass
+class Machine:
+    """Time, and how long a call takes: the file that a job holds says so."""
+
+    noise: float = 0.01
+    """Of a process: sd of its log-time."""
+    breaks: Exception | None = None
+    """What the student's worker does in its first window."""
+    time: float = 0.0
+    random: Random = field(default_factory=lambda: Random(1))
+    started: list[str] = field(default_factory=list)
+    windows: int = 0
+    calls: set[int] = field(default_factory=set)
+
+
+@dataclass
+class SimulatedWorker:
+    """Stands in for TimedWorker."""
+
+    name: str
+    job: Job
+    machine: Machine
+    work: object
+    patience: float
+    peak_bytes: int = 0
+
+    def start(self, seed):  # noqa: ARG002 its noise has a seed of its own
+        self.machine.started.append(self.job.side)
+        self.machine.time += 0.5
+        self.pace = float(self.job.files["speed"]) * (1 + self.machine.random.gauss(0, self.machine.noise))
+        self.peak_bytes = 3 << 20 if self.job.side == "student" else 6 << 20
+
+    def window(self):
+        if self.machine.breaks and self.job.side == "student":
+            raise self.machine.breaks
+        calls = self.work.fewer if self.work.fewer and self.name == "student" else self.work.count
+        self.machine.calls.add(calls)
+        self.machine.time += calls * self.pace
+        self.machine.windows += 1
+        return calls * self.pace
+
+    def settle(self):
+        self.machine.started.append("evaluator")
+
+    def cpu_seconds(self):
+        return 0.0
+
+    def freeze(self):
+        pass
+
+    thaw = end = freeze
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """A stopwatch on a simulated machine."""
+    monkeypatch.setattr(module, "TimedWorker", SimulatedWorker)
+
+    def make(rehearsal=False, **machine):
+        found = Machine(**machine)
+        numbers = Random(2)
+        return Stopwatch(found, rehearsal, lambda: found.time, lambda: numbers.getrandbits(64)), found
+
+    return make
+
+
+def job(side: str, seconds: float, device: str = "cpu") -> Job:
+    """One call of it takes so long."""
+    return Job("toy", "part1_sums", "sums", side, 1, Limits(), {"speed": str(seconds).encode()}, device)
+
+
+def compared(stopwatch, ratio: float, bar: float = 1.5, seconds: float = 0.001, device: str = "cpu"):
+    return stopwatch(PROBE, job("student", seconds / ratio, device), job("baseline", seconds, device), bar)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "decision", "credit"),
+    [
+        pytest.param(1.7, "PASS", 1.0, id="above the bar"),
+        pytest.param(1.3, "FAIL", 0.6, id="on the way"),
+        pytest.param(1.0, "FAIL", 0.0, id="the baseline itself"),
+        pytest.param(0.5, "FAIL", 0.0, id="slower"),
+    ],
+)
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_the_ratio_is_judged_by_the_bar(watch, ratio, decision, credit, device):
+    """By alternating windows on a CPU, by one process after the other on a GPU."""
+    found = compared(watch()[0], ratio, device=device)
+
+    assert (decision, credit, "ok") == (found.decision, found.credit, found.ended)
+
+
+def test_the_evidence_says_what_the_verdict_rests_on(watch):
+    stopwatch, machine = watch()
+    found = compared(stopwatch, 1.7)
+
+    evidence = dict(found.evidence)
+    low, high = evidence.pop("interval")
+    pairs, noise, seconds = evidence.pop("pairs"), evidence.pop("noise"), evidence.pop("seconds")
+    assert low < 1.7 < high
+    assert (5, True, True) == (len(pairs), 0 < noise < 0.05, seconds > 5)
+    assert evidence == {
+        "dropped": [],
+        "windows": TIMED,
+        "count": max(machine.calls),
+        "baseline_peak_bytes": 6 << 20,
+        "student_peak_bytes": 3 << 20,
+    }
+
+
+@pytest.mark.parametrize(
+    ("seconds", "bar", "calls"),
+    [
+        pytest.param(0.001, 1.5, WINDOW_SECONDS * 1.5 / 0.001, id="so long that the student's window is 0.1 s"),
+        pytest.param(0.001, 20, LONGEST_WINDOW_SECONDS / 0.001, id="but not longer than it must be"),
+        pytest.param(2.0, 1.5, 2, id="a call that is long enough alone"),
+        pytest.param(1e-7, 1.5, MOST_BYTES // (4 * timed_toy.WIDTH), id="a call that is too short"),
+    ],
+)
+def test_windows_are_filled_by_the_speed_of_the_baseline(watch, seconds, bar, calls):
+    """At least two calls, so that a canary can have half of them."""
+    stopwatch, machine = watch(noise=0.0)
+    compared(stopwatch, bar * 1.2, bar, seconds)
+
+    assert pytest.approx(calls, rel=0.15) == max(machine.calls)
+
+
+def test_nobody_can_tell_how_many_windows_warm_up(watch):
+    """Two or three, pair by pair."""
+    stopwatch, machine = watch(rehearsal=True)
+    counts = set()
+    size = stopwatch._size(module.Sides(PROBE, job("student", 0.001), job("baseline", 0.001)), 1.5)
+    take = stopwatch._take(module.Sides(PROBE, job("student", 0.001), job("baseline", 0.001)), size)
+    for index in range(20):
+        before = machine.windows
+        take(index)
+        counts.add((machine.windows - before) // 2)
+
+    assert {TIMED + 2, TIMED + 3} == counts
+
+
+def test_the_machine_is_examined_once_in_half_an_hour(watch):
+    """Before the first check the baseline runs against itself, and the student never meets a closed gate."""
+    stopwatch, machine = watch()
+    compared(stopwatch, 1.7)
+    first = machine.started.index("student")
+    compared(stopwatch, 1.8)
+    between = machine.started[machine.started.index("student", first) :]
+    machine.time += 1800
+    before = len(machine.started)
+    compared(stopwatch, 1.9)
+
+    assert 1 + 2 * (5 + 5) < first  # sizes, gate, half the work, and the first baseline
+    assert ["student", "baseline"] * 9 == between[:18]
+    assert "student" not in machine.started[before : before + 20]
+
+
+def test_on_a_machine_that_is_not_fit_nothing_counts(watch):
+    """Inconclusive, with the reason, and the student's worker is never started."""
+    stopwatch, machine = watch(noise=0.2)
+    found = compared(stopwatch, 3.0)
+
+    assert ("INCONCLUSIVE", True) == (found.decision, "nothing timed in this session counts" in found.undecided)
+    assert "student" not in machine.started
+
+
+def test_the_same_bytes_are_not_drawn_again(watch):
+    """Resubmitting gets the same answer, and costs nothing."""
+    stopwatch, machine = watch()
+    first = compared(stopwatch, 1.7)
+    before = len(machine.started)
+    again = compared(stopwatch, 1.7)
+
+    assert (first.decision, first.measured, before) == (again.decision, again.measured, len(machine.started))
+
+
+def test_practice_says_how_it_looks_and_never_judges(watch):
+    """Five pairs at the most, no gate."""
+    stopwatch, machine = watch(rehearsal=True)
+    found = compared(stopwatch, 1.7)
+
+    assert ("INCONCLUSIVE", "a grading run decides") == (found.decision, found.undecided)
+    assert found.measured.startswith("on course: 1.")
+    assert machine.started.count("student") <= 5
+    assert compared(stopwatch, 1.1).measured.startswith("not yet: 1.")
+
+
+def test_a_student_that_breaks_the_rules_is_reported_with_the_reason(watch):
+    found = compared(watch(breaks=Stopped("refused", "showed another output"))[0], 1.7)
+
+    assert ("FAIL", "refused", "showed another output") == (found.decision, found.ended, found.error)
+
+
+def test_pairs_that_do_not_count_are_told(watch):
+    """A student that moves while it is frozen never gets a pair, and no points either."""
+    found = compared(watch(breaks=SpoiltError("the student used 0.1 s of CPU time while it was frozen"))[0], 1.7)
+
+    words = "only 0 pairs could be measured; 25 were dropped: the student used 0.1 s of CPU time while it was frozen"
+    assert ("INCONCLUSIVE", words) == (found.decision, found.undecided)
+
+
+def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, monkeypatch):
+    """Its outputs are not those of the same inputs: random, or on a clock."""
+
+    def broken(arm):
+        raise Stopped("refused", "in a timed window 1 was returned where the baseline returns 2")
+
+    stopwatch, _ = watch()
+    stopwatch._sizes = {}
+    monkeypatch.setattr(SimulatedWorker, "freeze", broken)
+
+    with pytest.raises(RuntimeError, match="the baseline against itself: in a timed window 1 was returned"):
+        compared(stopwatch, 1.7)
+
+
+def test_an_evaluator_follows_each_pair_of_trainings(watch):
+    """Trusted code in a process of its own, when both sides are gone."""
+    stopwatch, machine = watch(rehearsal=True)
+    training = timed_toy.part.probes["training"]
+    stopwatch(training, job("student", 0.001), job("baseline", 0.001), 1.5)
+
+    assert ["baseline", "student", "evaluator"] * 2 == machine.started[1:7]
