@@ -23,7 +23,7 @@ WINDOWS = {
     "steps": "the steps",
     "gpu": "first to last GPU work",
     "trace": "the whole recording",
-    "kernel": "each kernel",
+    "kernel": "kernel",
 }
 
 
