@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder.errors import SubmissionError
 from autograder.model import Submission
+from autograder.traces import is_profile
 from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
@@ -92,7 +93,7 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
         return b"", _twice(entry.path, group[1].path)
     if entry.problem:
         return b"", entry.problem
-    text = PurePosixPath(name).suffix in TEXT
+    text = PurePosixPath(name).suffix in TEXT and not is_profile(name)  # profilers write bytes that are no text
     cap = caps.text if text else caps.other
     try:
         data = entry.read(cap + 1)

@@ -15,7 +15,7 @@ from autograder.course import find_root
 from autograder.sandbox import BoxError
 
 TEMPLATE = find_root() / "student_template" / "resnet18"
-COMMANDS = ["check", "grade", "report", "replay", "build", "calibrate", "new", "doctor", "course check"]
+COMMANDS = ["check", "grade", "report", "replay", "build", "calibrate", "new", "doctor", "trace", "course check"]
 
 
 def run(monkeypatch, capsys, *arguments):

@@ -18,7 +18,7 @@ LAYERS = [
     {"labs", "report", "scoring", "stopwatch"},
     {"lab", "checks", "submission"},
     {"doctor"},
-    {"clock", "sandbox", "unpack"},
+    {"clock", "sandbox", "traces", "unpack"},
     {"config", "device"},
     {"revealed"},
     {"digest", "images", "model", "wire"},
