@@ -45,6 +45,14 @@ MISTAKES = {
         ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--only", "folows_fp32"],
         "--only folows_fp32: lab resnet18 has no such check (did you mean 'follows_fp32'?)",
     ),
+    "an unknown part": (
+        ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--part", "part33"],
+        "lab resnet18 has no part 'part33'",
+    ),
+    "a check of another part": (
+        ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--part", "part4", "--only", "follows_fp32"],
+        "--only follows_fp32: lab resnet18 has no such check",
+    ),
     "a folder without results": (["report", "/nonexistent"], "/nonexistent: no */result.json here"),
     "a result that is not there": (["replay", "/nonexistent"], "nonexistent/result.json: cannot be read"),
     "a bad name": (["new", "resnet18", "Part 4"], "use names such as resnet18 part4_memory"),
