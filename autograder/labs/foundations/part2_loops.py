@@ -81,6 +81,7 @@ def with_nan(values: Any, place: Any) -> Any:
 def masked_means(student: Any, rig: Any) -> Any:
     rows, width, seen = rig.integer(5, 40), rig.integer(3, 17), rig.answers()
     values, mask = normal(rig, rows, width), normal(rig, rows, width) > 0
+    mask[:, 0] |= ~mask.any(dim=1)  # rows without any True are a case of their own
     holes = values.clone()
     holes[~mask] = rig.tensor(rig.random.choice([np.nan, np.inf, -np.inf], int((~mask).sum())))
     none = mask.clone()
