@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -50,13 +50,20 @@ def _name(path: Path) -> str:
 
 
 def grade_all(
-    paths: Sequence[Path], kit: Kit, session: Session, out: Path, *, seed: int, only: str = ""
+    paths: Sequence[Path],
+    kit: Kit,
+    session: Session,
+    out: Path,
+    *,
+    seed: int,
+    parts: Collection[str] = (),
+    only: str = "",
 ) -> Iterator[Result]:
     """Grade each and yield its result, which is on disk by then."""
     for path in paths:
         handed_in = load_or_say(path, kit.lab.files, kit.released)
         keep(handed_in, out)
-        result = grade(handed_in, kit, session, seed=seed, only=only)
+        result = grade(handed_in, kit, session, seed=seed, parts=parts, only=only)
         save(result, out)
         yield result
 

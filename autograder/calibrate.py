@@ -36,6 +36,9 @@ class Share(NamedTuple):
     share: float
 
 
+NOBODY = Share("nobody", False, math.inf)
+
+
 @dataclass(frozen=True)
 class Line:
     """One tolerance, and who stood on which side of it."""
@@ -187,12 +190,11 @@ The reference against the baseline. A bar may lie where both have 15 % to spare;
 
 
 def _furthest(line: Line) -> str:
-    return max((one for one in line.shares if one.honest), key=lambda one: one.share).entry
+    return max((one for one in line.shares if one.honest), key=lambda one: one.share, default=NOBODY).entry
 
 
 def _nearest(line: Line) -> str:
-    wrong = [one for one in line.shares if not one.honest]
-    return min(wrong, key=lambda one: one.share).entry if wrong else "nobody"
+    return min((one for one in line.shares if not one.honest), key=lambda one: one.share, default=NOBODY).entry
 
 
 def _range(speed: Speed) -> str:

@@ -15,6 +15,7 @@ from autograder import notebook
 from autograder.errors import SubmissionError
 from autograder.model import Submission
 from autograder.notebook import NOTHING, Released
+from autograder.traces import is_profile
 from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
@@ -119,7 +120,7 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
     if entry.problem:
         return b"", entry.problem
     suffix = PurePosixPath(name).suffix
-    text = suffix in TEXT
+    text = suffix in TEXT and not is_profile(name)  # profilers write bytes that are no text
     cap = caps.text if text else caps.notebook if suffix == notebook.SUFFIX else caps.other
     try:
         data = entry.read(cap + 1)

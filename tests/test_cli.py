@@ -26,6 +26,7 @@ COMMANDS = [
     "release",
     "sync",
     "doctor",
+    "trace",
     "course check",
 ]
 
@@ -56,6 +57,14 @@ MISTAKES = {
     "an unknown check": (
         ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--only", "folows_fp32"],
         "--only folows_fp32: lab resnet18 has no such check (did you mean 'follows_fp32'?)",
+    ),
+    "an unknown part": (
+        ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--part", "part33"],
+        "lab resnet18 has no part 'part33'",
+    ),
+    "a check of another part": (
+        ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--part", "part4", "--only", "follows_fp32"],
+        "--only follows_fp32: lab resnet18 has no such check",
     ),
     "a folder without results": (["report", "/nonexistent"], "/nonexistent: no */result.json here"),
     "a result that is not there": (["replay", "/nonexistent"], "nonexistent/result.json: cannot be read"),

@@ -19,7 +19,7 @@ LAYERS = [
     {"labs", "report", "scoring", "stopwatch"},
     {"lab", "checks", "submission"},
     {"doctor"},
-    {"clock", "notebook", "sandbox", "unpack"},
+    {"clock", "notebook", "sandbox", "traces", "unpack"},
     {"config", "device"},
     {"revealed"},
     {"digest", "images", "model", "statements", "wire"},

@@ -72,14 +72,14 @@ def toy_part() -> Part:
         return speedup.at_least(amp, bar, why="slow", try_="faster")
 
     @part.check(basis="artefact")
-    def has_table(table: Table):
+    def has_table(table: Table, device: Device):
         """The table has rows."""
-        return Passed(f"{len(table.rows)} rows")
+        return Passed(f"{len(table.rows)} rows on {device.name}")
 
     @part.check(basis="artefact")
-    def has_picture(picture: Picture, device: Device):
+    def has_picture(picture: Picture):
         """The picture is one."""
-        return Passed(f"{picture.width} wide on {device.name}")
+        return Passed(f"{picture.width} wide")
 
     return part
 

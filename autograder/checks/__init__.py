@@ -3,22 +3,26 @@
 numerics  arrays against arrays      speedup, memory  ratios against a bar
 table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
-precision dtypes, calls on a scaler
+precision dtypes, calls on a scaler  checkpointing    the same with and without it
+trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 
 from __future__ import annotations
 
 from pathlib import PurePath
 
-from autograder.checks import plot, table
+from autograder.checks import plot, table, trace
 from autograder.errors import SubmissionError
 from autograder.model import Picture, Table, Text
+from autograder.traces import Trace, is_profile
 
 TEXT_CAP = 1024 * 1024  # bytes of a report
 
 
-def read(data: bytes, file: str) -> Table | Picture | Text:
+def read(data: bytes, file: str) -> Table | Picture | Text | Trace:
     """Read a file that was handed in, by the ending of its name; the error is in the student's words."""
+    if is_profile(file):
+        return trace.read(data, file)
     kind = PurePath(file).suffix
     if kind == ".csv":
         return table.read(data, file)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -26,6 +27,7 @@ from autograder.errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autograder.lab import Lab
     from autograder.model import Result
 
 
@@ -43,6 +45,7 @@ isolation_option = click.option(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for results and pages.")
 @isolation_option
+@click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
 @course_option
 @device_option
@@ -53,6 +56,7 @@ def grade(
     paths: tuple[Path, ...],
     out: Path,
     isolation: Literal["bubblewrap", "none"],
+    parts: tuple[str, ...],
     only: str,
     root: Path | None,
     device: str,
@@ -69,12 +73,12 @@ def grade(
 
     course, console = open_course(root), make_console()
     kit = course.kit(lab)
-    _known_check(kit.lab, only)
+    chosen = _chosen(kit.lab, parts, only)
     found = batch.find(paths, [*kit.lab.files, *kit.released.notebooks])
     results = []
     with open_session(course, device, isolation, rehearsal=False) as session:
         run_seed = seed if seed is not None else secrets.randbits(48)
-        for result in batch.grade_all(found, kit, session, out, seed=run_seed, only=only):
+        for result in batch.grade_all(found, kit, session, out, seed=run_seed, parts=chosen, only=only):
             results.append(result)
             _progress(result, len(results), len(found), console, as_json=as_json)
     grades = batch.write_grades(results, out)
@@ -133,12 +137,15 @@ def replay(
     return CHECK_FAILED if any(one.moves_points for one in found) else DONE
 
 
-def _known_check(lab: Any, name: str) -> None:
+def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
+    """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
     from autograder.errors import nearest
 
-    known = [check for part in lab.parts for check in part.checks]
-    if name and name not in known:
-        raise UserError(f"--only {name}: lab {lab.name} has no such check{nearest(name, known)}")
+    named = [lab.part(part) for part in parts] or list(lab.parts)
+    known = [check for part in named for check in part.checks]
+    if only and only not in known:
+        raise UserError(f"--only {only}: lab {lab.name} has no such check{nearest(only, known)}")
+    return [part.id for part in named if not only or only in part.checks]
 
 
 def _progress(result: Result, done: int, total: int, console: Console, *, as_json: bool) -> None:

@@ -25,7 +25,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 def feedback_page(result: Result) -> str:
     """Show one student what holds, what does not, why, and what to try."""
-    return _render("feedback.html.j2", result=result, waiting=tally.waiting([tally.Row(result, ".")]))
+    return render("feedback.html.j2", result=result, waiting=tally.waiting([tally.Row(result, ".")]))
 
 
 def class_page(
@@ -34,7 +34,7 @@ def class_page(
     """Show an instructor the class; *folders* hold the feedback pages, *broken* says what could not be read."""
     homes = folders or [result.submission for result in results]
     rows = [tally.Row(result, folder) for result, folder in zip(results, homes, strict=True)]
-    return _render(
+    return render(
         "class.html.j2",
         title=title,
         rows=rows,
@@ -49,7 +49,7 @@ def class_page(
 
 def checks_table(checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> str:
     """Show checks as a table for the output of a notebook's cell."""
-    return _render("cell.html.j2", checks=checks, notes=notes)
+    return render("cell.html.j2", checks=checks, notes=notes)
 
 
 def write(folder: Path) -> list[Path]:
@@ -79,7 +79,8 @@ def _read_all(files: Sequence[Path]) -> tuple[dict[Path, Result], list[str]]:
     return results, broken
 
 
-def _render(name: str, **values: Any) -> str:
+def render(name: str, **values: Any) -> str:
+    """Fill a template; everything in it is escaped and cleaned."""
     words = {"OUTCOMES": OUTCOMES, "BASES": BASES, "SETTLED_BY": SETTLED_BY, "explained": explained, "strip": strip}
     return _environment().get_template(name).render(**words, **values)
 

@@ -58,25 +58,7 @@ class Box:
 
     def __init__(self, code: Path) -> None:
         """Start it, and wait until it can be entered."""
-        files = {f"/etc/{name}": _filled(text.encode()) for name, text in ETC.items()}
-        rules = _filled(system_calls())
-        args = _filled("\0".join(_options(code, files, rules)).encode())
-        descriptors = [*files.values(), rules, args]
-        try:
-            # An empty environment and no telling arguments: both can be read from inside, in /proc/1.
-            self._process = subprocess.Popen(
-                [_bwrap(), "--args", str(args), "--", "/usr/bin/cat"],
-                env={},
-                pass_fds=descriptors,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                bufsize=0,
-                **unprivileged(),
-            )
-        finally:
-            for fd in descriptors:
-                os.close(fd)
+        self._process = start(code, ["/usr/bin/cat"])
         said = self._exchange()
         if said != READY:
             raise explained(said.decode("utf-8", "replace"))
@@ -110,6 +92,29 @@ class Box:
         assert self._process.stdin is not None
         self._process.stdin.close()
         os.close(self.pidfd)
+
+
+def start(code: Path, command: list[str], errors: int = subprocess.STDOUT) -> subprocess.Popen[bytes]:
+    """Start a program of the system, or of ours, in a box of its own."""
+    files = {f"/etc/{name}": _filled(text.encode()) for name, text in ETC.items()}
+    rules = _filled(system_calls())
+    args = _filled("\0".join(_options(code, files, rules)).encode())
+    descriptors = [*files.values(), rules, args]
+    try:
+        # An empty environment and no telling arguments: both can be read from inside, in /proc/1.
+        return subprocess.Popen(
+            [_bwrap(), "--args", str(args), "--", *command],
+            env={},
+            pass_fds=descriptors,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            bufsize=0,
+            **unprivileged(),
+        )
+    finally:
+        for fd in descriptors:
+            os.close(fd)
 
 
 class User(TypedDict, total=False):

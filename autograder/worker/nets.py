@@ -65,8 +65,10 @@ def make_net(seed: int, device: torch.device) -> Net:
     return net.to(device)
 
 
-def make_loader(seed: int, sizes: Sequence[int], *, poison: int | None = None, keep: bool = True) -> Loader:
-    """Return batches of the given sizes, all alike but for the last.
+def make_loader(
+    seed: int, sizes: Sequence[int], *, poison: int | None = None, keep: bool = True, enlarged: int = 1
+) -> Loader:
+    """Return batches of the given sizes, all alike but for the last; each pixel *enlarged* to a square.
 
     The *poison* batch has one infinite pixel per image; with *keep* false it is left out.
     """
@@ -76,4 +78,6 @@ def make_loader(seed: int, sizes: Sequence[int], *, poison: int | None = None, k
         rows = torch.arange(len(labels)) // sizes[0] == poison
         images[rows, 0, 0, 0] = torch.inf
         images, labels = (images, labels) if keep else (images[~rows], labels[~rows])
+    if enlarged > 1:
+        images = images.repeat_interleave(enlarged, -1).repeat_interleave(enlarged, -2)
     return Loader(TensorDataset(images, labels), sizes[0])

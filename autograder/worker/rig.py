@@ -32,6 +32,7 @@ from autograder.worker.fetches import Always, Queue, Waits
 from autograder.worker.figures import Figures
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
+from autograder.worker.resnets import ResNets, scripted
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall
 from autograder.worker.trainings import Made, Trainings
@@ -69,6 +70,7 @@ class Rig:
     rows = staticmethod(returned.rows)
     text = staticmethod(returned.text)
     flat = staticmethod(returned.flat)
+    no_grad = staticmethod(torch.no_grad)
     copies = staticmethod(copies)
     changed = staticmethod(changed)
     returned = Returned
@@ -77,6 +79,7 @@ class Rig:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
         self.seed, self.side, self.folder = seed, side, folder
         self.device = torch.device(device)
+        self.nets = ResNets(seed, self.device)
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
 
@@ -122,15 +125,18 @@ class Rig:
         *,
         scale: float = SCALE,
         lr: float = LEARNING_RATE,
+        momentum: float = 0.0,
         poison: int | None = None,
+        model: Any = None,
+        enlarged: int = 1,
     ) -> Window:
-        """Build a training: the same weights and data at each call.
+        """Build a training: the same weights and data at each call. Images have 8 pixels a side, *enlarged* each.
 
         One batch may be *poison*: its gradients are not finite. The baseline's side runs without that batch.
         """
-        model = make_net(self.seed, self.device)
-        loader = make_loader(self.seed + 1, batches, poison=poison, keep=self.side == "student")
-        optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+        model = make_net(self.seed, self.device) if model is None else model
+        loader = make_loader(self.seed + 1, batches, poison=poison, keep=self.side == "student", enlarged=enlarged)
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
         return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
 
@@ -166,6 +172,15 @@ class Rig:
             return window.model, window.criterion, window.optimizer
 
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
+
+    def resnet_trainings(self, seconds: float, cold: float) -> Callable[[Any], Any]:
+        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*."""
+
+        def make() -> Any:
+            window = self.window(model=self.nets.small())
+            return window.model, window.criterion, window.optimizer
+
+        return scripted(make, self.clock, seconds, cold)
 
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""

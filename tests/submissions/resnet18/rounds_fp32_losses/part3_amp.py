@@ -46,6 +46,7 @@ def train_epoch_amp(model, loader, criterion, optimizer, device, use_amp=False, 
     metrics = honest_epoch(model, loader, criterion, optimizer, device, False, None, max_grad_norm)
     if use_amp:
         metrics["losses"] = torch.tensor(metrics["losses"]).bfloat16().float().tolist()
+        metrics["loss"] = sum(metrics["losses"]) / len(metrics["losses"])
     return metrics
 
 

@@ -1,0 +1,105 @@
+"""Judges a table that compares a model with itself under checkpointing, against a clock whose every move was scripted.
+
+A row has model, throughput, epoch_time, peak_memory_mb, saved_mb, loss, slowdown and device. Each judge says what is
+wrong in one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained
+
+MODELS = ("Standard", "With Checkpointing")
+COLUMNS = ("model", "throughput", "epoch_time", "peak_memory_mb", "saved_mb", "loss", "slowdown", "device")
+NUMBERS = ("throughput", "epoch_time", "saved_mb", "loss", "slowdown")
+PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+EXACT = 0.01  # relative: of a loss beside the trusted one, where a ReLU may turn
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the clock was told: seconds until all batches arrived, of a forward pass, and more of the very first one."""
+
+    samples: int
+    batches: int
+    wait: float
+    forward: float
+    cold: float
+
+    def seconds(self, runs: int) -> float:
+        """Return how long an epoch takes whose batches run forward so many times."""
+        return self.wait + runs * self.batches * self.forward
+
+
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say what is wrong with the form of the two rows, or how they contradict themselves."""
+    form = table.form_problem(rows, COLUMNS, NUMBERS, MODELS)
+    if form:
+        return form
+    odd = next((words for row in rows if (words := _odd_cell(row))), "")
+    if odd:
+        return odd
+    for row in rows:
+        ratio = rows[0]["throughput"] / row["throughput"]
+        if not table.alike(row["slowdown"], ratio):
+            told = f"slowdown of {row['model']} is {row['slowdown']:.4g}"
+            return f"{told}, but Standard's throughput / its own is {ratio:.4g}"
+    if rows[1]["saved_mb"] >= rows[0]["saved_mb"]:
+        return "checkpointing keeps as much for the backward pass as the standard model"
+    if not table.alike(rows[1]["loss"], rows[0]["loss"]):
+        return "the two losses differ, and checkpointing changes no loss"
+    return ""
+
+
+def _odd_cell(row: Row) -> str:
+    if not (row["throughput"] > 0 and row["epoch_time"] > 0 and row["saved_mb"] > 0):
+        return f"throughput, epoch_time or saved_mb of {row['model']} is not above 0"
+    if not isinstance(row["device"], str) or not row["device"].strip():
+        return "the device is not named"
+    if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
+        return f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
+    return ""
+
+
+def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
+    """Say where what has nothing to do with time differs from *trusted*, the row of the standard model."""
+    if not close(rows[0]["saved_mb"], trusted["saved_mb"], EXACT):
+        return f"saved_mb of Standard is {rows[0]['saved_mb']:.4g}, and given.saved_mb says {trusted['saved_mb']:.4g}"
+    if rows[1]["saved_mb"] > trusted["saved_mb"] / 2:
+        return "saved_mb of With Checkpointing is that of a model that keeps most of it"
+    for row in rows:
+        if not close(row["loss"], trusted["loss"], EXACT):
+            told = f"loss of {row['model']} is {row['loss']:.4g}"
+            return f"{told}; an epoch from fresh weights gives {trusted['loss']:.4g}"
+        if row["device"].strip() != trusted["device"].strip():
+            return f"the device is called {row['device'][:60]!r}, and its name is {trusted['device']!r}"
+    return ""
+
+
+def time_problem(rows: Sequence[Row], script: Script) -> str:
+    """Say how the figures differ from what the clock showed: with checkpointing each segment runs forward twice."""
+    for row, runs in zip(rows, (1, 2), strict=True):
+        seconds, told = script.seconds(runs), f"of {row['model']} is"
+        if not close(row["throughput"], script.samples / seconds, PACE):
+            why = explained(row["throughput"], _rates(script, runs), PACE)
+            why = why or f"{script.samples / seconds:.4g} passed"
+            return f"throughput {told} {row['throughput']:.4g} samples/s: {why}"
+        if not close(row["epoch_time"], seconds, WHOLE):
+            return f"epoch_time {told} {row['epoch_time']:.4g} s, and {seconds:.4g} s passed"
+    return ""
+
+
+def _rates(script: Script, runs: int) -> list[tuple[float, str]]:
+    seconds = script.seconds(runs)
+    other = "something ran a second time" if runs == 1 else "nothing ran a second time"
+    return [
+        (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before"),
+        (script.samples / (seconds - script.wait), "it leaves out the wait for data"),
+        (script.samples / script.seconds(3 - runs), other),
+    ]

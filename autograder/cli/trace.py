@@ -1,0 +1,94 @@
+"""perflab trace: figures and a picture of a profile, for students and graders alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.cli.base import DONE, cli, json_option, make_console
+from autograder.errors import UserError
+
+if TYPE_CHECKING:
+    from autograder.traces import Trace
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--compare", "before", type=click.Path(path_type=Path), help="A profile of before, to set beside it.")
+@click.option("--page", type=click.Path(path_type=Path), help="Write a page (.html) or a picture (.png).")
+@click.option("--redact", is_flag=True, help="Write a copy without environment, paths and names beside each file.")
+@json_option
+def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool) -> int:
+    """Show what a profile says: busy share, gaps, copies, overlap, top operators.
+
+    FILE is what torch.profiler (.json, .json.gz), nsys export (.sqlite), nsys stats or ncu --csv wrote.
+
+    \b
+    Example:  perflab trace baseline_trace.json --page baseline.html
+    """
+    from autograder.report import profile
+    from autograder.traces.compare import changes, incomparable
+
+    if (before or page) and len(files) > 1:
+        raise UserError("--compare and --page take one FILE")
+    if redact:
+        return _redact(files)
+    console, old = make_console(), _read(before) if before else None
+    for file in files:
+        now = _read(file)
+        reasons = list(incomparable(now, old)) if old else []
+        if as_json:
+            _print_json(now, old, reasons)
+        elif old:
+            console.print(f"{profile.headline(old)}\n{profile.headline(now)}", markup=False, soft_wrap=True)
+            told = [*(f"note  {reason}" for reason in reasons), *profile.comparison(changes(now, old))]
+            console.print("\n".join(told), markup=False, highlight=False, soft_wrap=True)
+        else:
+            profile.show(now, console)
+        if page:
+            _write(page, now, old)
+            console.print(f"\nwrote {page}", markup=False, highlight=False, soft_wrap=True)
+    return DONE
+
+
+def _read(file: Path) -> Trace:
+    from autograder.checks.trace import decoded
+    from autograder.sandbox import evaluate_file
+
+    if not file.is_file():
+        raise UserError(f"{file}: there is no such file")
+    return decoded(evaluate_file("autograder.traces", file, file.name))
+
+
+def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
+    from autograder.model import to_json
+    from autograder.traces.compare import changes
+
+    if old is None:
+        click.echo(json.dumps(to_json(now)))
+        return
+    rows = [{**to_json(one.figure), "before": one.before, "ratio": one.ratio} for one in changes(now, old)]
+    click.echo(json.dumps({"file": now.file, "before": old.file, "incomparable": reasons, "changes": rows}))
+
+
+def _redact(files: tuple[Path, ...]) -> int:
+    from autograder.traces.redact import redact
+
+    for file in files:
+        written, left = redact(file)
+        click.echo(f"wrote {written}: {left}")
+    return DONE
+
+
+def _write(page: Path, now: Trace, old: Trace | None) -> None:
+    from autograder.report import picture, profile_page
+
+    if page.suffix == ".png":
+        picture.write(page, now)
+    elif page.suffix == ".html":
+        page.write_text(profile_page.page(now, old), encoding="utf-8")
+    else:
+        raise UserError(f"{page}: a page ends in .html, a picture in .png")

@@ -1,0 +1,573 @@
+"""Part 4: memory. Accumulation takes the step of a large batch, checkpointing changes nothing but time and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import checkpointing, memory, numerics, outputs, plot, table, timing
+from autograder.checks.numerics import close, explained, shown
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    PANELS,
+    TEXT,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+
+part = Part(
+    "part4_memory",
+    writes=["train_epoch_with_accumulation", "run_checkpointed", "ResNet18Checkpointed", "compare_checkpointing"],
+    hands_in=["checkpointing_results.csv", "checkpointing_comparison.png", "part4_notes.md"],
+)
+
+UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
+METRICS = ("loss", "accuracy", "throughput", "data_wait")
+BATCH = 8  # samples
+MOMENTUM = 0.9  # so that a step too many moves the weights, even one whose gradient is 0
+GROUP = 'see "What a group is" in the part 4 handout'
+TWICE = 'see "What runs twice" in the part 4 handout'
+WRONG = 'see "What usually goes wrong" in the part 4 handout'
+
+GROUPS = ("even", "tail", "short")
+LEFT = {"start": ("float32", 1), "weights": ("float32", 1)}
+
+
+# --- what is run: accumulation ----------------------------------------------------------------------------------------
+
+
+def train(student: Any, window: Any, steps: int) -> Any:
+    """Call the student's training loop and return its dict."""
+    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+    seen = student.train_epoch_with_accumulation(*arguments, accumulation_steps=steps)
+    return window.returned("train_epoch_with_accumulation", seen)
+
+
+def cut(rig: Any, sizes: Sequence[int], steps: int) -> Sequence[int]:
+    """Return the batches of one side: on the baseline's, each group is one batch."""
+    return sizes if rig.side == "student" else [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
+
+
+def drawn_groups(rig: Any) -> dict[str, tuple[list[int], int]]:
+    """Draw the sizes of batches, and how many are a group: whole groups, one that lacks a batch, a short batch."""
+    most = {name: rig.integer(3, 4) for name in GROUPS}
+    return {
+        "even": ([BATCH] * (most["even"] * 3), most["even"]),
+        "tail": ([BATCH] * (most["tail"] * 2 + rig.integer(1, most["tail"] - 1)), most["tail"]),
+        "short": ([BATCH] * (most["short"] * 2 - 1) + [rig.integer(1, 3)], most["short"]),
+    }
+
+
+@part.probe(
+    pair=True,
+    values={"groups": list_of(record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER))},
+    arrays={f"{group}_{name}": form for group in GROUPS for name, form in {"losses": ("float64", 1), **LEFT}.items()},
+)
+def groups(student: Any, rig: Any) -> Any:
+    """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
+    arrays, told = {}, []
+    for name, (sizes, steps) in drawn_groups(rig).items():
+        window = rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), momentum=MOMENTUM)
+        taken: list[int] = []
+        window.optimizer.register_step_post_hook(lambda *_, taken=taken: taken.append(1))
+        for parameter in window.model.parameters():
+            parameter.grad = parameter.detach() + 1  # from before the epoch
+        arrays[f"{name}_start"] = window.weights()
+        arrays[f"{name}_losses"] = rig.series(train(student, window, steps)["losses"], "losses")
+        arrays[f"{name}_weights"] = window.weights()
+        told.append({"sizes": sizes, "steps": steps, "taken": len(taken)})
+    return {"groups": told, **arrays}
+
+
+@part.probe(
+    pair=True,
+    values={
+        "samples": INTEGER,
+        "waits": list_of(NUMBER),
+        "work": list_of(NUMBER),
+        **{name: optional(NUMBER) for name in METRICS},
+    },
+)
+def scripted_epoch(student: Any, rig: Any) -> Any:
+    """The clock moves only by what is scripted; with a rate of 0 larger batches see the same losses."""
+    steps, count = 3, rig.integer(7, 11)
+    sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
+    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
+    window = rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), lr=0.0)
+    rig.script(window, waits, work)
+    seen = train(student, window, steps)
+    return {"samples": sum(sizes), "waits": waits, "work": work, **{name: rig.number(seen[name]) for name in METRICS}}
+
+
+# --- what is run: checkpointing ---------------------------------------------------------------------------------------
+
+SEGMENTS = ("a stem", "a residual block", "a dropout", "a cumulative BatchNorm", "a BatchNorm1d")
+PASSES = 2  # so that whatever the first one leaves behind is seen
+
+
+def segment_cases(rig: Any) -> Any:
+    """Yield (case, segment, input): each segment in train() and eval(), from images and from what wants a gradient."""
+    for kind in SEGMENTS:
+        for wants in (False, True):
+            for mode in ("train", "eval"):
+                segment = rig.nets.segment(kind).train(mode == "train")
+                x = rig.tensor(rig.random.normal(size=(BATCH, 3, 8, 8))).requires_grad_(wants)
+                yield f"{kind} in {mode}(), input {'with' if wants else 'without'} a gradient", segment, x
+
+
+def back(student: Any, rig: Any, segment: Any, x: Any) -> Any:
+    """Run a segment forward and, if its output hangs on a graph, backward; return the output."""
+    output = student.run_checkpointed(segment, x)
+    towards = rig.tensor(rig.random.normal(size=tuple(output.shape)))
+    if output.requires_grad:
+        output.backward(towards)
+    return output
+
+
+@part.outputs
+def gradients(student: Any, rig: Any) -> Any:
+    seen = rig.answers()
+    for case, segment, x in segment_cases(rig):
+        first, _ = (back(student, rig, segment, x) for _ in range(PASSES))
+        seen.add(f"output of {case}", first)
+        for name, parameter in segment.named_parameters():
+            seen.add(f"gradient of {name}, {case}", parameter.grad)
+        if x.requires_grad:
+            seen.add(f"gradient of the input, {case}", x.grad)
+    return seen.seen()
+
+
+@part.outputs
+def statistics(student: Any, rig: Any) -> Any:
+    seen = rig.answers()
+    for case, segment, x in segment_cases(rig):
+        for turn in range(PASSES):
+            back(student, rig, segment, x)
+            for name, buffer in segment.named_buffers():
+                seen.add(f"{name} after pass {turn + 1}, {case}", buffer.float())
+    return seen.seen()
+
+
+@part.probe(
+    pair=True,
+    values={"parameters": INTEGER, "without": list_of(TEXT)},
+    arrays={
+        **LEFT,
+        "running": ("float64", 1),
+        "eval": ("float64", 1),
+        "untouched": ("float64", 1),
+    },
+)
+def training(student: Any, rig: Any) -> Any:
+    """A few steps of a small ResNet, then its answers in eval() without gradients."""
+    window = rig.window([BATCH] * 4, model=rig.nets.small(), momentum=MOMENTUM)
+    net, model = window.model, student.ResNet18Checkpointed(window.model)
+    start, without = window.weights(), set()
+    model.train()
+    for images, labels in window.loader:
+        window.optimizer.zero_grad()
+        window.criterion(model(images), labels).backward()
+        without |= {name for name, parameter in net.named_parameters() if parameter.grad is None}
+        window.optimizer.step()
+    running = rig.flat(dict(net.named_buffers()))
+    model.eval()
+    with rig.no_grad():
+        answers = model(images)
+    named = {"parameters": len(list(net.parameters())), "without": sorted(without)}
+    arrays = {"start": start, "weights": window.weights(), "running": running, "eval": rig.flat(answers)}
+    return {**named, **arrays, "untouched": rig.flat(dict(net.named_buffers()))}
+
+
+SHARES = {"boundaries": NUMBER, "largest": NUMBER}
+
+
+def shares(rig: Any, net: Any, images: Any) -> dict[str, float]:
+    """Return, as shares of what the segments keep: their inputs without the images, and the largest of them."""
+    x, inputs, kept = images, 0, []
+    for segment in rig.nets.segments(net):
+        inputs += x.nbytes * (x is not images)
+        with rig.saved(*net.parameters(), *net.buffers(), x) as seen:
+            x = segment(x)
+        kept.append(seen.bytes)
+    return {"boundaries": inputs / sum(kept), "largest": max(kept) / sum(kept)}
+
+
+@part.probe(pair=True, values={"saved": INTEGER, **SHARES})
+def kept_for_backward(student: Any, rig: Any) -> Any:
+    """ResNet-18 itself: 4 images of 64 pixels."""
+    images = rig.tensor(rig.random.normal(size=(4, 3, 64, 64)))
+    net = rig.nets.resnet18()
+    model = student.ResNet18Checkpointed(net)
+    with rig.saved(*net.parameters(), *net.buffers(), images) as seen:
+        model(images)
+    return {"saved": seen.bytes, **shares(rig, rig.nets.resnet18(), images)}
+
+
+# --- what is run: memory seen from outside ----------------------------------------------------------------------------
+
+
+@part.probe(pair=True, arrays=LEFT)
+def large_group(student: Any, rig: Any) -> Any:
+    """Six batches of 4 images, 64 pixels a side, are a group; the baseline has all 24 images in one batch."""
+    sizes = [4] * 6
+    window = rig.window(cut(rig, sizes, len(sizes)), model=rig.nets.small("group"), enlarged=8)
+    start = window.weights()
+    rig.return_memory_at_once()
+    train(student, window, len(sizes))
+    return {"start": start, "weights": window.weights()}
+
+
+@part.probe(pair=True, values=SHARES, arrays=NUMBERS)
+def large_step(student: Any, rig: Any) -> Any:
+    """One forward and backward pass of 8 images, 96 pixels a side."""
+    window = rig.window([BATCH], model=rig.nets.small(), enlarged=12)
+    images, labels = next(iter(window.loader))
+    known = shares(rig, rig.nets.small(), images[:1, :, :16, :16].contiguous())
+    model = student.ResNet18Checkpointed(window.model)
+    rig.return_memory_at_once()
+    window.criterion(model(images), labels).backward()
+    return {"numbers": rig.flat([parameter.grad for parameter in window.model.parameters()]), **known}
+
+
+@part.probe(pair=True)
+def idle(student: Any, rig: Any) -> Any:
+    """Small work: what a worker holds before anything is large."""
+    window = rig.window([2, 2], model=rig.nets.small("group"))
+    train(student, window, 2)
+    return {}
+
+
+# --- what is run: the comparison --------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    arrays={"picture": ("uint8", 1)},
+    values={
+        "rows": list_of(map_of(CELL)),
+        "csv": TEXT,
+        "panels": PANELS,
+        "samples": INTEGER,
+        "wait": NUMBER,
+        "batches": INTEGER,
+        "forward": NUMBER,
+        "cold": NUMBER,
+    },
+)
+def comparison(student: Any, rig: Any) -> Any:
+    """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
+    window = rig.window([BATCH] * rig.integer(8, 10))  # enough that what learns and what does not are apart
+    batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
+    waits = rig.seconds(0.02, 0.1, batches)
+    rig.script(window, waits, [])
+    trainings = rig.resnet_trainings(each, cold)
+    with rig.figures() as figures:
+        returned = student.compare_checkpointing(trainings, window.loader, window.device, folder=str(rig.folder))
+    convolutions = sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
+    return {
+        "rows": rig.rows(returned, "compare_checkpointing"),
+        "csv": rig.file_text(rig.folder / "checkpointing_results.csv"),
+        "picture": rig.file_bytes(rig.folder / "checkpointing_comparison.png", plot.BYTES + 1),
+        "panels": figures.panels("checkpointing_comparison.png"),
+        "samples": len(window.loader.dataset),
+        "wait": sum(waits),
+        "batches": batches,
+        "forward": convolutions * each,
+        "cold": cold,
+    }
+
+
+# --- what is judged: accumulation -------------------------------------------------------------------------------------
+
+# Measured on 2026-11-21 on a CPU with torch 2.15. UPDATE is relative to the update's norm, LOSSES are absolute.
+#   A, the furthest that right work came in 165 seeds: weighted before or after the backward pass, channels_last or not:
+#   1.4e-3 and 1.6e-4, where a ReLU turned; mostly 2e-6 and 5e-7.
+#   C, the nearest that a mistake came in 6 seeds: 7.8e-2 in the update (the rate 10 % off, batches weighted alike).
+UPDATE = 0.01
+LOSSES = 1e-3
+
+
+@part.check(basis="outputs")
+def equals_a_large_batch(groups: Pair) -> Verdict:
+    """Without BatchNorm, a group of equal batches takes the step of one large batch."""
+    why = "the step of a group is another one: losses or gradients are not averaged over it, or old ones are left"
+    return _same_group(groups, "even", why, f"optimizer.zero_grad() first, and the mean over the samples; {GROUP}")
+
+
+@part.check(basis="outputs", needs=[equals_a_large_batch])
+def steps_on_the_tail(groups: Pair) -> Verdict:
+    """A last group with fewer batches takes a step too, with the mean over its own samples."""
+    why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
+    return _same_group(groups, "tail", why, f"step once more after the loop, if batches are left; {GROUP}")
+
+
+@part.check(basis="outputs", needs=[equals_a_large_batch])
+def weighs_by_samples(groups: Pair) -> Verdict:
+    """A last batch with fewer samples counts by its samples."""
+    why = "every batch counts the same, whether it has many samples or few"
+    return _same_group(groups, "short", why, f"loss * len(labels), and divide by the samples of the group; {GROUP}")
+
+
+def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
+    known = groups.baseline.values["groups"][GROUPS.index(name)]
+    sizes, steps = known["sizes"], known["steps"]
+    losses, moved = groups.student.arrays[f"{name}_losses"], numerics.update(groups, f"{name}_weights", f"{name}_start")
+    problem = numerics.misshapen(losses, np.zeros(len(sizes)))
+    if problem:
+        return Failed(problem, "one mean loss for each batch is asked for", "losses.append(loss.detach())")
+    apart = float(np.max(np.abs(_by_group(losses, sizes, steps) - groups.baseline.arrays[f"{name}_losses"])))
+    measured = (
+        f"{len(sizes)} batches ({', '.join(map(str, sizes[-2:]))} samples at the end) in groups of {steps}: update "
+        f"apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e}), losses by {apart:.1e} (allowed {LOSSES:.0e})"
+    )
+    evidence = numerics.shares(update=moved.error / UPDATE, losses=apart / LOSSES)
+    if not moved.error <= UPDATE:
+        why += f"; it moves {moved.ratio:.2g} times as far" * (moved.ratio > 1.5)
+        return Failed(measured, why, try_, evidence)
+    if not apart <= LOSSES:
+        why, try_ = "the weights are right, the losses are not each batch's mean", "keep the loss before it is weighted"
+        return Failed(measured, why, try_, evidence)
+    return Passed(measured, evidence)
+
+
+def _by_group(losses: numerics.Array, sizes: Sequence[int], steps: int) -> numerics.Array:
+    """Return the mean loss of each group over its samples."""
+    starts = range(0, len(sizes), steps)
+    return np.array([numerics.mean(losses[at : at + steps], sizes[at : at + steps]) for at in starts])
+
+
+@part.check(basis="report")
+def one_step_a_group(groups: Pair) -> Verdict:
+    """The optimizer steps ceil(batches / accumulation_steps) times."""
+    told = [
+        (-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"]) for it in groups.baseline.values["groups"]
+    ]
+    taken = [it["taken"] for it in groups.student.values["groups"]]
+    if len(taken) != len(told):
+        return Failed(f"{len(taken)} epochs were counted", f"{len(told)} were run", GROUP)
+    for (asked, batches, steps), found in zip(told, taken, strict=True):
+        if found != asked:
+            measured = f"{found} steps for {batches} batches in groups of {steps}; {asked} are asked for"
+            why = "the last group has no step" if found == asked - 1 else "a step is taken elsewhere than after a group"
+            return Failed(measured, why, GROUP)
+    return Passed(f"{', '.join(map(str, taken))} steps")
+
+
+@part.check(basis="outputs")
+def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
+    """loss is the mean over all samples, accuracy a percentage of them."""
+    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
+    measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
+    if not close(told["loss"], known["loss"], 1e-4):
+        stories = [(known["loss"] / 3, "it is a loss that was divided by accumulation_steps")]
+        why = explained(told["loss"], stories, 0.1) or "batches count alike, and the last one has fewer samples"
+        return Failed(
+            measured, f"the mean is {known['loss']:.5g}: {why}", "sum of loss * len(labels), over all samples"
+        )
+    if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]:
+        why = f"{known['accuracy']:.4g} % of the samples were right"
+        return Failed(measured, why, "100 * correct / samples over the whole epoch, correct counted in int64")
+    return Passed(measured)
+
+
+@part.check(basis="outputs")
+def honest_throughput(scripted_epoch: Pair) -> Verdict:
+    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
+    known = scripted_epoch.baseline.values
+    script = timing.Script(known["waits"], known["work"], known["samples"], BATCH)
+    return timing.honest(scripted_epoch.student.values, script)
+
+
+# --- what is judged: checkpointing ------------------------------------------------------------------------------------
+
+SAME = 1e-5  # of the largest number: the second run repeats the first
+APART = 1e-4  # of the norm, after four steps
+NO_GRADIENT = "the reentrant variant gives none to a segment whose input needs none, and images need none"
+
+
+@part.check(basis="outputs")
+def gradients_match(gradients: Pair) -> Verdict:
+    """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
+    try_ = f"checkpoint(segment, x, use_reentrant=False), with its other options as they are; {TWICE}"
+    none = [case["case"] for case in gradients.student.values["cases"] if case["dtype"] == "nothing"]
+    if none:
+        return Failed(f"no {none[0]}", NO_GRADIENT, try_)
+    why = {
+        "gradient of": "the second run is not the first one again: other random numbers, statistics or mode",
+        "output of": "the segment gives another output, or runs in another mode",
+    }
+    return outputs.same(gradients, SAME, why=why, try_=try_)
+
+
+@part.check(basis="outputs")
+def statistics_move_once(statistics: Pair) -> Verdict:
+    """The running statistics of every BatchNorm move once a pass, and go on doing so."""
+    try_ = f"keep each BatchNorm from moving in the second run, and put it back in a finally; {TWICE}"
+    why = {
+        "num_batches_tracked": "the second run counts as another batch",
+        "pass 1": "they moved in the second run as well, or not at all",
+        "pass 2": "right after one pass and not after two: the second run left the BatchNorm changed",
+    }
+    return outputs.same(statistics, SAME, why=why, try_=try_)
+
+
+@part.check(basis="outputs")
+def every_parameter_trains(training: Pair) -> Verdict:
+    """ResNet18Checkpointed trains all of the given ResNet's own weights, as the ResNet itself would be trained."""
+    without, count = training.student.values["without"], training.baseline.values["parameters"]
+    if without:
+        measured = f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
+        why = f"they are not the ones that run, or {NO_GRADIENT}"
+        return Failed(
+            measured, why, f"use the modules of the ResNet that is handed in, with use_reentrant=False; {WRONG}"
+        )
+    moved = numerics.update(training)
+    measured = f"update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
+    evidence = numerics.shares(update=moved.error / APART)
+    if moved.error <= APART:
+        return Passed(measured, evidence)
+    why = "no weight moved" if moved.ratio == 0 else "gradients or outputs differ from the ResNet's"
+    return Failed(measured, why, "the segments in their order, then avgpool, flatten and fc", evidence)
+
+
+@part.check(basis="outputs", needs=[every_parameter_trains])
+def answers_alike_in_eval(training: Pair) -> Verdict:
+    """After training, the model answers in eval() as the ResNet would, and that changes nothing."""
+    got, want = training.student.arrays, training.baseline.arrays
+    apart = {name: outputs.furthest(got[name], want[name]) for name in ("running", "eval", "untouched")}
+    measured = f"running statistics apart by {apart['running']:.1e}, answers in eval() by {apart['eval']:.1e}"
+    if not apart["running"] <= APART:
+        why = "BatchNorm moved its running statistics in the second run as well, or not at all"
+        return Failed(measured, why, f"hold them while a segment runs again; {TWICE}")
+    if not apart["eval"] <= APART:
+        return Failed(
+            measured, "the statistics are right, and eval() does not use them", "leave model.eval() its effect"
+        )
+    if not apart["untouched"] <= APART:
+        return Failed(measured, "a forward pass in eval() moved them", "hold them in the second run only")
+    return Passed(measured)
+
+
+@part.check(basis="report", needs=[every_parameter_trains])
+def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
+    """Of ResNet-18, little more than the inputs of the segments is kept for the backward pass."""
+    known, saved = kept_for_backward.baseline.values, kept_for_backward.student.values["saved"]
+    share, least = saved / known["saved"], known["boundaries"]
+    allowed = least + (1 - least) / 4
+    measured = (
+        f"{saved / 1e6:.2f} MB of {known['saved'] / 1e6:.2f} MB, {share:.0%}; at this shape the inputs alone are "
+        f"{least:.0%}, allowed {allowed:.0%}"
+    )
+    why = "a segment keeps what is inside it, or none is checkpointed"
+    return Passed(measured) if share <= allowed else Failed(measured, why, f"the stem and all four layers; {WRONG}")
+
+
+# --- what is judged: memory seen from outside -------------------------------------------------------------------------
+
+
+@part.check(basis="outputs", needs=[equals_a_large_batch])
+def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
+    """A group of six batches needs less than half the memory of one large batch, measured from outside."""
+    moved = numerics.update(large_group)
+    if not moved.error <= UPDATE:
+        return Failed(f"update apart by {moved.error:.1e} of its norm", "larger images take another step", GROUP)
+    why = "the batches of a group are in memory at once: joined, or their graphs kept until one backward pass"
+    return _leaner(large_group, idle, 0.5, why, "backward() for each batch, before the next one's forward pass")
+
+
+@part.check(basis="outputs", needs=[every_parameter_trains])
+def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
+    """Checkpointing saves at least half of what this shape lets it save, measured from outside."""
+    known = large_step.baseline.values
+    apart = outputs.furthest(large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"])
+    if not apart <= APART:
+        return Failed(f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG)
+    least = known["boundaries"] + known["largest"]  # all inputs, and one segment that runs again
+    why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
+    return _leaner(large_step, idle, (1 + least) / 2, why, f"five segments: the stem and the four layers; {WRONG}")
+
+
+def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdict:
+    """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
+    needed, plain = memory.beyond(run, idle)
+    measured = f"{needed / 1e6:.0f} MB where the baseline takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
+    return Passed(measured) if needed <= allowed * plain else Failed(measured, why, try_)
+
+
+# --- what is judged: the comparison -----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def compares_both(comparison: Pair) -> Verdict:
+    """compare_checkpointing measures an epoch of each model, from fresh weights after a warm-up on others."""
+    rows, known = comparison.student.values["rows"], comparison.baseline.values
+    measured = "; ".join(
+        f"{row.get('model')}: {shown(row.get('throughput'))} samples/s, {shown(row.get('saved_mb'))} MB kept"
+        for row in rows[:3]
+    )
+    script = checkpointing.Script(**{name: known[name] for name in ("samples", "batches", "wait", "forward", "cold")})
+    why = (
+        checkpointing.row_problem(rows)
+        or checkpointing.figure_problem(rows, known["rows"][0])
+        or checkpointing.time_problem(rows, script)
+    )
+    if why:
+        return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", why, COMPARE)
+    return Passed(measured)
+
+
+COMPARE = f"a warm-up and saved_mb on a training that is thrown away, then one epoch of a fresh one; {WRONG}"
+
+
+@part.check(basis="outputs")
+def csv_says_what_was_measured(comparison: Pair) -> Verdict:
+    """compare_checkpointing writes checkpointing_results.csv with the rows that it returns."""
+    seen, file = comparison.student.values, "checkpointing_results.csv"
+    return table.holds_the_rows(
+        seen["csv"],
+        file,
+        seen["rows"],
+        checkpointing.NUMBERS,
+        checkpointing.row_problem,
+        may_be_empty=("peak_memory_mb",),
+    )
+
+
+@part.check(basis="outputs")
+def figure_shows_the_rows(comparison: Pair) -> Verdict:
+    """compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png."""
+    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    return plot.shows_the_rows(comparison.student, "checkpointing_comparison.png", UNITS, "model", try_)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(checkpointing_results: Table) -> Verdict:
+    """The checkpointing_results.csv handed in has two rows of numbers that fit each other."""
+    rows = table.as_numbers(checkpointing_results.rows, (*checkpointing.NUMBERS, "peak_memory_mb"))
+    measured, why = f"{len(rows)} rows", checkpointing.row_problem(rows)
+    if why:
+        return Failed(measured, why, "run part4_memory.py again and hand in the file that it wrote, unchanged")
+    return Passed(measured)
+
+
+@part.check(basis="artefact")
+def plot_is_a_picture(checkpointing_comparison: Picture) -> Verdict:
+    """The checkpointing_comparison.png handed in is a picture with something on it."""
+    return plot.is_drawn(checkpointing_comparison, try_="hand in the file that compare_checkpointing wrote")

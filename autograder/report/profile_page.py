@@ -1,0 +1,124 @@
+"""A profile as a page: what its time consists of, a timeline, figures with their definitions, the largest of a kind."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple
+
+from autograder.report import profile
+from autograder.report.html import render
+from autograder.traces.compare import changes, incomparable
+from autograder.traces.definitions import DEFINITIONS
+from autograder.traces.record import Lane, Slice, Trace, Window
+from autograder.traces.words import shown
+
+LEVELS = 16  # of shade, in a lane
+FAINTEST = 0.01  # share; less is not drawn
+COLOURS = {
+    "kernels": "kernels",
+    "operators": "kernels",
+    "communication": "comm",
+    "copies": "copies",
+    "data loading": "loading",
+    "allocating": "alloc",
+    "synchronising": "sync",
+    "launching": "launch",
+    "GPU calls": "launch",
+}
+TABLES = {
+    "kernels": "Kernels",
+    "operators": "Operators, by their own time on the CPU",
+    "device operators": "Operators, by the GPU work that they started",
+    "copies": "Copies",
+    "calls": "Calls to the GPU",
+    "ranges": "Marked ranges",
+}
+KEY = ("busy_kernel", "op_busy", "dataloader", "h2d_overlap", "comm_overlap", "step_median", "sm_throughput")
+KEY_WORDS = {
+    "busy_kernel": "a kernel running",
+    "op_busy": "an operator running",
+    "dataloader": "waiting for data",
+    "h2d_overlap": "of copies hidden behind kernels",
+    "comm_overlap": "of communication hidden",
+    "step_median": "a step",
+    "sm_throughput": "of the peak of the multiprocessors",
+}
+
+
+class Block(NamedTuple):
+    """A stretch of one shade in a lane, in pieces of the timeline."""
+
+    start: int
+    length: int
+    opacity: float
+
+
+def page(trace: Trace, before: Trace | None = None) -> str:
+    """Show one profile, beside one of before if there is one."""
+    return render(
+        "profile.html.j2",
+        trace=trace,
+        before=before,
+        headline=profile.headline(trace),
+        key=_key(trace),
+        colours=COLOURS,
+        parts={profile.where(name): _parts(slices) for name, slices in trace.breakdown.items()},
+        lanes=[(lane.name, colour(lane.name), blocks(lane)) for lane in trace.timeline],
+        pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
+        ticks=ticks(trace),
+        figures=profile.grouped(trace),
+        tables=[(TABLES[name], trace.tables[name]) for name in TABLES if name in trace.tables],
+        changes=[(one, profile.change(one)) for one in changes(trace, before)] if before else [],
+        reasons=list(incomparable(trace, before)) if before else [],
+        definitions=DEFINITIONS,
+        shown=shown,
+    )
+
+
+def _key(trace: Trace) -> list[tuple[str, str]]:
+    found = []
+    for name in KEY:
+        one = next((figure for figure in trace.figures if figure.id == name), None)
+        if one is not None:
+            found.append((shown(one.value, one.unit), KEY_WORDS[name]))
+    return found[:4]
+
+
+def _parts(slices: tuple[Slice, ...]) -> list[tuple[Slice, float]]:
+    whole = max(sum(one.ns for one in slices), 1)
+    return [(one, 100 * one.ns / whole) for one in slices]
+
+
+def colour(lane: str) -> str:
+    """Return the class that colours a lane or a slice.
+
+    >>> colour("GPU 0 kernels"), colour("Python and other")
+    ('kernels', 'rest')
+    """
+    return next((style for name, style in COLOURS.items() if lane.endswith(name)), "rest")
+
+
+def blocks(lane: Lane) -> list[Block]:
+    """Join neighbours of one shade: a page of rectangles instead of thousands."""
+    shades = [max(1, round(LEVELS * min(share, 1))) if share >= FAINTEST else 0 for share in lane.shares]
+    found, at = [], 0
+    for shade, run in groupby(shades):
+        length = len(list(run))
+        if shade:
+            found.append(Block(at, length, shade / LEVELS))
+        at += length
+    return found
+
+
+def span(trace: Trace) -> Window | None:
+    """Return the window that the timeline shows: the steps, else the first GPU's, else all."""
+    wanted = ("steps", next((one.id for one in trace.windows if one.id.startswith("gpu")), ""), "trace")
+    return next((one for name in wanted for one in trace.windows if one.id == name), None)
+
+
+def ticks(trace: Trace) -> list[tuple[float, str]]:
+    """Return where steps begin, as shares of the timeline, and their names."""
+    whole = span(trace)
+    if whole is None or whole.id != "steps" or len(trace.steps) > 40:
+        return []
+    return [((one.start - whole.start) / whole.length, one.id.split("#")[-1]) for one in trace.steps]

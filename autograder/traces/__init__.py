@@ -1,0 +1,78 @@
+"""Profiles: readers of what profilers write, and figures that carry their definition.
+
+source -> jsonstream, kineto | database, nsys -> events -> windows, metrics, breakdown, tables -> summary: a Trace
+source -> cells, stats | cells, ncu -> a Trace of tables and figures alone
+record: what is handed on    definitions: what each figure is    claims: a number in a report against them
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path, PurePath
+
+from autograder.errors import SubmissionError
+from autograder.traces.record import Trace
+from autograder.traces.source import Source
+
+__all__ = ["Trace", "is_profile", "read"]
+
+KINDS = (".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep")
+NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
+
+
+def is_profile(file: str) -> bool:
+    """Whether a declared file is one: by its kind, or a .json, .gz, .csv or .txt that is named trace, nsys or ncu."""
+    suffix = PurePath(file).suffix
+    return suffix in KINDS or (suffix in (".json", ".gz", ".csv", ".txt") and NAMED.search(file) is not None)
+
+
+def read(path: Path, name: str = "") -> Trace:
+    """Read a profile, whichever tool wrote it; `SubmissionError` says what to do about one that cannot be read."""
+    source = Source(path, name)
+    return READERS[source.form](source)
+
+
+def _kineto(source: Source) -> Trace:
+    from autograder.traces import kineto
+    from autograder.traces.summary import summarise
+
+    found = kineto.read(source)
+    return summarise(source, "kineto", found.events, devices=found.devices, notes=found.notes, signals=found.facts)
+
+
+def _nsys(source: Source) -> Trace:
+    from autograder.traces import nsys
+
+    return nsys.read(source)
+
+
+def _text(source: Source) -> Trace:
+    from autograder.traces import cells, ncu, stats
+
+    lines = cells.lines(source)
+    return ncu.read(source, lines) if ncu.is_ncu(lines) else stats.read(source, lines)
+
+
+def _ncu_report(source: Source) -> Trace:
+    from autograder.traces import ncu
+
+    return ncu.read_report(source)
+
+
+def _nsys_report(source: Source) -> Trace:
+    version = source.head[29:].split(b"-")[0][:20].decode("ascii", "replace").replace("@", ".").split("\n")[0]
+    written = f"nsys {version}" if version.startswith("20") else "nsys of 2021 or older"
+    raise SubmissionError(
+        f"{source.name}: is a raw report of {written}, which only nsys of that version or newer can read: "
+        f"run nsys export --type sqlite {source.name}, and hand in the .sqlite that it writes"
+    )
+
+
+READERS: dict[str, Callable[[Source], Trace]] = {
+    "json": _kineto,
+    "sqlite": _nsys,
+    "nsys-rep": _nsys_report,
+    "ncu-rep": _ncu_report,
+    "text": _text,
+}

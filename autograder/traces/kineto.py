@@ -1,0 +1,169 @@
+"""Reads what torch.profiler exports: chrome trace JSON of every version since 1.8, CPU only or with a GPU."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from autograder.errors import SubmissionError
+from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Events, Kind, Recording
+from autograder.traces.jsonstream import Document, stream
+from autograder.traces.source import Source
+
+# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime.
+KINDS = {
+    "kernel": Kind.KERNEL,
+    "gpu_memcpy": Kind.COPY,
+    "memcpy": Kind.COPY,
+    "gpu_memset": Kind.SET,
+    "memset": Kind.SET,
+    "cuda_runtime": Kind.CALL,
+    "runtime": Kind.CALL,
+    "cuda_driver": Kind.CALL,
+    "driver": Kind.CALL,
+    "cpu_op": Kind.OP,
+    "operator": Kind.OP,
+    "user_annotation": Kind.MARK,  # gpu_user_annotation repeats these on GPU tracks and is no work of its own
+}
+PYTHON = "python_function"
+BIGGEST = 2**61  # ns: since the epoch they reach 2**60.6 now
+MANY_FRAMES = 50_000
+FACTS = ("trace_id", "cuda_runtime_version", "cuda_driver_version", "record_shapes", "with_stack", "profile_memory")
+
+
+@dataclass(frozen=True)
+class Kineto:
+    """Events, and what the file says of itself."""
+
+    events: Events
+    document: Document
+    python_events: int
+    bad_events: int
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Names of the GPUs that the machine had."""
+        found = self.document.values.get("deviceProperties")
+        found = found if isinstance(found, list) else []
+        return tuple(str(one.get("name"))[:100] for one in found[:64] if isinstance(one, dict))
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Short facts of the header, never its environment; the host is told apart without being named."""
+        values = self.document.values
+        found = {name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)}
+        host, group = values.get("host_name"), values.get("distributedInfo")
+        if isinstance(host, str):
+            found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
+        if isinstance(group, dict):
+            found["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is wrong with the file, in words."""
+        found = []
+        if self.document.truncated:
+            found.append("the file ends in the middle: these are figures of what is there; export it again")
+        if bad := self.document.damaged + self.bad_events:
+            found.append(f"{bad} events could not be read and are left out")
+        if self.python_events > max(2 * len(self.events), MANY_FRAMES):
+            found.append(f"{self.python_events:,} events of Python frames: with_stack=True makes files large and slow")
+        return tuple(found)
+
+
+def read(source: Source) -> Kineto:
+    """Read every event that is one; the rest is counted."""
+    recording, counts = Recording(), {"bad": 0, "python": 0, "any": 0}
+    events, document = stream(source)
+    for event in events:
+        counts["any"] += 1
+        _take(event, recording, counts)
+    if not counts["any"]:
+        raise SubmissionError(
+            f"{source.name}: holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
+        )
+    return Kineto(recording.events(_base(document)), document, counts["python"], counts["bad"])
+
+
+def _base(document: Document) -> int:
+    """Return what times count from; files of 2023 and before have none, their times count from the epoch."""
+    base = document.values.get("baseTimeNanoseconds")
+    return base if type(base) is int and 0 <= base < BIGGEST else 0
+
+
+def _take(event: Mapping[str, Any], recording: Recording, counts: dict[str, int]) -> None:
+    category = event.get("cat")
+    if event.get("ph") != "X" or type(category) is not str:
+        return
+    category = category.lower()
+    kind = KINDS.get(category)
+    if kind is None and category != PYTHON:
+        return
+    start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
+    if start is None or duration is None or duration < 0:
+        counts["bad"] += 1
+        return
+    if kind is None:
+        counts["python"] += 1
+        recording.saw(start, start + duration)
+        return
+    name, args = str(event.get("name", "")), event.get("args")
+    args = args if type(args) is dict else {}
+    if kind is Kind.OP and (STEP.fullmatch(name) or LOADER.search(name)):
+        kind = Kind.MARK  # before 2022 the spans of steps and loaders were operators
+    if kind < Kind.OP:
+        _on_gpu(recording, kind, start, start + duration, name, event, args)
+    else:
+        track = (_key(event.get("pid")), _key(event.get("tid")))
+        op = _id(args.get("External id", args.get("external id")))
+        recording.add(kind, start, start + duration, name, track=track, link=_id(args.get("correlation")), op=op)
+
+
+def _on_gpu(
+    recording: Recording, kind: Kind, start: int, end: int, name: str, event: Mapping[str, Any], args: dict[str, Any]
+) -> None:
+    if kind is Kind.KERNEL and ("Collective name" in args or COMM_KERNEL.search(name)):
+        kind = Kind.COMM
+    device = _id(args.get("device", event.get("pid")))
+    recording.add(
+        kind,
+        start,
+        end,
+        name,
+        device=max(device, 0),
+        track=("gpu", device, _key(args.get("stream", event.get("tid")))),
+        link=_id(args.get("correlation")),
+        size=max(_id(args.get("bytes", args.get("Bytes"))), 0),
+        op=_id(args.get("External id", args.get("external id"))),
+        blocks=_number(args.get("blocks per SM")),
+        occupancy=_number(args.get("est. achieved occupancy %")),
+    )
+
+
+def nanoseconds(us: Any) -> int | None:
+    """Turn microseconds as JSON has them into whole nanoseconds, exactly: us * 1000.0 would exceed a double."""
+    if type(us) is int:
+        return us * 1000 if abs(us) < BIGGEST // 1000 else None
+    if type(us) is not float or not math.isfinite(us) or abs(us) >= BIGGEST // 1000:
+        return None
+    whole = int(us)
+    return whole * 1000 + round((us - whole) * 1000)
+
+
+def _id(value: Any) -> int:
+    if type(value) is str and re.fullmatch(r"\d{1,18}", value, re.ASCII):
+        return int(value)
+    return value if type(value) is int and 0 <= value < BIGGEST else -1
+
+
+def _key(value: Any) -> int | str:
+    return value if type(value) is int else str(value)[:100]
+
+
+def _number(value: Any) -> float:
+    return float(value) if type(value) in (int, float) and abs(value) < BIGGEST else math.nan

@@ -1,0 +1,201 @@
+"""The figures of a recording. definitions.py says in words what each id means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from autograder.traces.events import KERNELS, ON_GPU, Events, Kind
+from autograder.traces.record import Figure, Window
+from autograder.traces.spans import growth, overlap
+from autograder.traces.windows import Stretch, gpus, loading, on_gpu, steps_of, stretch
+
+LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel")
+GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")
+SYNC = re.compile(r"(?:cuda|cu|hip)\w*Synchronize")
+ALLOC = re.compile(r"(?:cuda|cu|hip)(?:Malloc|Free|Host(?:Alloc|Free|Register)|Mem(?:Alloc|Free|Create|(?:Unm|M)ap))")
+ITEM = re.compile(r"aten::_local_scalar_dense")
+GAPS = {"gaps_over_10us": 10_000, "gaps_over_100us": 100_000, "gaps_over_1ms": 1_000_000}  # ns
+SHORT = 10_000  # ns: about what launching a kernel takes
+COMM_MARK = re.compile(r"(?:gloo|nccl|mpi|ucc):")
+COMM_OP = re.compile(r"nccl|gloo:|c10d::|all_?reduce|all_?gather|reduce_?scatter|send_?recv", re.IGNORECASE)
+
+
+def figures(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
+    """Yield every figure that this recording allows."""
+    for device in gpus(events):
+        work = on_gpu(events, device)
+        yield from _busy(work, device, found)
+        yield from _gaps(work, device, found)
+        yield from _kernels(work, device)
+        yield from _copies(work, device)
+        yield from _communication(work, device)
+    yield from _calls(events)
+    yield from _steps(events, found)
+    if not gpus(events):
+        yield from _processor(events, found)
+
+
+def share(part: float, whole: float) -> float:
+    """Return percent."""
+    return float(100.0 * part / whole)
+
+
+def _busy(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figure]:
+    alone, graphs = work.of(*KERNELS), work.of(Kind.GRAPH)
+    kernels = alone.spans | graphs.spans
+    for window in ("steps", f"gpu{device}", "trace"):
+        named = stretch(found, window)
+        if named is None:
+            continue
+        label, where = window.rstrip("0123456789"), named[1]
+        length = where[1] - where[0]
+        yield Figure("busy_kernel", share(kernels.within(where).length, length), "%", label, device)
+        yield Figure("busy_any", share(work.spans.within(where).length, length), "%", label, device)
+        if len(graphs):
+            yield Figure("busy_kernel_only", share(alone.spans.within(where).length, length), "%", label, device)
+        yield from _estimates(alone, device, label, where)
+
+
+def _estimates(kernels: Events, device: int, label: str, where: Stretch) -> Iterator[Figure]:
+    """Yield what CUPTI guesses from launch shapes; kernels are cut to the window, else it exceeds 100 %."""
+    time = np.clip(np.minimum(kernels.end, where[1]) - np.maximum(kernels.start, where[0]), 0, None)
+    known = np.isfinite(kernels.blocks) & np.isfinite(kernels.occupancy) & (time > 0)
+    if known.any():
+        filled = np.sum(np.minimum(kernels.blocks, 1)[known] * time[known])
+        yield Figure("est_sm_efficiency", min(share(filled, where[1] - where[0]), 100.0), "%", label, device)
+        occupied = float(np.average(kernels.occupancy[known], weights=time[known]))
+        yield Figure("est_occupancy", occupied, "%", label, device)
+
+
+def _gaps(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figure]:
+    named = stretch(found, "steps", f"gpu{device}")
+    if named is None:
+        return
+    label, gaps = named[0].rstrip("0123456789"), work.spans.gaps(named[1])
+    yield Figure("idle", int(gaps.sum()), "ns", label, device)
+    yield Figure("gap_count", len(gaps), "count", label, device)
+    yield Figure("gap_longest", int(gaps.max(initial=0)), "ns", label, device)
+    for name, least in GAPS.items():
+        yield Figure(name, int(np.sum(gaps > least)), "count", label, device)
+
+
+def _kernels(work: Events, device: int) -> Iterator[Figure]:
+    times = work.of(*KERNELS).durations
+    yield Figure("kernel_count", len(times), "count", "trace", device)
+    if len(times):
+        yield Figure("kernel_sum", int(times.sum()), "ns", "trace", device)
+        yield Figure("kernel_mean", float(times.mean()), "ns", "trace", device)
+        yield Figure("kernel_median", float(np.median(times)), "ns", "trace", device)
+        yield Figure("kernels_under_10us", share(int(np.sum(times < SHORT)), len(times)), "%", "trace", device)
+
+
+def _copies(work: Events, device: int) -> Iterator[Figure]:
+    copies, kernels = work.of(Kind.COPY), (work.of(*KERNELS, Kind.GRAPH)).spans
+    up, down = copies.named(re.compile("HtoD")), copies.named(re.compile("DtoH"))
+    if len(up):
+        time, size = up.spans.length, int(up.size.sum())
+        yield Figure("h2d_count", len(up), "count", "trace", device)
+        yield Figure("h2d_time", time, "ns", "trace", device)
+        yield Figure("h2d_sum", int(up.durations.sum()), "ns", "trace", device)
+        yield Figure("h2d_bytes", size, "bytes", "trace", device)
+        if time:
+            yield Figure("h2d_rate", size / time, "GB/s", "trace", device)
+            yield Figure("h2d_overlap", share(overlap(up.spans, kernels), time), "%", "trace", device)
+        yield Figure("h2d_exposed", time - overlap(up.spans, kernels), "ns", "trace", device)
+        known = up.named(re.compile("Pinned|Pageable"))
+        if known.size.sum():
+            pinned = known.named(re.compile("Pinned")).size.sum()
+            yield Figure("h2d_pinned", share(pinned, known.size.sum()), "%", "trace", device)
+    if len(down):
+        yield Figure("d2h_count", len(down), "count", "trace", device)
+        yield Figure("d2h_time", down.spans.length, "ns", "trace", device)
+        yield Figure("d2h_bytes", int(down.size.sum()), "bytes", "trace", device)
+    if len(copies):
+        yield Figure("copy_time", copies.spans.length, "ns", "trace", device)
+        yield Figure("copy_exposed", copies.spans.length - overlap(copies.spans, kernels), "ns", "trace", device)
+
+
+def _communication(work: Events, device: int) -> Iterator[Figure]:
+    comm, compute = work.of(Kind.COMM).spans, work.of(Kind.KERNEL).spans
+    if comm:
+        both = overlap(comm, compute)
+        yield Figure("comm_time", comm.length, "ns", "trace", device)
+        yield Figure("comm_exposed", comm.length - both, "ns", "trace", device)
+        yield Figure("comm_overlap", share(both, comm.length), "%", "trace", device)
+
+
+def _calls(events: Events) -> Iterator[Figure]:
+    calls = events.of(Kind.CALL)
+    launches, syncs = calls.named(LAUNCH), calls.named(SYNC)
+    if len(calls):
+        yield Figure("launch_count", len(launches), "count", "trace")
+        yield Figure("graph_launches", len(calls.named(GRAPH_LAUNCH)), "count", "trace")
+        yield Figure("sync_count", len(syncs), "count", "trace")
+        yield Figure("sync_time", syncs.spans.length, "ns", "trace")
+    if len(launches):
+        yield Figure("launch_mean", float(launches.durations.mean()), "ns", "trace")
+        kernel, call = matched(events.of(*KERNELS), launches)
+        if len(kernel):
+            yield Figure("launch_delay", float(np.median(kernel.start - call.end)), "ns", "trace")
+        unmatched = len(events.of(*KERNELS)) - len(matched(events.of(*KERNELS), calls)[0])
+        yield Figure("unmatched_kernels", unmatched, "count", "trace")
+    if len(events.of(Kind.OP)):
+        yield Figure("item_count", len(events.of(Kind.OP).named(ITEM)), "count", "trace")
+
+
+def matched(work: Events, calls: Events) -> tuple[Events, Events]:
+    """Join GPU work with the calls that started it, event by event."""
+    calls = calls.where(calls.link >= 0)
+    calls = calls.where(np.argsort(calls.link, kind="stable"))
+    index = np.searchsorted(calls.link, work.link)
+    known = index < len(calls)
+    known[known] = calls.link[index[known]] == work.link[known]
+    return work.where(known), calls.where(index[known])
+
+
+def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
+    steps, named = steps_of(events), stretch(found, "steps")
+    if named is None:
+        return
+    _, where = named
+    times = steps.durations
+    yield Figure("step_median", float(np.median(times)), "ns", "steps")
+    if len(steps) > 1:
+        yield Figure("step_mad", float(np.median(np.abs(times - np.median(times)))), "ns", "steps")
+    waited = loading(events).spans.within(where).length
+    yield Figure("dataloader", share(waited, where[1] - where[0]), "%", "steps")
+    work = events.of(*ON_GPU)
+    if len(work):
+        yield Figure("spill", work.spans.within((where[1], max(events.length, where[1]))).length, "ns", "steps")
+
+
+def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
+    """Yield what a recording without a GPU still shows, under names of its own."""
+    ops = own_ops(events)
+    if not len(ops):
+        return
+    yield Figure("op_count", len(ops), "count", "trace")
+    yield Figure("op_mean", float(ops.durations.mean()), "ns", "trace")
+    named = stretch(found, "steps", "trace")
+    assert named is not None
+    label, where = named
+    comm, loader = collectives(events).spans.within(where), loading(events).spans
+    layers = growth({"loader": loader, "ops": ops.spans}, where)
+    alone = growth({"loader": loader, "comm": comm, "ops": ops.spans}, where)["ops"]
+    yield Figure("op_busy", share(layers["ops"], where[1] - where[0]), "%", label)
+    if comm:
+        yield Figure("cpu_comm", share(comm.length, where[1] - where[0]), "%", label)
+        yield Figure("cpu_comm_overlap", share(layers["ops"] - alone, comm.length), "%", label)
+
+
+def own_ops(events: Events) -> Events:
+    """Return the operators that are no communication."""
+    return events.of(Kind.OP).named(lambda name: not COMM_OP.search(name))
+
+
+def collectives(events: Events) -> Events:
+    """Return the collectives that ran on the CPU."""
+    return events.of(Kind.MARK).named(COMM_MARK.match)

@@ -1,0 +1,97 @@
+"""What is known of one profile once it was read: plain, small, the same in JSON; pages, checks and claims read this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Tool = Literal["kineto", "nsys", "nsys stats", "ncu"]
+Unit = Literal["%", "ns", "bytes", "GB/s", "count"]
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of the recording that shares are taken of."""
+
+    id: str
+    """steps, gpu, gpu0 (that device's), trace."""
+    start: int
+    """Nanoseconds from the beginning of the recording."""
+    length: int
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number, with what it is (see definitions.py) and over which window it was taken."""
+
+    id: str
+    value: float
+    unit: Unit
+    window: str
+    device: int | None = None
+    subject: str = ""
+    """The kernel that it is about, where it is about one."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: everything of one name together."""
+
+    name: str
+    count: int
+    total_ns: int
+    share: float
+    """Percent of the table's total; never a utilization."""
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of the window that is broken down."""
+
+    name: str
+    ns: int
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One line of the timeline: the share of each of its equal pieces that was covered."""
+
+    name: str
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One profile."""
+
+    file: str
+    sha256: str
+    tool: Tool
+    version: str = ""
+    devices: tuple[str, ...] = ()
+    windows: tuple[Window, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
+    """kernels, operators, device operators, copies, calls, ranges: largest first."""
+    steps: tuple[Window, ...] = ()
+    """Each ProfilerStep, in order."""
+    breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
+    """Window id -> what it consists of; the slices add up to it."""
+    timeline: tuple[Lane, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the reader should know, in words: cut short, no operators, no GPU."""
+    signals: Mapping[str, str] = field(default_factory=dict)
+    """Facts about where it comes from, for a person who reviews; never a score."""
+
+    def figure(self, id: str, window: str = "", device: int | None = None) -> float | None:  # noqa: A002
+        """Find a figure; without a window or device, the first that fits."""
+        for one in self.figures:
+            if one.id == id and window in ("", one.window) and device in (None, one.device):
+                return one.value
+        return None
+
+    def rows(self, table: str) -> tuple[Row, ...]:
+        """Return a table, empty where the profile has none."""
+        return self.tables.get(table, ())

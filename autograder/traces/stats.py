@@ -1,0 +1,180 @@
+"""Reads what `nsys stats` prints, as CSV or as text. Sums say how much, only cuda_gpu_trace says when."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from autograder.errors import SubmissionError
+from autograder.traces import cells
+from autograder.traces.events import COMM_KERNEL, Kind, Recording
+from autograder.traces.metrics import GRAPH_LAUNCH, LAUNCH, SYNC
+from autograder.traces.record import Figure, Row, Trace
+from autograder.traces.source import Source
+from autograder.traces.summary import digest, summarise
+
+HEADER = re.compile(r'\s*"?(?:Time ?\(%\)|Total \(\w+\)|Start ?\(\w+\))"?(,|\s{2,})')
+COLUMN = re.compile(r"(.*?) ?\((%|ns|us|ms|s|B|KB|MB|GB|KiB|MiB|GiB)\)")
+OLD = {"Average": "Avg", "Minimum": "Min", "Maximum": "Max"}
+VERSION = re.compile(r"nsight-systems[/\\]([\d.]+)")
+DEVICE = re.compile(r"\((\d{1,4})\)\s*$")
+COPY = {"HtoD": re.compile(r"HtoD|Host-to-Device"), "DtoH": re.compile(r"DtoH|Device-to-Host")}
+PIECES = 200_000  # rows
+
+ONLY_SUMS = (
+    "holds sums alone: busy shares, gaps and overlap need when things ran; hand in the export "
+    "(nsys export --type sqlite) or nsys stats -r cuda_gpu_trace --format csv"
+)
+SHARE = "Time (%) is a share of the rows listed, never a utilization of the GPU"
+NO_CUDA = "nsys found no CUDA kernels: did the program run on the CPU, or --trace without cuda?"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One table: what its columns are called, their units, and its rows as text."""
+
+    units: Mapping[str, str]
+    rows: list[dict[str, str]]
+
+
+def read(source: Source, lines: list[str]) -> Trace:
+    """Read every report in the text."""
+    reports = list(_reports(lines))
+    skipped = any("does not contain CUDA kernel data" in line for line in lines)
+    if not reports and not skipped:
+        raise SubmissionError(
+            f"{source.name}: is no profile that is read here; hand in a torch.profiler trace (.json), an export of "
+            "nsys (.sqlite), or what nsys stats or ncu --csv printed"
+        )
+    decimal = cells.point((c for one in reports for row in one.rows for c in row.values()), source.name)
+    version = next((m[1] for line in lines if (m := VERSION.search(line))), "")
+    traced = [one for one in reports if {"Start", "Duration", "Strm"} <= set(one.units)]
+    tables = _tables(reports, decimal)
+    if traced:
+        events = _events(traced, decimal).events()
+        whole = summarise(source, "nsys stats", events, version=version)
+        return Trace(**{**vars(whole), "tables": {**tables, **whole.tables}})
+    notes = ((NO_CUDA,) if skipped and "kernels" not in tables else ()) + ((SHARE, ONLY_SUMS) if tables else ())
+    figures = tuple(_figures(tables))
+    return Trace(source.name, digest(source), "nsys stats", version, figures=figures, tables=tables, notes=notes)
+
+
+def _reports(lines: list[str]) -> Iterator[Report]:
+    for at, line in enumerate(lines):
+        header = HEADER.match(line)
+        if header is None:
+            continue
+        body = []
+        for later in lines[at + 1 : at + PIECES]:
+            if not later.strip():
+                break
+            body.append(later)
+        if header[1] == ",":
+            table = list(csv.reader([line, *body]))
+        elif body and cells.DASHES.fullmatch(body[0]):
+            table = [cells.columns(body[0], one) for one in [line, *body[1:]]]
+        else:
+            continue
+        yield _named(table)
+
+
+def _named(table: list[list[str]]) -> Report:
+    units, names = {}, []
+    for cell in table[0]:
+        match = COLUMN.fullmatch(cell.strip())
+        name = match[1] if match else cell.strip()
+        names.append(OLD.get(name, name))
+        units[names[-1]] = match[2] if match else "ns" if name in OLD else ""
+    rows = [dict(zip(names, (c.strip() for c in row), strict=False)) for row in table[1:] if len(row) >= len(names)]
+    return Report(units, rows)
+
+
+def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row, ...]]:
+    sizes = {
+        row["Operation"]: int((cells.number(row["Total"], decimal) or 0) * cells.BYTES.get(one.units["Total"], 0))
+        for one in reports
+        if {"Total", "Operation"} <= set(one.units)
+        for row in one.rows
+    }
+    found: dict[str, tuple[Row, ...]] = {}
+    for one in reports:
+        kind, label, count = _kind(one)
+        if kind and kind not in found:
+            found[kind] = _sums(one, label, count, decimal, sizes)
+    return {kind: rows for kind, rows in found.items() if rows}
+
+
+def _kind(report: Report) -> tuple[str, str, str]:
+    """Say what a report lists, and which columns name and count it; nothing for what is not kept."""
+    has = set(report.units)
+    if "Total Time" not in has or "Category" in has:
+        return "", "", ""
+    if {"Instances", "Name"} <= has:
+        return "kernels", "Name", "Instances"
+    if {"Count", "Operation"} <= has:
+        return "copies", "Operation", "Count"
+    if {"Instances", "Range"} <= has:
+        return "ranges", "Range", "Instances"
+    if {"Num Calls", "Name"} <= has and any(re.match("cu(?:da)?[A-Z]", row["Name"]) for row in report.rows):
+        return "calls", "Name", "Num Calls"
+    return "", "", ""
+
+
+def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]) -> tuple[Row, ...]:
+    scale = cells.NS.get(report.units["Total Time"], 1)
+    sums: dict[str, tuple[int, int]] = {}
+    for row in report.rows:
+        calls, time = sums.get(row[label], (0, 0))
+        more, longer = cells.number(row[count], decimal), cells.number(row["Total Time"], decimal)
+        sums[row[label]] = (calls + int(more or 0), time + round((longer or 0) * scale))
+    whole = max(sum(time for _, time in sums.values()), 1)
+    rows = (Row(name, calls, ns, 100 * ns / whole, sizes.get(name, 0)) for name, (calls, ns) in sums.items())
+    return tuple(sorted(rows, key=lambda row: -row.total_ns))
+
+
+def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
+    if kernels := tables.get("kernels"):
+        count, time = sum(row.count for row in kernels), sum(row.total_ns for row in kernels)
+        yield Figure("kernel_count", count, "count", "trace")
+        yield Figure("kernel_sum", time, "ns", "trace")
+        yield Figure("kernel_mean", time / max(count, 1), "ns", "trace")
+    for name, direction in COPY.items():
+        rows = [row for row in tables.get("copies", ()) if direction.search(row.name)]
+        if rows:
+            way = {"HtoD": "h2d", "DtoH": "d2h"}[name]
+            yield Figure(f"{way}_count", sum(row.count for row in rows), "count", "trace")
+            yield Figure(f"{way}_sum", sum(row.total_ns for row in rows), "ns", "trace")
+            yield Figure(f"{way}_bytes", sum(row.bytes for row in rows), "bytes", "trace")
+    calls = tables.get("calls", ())
+    for name, pattern in {"launch_count": LAUNCH, "graph_launches": GRAPH_LAUNCH, "sync_count": SYNC}.items():
+        if calls:
+            yield Figure(name, sum(row.count for row in calls if pattern.match(row.name)), "count", "trace")
+
+
+def _events(reports: list[Report], decimal: cells.Point) -> Recording:
+    recording = Recording()
+    for one in reports:
+        scales = [cells.NS.get(one.units[name], 1) for name in ("Start", "Duration")]
+        for row in one.rows:
+            values = [cells.number(row[name], decimal) for name in ("Start", "Duration")]
+            begin, length = (None if v is None else round(v * scale) for v, scale in zip(values, scales, strict=True))
+            if begin is None or length is None or not 0 <= length < 2**61 or abs(begin) >= 2**61:
+                continue
+            size = (cells.number(row.get("Bytes", ""), decimal) or 0) * cells.BYTES.get(one.units.get("Bytes", ""), 0)
+            device = DEVICE.search(row.get("Device", ""))
+            kind, name = _what(row)
+            number, stream = int(device[1]) if device else 0, row["Strm"]
+            recording.add(kind, begin, begin + length, name, device=number, track=(number, stream), size=int(size))
+    return recording
+
+
+def _what(row: Mapping[str, str]) -> tuple[Kind, str]:
+    name = row.get("Name", "")
+    if "CUDA memcpy" in name:
+        way = next((short for short, pattern in COPY.items() if pattern.search(name)), name)
+        return Kind.COPY, f"Memcpy {way} ({row.get('SrcMemKd', '?')} -> {row.get('DstMemKd', '?')})"
+    if "CUDA memset" in name:
+        return Kind.SET, "Memset (Device)"
+    return (Kind.COMM if COMM_KERNEL.search(name) else Kind.KERNEL), name

@@ -1,0 +1,135 @@
+"""Events -> Trace: figures, tables, timeline, what the reader should know, and facts about where it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from autograder.traces.breakdown import breakdown, timeline
+from autograder.traces.events import KERNELS, STEP, Events, Kind
+from autograder.traces.metrics import LAUNCH, figures, matched
+from autograder.traces.record import Tool, Trace, Window
+from autograder.traces.source import Source
+from autograder.traces.tables import tables
+from autograder.traces.windows import gpus, steps_of, windows
+
+EPOCH_FROM = 1_400_000_000 * 10**9  # ns: a time before 2014 is no date but counts from somewhere else
+MOST_STEPS = 1000
+SPILLS = 0.05  # of the steps' window
+
+OVERWRITTEN = (
+    "holds a ProfilerStep but no operators: a schedule without repeat=1 begins again, and its last, empty cycle "
+    "overwrites the good file; use schedule(wait=..., warmup=..., active=..., repeat=1) and record again"
+)
+NO_STEPS = "no ProfilerStep: record with a schedule and call prof.step() after each batch; figures per step need it"
+ONE_STEP = "one ProfilerStep: how much steps differ cannot be said; record at least three"
+NO_GPU = "recorded without a GPU: shares are of the CPU's time, and GPU figures are not available"
+NO_KERNELS = "holds calls to the GPU but no GPU work: record ProfilerActivity.CUDA, and synchronise before the end"
+GRAPHS = (
+    "CUDA graphs were recorded as wholes: kernel counts, means and tables leave out what ran in them; "
+    "record again with --cuda-graph-trace=node"
+)
+COMM = "communication kernels include waiting for other ranks: never judge one rank alone"
+
+
+def summarise(
+    source: Source,
+    tool: Tool,
+    events: Events,
+    *,
+    version: str = "",
+    devices: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    signals: Mapping[str, str] | None = None,
+) -> Trace:
+    """Put together all that this recording says."""
+    found, steps = windows(events), steps_of(events)
+    return Trace(
+        file=source.name,
+        sha256=digest(source),
+        tool=tool,
+        version=version,
+        devices=devices,
+        windows=found,
+        figures=tuple(figures(events, found)),
+        tables=tables(events),
+        steps=tuple(
+            Window(steps.names[name], start, end - start)
+            for name, start, end in zip(
+                *(c.tolist()[:MOST_STEPS] for c in (steps.name, steps.start, steps.end)), strict=True
+            )
+        ),
+        breakdown=breakdown(events, found),
+        timeline=timeline(events, found),
+        notes=(*notes, *_notes(tool, events, found)),
+        signals={**(signals or {}), **_signals(events)},
+    )
+
+
+def digest(source: Source) -> str:
+    """Return the SHA-256 of the unpacked bytes: packing the same profile again does not make it another."""
+    total = hashlib.sha256()
+    for data in source.chunks():
+        total.update(data)
+    return total.hexdigest()
+
+
+def _notes(tool: Tool, events: Events, found: tuple[Window, ...]) -> Iterator[str]:
+    steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
+    if len(steps) and not len(ops) and not devices:
+        yield OVERWRITTEN
+        return
+    if not devices and len(events.of(Kind.CALL)):
+        yield NO_KERNELS
+    elif not devices and len(ops):
+        yield NO_GPU
+    if tool == "kineto" and len(ops) and len(steps) < 2:
+        yield ONE_STEP if len(steps) else NO_STEPS
+    yield from _warm_up(steps)
+    if len(events.of(Kind.GRAPH)):
+        yield GRAPHS
+    if len(events.of(Kind.COMM)):
+        yield COMM
+    yield from _spill(events, found)
+
+
+def _warm_up(steps: Events) -> Iterator[str]:
+    times = steps.durations.tolist()
+    if len(times) > 2 and times[0] > 2 * median(times[1:]):
+        ratio = times[0] / median(times[1:])
+        yield f"the first step took {ratio:.1f} times as long as the others: give the schedule a longer warmup"
+
+
+def _spill(events: Events, found: tuple[Window, ...]) -> Iterator[str]:
+    for one in found:
+        if one.id == "steps":
+            end = one.start + one.length
+            late = events.of(*KERNELS).spans.within((end, max(events.length, end))).length
+            if late > SPILLS * one.length:
+                yield (
+                    f"{late / 1e6:.1f} ms of GPU work lie after the last step: call torch.cuda.synchronize() "
+                    "before the last prof.step()"
+                )
+
+
+def _signals(events: Events) -> dict[str, str]:
+    kernels, calls = events.of(*KERNELS), events.of(Kind.CALL)
+    found = {}
+    if events.origin > EPOCH_FROM:
+        found["recorded"] = datetime.fromtimestamp(events.origin // 10**9, UTC).isoformat()
+    if len(kernels) and len(calls):
+        work, started_by = matched(kernels, calls)
+        early = int(np.sum(work.start < started_by.start))
+        found["kernels with their launch"] = f"{len(work)} of {len(kernels)}"
+        found["kernels that start before their launch"] = str(early)
+        found["launch calls"] = str(len(calls.named(LAUNCH)))
+    numbers = [int(m[1][:9]) for n in steps_of(events).name.tolist() if (m := STEP.fullmatch(events.names[n]))]
+    if numbers:
+        gaps = any(later != one + 1 for one, later in pairwise(numbers))
+        found["steps"] = f"{numbers[0]} to {numbers[-1]}" + (", with gaps" if gaps else "")
+    return found

@@ -1,0 +1,72 @@
+"""Events of one name together: kernels, operators by their own time on the CPU or by the GPU work they started."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.traces.events import KERNELS, STEP, Array, Events, Kind
+from autograder.traces.record import Row
+
+LONGEST = 50  # rows
+
+
+def tables(events: Events) -> dict[str, tuple[Row, ...]]:
+    """Return every table that is not empty."""
+    kernels = events.of(*KERNELS)
+    marks = events.of(Kind.MARK)
+    found = {
+        "kernels": rows(kernels, kernels.durations),
+        "operators": _own_time(events),
+        "device operators": _device_operators(events),
+        "copies": rows(copies := events.of(Kind.COPY, Kind.SET), copies.durations),
+        "calls": rows(calls := events.of(Kind.CALL), calls.durations),
+        "ranges": rows(ranges := marks.named(lambda name: not STEP.fullmatch(name)), ranges.durations),
+    }
+    return {name: table for name, table in found.items() if table}
+
+
+def rows(events: Events, times: Array) -> tuple[Row, ...]:
+    """Add up by name, largest first."""
+    ids, inverse, counts = np.unique(events.name, return_inverse=True, return_counts=True)
+    totals = np.zeros(len(ids), np.int64)
+    sizes = np.zeros(len(ids), np.int64)
+    np.add.at(totals, inverse, times)
+    np.add.at(sizes, inverse, events.size)
+    whole = max(int(totals.sum()), 1)
+    return tuple(
+        Row(events.names[ids[i]], int(counts[i]), int(totals[i]), 100.0 * int(totals[i]) / whole, int(sizes[i]))
+        for i in np.argsort(-totals, kind="stable")[:LONGEST].tolist()
+    )
+
+
+def _own_time(events: Events) -> tuple[Row, ...]:
+    """Operators by the time that is theirs and of nothing they called, as `self CPU` is."""
+    on_cpu = events.of(Kind.OP, Kind.CALL, Kind.MARK)
+    on_cpu = on_cpu.where(np.lexsort((-on_cpu.end, on_cpu.start, on_cpu.track)))
+    own = np.array(own_times(on_cpu.start.tolist(), on_cpu.end.tolist(), on_cpu.track.tolist()), np.int64)
+    is_op = on_cpu.kind == Kind.OP
+    return rows(on_cpu.where(is_op), own[is_op])
+
+
+def own_times(starts: list[int], ends: list[int], tracks: list[int]) -> list[int]:
+    """Take from each interval what the intervals directly inside it cover; sorted by track, start, -end."""
+    own = [end - start for start, end in zip(starts, ends, strict=True)]
+    open_: list[int] = []
+    for i, (start, end, track) in enumerate(zip(starts, ends, tracks, strict=True)):
+        while open_ and (tracks[open_[-1]] != track or ends[open_[-1]] <= start):
+            open_.pop()
+        if open_:
+            own[open_[-1]] -= min(end, ends[open_[-1]]) - start
+        open_.append(i)
+    return own
+
+
+def _device_operators(events: Events) -> tuple[Row, ...]:
+    """Operators by the kernels that they started themselves."""
+    kernels, ops = events.of(*KERNELS), events.of(Kind.OP)
+    ops = ops.where(ops.op >= 0)
+    ops = ops.where(np.argsort(ops.op, kind="stable"))
+    index = np.searchsorted(ops.op, kernels.op)
+    known = index < len(ops)
+    known[known] = ops.op[index[known]] == kernels.op[known]
+    return rows(ops.where(index[known]), kernels.durations[known])

@@ -1,0 +1,64 @@
+"""Which stretch of a recording a share is taken of, and which thread is the one that trains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.errors import SubmissionError
+from autograder.traces.events import LOADER, ON_GPU, STEP, Events, Kind
+from autograder.traces.record import Window
+
+MOST_GPUS = 64
+Stretch = tuple[int, int]
+
+
+def steps_of(events: Events) -> Events:
+    """Return the ProfilerSteps of the CPU, in order; those on GPU tracks repeat them."""
+    found = events.of(Kind.MARK).named(STEP.fullmatch)
+    return found.where(np.argsort(found.start, kind="stable"))
+
+
+def on_gpu(events: Events, device: int) -> Events:
+    """Return what ran on one GPU."""
+    return events.where(np.isin(events.kind, ON_GPU) & (events.device == device))
+
+
+def gpus(events: Events) -> list[int]:
+    """Number the GPUs that did something."""
+    found = [int(device) for device in np.unique(events.of(*ON_GPU).device)]
+    if len(found) > MOST_GPUS:
+        raise SubmissionError(f"work on {len(found)} GPUs; at most {MOST_GPUS} are read in one file")
+    return found
+
+
+def windows(events: Events) -> tuple[Window, ...]:
+    """Return steps, each GPU's from its first to its last work, and the whole recording."""
+    found = {"steps": steps_of(events)} | {f"gpu{device}": on_gpu(events, device) for device in gpus(events)}
+    stretches = {name: (int(one.start.min()), int(one.end.max())) for name, one in found.items() if len(one)}
+    stretches["trace"] = (0, events.length)
+    return tuple(Window(name, start, end - start) for name, (start, end) in stretches.items() if end > start)
+
+
+def stretch(found: tuple[Window, ...], *names: str) -> tuple[str, Stretch] | None:
+    """Return the first of these windows that the recording has."""
+    for name in names:
+        for one in found:
+            if one.id == name:
+                return name, (one.start, one.start + one.length)
+    return None
+
+
+def main_thread(events: Events) -> int:
+    """Return the thread of the steps, else the one with most operators; -1 without any."""
+    for one in (steps_of(events), events.of(Kind.OP)):
+        if len(one):
+            tracks, counts = np.unique(one.track, return_counts=True)
+            return int(tracks[np.argmax(counts)])
+    return -1
+
+
+def loading(events: Events) -> Events:
+    """Return when the training thread waited for its DataLoader."""
+    spans = events.of(Kind.MARK).named(LOADER)
+    main = main_thread(events)
+    return spans.where(spans.track == main) if main >= 0 else spans

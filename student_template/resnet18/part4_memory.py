@@ -1,0 +1,145 @@
+# %% [markdown]
+# # Part 4: memory
+#
+# What fills a GPU in training is rarely the weights. It is what each layer keeps for the backward pass, and that grows
+# with the batch. Two ways to need less of it:
+#
+# | way | what it does | what it costs |
+# |---|---|---|
+# | accumulation | several small batches, one step: a large batch's gradient in a small one's memory | a GPU less busy |
+# | checkpointing | keep the inputs of a few segments, compute the rest again going back | a third more arithmetic |
+#
+# Both leave the result as it is. That is what you have to prove, and where both usually go wrong.
+
+# %%
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager, nullcontext
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.checkpoint import checkpoint
+
+from given import device_name, make_loader, make_training, saved_mb, workload
+
+# %% [markdown]
+# ## 4.1 Gradient accumulation
+#
+# `backward()` adds to `.grad`. So call it for each batch of a group, and step once for the group. The step must be that
+# of one batch that holds all samples of the group, and the loss of a large batch is a mean over **samples**. Mind the
+# last batch, which is smaller, and the last group, which has fewer batches.
+
+
+# %%
+def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, accumulation_steps=1) -> dict[str, Any]:
+    """Train for one epoch; each group of accumulation_steps batches is one step, as if it were one large batch.
+
+    The last group may have fewer batches, and is a step too. criterion returns the mean over the samples of a batch.
+    Gradients that are there before the epoch are not used. Only one batch's graph is in memory at a time.
+
+    Returns a dict:
+        losses      the mean loss of each batch: a list of floats or a 1-D tensor
+        loss        the mean over all samples of the epoch
+        accuracy    percent of the samples classified correctly, 0 to 100
+        throughput  samples per second over whole iterations, waiting for data included
+        data_wait   seconds spent waiting for the loader
+    """
+    # TODO: backward() for each batch, so that its graph can go; the optimizer steps once a group.
+    # TODO: the gradient is the mean over the samples of the group, however many batches and samples it has.
+    # TODO: take that step for the last group as well.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 4.2 Gradient checkpointing
+#
+# `torch.utils.checkpoint.checkpoint(segment, x, use_reentrant=False)` runs a segment without keeping what is inside,
+# and runs it again when the backward pass gets there. Say `use_reentrant=False`: the other variant gives no gradient at
+# all to a segment whose input needs none, and images need none.
+#
+# Running a segment twice has a side effect: BatchNorm moves its running statistics twice. The gradients do not show
+# it, the trained model's answers in `eval()` do. `context_fn` gives a context for each of the two runs.
+
+
+# %%
+@contextmanager
+def statistics_held(segment):
+    """Run a segment without moving the running statistics of its BatchNorms."""
+    # TODO: remember what each BatchNorm would change, keep it from moving, and put it back, whatever happens inside.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def run_checkpointed(segment, x) -> torch.Tensor:
+    """Return segment(x), and keep nothing but x for the backward pass.
+
+    Outputs, gradients (of every parameter, and of x if it wants one) and running statistics are those of segment(x),
+    in train() and in eval(), with dropout or without, whether or not x requires a gradient.
+    """
+    # TODO: checkpoint the segment; the second run must not move running statistics.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+class ResNet18Checkpointed(nn.Module):
+    """A ResNet that keeps only the inputs of five segments: its stem (conv1 to maxpool) and layer1 to layer4."""
+
+    def __init__(self, resnet) -> None:
+        """Take the modules of a torchvision ResNet as they are: its weights are shared, not copied."""
+        # TODO: conv1, bn1, relu and maxpool are the first segment; layer1 ... layer4 the others; avgpool and fc remain.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, images) -> torch.Tensor:
+        """Return what the ResNet returns, (batch, classes)."""
+        # TODO: run_checkpointed for each of the five segments, then what remains.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 4.3 What it saves, and what it costs
+#
+# The peak of a GPU's memory is there on a GPU only. What autograd keeps for the backward pass is there everywhere:
+# `given.saved_mb` adds it up. The two are not the same: while a segment is computed again, all of it is in memory.
+
+# %%
+COLUMNS = ["model", "throughput", "epoch_time", "peak_memory_mb", "saved_mb", "loss", "slowdown", "device"]
+PANELS = {
+    "throughput": "Throughput (samples/s)",
+    "peak_memory_mb": "Peak memory (MB)",
+    "saved_mb": "Kept for the backward pass (MB)",
+}
+
+
+def compare_checkpointing(make_training, loader, device, folder=".") -> list[dict[str, Any]]:
+    """Train one measured epoch of the standard model, then one with checkpointing; return and write the two rows.
+
+    make_training(device) returns (model, criterion, optimizer) with the same fresh weights at each call; the model is
+    a ResNet.
+
+    A row has the names in COLUMNS: model ("Standard", "With Checkpointing"), throughput (samples/s), epoch_time (s),
+    peak_memory_mb (None without a GPU), saved_mb (MB kept for the backward pass of the first batch), loss (mean of the
+    epoch), slowdown (throughput of Standard / throughput), device (its name).
+    Writes checkpointing_results.csv and checkpointing_comparison.png into folder.
+    """
+    # TODO: warm each model up with a few batches, and take saved_mb, on a training of its own; keep nothing of it.
+    # TODO: measure one epoch from fresh weights, with train_epoch_with_accumulation.
+    # TODO: one panel per quantity in PANELS, one bar per row; leave the peak out where there is none.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    rows = compare_checkpointing(make_training, make_loader(**workload(device)), device)
+    print(pd.DataFrame(rows).to_string(index=False))

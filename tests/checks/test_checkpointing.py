@@ -1,0 +1,84 @@
+"""A table of two models, against a clock whose every move is known: each mistake is said in words of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.checks import checkpointing
+from autograder.checks.checkpointing import COLUMNS, Script
+
+SCRIPT = Script(samples=100, batches=10, wait=2.0, forward=0.3, cold=3.0)  # 5 s, and 8 s with checkpointing
+SCHEMA = Path(__file__).parents[2] / "assignments/resnet18/schemas/checkpointing_results.schema.json"
+
+
+def rows(first=None, second=None):
+    """Two right rows with what is asked for changed."""
+    standard = dict(zip(COLUMNS, ("Standard", 20.0, 5.0, None, 8.0, 2.0, 1.0, "a CPU"), strict=True))
+    again = dict(zip(COLUMNS, ("With Checkpointing", 12.5, 8.0, None, 1.0, 2.0, 1.6, "a CPU"), strict=True))
+    return [standard | (first or {}), again | (second or {})]
+
+
+def test_right_rows_have_no_problem():
+    found = rows()
+
+    assert "" == checkpointing.row_problem(found)
+    assert "" == checkpointing.figure_problem(found, found[0])
+    assert "" == checkpointing.time_problem(found, SCRIPT)
+
+
+ROWS = {
+    "no rows": ([], "the rows are none"),
+    "the other way round": (rows()[::-1], "the rows are With Checkpointing, Standard"),
+    "text for a number": (rows({"loss": "2.0"}), "loss of Standard is '2.0'"),
+    "no throughput": (rows({"throughput": 0.0}), "throughput, epoch_time or saved_mb of Standard is not above 0"),
+    "no device": (rows({}, {"device": " "}), "the device is not named"),
+    "a number for a device": (rows({}, {"device": 1.0}), "the device is not named"),
+    "a word for the peak": (rows({"peak_memory_mb": "none"}), "peak_memory_mb is 'none'"),
+    "upside down": (rows({}, {"slowdown": 0.625}), "slowdown of With Checkpointing is 0.625, but Standard's throughput"),
+    "nothing saved": (rows({}, {"saved_mb": 8.0}), "checkpointing keeps as much for the backward pass"),
+    "another loss": (rows({}, {"loss": 2.1}), "the two losses differ"),
+    "no loss": (rows({"loss": float("nan")}), "the two losses differ"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "words"), ROWS.values(), ids=ROWS)
+def test_rows_that_contradict_themselves(found, words):
+    assert words in checkpointing.row_problem(found)
+
+
+FIGURES = {
+    "in MiB": (rows({"saved_mb": 7.63}), "saved_mb of Standard is 7.63, and given.saved_mb says 8"),
+    "one layer only": (rows({}, {"saved_mb": 5.0}), "keeps most of it"),
+    "trained before": (rows({"loss": 1.9}), "loss of Standard is 1.9; an epoch from fresh weights gives 2"),
+    "another device": (rows({}, {"device": "a GPU"}), "the device is called 'a GPU', and its name is 'a CPU'"),
+}
+
+
+@pytest.mark.parametrize(("found", "words"), FIGURES.values(), ids=FIGURES)
+def test_figures_that_have_nothing_to_do_with_time(found, words):
+    assert words in checkpointing.figure_problem(found, rows()[0])
+
+
+TIMES = {
+    "cold": (rows({"throughput": 12.5}), "throughput of Standard is 12.5 samples/s: it includes the slow first pass"),
+    "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
+    "checkpointed already": (rows({"throughput": 12.4}), "something ran a second time"),
+    "not checkpointed": (rows({}, {"throughput": 20.0}), "nothing ran a second time"),
+    "of no story": (rows({"throughput": 77.0}), "20 passed"),
+    "half an epoch": (rows({"epoch_time": 2.5}), "epoch_time of Standard is 2.5 s, and 5 s passed"),
+}
+
+
+@pytest.mark.parametrize(("found", "words"), TIMES.values(), ids=TIMES)
+def test_figures_of_another_time(found, words):
+    script = SCRIPT if "second time" not in words else Script(100, 10, 2.0, 0.3, 9.0)
+
+    assert words in checkpointing.time_problem(found, script)
+
+
+def test_a_row_of_the_schema_is_a_row_of_the_table():
+    """The schema that students read names the columns that the check asks for."""
+    assert list(COLUMNS) == json.loads(SCHEMA.read_text(encoding="utf-8"))["required"]

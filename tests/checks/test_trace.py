@@ -1,0 +1,93 @@
+"""Profiles that are handed in: read in a process of their own, and judged in the words that students read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from autograder import checks
+from autograder.checks import trace
+from autograder.errors import SubmissionError
+from autograder.model import Failed, Passed, Text, to_json
+from autograder.traces import is_profile
+from autograder.traces.record import Figure, Row, Trace
+from tests.traces.made import kineto, read_made, training
+
+MADE = Trace(
+    "made_trace.json",
+    "0",
+    "kineto",
+    figures=(Figure("busy_kernel", 54.9, "%", "steps", 0),),
+    tables={"kernels": (Row("gemm", 1, 90, 90.0), Row("relu", 1, 10, 10.0))},
+)
+TRY = "read the figure named busy_kernel that perflab trace prints"
+
+
+@pytest.mark.parametrize(
+    ("file", "profile"),
+    [
+        ("baseline_trace.json", True),
+        ("profile.json.gz", True),
+        ("nsys_stats.csv", True),
+        ("ncu.txt", True),
+        ("report.sqlite", True),
+        ("report.nsys-rep", True),
+        ("report.ncu-rep", True),
+        ("answers.json", False),
+        ("results.csv", False),
+        ("notes.txt", False),
+        ("trace.png", False),
+    ],
+)
+def test_a_declared_file_is_a_profile_by_its_name(file, profile):
+    assert profile == is_profile(file)
+
+
+def test_a_claim_that_holds_passes_with_its_definition():
+    words = "GPU utilization is given as 55.0 %; the profile says 54.9 % (busy_kernel over steps, GPU 0)"
+
+    assert Passed(words, {"definition": "busy_kernel over steps, GPU 0"}) == trace.agrees(
+        MADE, "gpu_utilization", 55.0, try_=TRY
+    )
+
+
+def test_a_claim_that_does_not_hold_says_why():
+    words = "GPU utilization is given as 90.0 %; the profile says 54.9 % (busy_kernel over steps, GPU 0)"
+    why = "that is the share of 'gemm' among the kernels listed, not a utilization"
+
+    assert Failed(words, why, TRY) == trace.agrees(MADE, "gpu_utilization", 90.0, try_=TRY)
+
+
+def test_names_are_judged_alike():
+    assert Passed("named: gemm; they lead the kernels", {"definition": "kernels"}) == trace.names_top(
+        MADE, ["gemm"], try_=TRY
+    )
+    assert Failed("named: relu", "the profile's largest are kernels: gemm", TRY) == trace.names_top(
+        MADE, ["relu"], try_=TRY
+    )
+
+
+def test_a_record_survives_its_journey(tmp_path):
+    """What the reader's process prints is what the supervisor reads: every field, strictly."""
+    made = read_made(tmp_path, kineto(training()))
+
+    assert made == trace.decoded(json.dumps({"trace": to_json(made)}).encode())
+
+
+@pytest.mark.slow
+def test_a_file_is_read_behind_the_fence(tmp_path):
+    data = gzip.compress(kineto(training()))
+
+    assert read_made(tmp_path, data, "a_trace.json").figures == checks.read(data, "a_trace.json").figures
+    with pytest.raises(SubmissionError, match=r"^a_trace.json: is empty"):
+        checks.read(b"", "a_trace.json")
+    assert isinstance(checks.read(b"{}", "answers.json"), Text)
+
+
+def test_a_file_beyond_the_cap_is_not_even_started(monkeypatch):
+    monkeypatch.setattr(trace, "BYTES", 3)
+
+    with pytest.raises(SubmissionError, match=r"a_trace.json: 4 bytes; at most 3 are read; record fewer steps"):
+        trace.read(b"1234", "a_trace.json")

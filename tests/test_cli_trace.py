@@ -1,0 +1,73 @@
+"""perflab trace: from files to lines, JSON, a page, a redacted copy; and what it asks to be mended."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from autograder.cli import cli
+from tests.traces.made import kineto, processor, training
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "now_trace.json").write_bytes(kineto(training(), host_name="ada-laptop"))
+    (tmp_path / "cpu_trace.json").write_bytes(kineto(processor()))
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(cli, ["trace", *args], standalone_mode=False)
+
+
+def test_figures_are_printed_for_people_and_for_programs(folder):
+    plain, data = run("now_trace.json"), run("now_trace.json", "--json")
+
+    assert "  busy_kernel               33.0 %  " in plain.output
+    assert 33.0 == json.loads(data.stdout)["figures"][0]["value"]
+
+
+def test_two_profiles_are_compared(folder):
+    plain, data = (run("now_trace.json", "--compare", "cpu_trace.json", *more) for more in ([], ["--json"]))
+    found = json.loads(data.stdout)
+
+    assert "note  1 steps against 2: compare shares and times per step, not totals" in plain.output
+    assert "dataloader" in plain.output
+    assert ["1 steps against 2: compare shares and times per step, not totals"] == found["incomparable"]
+    assert {"step_median", "dataloader"} == {row["id"] for row in found["changes"]}
+
+
+def test_pages_pictures_and_copies_are_written(folder):
+    run("now_trace.json", "--page", "a.html")
+    run("now_trace.json", "--page", "a.png")
+    told = run("now_trace.json", "cpu_trace.json", "--redact")
+
+    assert (folder / "a.html").read_text().startswith("<!doctype html>")
+    assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert "wrote now_trace.redacted.json: without the names of processes, folders, and host_name\n" in told.output
+    assert "ada-laptop" not in (folder / "now_trace.redacted.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        pytest.param(["none.json"], "none.json: there is no such file", id="no file"),
+        pytest.param(
+            ["now_trace.json", "--page", "a.pdf"],
+            "a.pdf: a page ends in .html, a picture in .png",
+            id="a page of another kind",
+        ),
+        pytest.param(
+            ["now_trace.json", "cpu_trace.json", "--page", "a.html"],
+            "--compare and --page take one FILE",
+            id="two files, one page",
+        ),
+    ],
+)
+def test_what_can_be_mended_is_one_line(folder, args, words):
+    assert words == str(run(*args).exception)

@@ -1,0 +1,177 @@
+"""torch.profiler's traces: names of old and new versions, times to the nanosecond, values that are none."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autograder.errors import SubmissionError
+from autograder.traces import events as recording
+from autograder.traces import summary, windows
+from autograder.traces.kineto import nanoseconds
+from tests.traces.made import event, figures, kernel, kineto, processor, read_made, step, training
+
+OLD = {
+    "kernel": "Kernel",
+    "gpu_memcpy": "Memcpy",
+    "cuda_runtime": "Runtime",
+    "cuda_driver": "Runtime",
+    "cpu_op": "Operator",
+    "user_annotation": "Operator",
+}
+
+
+@pytest.mark.parametrize(
+    ("us", "ns"),
+    [
+        pytest.param(12, 12_000, id="whole"),
+        pytest.param(0.001, 1, id="one nanosecond"),
+        pytest.param(4363369236522.327, 4363369236522327, id="with a base"),
+        pytest.param(1623142623460016, 1623142623460016000, id="since the epoch, exactly"),
+        pytest.param(1712191895123456.0, 1712191895123456000, id="since the epoch, as a float"),
+        pytest.param(-3.5, -3500, id="before the base"),
+        pytest.param("12", None, id="text"),
+        pytest.param(True, None, id="true"),
+        pytest.param(None, None, id="missing"),
+        pytest.param(float("nan"), None, id="nan"),
+        pytest.param(float("inf"), None, id="infinite"),
+        pytest.param(10**30, None, id="beyond all times"),
+        pytest.param(1e300, None, id="beyond all times, as a float"),
+    ],
+)
+def test_microseconds_become_nanoseconds_exactly(us, ns):
+    assert ns == nanoseconds(us)
+
+
+def test_names_of_2021_mean_the_same(tmp_path):
+    """Up to torch 1.9 categories were capitalised, and steps and loaders were operators."""
+    old = [{**one, "cat": OLD.get(one["cat"], one["cat"])} for one in training()]
+
+    now, then = read_made(tmp_path, kineto(training())), read_made(tmp_path, kineto(old))
+
+    assert (now.figures, now.tables, now.breakdown) == (then.figures, then.tables, then.breakdown)
+
+
+def test_a_base_time_says_when_it_was_recorded(tmp_path):
+    early, late = kineto(training()), kineto(training(), baseTimeNanoseconds=1_790_857_026 * 10**9)
+
+    assert "recorded" not in read_made(tmp_path, early).signals
+    assert read_made(tmp_path, late).signals["recorded"].startswith("2026-10-01T")
+    assert read_made(tmp_path, early).figures == read_made(tmp_path, late).figures
+
+
+def test_only_facts_of_the_header_are_kept_and_no_name_of_the_host(tmp_path):
+    header = {"trace_id": "AB", "host_name": "ada-laptop", "environment": {"TOKEN": "s3cret"}, "record_shapes": 1}
+    group, gpus = {"rank": 1, "world_size": 4}, [{"name": "NVIDIA A100"}, "odd"]
+
+    trace = read_made(tmp_path, kineto(training(), **header, distributedInfo=group, deviceProperties=gpus))
+
+    assert ("AB", "1", "1 of 4") == tuple(trace.signals[name] for name in ("trace_id", "record_shapes", "rank"))
+    assert ("NVIDIA A100",) == trace.devices
+    assert 12 == len(trace.signals["host"])
+    assert not any(word in str(trace) for word in ("ada-laptop", "s3cret"))
+
+
+ODD = [
+    {**kernel(1, 2), "ts": "soon"},
+    {**kernel(1, 2), "dur": -1},
+    {**kernel(1, 2), "dur": None},
+    {**kernel(1, 2), "ts": 10**40},
+]
+
+
+def test_events_without_a_time_are_counted_and_left_out(tmp_path):
+    trace = read_made(tmp_path, kineto([*training(), *ODD]))
+
+    assert "4 events could not be read and are left out" in trace.notes
+    assert 3 == figures(trace)["kernel_count", "trace"]
+
+
+def test_any_value_of_any_field_is_survived(tmp_path):
+    """Nothing that JSON can hold breaks the reader."""
+    values = [None, True, -1, 10**30, 1e308, "x" * 5000, [], {}, [[]], "\ud800"]
+    odd = [{**kernel(5, 1, correlation=1), field: value} for value in values for field in kernel(0, 1)]
+    odd += [
+        kernel(5, 1, **{field: value})
+        for value in values
+        for field in ("device", "stream", "correlation", "bytes", "External id", "blocks per SM")
+    ]
+    header = dict.fromkeys(
+        ("deviceProperties", "distributedInfo", "baseTimeNanoseconds", "host_name", "trace_id"), values
+    )
+
+    trace = read_made(tmp_path, kineto([*training(), *odd], **header))
+
+    assert json.dumps([one.value for one in trace.figures], allow_nan=False)
+
+
+NOTES = {
+    summary.OVERWRITTEN: [step(7, 0, 100)],
+    summary.NO_GPU: processor(),
+    summary.NO_STEPS: [one for one in processor() if "Step" not in one["name"]],
+    summary.ONE_STEP: training(),
+    summary.COMM: training(),
+    summary.NO_KERNELS: [one for one in training() if one["tid"] == 1],
+    "0.1 ms of GPU work lie after the last step": [step(1, 0, 100), step(2, 100, 100), kernel(200, 100)],
+    "the first step took 5.0 times as long as the others": [
+        step(1, 0, 500),
+        step(2, 500, 100),
+        step(3, 600, 100),
+        kernel(0, 1),
+    ],
+    "the file ends in the middle": kineto(training())[:-300],
+    "60,000 events of Python frames": [*training(), *[event("python_function", "a.py(1): f", 1, 1)] * 60_000],
+}
+
+
+@pytest.mark.parametrize(("words", "made"), NOTES.items(), ids=[words[:40] for words in NOTES])
+def test_the_reader_is_told_what_matters(tmp_path, words, made):
+    trace = read_made(tmp_path, made if isinstance(made, bytes) else kineto(made))
+
+    assert any(note.startswith(words) for note in trace.notes)
+
+
+def test_a_good_profile_has_nothing_to_tell(tmp_path):
+    """A note on everything would be read by nobody."""
+    assert () == read_made(tmp_path, kineto([step(1, 0, 100), step(2, 100, 100), kernel(50, 100)])).notes
+
+
+def test_an_overwritten_trace_is_told_apart_from_one_without_a_gpu(tmp_path):
+    assert (summary.OVERWRITTEN,) == read_made(tmp_path, kineto([step(7, 0, 100)])).notes
+
+
+def test_signals_say_whether_causes_come_before_effects(tmp_path):
+    early = [
+        *training(),
+        event("cuda_runtime", "cudaLaunchKernel", 990, 5, correlation=9),
+        kernel(980, 5, correlation=9),
+    ]
+
+    told = read_made(tmp_path, kineto([*early, step(5, 1000, 10)])).signals
+
+    assert "4 of 4" == told["kernels with their launch"]
+    assert "1" == told["kernels that start before their launch"]
+    assert "3 to 5, with gaps" == told["steps"]
+
+
+@pytest.mark.parametrize(
+    ("cap", "value", "words"),
+    [
+        pytest.param((recording, "MOST_EVENTS"), 5, "more than 5 events; record fewer steps", id="events"),
+        pytest.param((windows, "MOST_GPUS"), 0, "work on 1 GPUs; at most 0", id="GPUs"),
+    ],
+)
+def test_caps_are_said_in_words(tmp_path, monkeypatch, cap, value, words):
+    monkeypatch.setattr(*cap, value)
+
+    with pytest.raises(SubmissionError, match=words):
+        read_made(tmp_path, kineto(training()))
+
+
+def test_too_many_names_share_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording, "MOST_NAMES", 2)
+
+    names = {row.name for row in read_made(tmp_path, kineto(training())).rows("kernels")}
+
+    assert {"(other names)"} == names

@@ -1,0 +1,57 @@
+"""Networks from a seed: alike at each call, cut as torchvision's are, and slow by script only."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from autograder.worker.resnets import SEGMENTS, ResNets, scripted
+
+NETS = ResNets(7, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("norm", ["batch", "group"])
+def test_fresh_weights_are_alike_and_leave_random_numbers_alone(norm):
+    before = torch.get_rng_state()
+    first, second = (NETS.small(norm).state_dict() for _ in range(2))
+
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_with_group_norms_a_batch_may_be_cut_anywhere():
+    net, images = NETS.small("group"), torch.randn(5, 3, 8, 8)
+
+    torch.testing.assert_close(net(images), torch.cat([net(images[:2]), net(images[2:])]))
+
+
+@pytest.mark.parametrize("net", [NETS.small(), NETS.resnet18()], ids=["small", "ResNet-18"])
+def test_the_segments_and_what_remains_are_the_whole_net(net):
+    images = torch.randn(2, 3, 32, 32)
+    net.eval()
+
+    x = images
+    for segment in NETS.segments(net):
+        x = segment(x)
+
+    assert torch.equal(net(images), net.fc(net.avgpool(x).flatten(1)))
+
+
+@pytest.mark.parametrize("kind", SEGMENTS)
+def test_each_segment_takes_images_of_eight_pixels(kind):
+    segment = NETS.segment(kind)
+
+    assert 4 == len(segment(torch.randn(4, 3, 8, 8)))
+
+
+def test_convolutions_take_scripted_seconds_and_the_first_one_more():
+    spent = []
+    clock = SimpleNamespace(advance=lambda seconds, busy: spent.append(seconds))
+    make = scripted(lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0)
+
+    make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))
+    make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))
+
+    assert [3.5] + [0.5] * 33 == spent  # 17 convolutions each
