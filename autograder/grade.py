@@ -262,7 +262,8 @@ class PartGrader:
         if verdict is None:
             return CheckResult(check.name, "skipped", check.basis, 0.0, points, title, reason=reason)
         if isinstance(verdict, Unavailable):
-            return CheckResult(check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason)
+            owed = CheckResult(check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason)
+            return replace(owed, evidence=verdict.evidence)
         outcome, won = scoring.points_for(verdict, points)
         reason = verdict.reason if isinstance(verdict, Inconclusive) else reason
         why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")

@@ -230,6 +230,7 @@ class Unavailable:
     """This machine cannot show it; `reason` says what would."""
 
     reason: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

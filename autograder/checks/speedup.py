@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from autograder.model import Bar, Failed, Inconclusive, Partial, Passed, Timed, Unavailable, Verdict
 
 
-def at_least(timed: Timed, bar: Bar, *, why: str, try_: str) -> Verdict:
-    """Pass what is proved to reach the bar and pay what is proved of the way; undecided is nobody's loss."""
+def at_least(timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | None = None) -> Verdict:
+    """Pass what is proved to reach the bar and pay what is proved of the way; undecided is nobody's loss.
+
+    *same* is the verdict on what the timed work computes; one that fails is the answer.
+    """
+    if isinstance(same, Failed):
+        return same
+    noted: Mapping[str, Any] = same.evidence if isinstance(same, Passed) else {}
     found = timed.compared
     if found is None:
-        return Unavailable(timed.unavailable or "no trusted clock compared the two sides")
-    evidence = {**found.evidence, "bar": bar.value}
+        return Unavailable(timed.unavailable or "no trusted clock compared the two sides", noted)
+    evidence = {**noted, **found.evidence, "bar": bar.value}
     if found.decision == "INCONCLUSIVE":
         return Inconclusive(found.measured, found.undecided, evidence)
     measured = f"{found.measured}; the bar is {bar}"

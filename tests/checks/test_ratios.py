@@ -56,6 +56,24 @@ def test_a_speedup_is_judged_by_the_bar_or_owed(evidence, verdict):
     assert verdict == speedup.at_least(evidence, BAR, why="why", try_="try")
 
 
+NEAR = {"shares": {"numbers": 0.02}}
+
+
+@pytest.mark.parametrize(
+    ("same", "evidence", "verdict"),
+    [
+        pytest.param(Failed("other numbers", "", ""), timed("PASS", 1.0), Failed("other numbers", "", ""), id="wrong"),
+        pytest.param(
+            Passed("alike", NEAR), timed("PASS", 1.0), Passed(JUDGED, {**NEAR, **SHOWN}), id="right and proved"
+        ),
+        pytest.param(Passed("alike", NEAR), timed(unavailable="no"), Unavailable("no", NEAR), id="right and owed"),
+    ],
+)
+def test_what_timed_work_computes_is_judged_before_its_speed(same, evidence, verdict):
+    """How far honest work was off stays in the evidence, where `perflab calibrate` looks for it."""
+    assert verdict == speedup.at_least(evidence, BAR, why="why", try_="try", same=same)
+
+
 def peaks(student: float, baseline: float) -> Pair:
     """What the supervisor saw, in MB."""
     return Pair(*(Observation("big", "ok", peak_bytes=int(mb * memory.MB)) for mb in (student, baseline)))
