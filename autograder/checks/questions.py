@@ -24,8 +24,10 @@ NAMES = (
     "top_operators",
     "reason",
 )
+MOST = {"data_loading_percent": 100.0, "gpu_utilization_percent": 100.0, "host_to_device_ms": 1e12}
 OF_A_GPU = ("gpu_utilization_percent", "gpu_utilization_band", "host_to_device_ms")
 TOP = 3
+LONGEST = 400  # characters of an operator
 LOW, HIGH = 50.0, 80.0  # percent
 EXACT = 1e-3  # relative: a made trace leaves nothing but rounding
 NESTED = 50  # brackets, far more than the answers have
@@ -53,21 +55,24 @@ def form_problem(answers: Answers) -> str:
     odd = [name for name in NAMES if name not in answers] or [name for name in answers if name not in NAMES]
     if odd:
         return f"'{odd[0][:60]}' is {'missing' if odd[0] in NAMES else 'not asked for'}"
-    if not _number(answers["data_loading_percent"]):
-        return f"data_loading_percent is {_quoted(answers['data_loading_percent'])}, and a number is asked for"
-    for name in ("gpu_utilization_percent", "host_to_device_ms"):
-        if answers[name] is not None and not _number(answers[name]):
-            return f"{name} is {_quoted(answers[name])}; a number is asked for, or null without a GPU"
+    for name, most in MOST.items():
+        if not (_number(answers[name], most) or (answers[name] is None and name in OF_A_GPU)):
+            asked = f"a number from 0 to {most:g} is asked for" + ", or null without a GPU" * (name in OF_A_GPU)
+            return f"{name} is {_quoted(answers[name])}; {asked}"
     top, reason = answers["top_operators"], answers["reason"]
-    if not (isinstance(top, list) and len(top) == TOP and all(isinstance(name, str) for name in top)):
+    if not (isinstance(top, list) and len(top) == TOP and all(_is_name(name) for name in top)):
         return f"top_operators is {_quoted(top)}; a list of three names is asked for"
     if not (reason is None or isinstance(reason, str)):
         return f"reason is {_quoted(reason)}; words are asked for, or null"
     return _missing_reason(answers) or _wrong_band(answers)
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and abs(value) < 1e12
+def _number(value: Any, most: float) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST
 
 
 def _quoted(value: Any) -> str:

@@ -31,15 +31,17 @@ class Ranges:
     def __init__(self) -> None:
         """Start at none."""
         self._open: list[str] = []
-        self._seen: Counter[tuple[str, str]] = Counter()
+        self._seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
 
     def note(self, work: str) -> None:
-        """Count one piece of work in the innermost open range."""
-        self._seen[work, self._open[-1][:60] if self._open else ""] += 1
+        """Count one piece of work in the ranges that are open."""
+        self._seen[work, tuple(name[:60] for name in self._open[:8])] += 1
 
     def values(self) -> list[dict[str, Any]]:
         """Return what ran where how often."""
-        return [{"work": work, "range": name, "count": n} for (work, name), n in sorted(self._seen.items())[:60]]
+        return [
+            {"work": work, "ranges": list(names), "count": n} for (work, names), n in sorted(self._seen.items())[:60]
+        ]
 
 
 @contextmanager

@@ -1,0 +1,328 @@
+"""Part 1 judged whole: right work passes on any seed, each mistake fails the checks that show it, in the right words."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import torch
+import yaml
+
+import autograder
+from autograder import checks
+from autograder.checks import questions
+from autograder.labs.resnet18.part1_baseline import part
+from autograder.model import Failed, Pair, Passed, Text
+from tests.worker.harness import import_file, observe
+
+ROOT = Path(autograder.__file__).parent.parent
+REFERENCE = ROOT / "reference" / "resnet18"
+BASELINE = REFERENCE / "baseline" / part.file
+SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
+CORPUS = yaml.safe_load((ROOT / "tests/submissions/resnet18/part1_baseline.yaml").read_text(encoding="utf-8"))
+FROM_FILES = {"trace_is_whole", "answers_fit_the_trace"}
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """What a worker has: `given` to import."""
+    monkeypatch.syspath_prepend(str(REFERENCE))
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
+
+    def judged(source, seed=1, only=()):
+        path = tmp_path / part.file
+        path.write_text(source, encoding="utf-8")
+        seen = {}
+        chosen = [part.checks[name] for name in part.checks if name in (only or part.checks)]
+        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
+
+    return judged
+
+
+def evidence(name, path, seed, seen):
+    if name in part.artefacts:
+        return handed_in(part.artefacts[name])
+    if name not in seen:
+        student = observe(part, name, path, seed)
+        seen[name] = Pair(student, baseline_answer(name, seed)) if part.probes[name].pair else student
+    return seen[name]
+
+
+@functools.cache
+def handed_in(file):
+    return checks.read((REFERENCE / file).read_bytes(), file)
+
+
+@functools.cache
+def baseline_answer(probe, seed=1):
+    seen = observe(part, probe, BASELINE, seed, "baseline")
+    assert "ok" == seen.ended, seen.error
+    return seen
+
+
+def verdict(check, read):
+    for one in read.values():
+        student = one.student if isinstance(one, Pair) else one
+        if getattr(student, "ended", "ok") != "ok":
+            return Failed(student.ended, student.error, "raised")
+    return check.judge(**read)
+
+
+def changed(entry):
+    """The reference with each replacement; old stands in it exactly once."""
+    text = SOURCE
+    for change in entry["replace"]:
+        assert 1 == text.count(change["old"]), change["old"]
+        text = text.replace(change["old"], change["new"])
+    return text
+
+
+def failing(verdicts):
+    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed)}
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_reference_passes(judge, seed):
+    assert {} == failing(judge(SOURCE, seed))
+
+
+@pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry["id"])
+def test_an_entry_fails_the_checks_that_it_states(judge, entry):
+    """With words that name the mistake, and something to try; the rest of the checks is left to the course check."""
+    stated = entry["fails"]
+
+    found = failing(judge(changed(entry), only=stated or set(part.checks) - FROM_FILES))
+
+    assert set(stated) == set(found), found
+    for name, words in stated.items():
+        assert words.lower() in f"{found[name].measured} {found[name].why} {found[name].try_}".lower()
+        assert found[name].try_
+
+
+# --- the files that are handed in -------------------------------------------------------------------------------------
+
+ANSWERS = json.loads((REFERENCE / "answers.json").read_text(encoding="utf-8"))
+ON_A_GPU = {
+    **ANSWERS,
+    "gpu_utilization_percent": 61.0,
+    "gpu_utilization_band": "medium",
+    "host_to_device_ms": 3.5,
+    "reason": None,
+}
+SCHEMA = json.loads((ROOT / "assignments/resnet18/schemas/answers.schema.json").read_text(encoding="utf-8"))
+FORMS = {
+    "none is missing": (ANSWERS, ""),
+    "with a GPU": (ON_A_GPU, ""),
+    "one is missing": ({k: v for k, v in ANSWERS.items() if k != "reason"}, "'reason' is missing"),
+    "one too many": ({**ANSWERS, "note": 1}, "'note' is not asked for"),
+    "text for a number": (
+        {**ANSWERS, "data_loading_percent": "31 %"},
+        "data_loading_percent is '31 %'; a number from 0 to 100 is asked for",
+    ),
+    "true for a number": (
+        {**ANSWERS, "data_loading_percent": True},
+        "data_loading_percent is True; a number from 0 to 100 is asked for",
+    ),
+    "more than all": (
+        {**ON_A_GPU, "gpu_utilization_percent": 130.0},
+        "gpu_utilization_percent is 130.0; a number from 0 to 100 is asked for, or null without a GPU",
+    ),
+    "two names": (
+        {**ANSWERS, "top_operators": ["a", "b"]},
+        "top_operators is ['a', 'b']; a list of three names is asked for",
+    ),
+    "a name of nothing": (
+        {**ANSWERS, "top_operators": ["a", "b", ""]},
+        "top_operators is ['a', 'b', '']; a list of three names is asked for",
+    ),
+    "a reason that is no text": ({**ANSWERS, "reason": 1}, "reason is 1; words are asked for, or null"),
+}
+BETWEEN = {  # what a schema does not say: one answer beside another
+    "null without a reason": (
+        {**ANSWERS, "reason": None},
+        "gpu_utilization_percent is null, and reason does not say why",
+    ),
+    "a reason for nothing": (
+        {**ON_A_GPU, "reason": "no GPU"},
+        "reason says why something is null, and nothing is",
+    ),
+    "another band": (
+        {**ON_A_GPU, "gpu_utilization_band": "high"},
+        "gpu_utilization_band is 'high', and 61 % is 'medium'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("answers", "words"), [*FORMS.values(), *BETWEEN.values()], ids=[*FORMS, *BETWEEN])
+def test_answers_have_a_form(answers, words):
+    assert words == questions.form_problem(answers)
+
+
+@pytest.mark.parametrize(("answers", "words"), FORMS.values(), ids=FORMS)
+def test_the_schema_says_the_same(answers, words):
+    assert (not words) == jsonschema.Draft202012Validator(SCHEMA).is_valid(answers)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "it is no JSON: "),
+        ("[1]", "it is not one object"),
+        ("[" * 99, "it is nested"),
+        ("{}", "'data_loading_percent' is missing"),
+    ],
+)
+def test_a_file_that_holds_no_answers(text, words):
+    assert questions.parsed(Text("answers.json", text))[1].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("told", "percent", "word"), [("low", 49.9, "low"), ("medium", 50, "medium"), ("medium", 80, "medium"), ("high", 80.1, "high")]
+)  # fmt: skip
+def test_bands(told, percent, word):
+    assert word == told == questions.band(percent)
+
+
+OTHERS = {
+    "of another run": ({"data_loading_percent": 45.0}, "no accepted definition gives that number"),
+    "a fraction": (
+        {"data_loading_percent": ANSWERS["data_loading_percent"] / 100 + 0.5},
+        None,
+    ),
+    "ranges for operators": (
+        {"top_operators": ["forward", "backward", "optimizer_step"]},
+        "the profile's largest are operators",
+    ),
+    "a GPU that is not there": ({k: ON_A_GPU[k] for k in questions.OF_A_GPU} | {"reason": None}, "holds no work of a GPU"),
+    "copies that are not there": ({"host_to_device_ms": 3.0}, "holds no copy"),
+    "rounded": ({"data_loading_percent": round(ANSWERS["data_loading_percent"], 1)}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("other", "words"), OTHERS.values(), ids=OTHERS)
+def test_answers_are_compared_with_the_trace(other, words):
+    trace = handed_in("baseline_trace.json.gz")
+
+    found = questions.fit({**ANSWERS, **other}, trace, try_="try")
+
+    assert isinstance(found, Failed) == (words is not None), found
+    assert words is None or words in found.why
+
+
+def made_on_a_gpu():
+    from autograder.worker.profiles import Made
+
+    made = Made(np.random.default_rng(3), gpu=True)
+    return checks.read(made.data(), "made_trace.json.gz"), made.known()
+
+
+def test_what_is_known_of_a_made_trace_is_what_our_reader_finds():
+    """Two ways to the same figures: by construction, and by reading the file."""
+    trace, known = made_on_a_gpu()
+    found = {name: trace.figure(*key) for name, key in FIGURES.items()}
+
+    assert {name: pytest.approx(known[name]) for name in found} == {**found, "copied": found["copied"] / 1e6}
+    assert known["top"] == [row.name for row in trace.rows("operators")[:3]]
+
+
+FIGURES = {"loading": ("dataloader", "steps"), "busy": ("busy_kernel", "steps"), "copied": ("h2d_time",)}
+
+
+def test_answers_of_a_gpu_are_compared_too():
+    trace, known = made_on_a_gpu()
+    right = {
+        "data_loading_percent": known["loading"],
+        "gpu_utilization_percent": known["busy"],
+        "gpu_utilization_band": questions.band(known["busy"]),
+        "host_to_device_ms": known["copied"],
+        "top_operators": known["top"],
+        "reason": None,
+    }
+    wrong = {"host_to_device_ms": 1000 * known["copied"], "gpu_utilization_percent": None}
+
+    assert isinstance(questions.fit(right, trace, try_="try"), Passed)
+    for name, value in wrong.items():
+        assert isinstance(questions.fit({**right, name: value}, trace, try_="try"), Failed)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"steps": ()}, "it holds 0 steps where 10 are asked for"),
+        ({"tables": {}}, "it holds the range 'forward' 0 times in 10 steps"),
+        ({"figures": ()}, "it holds no wait for a DataLoader"),
+    ],
+    ids=["no steps", "no ranges", "no loader"],
+)
+def test_a_trace_that_is_not_whole(change, words):
+    trace = replace(handed_in("baseline_trace.json.gz"), **change)
+
+    found = part.checks["trace_is_whole"].judge(trace)
+
+    assert isinstance(found, Failed)
+    assert words in found.why
+
+
+# --- what is handed out -----------------------------------------------------------------------------------------------
+
+
+def test_pictures_are_like_those_of_cifar10():
+    from given import Pictures
+
+    pictures = Pictures()
+    image, label = pictures[49_999]
+
+    assert 50_000 == len(pictures)
+    assert ((32, 32), "RGB", int) == (image.size, image.mode, type(label))
+    assert image.tobytes() == Pictures()[49_999][0].tobytes()
+    with pytest.raises(IndexError):
+        pictures[50_000]
+
+
+def test_pictures_can_be_learnt(tmp_path):
+    """Cut and mirrored as they are in training: a small network is right far more often than by chance."""
+    torch.manual_seed(0)
+    student = import_file(REFERENCE / part.file)
+    data = student.make_data("synthetic", 16)
+    batches = [torch.utils.data.default_collate([data[64 * b + i] for i in range(64)]) for b in range(25)]
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 16, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(),
+        torch.nn.Linear(64, 10),
+    )  # fmt: skip
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    arguments = (model, batches, torch.nn.CrossEntropyLoss(), optimizer, torch.device("cpu"))
+    for _ in range(4):
+        seen = student.train_epoch(*arguments)
+
+    assert seen["accuracy"] > 30.0
+
+
+def test_own_times_leave_out_what_is_inside():
+    from given import own_times
+    from given.traces import Event
+
+    def event(name, start, end):
+        return Event("cpu_op", name, start, end, (1, 1))
+
+    found = own_times([event("outer", 0, 10), event("inner", 2, 5), event("inner", 6, 7), event("next", 10, 12)])
+
+    assert {"outer": 6, "inner": 4, "next": 2} == found
