@@ -129,7 +129,7 @@ class Made:
     def _on_gpu(self, number: int, at: int, room: int) -> int:
         """Add a copy to the device, two kernels that overlap on two streams, and a copy back."""
         copy, first, second = (self._draw(room // 20, room // 5) for _ in range(3))
-        both, back = self._draw(first // 4, min(first, second) // 2), self._draw(10, 90)
+        both, back = self._draw(min(first, second) // 4, min(first, second) // 2), self._draw(10, 90)
         self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at, copy, STREAMS[0], device=0, bytes=copy * 4096)
         self._kernel(at + copy, first, STREAMS[0])
         self._kernel(at + copy + first - both, second, STREAMS[1])

@@ -204,10 +204,7 @@ def test_bands(told, percent, word):
 
 OTHERS = {
     "of another run": ({"data_loading_percent": 45.0}, "no accepted definition gives that number"),
-    "a fraction": (
-        {"data_loading_percent": ANSWERS["data_loading_percent"] / 100 + 0.5},
-        None,
-    ),
+    "one point apart": ({"data_loading_percent": ANSWERS["data_loading_percent"] + 1.0}, None),
     "ranges for operators": (
         {"top_operators": ["forward", "backward", "optimizer_step"]},
         "the profile's largest are operators",
