@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
-import numpy as np
 import pytest
 import torch
 import yaml
 
 import autograder
 from autograder import checks
-from autograder.checks import questions
 from autograder.labs.resnet18.part1_baseline import part
-from autograder.model import Failed, Pair, Passed, Text
+from autograder.model import Failed, Pair, Passed
 from tests.worker.harness import import_file, observe
 
 ROOT = Path(autograder.__file__).parent.parent
@@ -119,146 +115,6 @@ def test_an_entry_fails_the_checks_that_it_states(judge, entry):
 
 
 # --- the files that are handed in -------------------------------------------------------------------------------------
-
-ANSWERS = json.loads((REFERENCE / "answers.json").read_text(encoding="utf-8"))
-ON_A_GPU = {
-    **ANSWERS,
-    "gpu_utilization_percent": 61.0,
-    "gpu_utilization_band": "medium",
-    "host_to_device_ms": 3.5,
-    "reason": None,
-}
-SCHEMA = json.loads((ROOT / "assignments/resnet18/schemas/answers.schema.json").read_text(encoding="utf-8"))
-FORMS = {
-    "none is missing": (ANSWERS, ""),
-    "with a GPU": (ON_A_GPU, ""),
-    "one is missing": ({k: v for k, v in ANSWERS.items() if k != "reason"}, "'reason' is missing"),
-    "one too many": ({**ANSWERS, "note": 1}, "'note' is not asked for"),
-    "text for a number": (
-        {**ANSWERS, "data_loading_percent": "31 %"},
-        "data_loading_percent is '31 %'; a number from 0 to 100 is asked for",
-    ),
-    "true for a number": (
-        {**ANSWERS, "data_loading_percent": True},
-        "data_loading_percent is True; a number from 0 to 100 is asked for",
-    ),
-    "more than all": (
-        {**ON_A_GPU, "gpu_utilization_percent": 130.0},
-        "gpu_utilization_percent is 130.0; a number from 0 to 100 is asked for, or null without a GPU",
-    ),
-    "two names": (
-        {**ANSWERS, "top_operators": ["a", "b"]},
-        "top_operators is ['a', 'b']; a list of three names is asked for",
-    ),
-    "a name of nothing": (
-        {**ANSWERS, "top_operators": ["a", "b", ""]},
-        "top_operators is ['a', 'b', '']; a list of three names is asked for",
-    ),
-    "a reason that is no text": ({**ANSWERS, "reason": 1}, "reason is 1; words are asked for, or null"),
-}
-BETWEEN = {  # what a schema does not say: one answer beside another
-    "null without a reason": (
-        {**ANSWERS, "reason": None},
-        "gpu_utilization_percent is null, and reason does not say why",
-    ),
-    "a reason for nothing": (
-        {**ON_A_GPU, "reason": "no GPU"},
-        "reason says why something is null, and nothing is",
-    ),
-    "another band": (
-        {**ON_A_GPU, "gpu_utilization_band": "high"},
-        "gpu_utilization_band is 'high', and 61 % is 'medium'",
-    ),
-}
-
-
-@pytest.mark.parametrize(("answers", "words"), [*FORMS.values(), *BETWEEN.values()], ids=[*FORMS, *BETWEEN])
-def test_answers_have_a_form(answers, words):
-    assert words == questions.form_problem(answers)
-
-
-@pytest.mark.parametrize(("answers", "words"), FORMS.values(), ids=FORMS)
-def test_the_schema_says_the_same(answers, words):
-    assert (not words) == jsonschema.Draft202012Validator(SCHEMA).is_valid(answers)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", "it is no JSON: "),
-        ("[1]", "it is not one object"),
-        ("[" * 99, "it is nested"),
-        ("{}", "'data_loading_percent' is missing"),
-    ],
-)
-def test_a_file_that_holds_no_answers(text, words):
-    assert questions.parsed(Text("answers.json", text))[1].startswith(words)
-
-
-@pytest.mark.parametrize(
-    ("told", "percent", "word"), [("low", 49.9, "low"), ("medium", 50, "medium"), ("medium", 80, "medium"), ("high", 80.1, "high")]
-)  # fmt: skip
-def test_bands(told, percent, word):
-    assert word == told == questions.band(percent)
-
-
-OTHERS = {
-    "of another run": ({"data_loading_percent": 45.0}, "no accepted definition gives that number"),
-    "one point apart": ({"data_loading_percent": ANSWERS["data_loading_percent"] + 1.0}, None),
-    "ranges for operators": (
-        {"top_operators": ["forward", "backward", "optimizer_step"]},
-        "the profile's largest are operators",
-    ),
-    "a GPU that is not there": ({k: ON_A_GPU[k] for k in questions.OF_A_GPU} | {"reason": None}, "holds no work of a GPU"),
-    "copies that are not there": ({"host_to_device_ms": 3.0}, "holds no copy"),
-    "rounded": ({"data_loading_percent": round(ANSWERS["data_loading_percent"], 1)}, None),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("other", "words"), OTHERS.values(), ids=OTHERS)
-def test_answers_are_compared_with_the_trace(other, words):
-    trace = handed_in("baseline_trace.json.gz")
-
-    found = questions.fit({**ANSWERS, **other}, trace, try_="try")
-
-    assert isinstance(found, Failed) == (words is not None), found
-    assert words is None or words in found.why
-
-
-def made_on_a_gpu():
-    from autograder.worker.profiles import Made
-
-    made = Made(np.random.default_rng(3), gpu=True)
-    return checks.read(made.data(), "made_trace.json.gz"), made.known()
-
-
-def test_what_is_known_of_a_made_trace_is_what_our_reader_finds():
-    """Two ways to the same figures: by construction, and by reading the file."""
-    trace, known = made_on_a_gpu()
-    found = {name: trace.figure(*key) for name, key in FIGURES.items()}
-
-    assert {name: pytest.approx(known[name]) for name in found} == {**found, "copied": found["copied"] / 1e6}
-    assert known["top"] == [row.name for row in trace.rows("operators")[:3]]
-
-
-FIGURES = {"loading": ("dataloader", "steps"), "busy": ("busy_kernel", "steps"), "copied": ("h2d_time",)}
-
-
-def test_answers_of_a_gpu_are_compared_too():
-    trace, known = made_on_a_gpu()
-    right = {
-        "data_loading_percent": known["loading"],
-        "gpu_utilization_percent": known["busy"],
-        "gpu_utilization_band": questions.band(known["busy"]),
-        "host_to_device_ms": known["copied"],
-        "top_operators": known["top"],
-        "reason": None,
-    }
-    wrong = {"host_to_device_ms": 1000 * known["copied"], "gpu_utilization_percent": None}
-
-    assert isinstance(questions.fit(right, trace, try_="try"), Passed)
-    for name, value in wrong.items():
-        assert isinstance(questions.fit({**right, name: value}, trace, try_="try"), Failed)
 
 
 @pytest.mark.parametrize(

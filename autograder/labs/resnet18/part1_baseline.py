@@ -70,8 +70,9 @@ def transformed(student: Any, rig: Any) -> Any:
     transform = student.make_transforms(size)
     plain = [transform(rig.picture(np.full((32, 32, 3), colour))) for _ in range(4)]
     ramp = rig.picture(np.broadcast_to(8 * np.arange(32)[None, :, None], (32, 32, 3)))
-    drawn = [rig.flat(transform(ramp)).reshape(3, -1, size)[0].mean(axis=0) for _ in range(DRAWS)]
-    left, right = np.array([(line[:4].mean(), line[-4:].mean()) for line in drawn]).T
+    drawn = [transform(ramp) for _ in range(DRAWS)]
+    lines = [rig.flat(image).reshape(-1, image.shape[-1]).mean(axis=0) for image in drawn]
+    left, right = np.array([(line[:4].mean(), line[-4:].mean()) for line in lines]).T
     named = {"shape": list(plain[0].shape), "dtype": str(plain[0].dtype).removeprefix("torch.")}
     return {**named, "colour": colour, "size": size, "plain": rig.flat(plain), "left": left, "right": right}
 
@@ -191,7 +192,7 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     rig.label(window, right=rig.integer(3, 5))
     waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
     waits[0] += 1.0  # the first batch takes longest, as it does when workers start
-    if rig.device.type == "cpu" and rig.mentions(student, r"\.synchronize\("):
+    if rig.device.type == "cpu" and rig.mentions(student, r"\.synchronize\(", "train_epoch"):
         queued = 0.0  # it may wait before it reads the clock, on a path that a CPU does not take
     rig.script(window, waits, work)
     with rig.queue(window, queued):
