@@ -157,4 +157,4 @@ def fit(answers: Answers, trace: Trace, *, try_: str) -> Verdict:
         return Failed(f"host_to_device_ms is {answers['host_to_device_ms']:.4g}", f"{trace.file} holds no copy", try_)
     found.append(profile.names_top(profile.work_of(trace), answers["top_operators"], try_=try_))
     wrong = next((one for one in found if isinstance(one, Failed)), None)
-    return wrong or Passed("; ".join(one.measured for one in found))
+    return wrong or Passed("; ".join(one.measured for one in found if isinstance(one, Passed)))

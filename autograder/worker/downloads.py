@@ -76,11 +76,11 @@ class Downloads:
                 raise NO_NETWORK
             return stand_in.resnet18(CATEGORIES).state_dict()
 
-        CIFAR10.__init__, WeightsEnum.get_state_dict = init, get_state_dict  # type: ignore[method-assign]
+        CIFAR10.__init__, WeightsEnum.get_state_dict = init, get_state_dict
         try:
             yield asked
         finally:
-            CIFAR10.__init__, WeightsEnum.get_state_dict = old  # type: ignore[method-assign]
+            CIFAR10.__init__, WeightsEnum.get_state_dict = old
 
     def pixels(self, train: bool = True) -> np.ndarray[Any, Any]:
         """Return the pictures of the training set, or others."""
@@ -93,9 +93,9 @@ class Downloads:
 
     def pretrained(self, classes: int) -> nn.Module:
         """Return what has the weights that stand in for pretrained ones, and a last layer of its own."""
-        model = self.resnet18(CATEGORIES)
-        model.fc = nn.Linear(model.fc.in_features, classes)  # type: ignore[arg-type]
-        return model
+        model: Any = self.resnet18(CATEGORIES)
+        model.fc = nn.Linear(model.fc.in_features, classes)
+        return model  # type: ignore[no-any-return]
 
     def filled(self, module: nn.Module) -> nn.Module:
         """Draw all that a module holds, the same numbers for the same shapes; activations keep their size."""

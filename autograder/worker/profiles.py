@@ -23,6 +23,8 @@ STEPS = 5  # of a made trace
 OPERATORS = ("aten::convolution", "aten::batch_norm", "aten::addmm", "aten::relu", "aten::max_pool2d", "aten::add_")
 OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
 STREAMS = (7, 20)
+TOP = 3  # operators that are asked for
+LAUNCH = 900  # microseconds of a call in the next operator, which would make it the first of all
 
 
 class Ranges:
@@ -87,7 +89,7 @@ class Made:
 
     def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
         """Draw every duration, in microseconds."""
-        self._draw = lambda low, high: int(random.integers(low, high + 1))
+        self._random = random
         self.names = [str(name) for name in random.permutation(OPERATORS)]
         self.events: list[dict[str, Any]] = []
         self.first, self.gpu, self.loading, self.copied, self.summed = self._draw(2, 9), gpu, 0, 0, 0
@@ -102,6 +104,9 @@ class Made:
         if gpu:
             self._kernel(at + 10, 20_000, STREAMS[0])  # after the last step
 
+    def _draw(self, low: int, high: int) -> int:
+        return int(self._random.integers(low, high + 1))
+
     def _add(self, cat: str, name: str, ts: int, dur: int, tid: int = 1, **args: Any) -> None:
         event = {"ph": "X", "cat": cat, "name": name, "pid": 0 if tid in STREAMS else 9, "tid": tid, "ts": ts}
         self.events.append({**event, "dur": dur, "args": args})
@@ -111,17 +116,19 @@ class Made:
 
     def _step(self, number: int, at: int) -> tuple[int, int]:
         """Add one step; return its length, and how long of it the GPU ran kernels."""
-        wait, work, rest = self._draw(300, 4000), 0, self._draw(100, 2000)
+        wait, rest = self._draw(300, 4000), self._draw(100, 2000)
         now = at + 10 + wait
         self._add("user_annotation", LOADER, at + 10, wait)
         self.loading += wait
         for rank, name in enumerate(self.names):  # own times far enough apart to be ranked
             own = 120 * (len(self.names) - rank) + self._draw(0, 30)
+            called = LAUNCH if self.gpu and rank == TOP else 0
             if rank == 0:
                 self._add("cpu_op", OUTER, now, own + 40)
-            self._add("cpu_op", name, now + 20 * (rank == 0), own)
-            now += own + 40 + self._draw(0, 9)
-            work += own
+            self._add("cpu_op", name, now + 20 * (rank == 0), own + called)
+            if called:
+                self._add("cuda_runtime", "cudaLaunchKernel", now + 5, called)
+            now += own + called + 40 + self._draw(0, 9)
         length = now - at + rest
         self._add("user_annotation", f"ProfilerStep#{number}", at, length)
         return length, self._on_gpu(number, at + wait + 20, now - at - wait) if self.gpu else 0
@@ -154,7 +161,7 @@ class Made:
             "summed": 100 * self.summed / self.window,
             "busy_of_all": 100 * (self.busy + 20_000) / whole,
             "copied": self.copied / 1000 if self.gpu else None,
-            "top": self.names[:3],
+            "top": self.names[:TOP],
         }
 
 

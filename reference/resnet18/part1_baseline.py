@@ -212,7 +212,7 @@ def profile_training(model, loader, criterion, optimizer, device, folder=".") ->
 # Kernels may run side by side on several streams, so "the GPU was busy" is the time in which *at least one* ran: adding
 # up their durations can give more than 100 %.
 #
-# `load_events(file)` gives the events of a trace, `own_times(events)` what is each operator's own time.
+# `load_events(file)` gives the events of a trace, `own_times(events)` the time that is each operator's own.
 
 
 # %%
@@ -253,7 +253,7 @@ def analyse_trace(file) -> dict[str, Any]:
         "host_to_device_ms": sum(copy.end - copy.start for copy in of("gpu_memcpy", "Memcpy HtoD")) / 1000
         if kernels
         else None,
-        "top_operators": [name for name, _ in own_times(of("cpu_op")).most_common(3)],
+        "top_operators": [name for name, _ in own_times(events).most_common(3)],
         "reason": None if kernels else "no kernel was recorded: this ran without a GPU",
     }
     ### END SOLUTION

@@ -138,7 +138,7 @@ def profile_training(model, loader, criterion, optimizer, device, folder=".") ->
 # Kernels may run side by side on several streams, so "the GPU was busy" is the time in which *at least one* ran: adding
 # up their durations can give more than 100 %.
 #
-# `load_events(file)` gives the events of a trace, `own_times(events)` what is each operator's own time.
+# `load_events(file)` gives the events of a trace, `own_times(events)` the time that is each operator's own.
 
 
 # %%

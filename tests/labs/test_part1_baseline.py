@@ -170,12 +170,24 @@ def test_pictures_can_be_learnt(tmp_path):
 
 
 def test_own_times_leave_out_what_is_inside():
+    """Operators, ranges and calls; other threads and the GPU have nothing to do with it."""
     from given import own_times
     from given.traces import Event
 
-    def event(name, start, end):
-        return Event("cpu_op", name, start, end, (1, 1))
+    def event(category, name, start, end, thread=1):
+        return Event(category, name, start, end, (9, thread))
 
-    found = own_times([event("outer", 0, 10), event("inner", 2, 5), event("inner", 6, 7), event("next", 10, 12)])
+    found = own_times(
+        [
+            event("user_annotation", "a range", 0, 20),
+            event("cpu_op", "outer", 0, 10),
+            event("cpu_op", "elsewhere", 1, 9, thread=2),
+            event("kernel", "gemm", 1, 9, thread=7),
+            event("cpu_op", "inner", 2, 5),
+            event("cuda_runtime", "cudaLaunchKernel", 3, 4),
+            event("cpu_op", "inner", 6, 7),
+            event("cpu_op", "next", 10, 12),
+        ]
+    )
 
-    assert {"outer": 6, "inner": 4, "next": 2} == found
+    assert {"outer": 6, "elsewhere": 8, "inner": 3, "next": 2} == found

@@ -8,6 +8,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+OPERATOR = "cpu_op"
+ON_THE_CPU = (OPERATOR, "user_annotation", "cuda_runtime", "cuda_driver")
+
 
 @dataclass(frozen=True)
 class Event:
@@ -36,15 +39,21 @@ def load_events(file: str | Path) -> list[Event]:
 
 
 def own_times(events: list[Event]) -> Counter[str]:
-    """Add up, by name, the microseconds of each event that no other event of the list inside it covers."""
+    """Add up, by operator, the microseconds that are its own: not those of operators, ranges and CUDA calls inside it.
+
+    *events* is all of a trace, as `load_events` gives it.
+    """
     own: Counter[str] = Counter()
     opened: dict[object, list[Event]] = {}
     for event in events:  # an outer one comes before those inside it
+        if event.category not in ON_THE_CPU:
+            continue
         outer = opened.setdefault(event.thread, [])
         while outer and outer[-1].end <= event.start:
             outer.pop()
-        own[event.name] += event.end - event.start
-        if outer:
+        if outer and outer[-1].category == OPERATOR:
             own[outer[-1].name] -= event.end - event.start
+        if event.category == OPERATOR:
+            own[event.name] += event.end - event.start
         outer.append(event)
     return own
