@@ -143,7 +143,7 @@ class Part:
         """Name the functions that a student writes and the files that come with them."""
         self.id = id
         self.writes = tuple(writes)
-        self.artefacts = {PurePath(name).stem: name for name in hands_in}
+        self.artefacts = {PurePath(name).name.split(".")[0]: name for name in hands_in}  # of .json.gz, too
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
         self.title = id

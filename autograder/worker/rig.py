@@ -28,9 +28,11 @@ from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
 from autograder.worker.counters import Ops, Saved
-from autograder.worker.fetches import Always, Queue, Waits
+from autograder.worker.downloads import Downloads, picture
+from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
 from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.profiles import Profiles
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted
 from autograder.worker.returned import BadReturn, Returned
@@ -74,12 +76,15 @@ class Rig:
     copies = staticmethod(copies)
     changed = staticmethod(changed)
     returned = Returned
+    picture = staticmethod(picture)
+    profiles = Profiles
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
         self.seed, self.side, self.folder = seed, side, folder
         self.device = torch.device(device)
         self.nets = ResNets(seed, self.device)
+        self.downloads = Downloads(seed)
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
 
@@ -196,9 +201,9 @@ class Rig:
                 data = file.read(most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
         return np.frombuffer(data, dtype=np.uint8)
 
-    def mentions(self, student: ModuleType, pattern: str) -> bool:
-        """Whether the student's file says *pattern* anywhere, on paths that are not taken here included."""
-        return re.search(pattern, Path(str(student.__file__)).read_text(encoding="utf-8")) is not None
+    def mentions(self, student: ModuleType, pattern: str, function: str = "") -> bool:
+        """Whether the student's file, or a function of it with those it calls, says *pattern*, taken here or not."""
+        return re.search(pattern, source_of(student, function)) is not None
 
     def autocast(self, dtype: str, run: Callable[[], Any]) -> Any:
         """Call *run* in half precision: what rounding makes of code that is trusted."""

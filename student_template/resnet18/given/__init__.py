@@ -11,5 +11,18 @@ from .data import Patterns, make_loader, workload
 from .loop import train_epoch
 from .memory import saved_mb
 from .models import device_name, make_training
+from .pictures import Pictures
+from .traces import load_events, own_times
 
-__all__ = ["Patterns", "device_name", "make_loader", "make_training", "saved_mb", "train_epoch", "workload"]
+__all__ = [
+    "Patterns",
+    "Pictures",
+    "device_name",
+    "load_events",
+    "make_loader",
+    "make_training",
+    "own_times",
+    "saved_mb",
+    "train_epoch",
+    "workload",
+]
