@@ -30,6 +30,7 @@ from autograder.worker.clock import VirtualClock
 from autograder.worker.counters import Ops, Saved
 from autograder.worker.fetches import Always, Queue, Waits
 from autograder.worker.figures import Figures
+from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted
@@ -82,6 +83,7 @@ class Rig:
         self.nets = ResNets(seed, self.device)
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
+        self.loading = Loading(self._random, self.clock)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
