@@ -119,7 +119,6 @@ class Built:
             "num_workers": int(made.num_workers),
             "pin_memory": bool(made.pin_memory),
             "persistent_workers": bool(made.persistent_workers),
-            "prefetch_factor": int(made.prefetch_factor or 0),
         }
 
     def __enter__(self) -> Self:

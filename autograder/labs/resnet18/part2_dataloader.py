@@ -97,7 +97,7 @@ def dice(student: Any, rig: Any) -> Any:
     return seen
 
 
-OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN, "prefetch_factor": INTEGER}
+OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
 
 
 @part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))})
@@ -324,7 +324,7 @@ def augments_afresh(dice: Observation) -> Verdict:
 
 @part.check(basis="report")
 def asks_for_what_helps(arguments: Observation) -> Verdict:
-    """num_workers as asked; pin_memory for a GPU only; workers that stay and a prefetch_factor, if there are some."""
+    """num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."""
     if len(arguments.values["made"]) != 4:
         return Failed(f"{len(arguments.values['made'])} loaders were noted", "4 were asked for", ORDER)
     for it in arguments.values["made"]:
