@@ -8,6 +8,7 @@ Moves     how it moved batches to the device
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import cycle
@@ -69,7 +70,8 @@ class Scripted:
 
     def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
         """Make one; what a DataLoader refuses is refused."""
-        asked = DataLoader(self.dataset, self._batch, num_workers=num_workers, **options)
+        with warnings.catch_warnings(action="ignore"):  # it has more workers than this machine has cores
+            asked = DataLoader(self.dataset, self._batch, num_workers=num_workers, **options)
         loader, begun = Loader(self.dataset, self._batch), [0]
         each = self._pace.get(num_workers, max(self._pace.values()))
         each *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
@@ -130,7 +132,7 @@ class Built:
             self._init(loader, *args, **kwargs)
             self._made.append(loader)
 
-        DataLoader.__init__ = init  # type: ignore[method-assign]
+        DataLoader.__init__ = init  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -85,7 +85,7 @@ def make_loader_optimized(dataset, batch_size, device, num_workers=0, seed=0) ->
 # ## 2.3 How many workers
 #
 # Too few leave the device waiting; too many cost memory and a start each, and fight for cores. Nobody knows the number
-# beforehand. `without_wait` is what the usual clock, which starts when the batch is there, would have called throughput.
+# beforehand. `without_wait` is what a clock that starts when the batch is there would have called throughput.
 
 # %%
 SWEEP = ["num_workers", "throughput", "epoch_time", "data_wait", "without_wait", "device"]

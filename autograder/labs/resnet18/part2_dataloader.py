@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def several(student: Any, rig: Any, workers: int) -> Any:
         student.make_loader_optimized(data, BATCH, rig.device, num_workers=workers, seed=one)
         for one in (seed, seed, seed + 1)
     ]
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for epoch, loader in zip(EPOCHS, (loaders[0], *loaders), strict=True):
         arrays |= {f"{epoch}_{name}": array for name, array in rig.loading.epoch(loader).items()}
     return arrays
@@ -85,7 +86,7 @@ def alone(student: Any, rig: Any) -> Any:
     return several(student, rig, 0)
 
 
-@part.probe(arrays={name: ("uint8", 1) for name in SOURCES})
+@part.probe(arrays=dict.fromkeys(SOURCES, ("uint8", 1)))
 def dice(student: Any, rig: Any) -> Any:
     """Two epochs of samples that are random numbers, of each source that augmentations draw from."""
     seen = {}
@@ -282,13 +283,14 @@ def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
     """Samples come in another order than the data set's, and in another one in each epoch."""
     for pair, workers in ((epochs, WORKERS), (alone, 0)):
         first, second = _order(pair, "first"), _order(pair, "second")
-        steps = np.abs(np.diff(first))
-        together = float(np.mean(steps == 1))
+        together = sum(abs(a - b) == 1 for a, b in pairwise(first)) / max(len(first), 1)
         measured = f"with {workers} workers {together:.0%} of the samples follow their neighbour in the data set"
         if together > 0.5:  # of shuffled ones 4 %
             return Failed(measured, "the order is the data set's, or nearly", f"shuffle=True; {ORDER}")
         if first == second:
-            return Failed(f"with {workers} workers two epochs have one order", "the order is drawn once", "shuffle=True")
+            return Failed(
+                f"with {workers} workers two epochs have one order", "the order is drawn once", "shuffle=True"
+            )
     return Passed("4 epochs, each in an order of its own")
 
 
@@ -349,8 +351,7 @@ REASONS: Mapping[str, str] = {
 @part.check(basis="outputs", needs=[every_sample_once])
 def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     """An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."""
-    sides = [Epoch(**seen.arrays) for seen in (slow_reads.student, slow_reads.baseline)]
-    problem = differing(*sides)
+    problem = differing(Epoch(**slow_reads.student.arrays), Epoch(**slow_reads.baseline.arrays))
     if problem:
         return Failed(problem, "the loader that is timed delivers other samples", ORDER)
     why = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
@@ -423,7 +424,9 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     for rows, told in zip(asked, chosen, strict=True):
         if told != (right := loading.fastest(rows)):
             blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
-            why = "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
+            why = (
+                "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
+            )
             rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
             return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", why, CLOCK)
     return Passed(f"{len(asked)} sweeps")
@@ -478,7 +481,7 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     found = plot.shows_the_rows(sweep.student, SWEEP_FILES[1], units, "num_workers", try_)
     if not isinstance(found, Passed):
         return found
-    units = {**UNITS, "speedup": r"\bx\b|[Ss]peed-?up|×|times"}
+    units = {**UNITS, "speedup": r"\bx\b|[Ss]peed-?up|times"}
     return plot.shows_the_rows(comparison.student, COMPARED_FILES[1], units, "configuration", try_)
 
 

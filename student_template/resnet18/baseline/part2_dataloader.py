@@ -61,7 +61,9 @@ def compare_configurations(make_loader, best, step, device, folder=".") -> list[
         seen = measure_loading(make_loader(num_workers=0), step, device)
         del seen["samples"]
         speedup = seen["throughput"] / rows[0]["throughput"] if rows else 1.0
-        rows.append({"configuration": name, "num_workers": 0, **seen, "speedup": speedup, "device": device_name(device)})
+        rows.append(
+            {"configuration": name, "num_workers": 0, **seen, "speedup": speedup, "device": device_name(device)}
+        )
     folder = Path(folder)
     write(rows, "configuration", folder / "dataloader_results.csv", folder / "dataloader_optimization.png")
     return rows
@@ -88,4 +90,6 @@ if __name__ == "__main__":
     with TemporaryDirectory() as folder:
         rows = sweep_workers(make_loader, [0, 2, 4, 8], make_step(device), device, folder)
     for row in rows:
-        print(f"{row['num_workers']} workers: {row['throughput']:.1f} samples/s, the epoch took {row['epoch_time']:.2f} s")
+        print(
+            f"{row['num_workers']} workers: {row['throughput']:.1f} samples/s, the epoch took {row['epoch_time']:.2f} s"
+        )
