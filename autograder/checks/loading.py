@@ -81,7 +81,7 @@ def sweep_problem(rows: Sequence[Row], workers: Sequence[int] | None = None) -> 
         found = ", ".join(f"{number:g}" for number in numbers) or "none"
         return f"the rows are of {found} workers; 0 and at least two other numbers are asked for, each larger"
     odd = next((words for row in rows if (words := _odd(row, f"{row['num_workers']:g} workers"))), "")
-    return odd or next((words for row in rows if (words := _odd_without(row))), "") or _uneven(rows)
+    return odd or _uneven(rows) or next((words for row in rows if (words := _odd_without(row))), "")
 
 
 def compared_problem(rows: Sequence[Row]) -> str:
