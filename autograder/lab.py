@@ -160,7 +160,7 @@ class Part:
         within: Close | Tolerance | None = None,
         dataset: Dataset | None = None,
     ) -> Callable[[F], F]:
-        """Register an adapter that the clock runs on both sides; calls are given *inputs*, loaders a *dataset*."""
+        """Register an adapter that the clock runs on both sides; calls get *inputs*, loaders *dataset* and device."""
         within = within or (None if kind == "train" else Close() if kind == "call" else Close(0.0, 0.0))
 
         def register(run: F) -> F:

@@ -31,6 +31,7 @@ from autograder.worker.counters import Ops, Saved
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
+from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.profiles import Profiles
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
@@ -87,6 +88,7 @@ class Rig:
         self.downloads = Downloads(seed)
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
+        self.loading = Loading(self._random, self.clock)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
