@@ -36,7 +36,8 @@ class Compiler:
         counters.clear()
         self._breaks = counters["graph_break"]
         self._wait, self._loader, self._seconds, self._step = wait, loader, seconds, step
-        self._aot: Any = aot_autograd(**{BUILT[kind]: self._builder(kind) for kind in KINDS})
+        builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
+        self._aot: Any = aot_autograd(**builders)
         self.forget()
 
     def forget(self) -> None:
@@ -61,7 +62,7 @@ class Compiler:
         }
 
     def _builder(self, kind: str) -> Callable[[Any, Any], Any]:
-        from functorch.compile import make_boxed_func
+        from torch._functorch._aot_autograd.utils import make_boxed_func
 
         def build(graph: Any, _: Any) -> Any:
             batch = -1 if self._loader.step is None else self._loader.step
@@ -73,7 +74,7 @@ class Compiler:
                 self._wait(self._step * (kind != "backward"))
                 return graph.forward(*arguments)
 
-            return make_boxed_func(run)  # type: ignore[no-untyped-call]
+            return make_boxed_func(run)
 
         return build
 
@@ -84,7 +85,9 @@ def _in_half_precision(graph: Any) -> bool:
     return any(isinstance(it, Tensor) and it.dtype in HALF for it in found)
 
 
-def eager_takes(make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float) -> Any:
+def eager_takes(
+    make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
+) -> Callable[[Any], Any]:
     """Return a make_training whose models take *seconds* for a pass that is not compiled, and *cold* more once."""
     left = [cold]
 

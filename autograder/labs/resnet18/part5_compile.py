@@ -203,7 +203,11 @@ def comparison(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the training -------------------------------------------------------------------------------------
 
-FOLLOWS = {"fp32": Tolerance(losses=1e-5, weights=1e-6), "amp": Tolerance(losses=2e-3, weights=3e-4)}
+# Measured in 20 seeds on a CPU with torch 2.15, with momentum: the furthest that right work came (channels_last, a loss
+# that is scaled and its gradients scaled back) and the nearest that a mistake came.
+#   FP32, right: losses 2.4e-7, weights 3.4e-8. Mistakes: autocast without use_amp 1.8e-4 and 9.2e-5.
+#   AMP, right: losses 6.2e-4, weights 1.4e-4. Mistakes: the rate 10 % off 3.7e-3 and 2.9e-3; a loss in 16 bits 2.1e-3.
+FOLLOWS = {"fp32": Tolerance(losses=5e-6, weights=1e-6), "amp": Tolerance(losses=1.6e-3, weights=6e-4)}
 SAME = 1e-6  # of the largest number: what was put back is what was there
 
 
@@ -213,14 +217,15 @@ def follows_eager(training: Pair) -> Verdict:
     shares: dict[str, float] = {}
     for mode, within in FOLLOWS.items():
         found = numerics.same_trajectory(_of(training, mode), within, why=_why_apart(training, mode), try_=LOOP)
-        if not isinstance(found, Passed):
+        if isinstance(found, Failed):
             return replace(found, measured=f"{mode.upper()}: {found.measured}")
+        assert isinstance(found, Passed)
         apart = outputs.furthest(*(side.arrays[f"{mode}_running"] for side in (training.student, training.baseline)))
         if not apart <= within.losses:
             measured = f"{mode.upper()}: running statistics apart by {apart:.1e} (allowed {within.losses:.0e})"
             return Failed(measured, "they are not the given model's, or move otherwise", LOOP)
-        shares |= {f"{mode}_{name}": value for name, value in found.evidence["shares"].items()}
-    return Passed(f"{len(training.baseline.arrays['fp32_losses'])} batches in each precision", {"shares": shares})
+        shares |= {f"{mode}_{name}": it for name, it in found.evidence["shares"].items()}
+    return Passed(f"{training.baseline.values['batches']} batches in each precision", {"shares": shares})
 
 
 LOOP = f"compile the model that is handed in, not a copy, and train with the plain loop; {WRONG}"
