@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -39,6 +39,10 @@ class Compiler:
         builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
         self._aot: Any = aot_autograd(**builders)
         self.forget()
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """Stay the one backend: a function would not be copied with a model either, and graphs are found by it."""
+        return self
 
     def forget(self) -> None:
         """Begin to note anew; what was compiled stays."""

@@ -140,7 +140,7 @@ def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
     tail = len(loader.dataset) % loader.batch_size
     sizes = [len(labels), tail] if tail and not loader.drop_last else [len(labels)]
     for size in sizes:
-        batches = [(images[:size], labels[:size])] * STEPS
+        batches = [(images[:size].clone(), labels[:size])] * STEPS  # batches of a loader are no views of others
         train_epoch_compiled(model, batches, criterion, optimizer, device, use_amp)
     model.load_state_dict(before[0])
     optimizer.load_state_dict(before[1])

@@ -154,7 +154,10 @@ MISTAKES = {
         {"guard_answers_alike": "spikes is 0 where 1 batches were scaled"},
     ),
     "a count that is no number": (
-        [("        self.spikes += spike\n", "        self.spikes = 'many'\n")],
+        [
+            ('self.register_buffer("spikes", torch.zeros((), dtype=torch.int64))', "self.spikes = 'many'"),
+            ("        self.spikes += spike\n", ""),
+        ],
         {"guard_answers_alike": "spikes is None where"},
     ),
     "a look at the data": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 
 import pytest
@@ -85,13 +86,23 @@ def test_models_of_one_maker_share_their_graphs_and_eager_passes_take_other_seco
         assert cost + 2 * 0.5 == pytest.approx(took, abs=0.1)
 
 
+def test_a_copy_of_a_compiled_model_has_the_same_backend(rig):
+    """So a warm-up on a copy serves the model, as it does with a backend that is a function."""
+    window = rig.window([8])
+    compiler = rig.compiler(window)
+    model = torch.compile(window.model, backend=compiler)
+    steps(copy.deepcopy(model), window)
+    compiler.forget()
+    steps(model, window)
+
+    assert [] == kinds(compiler)
+
+
 def test_a_break_is_told_in_words(rig):
     compiler = rig.compiler(rig.window([8]))
     rig.compiled(Doubles(peeks=True), compiler)(torch.ones(3))
 
-    assert ["Tensor.item()"] == [words for words in compiler.values()["breaks"] if "item" in words][
-        :1
-    ] or compiler.values()["breaks"]
+    assert 1 == len(compiler.values()["breaks"])
 
 
 @pytest.mark.parametrize(
