@@ -10,6 +10,7 @@ Nothing here knows a lab.
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import os
 import re
@@ -27,6 +28,7 @@ from torch import Tensor, nn
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
+from autograder.worker.compilers import Compiler, eager_takes, refusal
 from autograder.worker.counters import Ops, Saved
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
@@ -64,6 +66,21 @@ class Window:
         """Return all parameters, flat, as they are now."""
         return torch.cat([p.detach().float().flatten().cpu() for p in self.model.parameters()]).numpy().copy()
 
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return copies of what the model and the optimizer hold."""
+        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+
+    def restore(self, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        """Put back what `state` returned."""
+        self.model.load_state_dict(state[0])
+        self.optimizer.load_state_dict(copy.deepcopy(state[1]))
+
+    def held(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return the same, flat: parameters and buffers; the optimizer's tensors, which may be none."""
+        states = [self.optimizer.state.get(it, {}) for it in self.model.parameters()]
+        tensors = [it for state in states for it in state.values() if isinstance(it, Tensor)]
+        return returned.flat(self.model.state_dict()), returned.flat(tensors) if tensors else np.zeros(0)
+
 
 class Rig:
     """The toolkit of one probe in one worker."""
@@ -75,6 +92,7 @@ class Rig:
     flat = staticmethod(returned.flat)
     no_grad = staticmethod(torch.no_grad)
     copies = staticmethod(copies)
+    refusal = staticmethod(refusal)
     changed = staticmethod(changed)
     returned = Returned
     picture = staticmethod(picture)
@@ -188,6 +206,23 @@ class Rig:
             return window.model, window.criterion, window.optimizer
 
         return scripted(make, self.clock, seconds, cold)
+
+    def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
+        """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
+        return Compiler(lambda s: self.clock.advance(s, busy=True), window.loader, seconds or {}, step)
+
+    def compiled(self, module: Any, compiler: Compiler) -> Any:
+        """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""
+        return torch.compile(module, backend=compiler) if self.side == "student" else module
+
+    def eager_trainings(self, seconds: float, cold: float) -> Callable[[Any], Any]:
+        """Return a maker of trainings whose forward pass takes *seconds* where it is not compiled."""
+
+        def make() -> Made:
+            window = self.window()
+            return window.model, window.criterion, window.optimizer
+
+        return eager_takes(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
 
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""
