@@ -83,6 +83,13 @@ class Compiler:
         return build
 
 
+def register(compiler: Compiler, name: str) -> None:
+    """Let `torch.compile(model, backend=name)` find it."""
+    from torch._dynamo import register_backend
+
+    register_backend(compiler, name=name)
+
+
 def _in_half_precision(graph: Any) -> bool:
     """Whether a convolution of the graph computes in 16 bits."""
     found = [node.meta.get("val") for node in graph.graph.nodes if "convolution" in str(node.target)]

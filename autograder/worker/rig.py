@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
-from autograder.worker.compilers import Compiler, eager_takes, refusal
+from autograder.worker.compilers import Compiler, eager_takes, refusal, register
 from autograder.worker.counters import Ops, Saved
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
@@ -36,6 +36,7 @@ from autograder.worker.figures import Figures
 from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.profiles import Profiles
+from autograder.worker.programs import Program, loader_for, made_program, weights_of
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted
 from autograder.worker.returned import BadReturn, Returned
@@ -198,11 +199,11 @@ class Rig:
 
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
-    def resnet_trainings(self, seconds: float, cold: float) -> Callable[[Any], Any]:
+    def resnet_trainings(self, seconds: float, cold: float, norm: str = "batch") -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*."""
 
         def make() -> Any:
-            window = self.window(model=self.nets.small())
+            window = self.window(model=self.nets.small(norm))
             return window.model, window.criterion, window.optimizer
 
         return scripted(make, self.clock, seconds, cold)
@@ -210,6 +211,12 @@ class Rig:
     def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
         return Compiler(lambda s: self.clock.advance(s, busy=True), window.loader, seconds or {}, step)
+
+    def backend(self, compiler: Compiler) -> str:
+        """Return a name under which torch.compile finds *compiler*: for programs, whose options are words."""
+        name = f"recording_{self.integer(1, 1 << 30)}"
+        register(compiler, name)
+        return name
 
     def compiled(self, module: Any, compiler: Compiler) -> Any:
         """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""
@@ -223,6 +230,17 @@ class Rig:
             return window.model, window.criterion, window.optimizer
 
         return eager_takes(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
+
+    def program(self, student: ModuleType, name: str) -> Program:
+        """Return a program that was handed in beside the student's file."""
+        return Program(Path(str(student.__file__)).parent / name, self.folder)
+
+    loader_for = staticmethod(loader_for)
+    weights_of = staticmethod(weights_of)
+
+    def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
+        """Write a program whose last line of output are the *figures* of its options; see `worker/programs.py`."""
+        return made_program(self.folder, figures)
 
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""
