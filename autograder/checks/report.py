@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 QUOTED = re.compile(
     r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)|^[ \t]*>.*?$|`[^`\n]*`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”"
@@ -40,6 +41,7 @@ BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 HEDGE = re.compile(
     r"(?:about|around|roughly|nearly|almost|some|over|approximately|more than|less than|~|≈)\s*$", re.IGNORECASE
 )
+MOST = 500  # results that are looked at, of sentences and of tables
 LOOSE = 0.05  # relative: of what is "about"
 CLOSE = 0.005  # relative: of what was worked out from rounded figures
 LEFT_OVER = re.compile(
@@ -84,7 +86,7 @@ def sections(text: str) -> dict[str, str]:
     """Cut a report at its headings, of any depth: heading without its number -> what stands below it."""
     blank = FENCED.sub(_spaces, text)
     marks = list(re.finditer(r"^#{1,6}[ \t]+(.*)$", blank, re.MULTILINE))
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
     bare = [mark[1].replace("*", "").strip(" \t#").lstrip("0123456789.) ") for mark in marks]
     found: dict[str, str] = {}
     for name, mark, end in zip(bare, marks, ends, strict=True):
@@ -126,29 +128,32 @@ def items(text: str) -> list[str]:
 def stated(text: str) -> list[Stated]:
     """Return every result that a report states, in its order."""
     plain = QUOTED.sub(_spaces, text).replace("*", " ")
-    found = [one for it in STATED.finditer(plain) for one in _stated(it, plain)]
-    return sorted([*found, *_cells(plain)], key=lambda one: one.line)
+    found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
+    return sorted([*islice(found, MOST), *islice(_cells(plain), MOST)], key=lambda one: one.line)
 
 
 def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
     """Yield a result; "from 10 to 20 s" is two, "10 to 20 s" and "between 10 and 20 s" are none."""
-    unit, scale = _unit(match)
+    said, unit, low = " ".join(match[0].split()), _unit(match, "u"), _unit(match, "low")
     before, line = plain[max(0, match.start() - 20) : match.start()], _line(plain, match.start())
     moved, listed = FROM.search(before), match["joint"] == "and" and not BETWEEN.search(before)
     if match["low"] and not moved and not listed:
         return
-    for digits in (match["low"], match["number"]) if match["low"] and moved else (match["number"],):
-        yield _made(" ".join(match[0].split()), digits, unit, scale, line, hedged=bool(HEDGE.search(before)))
+    hedged = bool(HEDGE.search(before))
+    if match["low"] and (moved or low):
+        yield _made(said, match["low"], low or unit, line, hedged=hedged)
+    yield _made(said, match["number"], unit, line, hedged=hedged)
 
 
-def _unit(match: re.Match[str]) -> tuple[str, float]:
-    spelled = next(i for i in range(len(UNITS)) if match[f"u{i}"])
-    return list(UNITS.values())[spelled][1:]
+def _unit(match: re.Match[str], group: str) -> str:
+    """Return the unit that a match names, or nothing."""
+    return next((unit for i, unit in enumerate(UNITS) if match[f"{group}{i}"]), "")
 
 
-def _made(said: str, digits: str, unit: str, scale: float, line: int, *, hedged: bool = False) -> Stated:
+def _made(said: str, digits: str, unit: str, line: int, *, hedged: bool = False) -> Stated:
+    _, first, scale = UNITS[unit]
     decimals = len(digits.partition(".")[2])
-    return Stated(said, float(digits.replace(",", "")) * scale, unit, 0.5 * 10**-decimals * scale, line, hedged)
+    return Stated(said, float(digits.replace(",", "")) * scale, first, 0.5 * 10**-decimals * scale, line, hedged)
 
 
 def _cells(plain: str) -> Iterator[Stated]:
@@ -159,7 +164,7 @@ def _cells(plain: str) -> Iterator[Stated]:
         for name, cell in zip(header, cells, strict=False):
             unit = re.search(rf"\((?:{UNIT})\)", name)
             if unit and re.fullmatch(NUMBER, cell):
-                yield _made(f"{cell} {unit[0]}", cell, *_unit(unit), line)
+                yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line)
         header = (header or cells) if cells else []
 
 

@@ -195,10 +195,11 @@ def main(argv=None) -> None:
     peak_memory_mb  from peak_memory_mb(device)
     device          from given.device_name
     """
-    options = read_options(argv)
-    # TODO: the loader, the training and a GradScaler for the device; warm up, and time that; then all epochs.
+    # TODO: read_options(argv); the loader, the training and a GradScaler for the device.
+    # TODO: warm up, and time that; then all epochs.
     # TODO: --save writes the state_dict of the plain model, whatever was trained in its place.
     ### BEGIN SOLUTION
+    options = read_options(argv)
     device = options.device
     loader = make_loader(options.batch_size, options.batches, options.image_size, options.workers, options.data)
     plain, criterion, optimizer = make_training(device)

@@ -101,8 +101,8 @@ def main(argv=None) -> None:
     peak_memory_mb  from peak_memory_mb(device)
     device          from given.device_name
     """
-    options = read_options(argv)
-    # TODO: the loader, the training and a GradScaler for the device; warm up, and time that; then all epochs.
+    # TODO: read_options(argv); the loader, the training and a GradScaler for the device.
+    # TODO: warm up, and time that; then all epochs.
     # TODO: --save writes the state_dict of the plain model, whatever was trained in its place.
     # YOUR CODE HERE
     raise NotImplementedError()
