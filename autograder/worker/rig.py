@@ -97,6 +97,9 @@ class Rig:
     changed = staticmethod(changed)
     returned = Returned
     picture = staticmethod(picture)
+    loader_for = staticmethod(loader_for)
+    weights_of = staticmethod(weights_of)
+    backend = staticmethod(register)
     profiles = Profiles
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
@@ -212,12 +215,6 @@ class Rig:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
         return Compiler(lambda s: self.clock.advance(s, busy=True), window.loader, seconds or {}, step)
 
-    def backend(self, compiler: Compiler) -> str:
-        """Return a name under which torch.compile finds *compiler*: for programs, whose options are words."""
-        name = f"recording_{self.integer(1, 1 << 30)}"
-        register(compiler, name)
-        return name
-
     def compiled(self, module: Any, compiler: Compiler) -> Any:
         """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""
         return torch.compile(module, backend=compiler) if self.side == "student" else module
@@ -234,9 +231,6 @@ class Rig:
     def program(self, student: ModuleType, name: str) -> Program:
         """Return a program that was handed in beside the student's file."""
         return Program(Path(str(student.__file__)).parent / name, self.folder)
-
-    loader_for = staticmethod(loader_for)
-    weights_of = staticmethod(weights_of)
 
     def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
         """Write a program whose last line of output are the *figures* of its options; see `worker/programs.py`."""

@@ -46,9 +46,7 @@ def test_stand_ins_reach_a_program_by_every_name(program, line):
     assert ["2\n", "1\n"] == [one.run(number=2).output, one.run().output]
 
 
-@pytest.mark.parametrize(
-    ("end", "status"), [("sys.exit(3)", 3), ("sys.exit('no')", 1), ("sys.exit()", 0), ("pass", 0)]
-)
+@pytest.mark.parametrize(("end", "status"), [("sys.exit(3)", 3), ("sys.exit('no')", 1), ("sys.exit()", 0), ("pass", 0)])
 def test_the_status_is_the_one_that_a_shell_sees(program, end, status):
     assert status == program(f"import sys\n{end}\n").run().status
 
