@@ -75,7 +75,7 @@ def _rates(script: Script, option: str) -> list[tuple[float, str]]:
 
 
 def _slower(rate: Any, script: Script) -> str:
-    late = isinstance(rate, float) and rate < script.samples / (script.seconds + script.once / 4)
+    late = isinstance(rate, float) and rate < script.samples / (script.seconds + script.once / 10)
     return "it includes what happens once: warm up before, in the same modes" if late else ""
 
 

@@ -46,6 +46,7 @@ def read_options(argv=None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     options.device = device
     # TODO: refuse fewer than 1 epoch or 1 batch a step, and --compile together with --checkpoint: parser.error(...).
+    # TODO: return options.
     ### BEGIN SOLUTION
     if options.epochs < 1 or options.accumulate < 1:
         parser.error("--epochs and --accumulate are at least 1")
@@ -93,7 +94,7 @@ def run_checkpointed(segment, x) -> torch.Tensor:
 @contextmanager
 def statistics_held(segment):
     """Run a segment without moving the running statistics of its BatchNorms."""
-    norms = [module for module in segment.modules() if isinstance(module, _BatchNorm)]
+    norms = [module for module in segment.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
     before = [(norm, norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]
     for norm in norms:
         norm.momentum = 0.0

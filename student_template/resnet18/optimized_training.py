@@ -46,6 +46,7 @@ def read_options(argv=None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     options.device = device
     # TODO: refuse fewer than 1 epoch or 1 batch a step, and --compile together with --checkpoint: parser.error(...).
+    # TODO: return options.
     # YOUR CODE HERE
     raise NotImplementedError()
 
