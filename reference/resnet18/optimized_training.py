@@ -82,18 +82,18 @@ class Checkpointed(nn.Module):
         """Return what the ResNet returns."""
         x = images
         for segment in self.segments:
-            x = run_checkpointed(segment, x)
+            x = twice(segment, x)
         return self.head(x)
 
 
-def run_checkpointed(segment, x) -> torch.Tensor:
-    """Return segment(x), and keep nothing but x for the backward pass."""
-    return checkpoint(segment, x, use_reentrant=False, context_fn=lambda: (nullcontext(), statistics_held(segment)))
+def twice(segment, x) -> torch.Tensor:
+    """Run a segment, and again when the backward pass gets there."""
+    return checkpoint(segment, x, use_reentrant=False, context_fn=lambda: (nullcontext(), norms_held(segment)))
 
 
 @contextmanager
-def statistics_held(segment):
-    """Run a segment without moving the running statistics of its BatchNorms."""
+def norms_held(segment):
+    """Let no BatchNorm of a segment move its statistics."""
     norms = [module for module in segment.modules() if isinstance(module, _BatchNorm) and module.track_running_stats]
     before = [(norm, norm.momentum, norm.num_batches_tracked.clone()) for norm in norms]
     for norm in norms:

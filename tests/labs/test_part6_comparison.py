@@ -112,11 +112,6 @@ MISTAKES = {
         [("        torch.save(plain.state_dict(), options.save)\n", "        pass\n")],
         {"saves_a_plain_model": "no file was written"},
     ),
-    "a model saved whole": (
-        PROGRAM,
-        [("torch.save(plain.state_dict()", "torch.save(plain")],
-        {"saves_a_plain_model": "refuses the file"},
-    ),
     "nothing printed": (
         PROGRAM,
         [("    print(json.dumps(figures))\n", "")],
