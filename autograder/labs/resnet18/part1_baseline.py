@@ -48,10 +48,9 @@ BYTES = 16 * 1024 * 1024  # of a trace
 CLOCK = 'see "An honest clock" in the part 1 handout'
 SCHEDULE = 'see "The schedule" in the part 1 handout'
 QUESTIONS = 'see "Four questions" in the part 1 handout'
-WRONG = 'see "What usually goes wrong" in the part 1 handout'
 
-# Measured on 2026-11-21 on a CPU with torch 2.15: A, the furthest that right work came (channels_last or not, 30 seeds, 8
-# of the profile), and C, the nearest that a mistake came (the rate 10 % off, eval(); 8 seeds).
+# Measured on 2026-11-21 on a CPU with torch 2.15: A, the furthest that right work came (channels_last or not; 30 seeds,
+# of the profile 8), and C, the nearest that a mistake came (the rate 10 % off, eval(); 8 seeds).
 #   PLAIN, losses apart, and weights apart relative to their norm. A: 2.4e-7 and 3.3e-8. C: 3.7e-3 and 1.4e-3.
 #   UPDATE of the profiled batches, apart relative to its norm. A: 5.5e-7. C: 0.083.
 PLAIN = Tolerance(losses=3e-6, weights=4e-7)
