@@ -48,11 +48,13 @@ BYTES = 16 * 1024 * 1024  # of a trace
 CLOCK = 'see "An honest clock" in the part 1 handout'
 SCHEDULE = 'see "The schedule" in the part 1 handout'
 QUESTIONS = 'see "Four questions" in the part 1 handout'
-WRONG = 'see "What usually goes wrong" in the part 1 handout'
 
-# Relative to the update's norm, and absolute. Measured on 2026-11-21 on a CPU with torch 2.15 for FP32 with and without
-# channels_last: see the same bounds in part3_amp.py (UNTOUCHED), which trains the same net in the same way.
+# Measured on 2026-11-21 on a CPU with torch 2.15: A, the furthest that right work came (channels_last or not; 30 seeds,
+# of the profile 8), and C, the nearest that a mistake came (the rate 10 % off, eval(); 8 seeds).
+#   PLAIN, losses apart, and weights apart relative to their norm. A: 2.4e-7 and 3.3e-8. C: 3.7e-3 and 1.4e-3.
+#   UPDATE of the profiled batches, apart relative to its norm. A: 5.5e-7. C: 0.083.
 PLAIN = Tolerance(losses=3e-6, weights=4e-7)
+UPDATE = 1e-4
 TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
 
 
@@ -396,9 +398,9 @@ def no_wait_per_step(waits: Observation) -> Verdict:
 def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     moved = numerics.update(profiled)
-    measured = f"update apart by {moved.error:.1e} of its norm (allowed 1e-04)"
+    measured = f"update apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
     why = "no weight moved" if moved.ratio == 0 else "other batches than the first 12, or other steps"
-    return Passed(measured) if moved.error <= 1e-4 else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
+    return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
 
 
 @part.check(basis="report")
