@@ -83,7 +83,7 @@ def train_epoch_compiled(model, loader, criterion, optimizer, device, use_amp=Fa
         throughput  samples per second over whole iterations, waiting for data included
         data_wait   seconds spent waiting for the loader
     """
-    # TODO: the plain loop, with torch.autocast(device.type, torch.bfloat16, enabled=use_amp).
+    # TODO: the plain loop; with use_amp, forward pass and loss under torch.autocast in bfloat16.
     # YOUR CODE HERE
     raise NotImplementedError()
 
