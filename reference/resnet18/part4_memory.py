@@ -117,7 +117,7 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
 class StatisticsHeld:
     """A context in which a segment runs without moving the running statistics of its BatchNorms.
 
-    `with` may enter the same one again, once it was left: a segment runs a second time in each backward pass.
+    `with` may enter the same one again, once it was left: a segment runs again in each backward pass.
     """
 
     def __init__(self, segment) -> None:
