@@ -49,7 +49,8 @@ def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
         if before is None or after is None:
-            found.append(Move(name, before and before.score, after and after.score))
+            old_score, new_score = (one.score if one else None for one in (before, after))
+            found.append(Move(name, old_score, new_score))
         elif why := list(_moves(before, after)):
             # Inputs are drawn afresh in every grading: that alone is no reason.
             other = [one for one in circumstances(before, after) if one.what != "seed"]

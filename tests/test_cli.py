@@ -27,6 +27,11 @@ COMMANDS = [
     "sync",
     "doctor",
     "trace",
+    "export",
+    "gradescope",
+    "override",
+    "rubric",
+    "diff",
     "course check",
 ]
 
