@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from autograder import overrides, sheet, submission
+from autograder import overrides, sheet, standing, submission
 from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
 
-RESULT, HANDED_IN = "result.json", "handed_in.zip"
+RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 FILES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
 
 

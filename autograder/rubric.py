@@ -5,19 +5,16 @@ Points from the sheet are set by hand like any others; a sheet that is read twic
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from zipfile import ZipFile
 
 from autograder import sheet
 from autograder.errors import UserError
 from autograder.model import CheckResult, PartResult
 from autograder.overrides import BY_HAND, Override, decide
-from autograder.standing import Standing
+from autograder.standing import Standing, kept
 
 COLUMNS = ("submission", "item", "points", "of", "comment", "question", "written", "checks", "files")
-HANDED_IN = "handed_in.zip"
 LONGEST = 8_000  # characters of one cell; Excel cuts at 32,767
 
 
@@ -70,23 +67,18 @@ def _row(one: Standing, part: PartResult, check: CheckResult) -> tuple[object, .
     machine = [f"{other.outcome} {other.points:g}/{other.max_points:g} {other.id}" for other in part.checks]
     item = f"{part.id}.{check.id}"
     first = (one.result.submission, item, points, check.max_points, then.get("reason", ""), check.title)
-    return (*first, _written(one.home / HANDED_IN, part.id), "\n".join(machine), _files(one))
+    return (*first, _written(one, part.id), "\n".join(machine), _files(one))
 
 
 def _files(one: Standing) -> str:
     return one.result.submission_sha256[:12]
 
 
-def _written(kept: Path, part: str) -> str:
+def _written(one: Standing, part: str) -> str:
     """What the student wrote for a part, from the files that were kept: part3_notes.md for part3_amp."""
-    try:
-        with ZipFile(kept) as archive:
-            named = [name for name in archive.namelist() if name.endswith(".md") and _of(name, part)]
-            texts = [archive.read(name).decode(errors="replace") for name in named]
-    except (OSError, zipfile.BadZipFile):
-        return ""
+    texts = [text.decode(errors="replace") for name, text in kept(one.home).items() if _of(name, part)]
     return "\n\n".join(texts)[:LONGEST]
 
 
 def _of(name: str, part: str) -> bool:
-    return name.partition("_")[0].removesuffix(".md") == part.partition("_")[0]
+    return name.endswith(".md") and name.removesuffix(".md").partition("_")[0] == part.partition("_")[0]

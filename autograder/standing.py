@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from autograder import overrides, scoring, times
 from autograder.config import LabConfig
@@ -18,7 +19,7 @@ from autograder.roster import Roster, Student
 from autograder.scoring import Late
 from autograder.times import Handed
 
-RESULT = "result.json"
+RESULT, HANDED_IN = "result.json", "handed_in.zip"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,15 @@ def read(folder: Path, rules: Rules | None = None) -> Class:
         except ReadError as error:
             broken.append(str(error))
     return Class(tuple(standings), tuple(broken))
+
+
+def kept(home: Path) -> dict[str, bytes]:
+    """Read the files that were kept beside a result; none where there are none, or they cannot be read."""
+    try:
+        with ZipFile(home / HANDED_IN) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (OSError, BadZipFile):
+        return {}
 
 
 def stand(result: Result, home: Path, handed: Handed, rules: Rules) -> Standing:

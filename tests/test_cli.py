@@ -32,6 +32,7 @@ COMMANDS = [
     "override",
     "rubric",
     "diff",
+    "similar",
     "course check",
 ]
 

@@ -186,3 +186,20 @@ def test_the_zip_for_gradescope_is_of_a_lab_that_is_there(monkeypatch, capsys, t
 
     assert 0 == status
     assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["run_autograder", "setup.sh", "lab.txt", wheel.name]
+
+
+def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
+    """What was handed out is the template of the course."""
+    numbers = "\n".join(f"fp32,{0.7341217 + n / 7:.7f}" for n in range(6))
+    template = (find_root() / "student_template/resnet18/part3_amp.py").read_text()
+    for name in ("ada", "ben"):
+        with zipfile.ZipFile(results / name / "handed_in.zip", "w") as kept:
+            kept.writestr("amp_results.csv", numbers)
+            kept.writestr("part3_amp.py", template)
+    status, output, _ = run(monkeypatch, capsys, "similar", results)
+    [found] = json.loads(run(monkeypatch, capsys, "similar", results, "--json")[1])
+
+    assert 0 == status
+    assert output.startswith("ada and ben: amp_results.csv: 6 marks, 100 %: 0.7341217 (line 1, line 1)")
+    assert output.endswith("1 pairs among 2 submissions; a person decides what that means\n")
+    assert ("amp_results.csv", 6) == (found["file"], found["shared"])

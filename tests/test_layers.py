@@ -25,7 +25,7 @@ LAYERS = [
     {"clock", "notebook", "sandbox", "traces", "unpack"},
     {"config", "device", "downloads"},
     {"revealed", "roster", "times"},
-    {"digest", "images", "model", "sheet", "statements", "wire"},
+    {"digest", "images", "model", "sheet", "similar", "statements", "wire"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -1,4 +1,4 @@
-"""perflab export, gradescope, override, rubric, diff: what is done with grades once they are there."""
+"""perflab export, gradescope, override, rubric, diff, similar: what is done with grades once they are there."""
 
 from __future__ import annotations
 
@@ -203,6 +203,35 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
         click.echo(str(one))
     points = sum(one.new - one.old for one in found if one.old is not None and one.new is not None)
     click.echo(f"{len(found)} of {len(before.keys() | after.keys())} moved, {points:+g} points in all")
+    return DONE
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@course_option
+@json_option
+def similar(folder: Path, root: Path | None, as_json: bool) -> int:
+    """List submissions in FOLDER that share what is rarely shared by chance, with the evidence; no score depends on it.
+
+    \b
+    Example:  perflab similar results
+    """
+    from dataclasses import asdict
+
+    from autograder import standing
+    from autograder.course import read_tree
+    from autograder.similar import find
+
+    results = standing.read(folder).whole
+    labs = {one.result.lab for one in results}
+    handed_out = {k: v for lab in labs for k, v in read_tree(open_course(root).template(lab)).items()}
+    found = find({one.result.submission: standing.kept(one.home) for one in results}, handed_out)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        return DONE
+    for one in found:
+        click.echo(str(one))
+    click.echo(f"{len(found)} pairs among {len(results)} submissions; a person decides what that means")
     return DONE
 
 
