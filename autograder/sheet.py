@@ -28,12 +28,16 @@ def safe(cell: str) -> str:
     >>> safe("=1+1"), plain("'=1+1"), safe("ada")
     ("'=1+1", '=1+1', 'ada')
     """
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
+    return f"'{cell}" if _runs(cell) else cell
 
 
 def plain(cell: str) -> str:
     """Undo `safe`."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and _runs(cell[1:]) else cell
+
+
+def _runs(cell: str) -> bool:
+    return cell.startswith(FORMULA) and cell != "-"  # which is how Moodle writes nothing
 
 
 def read(path: Path, required: Collection[str], known: Collection[str]) -> list[tuple[int, Row]]:

@@ -35,6 +35,12 @@ def test_no_text_begins_like_a_formula_and_all_of_it_comes_back(tmp_path, cell):
     assert cell.replace("\r", "\n") == sheet.plain(read)
 
 
+def test_a_dash_alone_is_no_formula():
+    """Moodle writes it for nothing."""
+    assert "-" == sheet.safe("-") == sheet.plain("-")
+    assert "'--" == sheet.safe("--")
+
+
 def test_numbers_stay_numbers():
     """Also negative ones, and without a trailing .0."""
     assert "points\n-0.5,6,7\n" == sheet.text(["points"], [[-0.5, 6.0, 7]])
