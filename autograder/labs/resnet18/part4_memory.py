@@ -273,7 +273,7 @@ def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
     window = rig.window([BATCH] * rig.integer(8, 10))  # enough that what learns and what does not are apart
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
-    waits = rig.seconds(0.02, 0.1, batches)
+    waits = rig.seconds(0.02, 0.05, batches)  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
     trainings = rig.resnet_trainings(each, cold)
     with rig.figures() as figures:
