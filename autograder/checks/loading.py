@@ -168,9 +168,9 @@ def _rates(script: Script, setting: Setting) -> list[tuple[float, str]]:
     return [
         (script.samples / work, "it leaves out the wait for data: the clock starts when the batch is there"),
         (script.samples / first, "it is the first epoch's, which is slower: measure the second one"),
+        (script.samples / script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
         (script.samples / (total - workers * script.start), "it leaves out the start of the workers"),
         (script.batches / total, "it counts batches and not samples"),
-        (script.samples / script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
         (script.samples / script.epoch(Setting(workers)), "workers start anew in it, or keep 2 batches ready"),
         (script.samples / script.epoch(Setting(workers, ahead=setting.ahead)), "workers start anew in each epoch"),
         (script.samples / script.epoch(Setting(workers, stay=setting.stay)), "prefetch_factor was not passed on"),

@@ -22,6 +22,7 @@ from autograder.cli.base import (
     open_course,
     seed_option,
 )
+from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from autograder.lab import Lab
     from autograder.model import Result
+    from autograder.standing import Rules
 
 
 isolation_option = click.option(
@@ -89,13 +91,15 @@ def grade(
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-def report(folder: Path) -> int:
-    """Write the feedback pages and the class page of a folder of results again.
+@roster_option
+@course_option
+def report(folder: Path, roster: Path | None, root: Path | None) -> int:
+    """Write the feedback pages and the class page of a folder of results again, with lateness and what was set by hand.
 
     \b
     Example:  perflab report results
     """
-    make_console().print(_write_pages(folder), soft_wrap=True, highlight=False)
+    make_console().print(_write_pages(folder, rules_for(folder, root, roster)), soft_wrap=True, highlight=False)
     return DONE
 
 
@@ -162,8 +166,8 @@ def _progress(result: Result, done: int, total: int, console: Console, *, as_jso
     )
 
 
-def _write_pages(folder: Path) -> str:
+def _write_pages(folder: Path, rules: Rules | None = None) -> str:
     from autograder.report.html import write
 
-    written = write(folder)
+    written = write(folder, rules)
     return f"{len(written)} pages; open {folder / 'index.html'}"

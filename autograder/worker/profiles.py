@@ -49,7 +49,7 @@ class Ranges:
 @contextmanager
 def ranges(window: Any) -> Iterator[Ranges]:
     """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
-    seen, old = Ranges(), (record_function.__enter__, record_function.__exit__)
+    seen, old = Ranges(), (vars(record_function)["__enter__"], vars(record_function)["__exit__"])
 
     @wraps(old[0])
     def enter(self: Any) -> Any:
@@ -81,7 +81,7 @@ def ranges(window: Any) -> Iterator[Ranges]:
 
 def profiling() -> bool:
     """Whether a profiler is still recording."""
-    return bool(torch.autograd._profiler_enabled())
+    return bool(torch._C._autograd._profiler_enabled())
 
 
 class Made:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -112,6 +113,26 @@ def test_an_entry_fails_the_checks_that_it_states(judge, entry):
     for name, words in stated.items():
         assert words.lower() in f"{found[name].measured} {found[name].why} {found[name].try_}".lower()
         assert found[name].try_
+
+
+NONSENSE = {
+    "normalises": ("transformed", {"plain": np.zeros(5)}, {}),
+    "augments": ("transformed", {"left": np.zeros(3), "right": np.full(7, np.nan)}, {}),
+    "falls_back": ("sources", {}, {"sources": []}),
+    "finds_the_wait_for_data": ("analysed", {}, {"told": []}),
+    "follows_the_schedule": ("profiled", {"trace": np.arange(99, dtype=np.uint8)}, {}),
+    "ranges_hold_their_work": ("profiled", {}, {"ran": []}),
+}
+
+
+@pytest.mark.parametrize(("probe", "arrays", "values"), NONSENSE.values(), ids=NONSENSE)
+def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, values):
+    """A process that answers in the student's place gets no exception out of a check."""
+    check = part.checks[request.node.callspec.id]
+    trusted = baseline_answer(probe)
+    sent = replace(trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values})
+
+    assert isinstance(check.judge(Pair(sent, trusted)), Failed)
 
 
 # --- the files that are handed in -------------------------------------------------------------------------------------

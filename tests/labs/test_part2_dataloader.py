@@ -114,7 +114,7 @@ MISTAKES = {
     ),
     "in order": (
         [(SHUFFLE, "        num_workers=num_workers,\n")],
-        {"shuffles_each_epoch": "100% of the samples follow their neighbour"},
+        {"shuffles_each_epoch": "of the samples follow their neighbour"},
     ),
     "shuffled once": (
         [(SHUFFLE, "        sampler=torch.randperm(len(dataset)).tolist(),\n        num_workers=num_workers,\n")],

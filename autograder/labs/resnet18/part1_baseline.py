@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,11 +49,13 @@ BYTES = 16 * 1024 * 1024  # of a trace
 CLOCK = 'see "An honest clock" in the part 1 handout'
 SCHEDULE = 'see "The schedule" in the part 1 handout'
 QUESTIONS = 'see "Four questions" in the part 1 handout'
-WRONG = 'see "What usually goes wrong" in the part 1 handout'
 
-# Relative to the update's norm, and absolute. Measured on 2026-11-21 on a CPU with torch 2.15 for FP32 with and without
-# channels_last: see the same bounds in part3_amp.py (UNTOUCHED), which trains the same net in the same way.
+# Measured on 2026-11-21 on a CPU with torch 2.15: A, the furthest that right work came (channels_last or not; 30 seeds,
+# of the profile 8), and C, the nearest that a mistake came (the rate 10 % off, eval(); 8 seeds).
+#   PLAIN, losses apart, and weights apart relative to their norm. A: 2.4e-7 and 3.3e-8. C: 3.7e-3 and 1.4e-3.
+#   UPDATE of the profiled batches, apart relative to its norm. A: 5.5e-7. C: 0.083.
 PLAIN = Tolerance(losses=3e-6, weights=4e-7)
+UPDATE = 1e-4
 TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
 
 
@@ -109,6 +112,8 @@ def sources(student: Any, rig: Any) -> Any:
                 dataset = student.make_data(data, 24, str(rig.folder))
                 classes = [int(dataset[index][1]) for index in range(16)]
                 shape = list(getattr(dataset[0][0], "shape", ()))
+            except NotImplementedError:  # a RuntimeError, and no answer
+                raise
             except (ValueError, OSError, RuntimeError) as error:
                 raised = "ValueError" if isinstance(error, ValueError) else "the error of the download"
         told = {"asked_for": data, "network": network, "classes": classes, "shape": shape, "raised": raised}
@@ -271,7 +276,7 @@ def normalises(transformed: Pair) -> Verdict:
         )
         return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
     colour = np.array(known["colour"]) / 255
-    want, pixels = (colour - MEAN) / STD, seen.arrays["plain"].reshape(4, 3, -1)
+    want, pixels = (colour - MEAN) / STD, np.resize(seen.arrays["plain"], (4, 3, size * size))
     apart = float(np.max(np.abs(pixels - want[None, :, None])))
     measured = f"a picture of one colour is {apart:.2g} away from (colour / 255 - MEAN) / STD"
     if apart <= 1e-4:
@@ -286,7 +291,8 @@ def normalises(transformed: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[normalises])
 def augments(transformed: Pair) -> Verdict:
     """make_transforms cuts another part each time, and mirrors it half the time."""
-    steep = transformed.student.arrays["right"] - transformed.student.arrays["left"]
+    left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
+    steep = right - left
     mirrored, spread = int(np.sum(steep < 0)), float(np.std(np.abs(steep)) / np.mean(np.abs(steep)))
     measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
@@ -396,9 +402,9 @@ def no_wait_per_step(waits: Observation) -> Verdict:
 def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     moved = numerics.update(profiled)
-    measured = f"update apart by {moved.error:.1e} of its norm (allowed 1e-04)"
+    measured = f"update apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
     why = "no weight moved" if moved.ratio == 0 else "other batches than the first 12, or other steps"
-    return Passed(measured) if moved.error <= 1e-4 else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
+    return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
 
 
 @part.check(basis="report")
@@ -436,35 +442,31 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
     return Passed(f"{', '.join(asked)}: each in its range")
 
 
-def _told(analysed: Pair) -> list[tuple[questions.Answers, questions.Answers]]:
-    return list(zip(analysed.student.values["told"], analysed.baseline.values["known"], strict=True))
+def _made(analysed: Pair, problem: Callable[[questions.Answers, questions.Answers], str], try_: str) -> Verdict:
+    """Judge the answers about each made trace."""
+    told, known = analysed.student.values["told"], analysed.baseline.values["known"]
+    words = [problem(*pair) for pair in zip(told, known, strict=False)] + ["no answer"] * (len(told) < len(known))
+    why = next(filter(None, words), "")
+    return Failed("a made trace", why, try_) if why else Passed(f"{len(known)} made traces")
 
 
 @part.check(basis="outputs")
 def finds_the_wait_for_data(analysed: Pair) -> Verdict:
     """analyse_trace finds the share of the steps that was spent waiting for the loader."""
-    why = next((words for told, known in _told(analysed) if (words := questions.loading_problem(told, known))), "")
     try_ = f"time of enumerate(DataLoader)... inside the window, over its length; {QUESTIONS}"
-    return Failed("a made trace", why, try_) if why else Passed("three made traces")
+    return _made(analysed, questions.loading_problem, try_)
 
 
 @part.check(basis="outputs")
 def finds_the_work_of_the_gpu(analysed: Pair) -> Verdict:
     """analyse_trace finds utilization, its band and the copies to the GPU, or None and a reason where there is none."""
-    why = next((words for told, known in _told(analysed) if (words := questions.gpu_problem(told, known))), "")
-    return (
-        Failed("a made trace", why, f"count overlapping kernels once; {QUESTIONS}")
-        if why
-        else Passed("three made traces")
-    )
+    return _made(analysed, questions.gpu_problem, f"count overlapping kernels once; {QUESTIONS}")
 
 
 @part.check(basis="outputs")
 def finds_the_top_operators(analysed: Pair) -> Verdict:
     """analyse_trace names the three operators with the most time of their own."""
-    why = next((words for told, known in _told(analysed) if (words := questions.top_problem(told, known))), "")
-    try_ = f"own_times(...) of the cpu_op events, from given; {QUESTIONS}"
-    return Failed("a made trace", why, try_) if why else Passed("three made traces")
+    return _made(analysed, questions.top_problem, f"own_times(load_events(file)), from given; {QUESTIONS}")
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
