@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from autograder.checks import table
@@ -142,7 +143,7 @@ def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
 
 def _leak(name: str, told: float, printed: float) -> str:
     stories = [
-        (3 * printed, ": something that an earlier run left behind reached it; start a process for each"),
+        (3 * printed, ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each"),
         (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
     ]
     return explained(told, stories, 0.01) if name == "throughput" else ""
@@ -180,13 +181,9 @@ def implausible(rows: Sequence[Row]) -> str:
 
 
 def facts(rows: Sequence[Row]) -> list[Fact]:
-    """Return what a report may say: the figures, and each row compared with the first and the one that it builds on."""
-    named = {row["configuration"]: row for row in rows}
-    found = [fact for row in rows for fact in _own(row)]
-    for row in rows:
-        for other in {rows[0]["configuration"], row["builds_on"]} & (named.keys() - {row["configuration"]}):
-            found += _compared(row, named[other])
-    return found
+    """Return what a report may say: the figures of each row, and any two rows compared."""
+    own = [fact for row in rows for fact in _own(row)]
+    return own + [fact for other, row in combinations(rows, 2) for fact in _compared(row, other)]
 
 
 UNITS = {"throughput": "samples/s", "epoch_time": "s", "data_wait": "s", "warm_up_s": "s", "peak_memory_mb": "MB"}
@@ -199,12 +196,15 @@ def _own(row: Row) -> Iterator[Fact]:
     waiting = 100 * row["data_wait"] / row["epoch_time"]
     yield Fact(waiting, "%", f"data_wait / epoch_time of {name}")
     yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait")
+    yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
 
 
 def _compared(row: Row, other: Row) -> Iterator[Fact]:
-    for column in ("throughput", "epoch_time", "peak_memory_mb", "data_wait"):
-        about = f"{column} of {row['configuration']} and {other['configuration']}"
-        yield Fact(abs(row[column] - other[column]), UNITS[column], f"the difference of {about}")
+    names = f"of {row['configuration']} and {other['configuration']}"
+    yield Fact(abs(row["accuracy"] - other["accuracy"]), "%", f"the difference of accuracy {names}")
+    for column, unit in UNITS.items():
+        about = f"{column} {names}"
+        yield Fact(abs(row[column] - other[column]), unit, f"the difference of {about}")
         for one, base in ((row[column], other[column]), (other[column], row[column])):
             if base > 0:
                 yield Fact(one / base, "x", f"the ratio of {about}")

@@ -1,8 +1,8 @@
 """Judges what a report says: its headings, what is left to fill in, and each result that it states.
 
-A result is a number with a unit: x, %, s, ms, MB, GB or samples/s; a cell of a table has the unit of its column's
-header, in brackets. What stands in `code`, in "quotation marks" or behind > is quoted: settings and figures from
-elsewhere. A range is an expectation. Style is never judged.
+A result is a number with a unit: x, %, s, ms, MB, GB or samples/s; a cell of a table has the unit that the header of
+its column or row names in brackets. What stands in `code`, in "quotation marks" or behind > is quoted: settings and
+figures from elsewhere. A range is an expectation. Style is never judged.
 """
 
 from __future__ import annotations
@@ -18,36 +18,52 @@ QUOTED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
-NUMBER = (
-    r"(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,12})(?:\.\d{1,9})?(?!\d)"  # bounded, as every repeat here: a report may be hostile
-)
+HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE)
+PARAGRAPH = re.compile(r"(?:\A|\n[ \t]*\n)(?=\S)")
+MARK = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
+PLAIN = str.maketrans("*_", "  ")  # what makes words bold
+# Bounded, as every repeat here: a report may be hostile.
+NUMBER = r"(?:\d{1,3}(?:[,' \u2019\u00a0\u2009\u202f]\d{3}){1,4}|\d{1,12})(?:\.\d{1,9})?(?!\d)"
 UNITS = {  # unit -> its spellings; how many of the first one it is
-    "samples/s": (r"(?:samples|images)\s*(?:/\s*s(?:ec(?:ond)?)?|per\s+second|s⁻¹)", "samples/s", 1.0),
-    "%": (r"%|per\s?cent", "%", 1.0),
+    "samples/s": (
+        r"(?:samples?|images?|imgs?)\s*(?:/\s*s(?:ec(?:ond)?)?|per\s+s(?:ec(?:ond)?)?|s⁻¹)",
+        "samples/s",
+        1.0,
+    ),
+    "%": (r"\\?%|per\s?cent", "%", 1.0),
     "ms": (r"ms|milliseconds?", "s", 1e-3),
     "s": (r"s|secs?|seconds?", "s", 1.0),
     "MB": (r"MB|megabytes?", "MB", 1.0),
     "GB": (r"GB|gigabytes?", "MB", 1e3),
-    "x": (r"[x\u00d7](?!\s*\d)|-?fold|times(?=\s+(?:as|faster|slower|less|more))", "x", 1.0),
+    "x": (
+        r"(?:[xX\u00d7]|\\times)(?!\s*\d)|-?fold|times(?=\s+(?:as|faster|slower|less|more|higher|lower|better))",
+        "x",
+        1.0,
+    ),
 }
 UNIT = "|".join(f"(?P<u{i}>{spelling})" for i, (spelling, _, _) in enumerate(UNITS.values()))
+ABOUT = r"about|around|roughly|nearly|almost|some|approximately|circa|ca\.|close to|just|~|≈"
 STATED = re.compile(
     rf"(?<![\w.,/])(?:(?P<low>{NUMBER})\s{{0,3}}(?:{UNIT.replace('?P<u', '?P<low')})?"
-    rf"\s{{0,3}}(?P<joint>-|\u2013|to|and)\s{{0,3}})?"
+    rf"\s{{0,3}}(?P<joint>->|[-\u2013→±]|to|and|vs\.?|versus|\+/-)\s{{0,3}}(?:{ABOUT})?\s{{0,3}})?"
     rf"(?P<number>{NUMBER})\s{{0,3}}(?:{UNIT})(?![\w/])"
 )
-FROM = re.compile(r"\bfrom\s+$", re.IGNORECASE)
+BRACKETED = re.compile(rf"[(\[](?:{UNIT})[)\]]")
+FROM = re.compile(r"\bfrom\b[^.,;:\d\n]{0,40}$", re.IGNORECASE)
 BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
-HEDGE = re.compile(
-    r"(?:about|around|roughly|nearly|almost|some|over|approximately|more than|less than|~|≈)\s*$", re.IGNORECASE
-)
+RELATIONS = {  # what stands before a number -> its relation to what was measured
+    "more": r"\b(?:(?<!no )(?<!not )more than|not? less than|over|above|at least)|[>≥]",
+    "less": r"\b(?:not? more than|(?<!no )(?<!not )(?:less|fewer) than|under|below|up to|at most|within)|[<≤]",
+    "about": rf"(?<!\w)(?:{ABOUT})",
+}
+RELATION = re.compile("|".join(f"(?P<{name}>(?:{words})\\s*$)" for name, words in RELATIONS.items()), re.IGNORECASE)
 MOST = 500  # results that are looked at, of sentences and of tables
-LOOSE = 0.05  # relative: of what is "about"
+LOOSE = 0.1  # relative: of what is "about"
 CLOSE = 0.005  # relative: of what was worked out from rounded figures
 LEFT_OVER = re.compile(
     r"\*?Your answer here\.?\*?|\b(?:TODO|TBD|FIXME|XXX|lorem ipsum)\b"
-    r"|\[(?:Description|Recommendation|Lesson|High|Medium|Low|evidence|your|fill|insert)\b[^\]\n]{0,200}\](?!\()"
-    r"|(?-i:(?<![\w'])[XYZN]\s?(?:x\b|%|samples\b|MB\b|hours?\b|s\b)|=\s?X\b)",
+    r"|\[(?:Description|Recommendation|Lesson|High|Medium|Low|evidence|your|fill|insert)\b[^\]\n]{0,200}\](?![(\[])"
+    r"|(?-i:(?<![\w'])(?:[XYZ]\s?(?:x\b|%|samples\b|MB\b|s\b)|[XYZN]\shours?\b)|=\s?X\b)",
     re.IGNORECASE,
 )
 
@@ -72,45 +88,64 @@ class Stated:
     half: float
     """Half a unit of its last digit."""
     line: int
-    hedged: bool = False
+    relation: str = ""
+    """What was measured is "about" it, "less" or "more" than it, or it."""
 
     def is_of(self, fact: Fact) -> bool:
         """Whether it is this one, within its own rounding."""
-        loose = LOOSE if self.hedged else CLOSE
-        return self.unit == fact.unit and abs(self.value - fact.value) <= max(
-            self.half * 1.001, loose * abs(fact.value)
-        )
+        rounded = 0.0 if self.relation in ("more", "less") else self.half * 1.001
+        within = max(rounded, abs(fact.value) * (LOOSE if self.relation == "about" else CLOSE))
+        over, under = self.value >= fact.value - within, self.value <= fact.value + within
+        return self.unit == fact.unit and (over or self.relation == "more") and (under or self.relation == "less")
 
 
-def sections(text: str) -> dict[str, str]:
-    """Cut a report at its headings, of any depth: heading without its number -> what stands below it."""
-    blank = FENCED.sub(_spaces, text)
-    marks = list(re.finditer(r"^#{1,6}[ \t]+(.*)$", blank, re.MULTILINE))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
-    bare = [mark[1].replace("*", "").strip(" \t#").lstrip("0123456789.) ") for mark in marks]
-    found: dict[str, str] = {}
-    for name, mark, end in zip(bare, marks, ends, strict=True):
-        found[name] = found.get(name, "") + text[mark.end() : end]
+@dataclass(frozen=True)
+class Section:
+    """A heading without its number, and all that stands below it, deeper headings included."""
+
+    name: str
+    start: int
+    end: int
+
+
+def sections(text: str) -> list[Section]:
+    """Cut a report at its headings, which are underlined or begin with #."""
+    marks = list(HEADING.finditer(FENCED.sub(_spaces, text)))
+    levels = [len(mark[1]) if mark[1] else "=-".index(mark[4]) + 1 for mark in marks]
+    found = []
+    for at, (mark, level) in enumerate(zip(marks, levels, strict=True)):
+        ends = (marks[it].start() for it in range(at + 1, len(marks)) if levels[it] <= level)
+        name = (mark[2] if mark[1] else mark[3]).replace("*", "").strip(" \t#").lstrip("0123456789.) ")
+        found.append(Section(name, mark.end(), next(ends, len(text))))
     return found
 
 
 def below(text: str, heading: str) -> str:
-    """Return what stands below the headings that match a pattern."""
-    return "\n".join(body for name, body in sections(text).items() if re.search(heading, name, re.IGNORECASE))
+    """Return what stands below the headings that match a pattern; the title is one only if no other does."""
+    every = sections(text)
+    found = [it for it in every if re.search(heading, it.name, re.IGNORECASE)]
+    if len(found) > 1 and found[0] is every[0] and found[0].end == len(text):
+        found = found[1:]
+    pieces, end = [], 0
+    for it in found:
+        if it.start >= end:  # not within the one before
+            pieces.append(text[it.start : it.end])
+            end = it.end
+    return "\n".join(pieces)
 
 
 def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
     """Say which headings are missing or have nothing below them; *asked* maps each to its pattern."""
-    found = sections(text)
+    found = [it.name for it in sections(text)]
     missing = [name for name, one in asked.items() if not any(re.search(one, it, re.IGNORECASE) for it in found)]
-    empty = [name for name, one in asked.items() if name not in missing and words(below(text, one)) == 0]
+    empty = [name for name, one in asked.items() if name not in missing and not words(_bare(below(text, one)))]
     return [f"no heading '{name}'" for name in missing] + [f"nothing below '{name}'" for name in empty]
 
 
 def left_over(text: str) -> list[str]:
     """Name what the template asked to be replaced and is still there, each with its line."""
     plain = QUOTED.sub(_spaces, text)
-    return [f"line {_line(plain, it.start())}: {it[0]!r}" for it in LEFT_OVER.finditer(plain)]
+    return [f"line {_line(plain, it.start())}: {it[0]!r}" for it in islice(LEFT_OVER.finditer(plain), MOST)]
 
 
 def words(text: str) -> int:
@@ -119,30 +154,50 @@ def words(text: str) -> int:
     return sum(len(re.findall(r"[^\W\d_]{2,}", line)) for line in lines if not line.lstrip().startswith("|"))
 
 
-def items(text: str) -> list[str]:
-    """Return the points of a list, or its paragraphs where there is no list."""
-    listed = re.split(r"^[ \t]*(?:[-*+]|\d+[.)])[ \t]+", text, flags=re.MULTILINE)[1:]
-    return [it.strip() for it in listed or re.split(r"\n[ \t]*\n", text) if it.strip()]
+def points(text: str) -> list[list[str]]:
+    """Return the points of a section, in each way that it can be cut.
+
+    At the outermost marks of its lists; at paragraphs, each with the list below it; at its headings.
+    """
+    plain, heads = _bare(text), [it.start() for it in HEADING.finditer(text)]
+    marks = list(MARK.finditer(plain))
+    least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
+    listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]
+    leads = [it.end() for it in PARAGRAPH.finditer(plain) if not MARK.match(plain, it.end())]
+    leads = leads if len(leads) > 2 or not listed else []  # two are words before a list and after it
+    return [cut for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads)) if cut]
+
+
+def _cut(text: str, starts: Sequence[int]) -> list[str]:
+    return [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
+
+
+def _bare(text: str) -> str:
+    """Return a text without its headings, and as long."""
+    return HEADING.sub(_spaces, text)
 
 
 def stated(text: str) -> list[Stated]:
     """Return every result that a report states, in its order."""
-    plain = QUOTED.sub(_spaces, text).replace("*", " ")
+    plain = QUOTED.sub(_spaces, text).translate(PLAIN)
     found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
     return sorted([*islice(found, MOST), *islice(_cells(plain), MOST)], key=lambda one: one.line)
 
 
 def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
-    """Yield a result; "from 10 to 20 s" is two, "10 to 20 s" and "between 10 and 20 s" are none."""
-    said, unit, low = " ".join(match[0].split()), _unit(match, "u"), _unit(match, "low")
-    before, line = plain[max(0, match.start() - 20) : match.start()], _line(plain, match.start())
-    moved, listed = FROM.search(before), match["joint"] == "and" and not BETWEEN.search(before)
-    if match["low"] and not moved and not listed:
+    """Yield a result; "from 10 to 20 s" and "10 -> 20 s" are two, "10 to 20 s" and "between 10 and 20 s" are none."""
+    said, unit, low, joint = " ".join(match[0].split()), _unit(match, "u"), _unit(match, "low"), match["joint"]
+    before, line = plain[max(0, match.start() - 60) : match.start()], _line(plain, match.start())
+    related = RELATION.search(before)
+    relation = (related and related.lastgroup) or ""
+    spread = joint in ("±", "+/-")
+    both = spread or FROM.search(before) or joint in ("->", "→", "vs", "vs.", "versus")
+    if match["low"] and not both and (joint != "and" or BETWEEN.search(before)):
         return
-    hedged = bool(HEDGE.search(before))
-    if match["low"] and (moved or low):
-        yield _made(said, match["low"], low or unit, line, hedged=hedged)
-    yield _made(said, match["number"], unit, line, hedged=hedged)
+    if match["low"] and (both or low):
+        yield _made(said, match["low"], low or unit, line, relation)
+    if not spread:
+        yield _made(said, match["number"], unit, line, relation)
 
 
 def _unit(match: re.Match[str], group: str) -> str:
@@ -150,19 +205,19 @@ def _unit(match: re.Match[str], group: str) -> str:
     return next((unit for i, unit in enumerate(UNITS) if match[f"{group}{i}"]), "")
 
 
-def _made(said: str, digits: str, unit: str, line: int, *, hedged: bool = False) -> Stated:
+def _made(said: str, digits: str, unit: str, line: int, relation: str = "") -> Stated:
     _, first, scale = UNITS[unit]
-    decimals = len(digits.partition(".")[2])
-    return Stated(said, float(digits.replace(",", "")) * scale, first, 0.5 * 10**-decimals * scale, line, hedged)
+    decimals, value = len(digits.partition(".")[2]), float(re.sub(r"[^\d.]", "", digits))
+    return Stated(said, value * scale, first, 0.5 * 10**-decimals * scale, line, relation)
 
 
 def _cells(plain: str) -> Iterator[Stated]:
-    """Yield the bare numbers of tables whose header names a unit."""
+    """Yield the bare numbers of tables, where the header of their column or else of their row names a unit."""
     header: list[str] = []
     for line, row in enumerate(plain.splitlines(), 1):
         cells = [cell.strip() for cell in row.strip().strip("|").split("|")] if row.strip().startswith("|") else []
         for name, cell in zip(header, cells, strict=False):
-            unit = re.search(rf"\((?:{UNIT})\)", name)
+            unit = BRACKETED.search(name) or BRACKETED.search(cells[0])
             if unit and re.fullmatch(NUMBER, cell):
                 yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line)
         header = (header or cells) if cells else []

@@ -27,15 +27,17 @@ from pathlib import Path
 here, options = Path(__file__).parent, " ".join(sys.argv[1:])
 figures = json.loads((here / "figures.json").read_text())[options]
 if figures is None:
-    print("epoch 1 of 1")
+    print(json.dumps({"throughput": 1.0}))
     sys.exit("out of ideas, says the made program")
 try:
     (here / "running").touch(exist_ok=False)
 except FileExistsError:
     figures["throughput"] /= 2  # another one takes its cores
-if hasattr(json, "left"):
-    figures["throughput"] *= 3  # what an earlier one left in this process
-json.left = True
+with (here / "processes").open("a+") as used:
+    used.seek(0)
+    if str(os.getpid()) in used.read().split():
+        figures["throughput"] *= 3  # an earlier one ran in this process
+    used.write(f"{os.getpid()}\n")
 print("epoch 1 of 1: 100 %")
 print("a warning", file=sys.stderr)
 time.sleep(0.1)

@@ -38,7 +38,7 @@ from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.profiles import Profiles
 from autograder.worker.programs import Program, loader_for, made_program, weights_of
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
-from autograder.worker.resnets import ResNets, scripted
+from autograder.worker.resnets import ResNets, Smaller, scripted
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall
 from autograder.worker.trainings import Made, Trainings
@@ -202,12 +202,18 @@ class Rig:
 
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
-    def resnet_trainings(self, seconds: float, cold: float, norm: str = "batch") -> Callable[[Any], Any]:
-        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*."""
+    def resnet_trainings(
+        self, seconds: float, cold: float, norm: str = "batch", smaller: int = 1
+    ) -> Callable[[Any], Any]:
+        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*.
+
+        A loss that is so many times *smaller* leaves a scaler's float16 room, and is learnt from as much.
+        """
 
         def make() -> Any:
-            window = self.window(model=self.nets.small(norm))
-            return window.model, window.criterion, window.optimizer
+            window = self.window(model=self.nets.small(norm), lr=LEARNING_RATE * smaller)
+            criterion = window.criterion if smaller == 1 else Smaller(window.criterion, smaller)
+            return window.model, criterion, window.optimizer
 
         return scripted(make, self.clock, seconds, cold)
 
