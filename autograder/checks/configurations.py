@@ -208,4 +208,5 @@ def _compared(row: Row, other: Row) -> Iterator[Fact]:
         for one, base in ((row[column], other[column]), (other[column], row[column])):
             if base > 0:
                 yield Fact(one / base, "x", f"the ratio of {about}")
+                yield Fact(100 * one / base, "%", f"the ratio of {about}")
                 yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,7 @@ def draw_dashboard(rows, folder=".") -> None:
 
 # %%
 if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # of each program; on shared cores more threads measure the neighbours
     rows = compare_all(CONFIGURATIONS)
     print(pd.DataFrame(rows).to_string(index=False))
     print(summarize(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 
@@ -145,3 +146,13 @@ def test_a_made_program_notices_another_one_beside_it(tmp_path):
     (tmp_path / "running").touch()
 
     assert {"throughput": 4.0} == json.loads(run_made(path).stdout.splitlines()[-1])
+
+
+def test_a_made_program_notices_an_earlier_one_in_its_process(tmp_path, capsys, monkeypatch):
+    """Whatever became of the modules that it loaded."""
+    path = made_program(tmp_path, {"": {"throughput": 8.0}})
+    monkeypatch.setattr(sys, "argv", ["made_program.py"])
+    for _ in range(2):
+        runpy.run_path(str(path), run_name="__main__")
+
+    assert [8.0, 24.0] == [json.loads(line)["throughput"] for line in capsys.readouterr().out.splitlines()[1::2]]
