@@ -143,7 +143,10 @@ def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
 
 def _leak(name: str, told: float, printed: float) -> str:
     stories = [
-        (3 * printed, ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each"),
+        (
+            3 * printed,
+            ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each",
+        ),
         (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
     ]
     return explained(told, stories, 0.01) if name == "throughput" else ""

@@ -126,7 +126,9 @@ And more of it.
 def test_a_section_is_all_below_its_heading_that_is_not_deeper():
     found = {it.name: REPORT[it.start : it.end].split() for it in sections(REPORT)}
 
-    assert ["A report", "Executive Summary", "Lessons, all of them", "Executive Summary"] == [it.name for it in sections(REPORT)]
+    assert ["A report", "Executive Summary", "Lessons, all of them", "Executive Summary"] == [
+        it.name for it in sections(REPORT)
+    ]
     assert "more" in found["A report"]
     assert ["learned", "too"] == found["Lessons, all of them"]
 
@@ -157,7 +159,9 @@ def test_the_title_is_a_heading_only_if_no_other_is():
 def test_gaps_are_headings_that_are_missing_or_empty():
     asked = {"Executive Summary": "summary", "Lessons Learned": "lessons$", "Recommendations": "recommend"}
 
-    assert ["no heading 'Recommendations'", "nothing below 'Lessons Learned'"] == gaps(REPORT + "# Lessons\n## !\n", asked)
+    assert ["no heading 'Recommendations'", "nothing below 'Lessons Learned'"] == gaps(
+        REPORT + "# Lessons\n## !\n", asked
+    )
 
 
 LEFT = {

@@ -224,7 +224,7 @@ LACKING = {  # a change of the report -> {check: words}
         {"report_is_complete": "nothing below 'Lessons Learned'"},
     ),
     "few recommendations": (
-        lambda text: text.replace("3. Compile only", "Compile only").replace("4. Keep check", "Keep check").replace("2. Leave", "Leave"),
+        lambda text: text.replace("2. Measure", "Measure").replace("3. Try", "Try").replace("4. Keep", "Keep"),
         {"report_is_complete": "3 recommendations of at least 6 words"},
     ),
     "a bottleneck that is not named": (
@@ -238,6 +238,7 @@ LACKING = {  # a change of the report -> {check: words}
 def test_a_report_is_told_what_it_lacks(change, fails):
     rows = handed_in("optimization_results.csv")
     text = handed_in("optimization_report.md", change)
+    assert text != handed_in("optimization_report.md")
     for name, words in fails.items():
         check = part.checks[name]
         found = check.judge(**{read: text if read == "optimization_report" else rows for read in check.reads})
