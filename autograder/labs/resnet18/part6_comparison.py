@@ -192,7 +192,7 @@ def drawn_rows(rig: Any, count: int) -> list[dict[str, Any]]:
 @part.probe(pair=True, values={"rows": list_of(map_of(CELL)), "runs": list_of(map_of(CELL)), "csv": TEXT})
 def comparison(student: Any, rig: Any) -> Any:
     """A made program instead of a training: it notices what reaches it from an earlier run, or from one beside it."""
-    runs, folder = drawn_rows(rig, rig.integer(4, 6)), rig.folder / "results"
+    runs, folder = drawn_rows(rig, rig.integer(5, 6)), rig.folder / "results"  # the fifth does not build on the fourth
     options = [["--number", str(rig.integer(1, 1 << 30))] for _ in runs]
     printed = [{name: run[name] for name in (*FIGURES, "device")} for run in runs]
     made = rig.made_program({" ".join(words): figures for words, figures in zip(options, printed, strict=True)})
