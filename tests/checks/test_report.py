@@ -219,10 +219,10 @@ HOSTILE = {
     "lists": "- \n" * 130_000,
     "places": "[High " * 60_000,
     "left over": "TODO " * 80_000,
-    "named alike": "# Summary\n" * 40_000,
-    "deeper and deeper": "# a\n## summary\n### b\n" * 20_000,
-    "underlined": "a\n--\n" * 60_000,
-    "apart": "\n \n" * 130_000,
+    "named alike": "# Summary\n" * 10_000,
+    "deeper and deeper": "# a\n## summary\n### b\n" * 5_000,
+    "underlined": "a\n--\n" * 15_000,
+    "apart": "\n \n" * 40_000,
 }
 
 
