@@ -12,6 +12,7 @@ from autograder import submission
 from autograder.config import LabConfig
 from autograder.course import Course
 from autograder.course.build import stale
+from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
 from autograder.lab import Lab
@@ -54,6 +55,7 @@ def prove(
     """Yield a finding for each thing that was looked at; the last ones look at the corpus as a whole."""
     kit = course.kit(lab_name)
     cases = load_cases(course, kit.lab)
+    session = replace(session, run=Remembered(session.run, {lab_name: kit.lab}))
     untimed = replace(session, clock=None)
     session = untimed if timing == "none" else session
     clocked = {case.id for case in cases} if timing == "all" else to_time(cases, kit.lab)
