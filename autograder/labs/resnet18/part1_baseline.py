@@ -293,7 +293,8 @@ def augments(transformed: Pair) -> Verdict:
     """make_transforms cuts another part each time, and mirrors it half the time."""
     left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
     steep = right - left
-    mirrored, spread = int(np.sum(steep < 0)), float(np.std(np.abs(steep)) / np.mean(np.abs(steep)))
+    mirrored, widths = int(np.sum(steep < 0)), np.abs(steep)
+    spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
     measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
         return Failed(measured, "half of them are to be mirrored left to right", "transforms.RandomHorizontalFlip()")
