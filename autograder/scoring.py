@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from autograder.model import (
     Partial,
     PartResult,
     Passed,
+    Result,
     Unavailable,
     Verdict,
 )
@@ -65,6 +67,13 @@ def part_result(id: str, title: str, checks: Sequence[CheckResult]) -> PartResul
     """Put a part together from its checks, rubric items included."""
     score, max_score = _sum(check.points for check in checks), _sum(check.max_points for check in checks)
     return PartResult(id, title, score, max_score, tuple(checks))
+
+
+def left_to_a_person(result: Result) -> Result:
+    """Have a person settle what was to be judged again."""
+    return replace(
+        result, owed=tuple(replace(o, settled_by="person") if o.settled_by == "again" else o for o in result.owed)
+    )
 
 
 def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:

@@ -96,6 +96,15 @@ def test_what_a_person_judges_is_settled_by_a_person():
     assert scoring.owed([part(check("unavailable", 0.0, 2.0, "person"))]) == (Owed("part3_amp.c", 2.0, "person"),)
 
 
+def test_what_was_to_be_judged_again_can_be_left_to_a_person():
+    """What waits for a GPU still does."""
+    graded = result((part(check("error", 0.0, 2.0), check("unavailable", 0.0, 3.0, name="d")),))
+
+    assert (Owed("part3_amp.c", 2.0, "person"), Owed("part3_amp.d", 3.0, "gpu")) == (
+        scoring.left_to_a_person(graded).owed
+    )
+
+
 def test_totals_have_the_names_that_a_result_gives_them():
     parts = [part(check("passed", 6.0, 6.0)), part(check("error", 0.0, 4.0), id="part4_memory")]
 
