@@ -3,14 +3,15 @@
     sessions   one run of the grader: under which circumstances, with which seed
     attempts   one submission, begun;  ends  what became of it;  finished  sessions that got through
 
-An attempt without an end was cut off: the whole grader was gone. result.json is the product; the journal knows its hash.
+An attempt without an end was cut off: the whole grader was gone. result.json is the product; its hash is here.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -77,7 +78,7 @@ class Last(NamedTuple):
 class History:
     """What became of the attempts at one submission under the same circumstances."""
 
-    outcomes: Sequence[str] = ()
+    outcomes: tuple[str, ...] = ()
     """`cut off` where there is no end."""
     result_sha256: str = ""
     """Of the latest result."""
@@ -130,8 +131,8 @@ class Journal:
         """Describe the latest session, if there is one."""
         with self._said():
             row = self._rows.execute(
-                "SELECT id, lab, seed, submissions, session IS NOT NULL FROM sessions LEFT JOIN finished ON session = id"
-                " ORDER BY id DESC"
+                "SELECT id, lab, seed, submissions, session IS NOT NULL"
+                " FROM sessions LEFT JOIN finished ON session = id ORDER BY id DESC"
             ).fetchone()
             if row is None:
                 return None
@@ -140,6 +141,21 @@ class Journal:
                 " WHERE result_sha256 != ''"
             ).fetchone()[0]
         return Last(row[1], row[2], row[3], graded, bool(row[4]))
+
+    def seed_for(self, lab: str, asked: int | None, *, resume: bool) -> int:
+        """Choose the seed of a session; work that is not finished goes on with its own, and only when told to."""
+        last, folder = self.last(), self.file.parent
+        if last is not None and last.lab != lab:
+            raise UserError(f"{folder}: holds results of lab '{last.lab}'; choose another --out")
+        if last is None or last.finished:
+            return secrets.randbits(48) if asked is None else asked
+        if not resume:
+            so_far = f"{last.graded} of {last.submissions} submissions have a result"
+            mend = "go on with --resume, or choose another --out"
+            raise UserError(f"{folder}: a grading here was not finished ({so_far}); {mend}")
+        if asked not in (None, last.seed):
+            raise UserError(f"--seed {asked}: the grading in {folder} has seed {last.seed}; leave --seed out")
+        return last.seed
 
     def begin(self, under: Circumstances, seed: int, submissions: int, facts: Mapping[str, Any]) -> None:
         """Begin a session; what follows belongs to it."""
@@ -153,16 +169,14 @@ class Journal:
 
     def end(self, attempt: int, outcome: Outcome, result_sha256: str = "", note: str = "") -> None:
         """Note what became of an attempt."""
-        self._add(
-            "ends", attempt=attempt, ended=self._stamp(), outcome=outcome, result_sha256=result_sha256, note=note
-        )
+        self._add("ends", attempt=attempt, ended=self._stamp(), outcome=outcome, result_sha256=result_sha256, note=note)
 
     def finish(self) -> None:
         """Note that the session got through all of its submissions."""
         self._add("finished", session=self._session, ended=self._stamp())
 
     def history(self, submission: str, digest: str, seed: int | None = None) -> History:
-        """Look up the attempts at these very files under the present circumstances, and with this seed if one is given."""
+        """Look up the attempts at these very files under the present circumstances, with this seed if one is given."""
         with self._said():
             rows = self._rows.execute(
                 "SELECT coalesce(outcome, 'cut off'), coalesce(result_sha256, '') FROM attempts"
@@ -171,7 +185,7 @@ class Journal:
                 (submission, digest, self.key, seed),
             ).fetchall()
         results = [result for _, result in rows if result]
-        return History([outcome for outcome, _ in rows], results[-1] if results else "")
+        return History(tuple(outcome for outcome, _ in rows), results[-1] if results else "")
 
     def cut_off(self) -> set[str]:
         """Name the submissions that were being graded when a grader was gone."""
@@ -189,17 +203,15 @@ class Journal:
                     f"CREATE TRIGGER {name}_{change} BEFORE {change} ON {name}"
                     " BEGIN SELECT raise(ABORT, 'rows are only added'); END;"
                 )
-        about = f"INSERT INTO about VALUES ({FORMAT}, '{__version__}')"
-        self._rows.executescript(
-            f"BEGIN EXCLUSIVE; {script} CREATE INDEX by_submission ON attempts (submission); {about}; COMMIT;"
-        )
+        script += "CREATE INDEX by_submission ON attempts (submission);"
+        script += f"INSERT INTO about VALUES ({FORMAT}, '{__version__}');"  # noqa: S608 both are ours
+        self._rows.executescript(f"BEGIN EXCLUSIVE; {script} COMMIT;")
 
     def _check(self) -> None:
-        try:
-            found = self._rows.execute("SELECT format FROM about").fetchone()[0]
-        except (sqlite3.OperationalError, TypeError):
-            found = "none"
+        ours = self._rows.execute("SELECT count(*) FROM sqlite_master WHERE name = 'about'").fetchone()[0]
+        found = self._rows.execute("SELECT format FROM about").fetchone()[0] if ours else "of another program"
         if found != FORMAT:
+            self._rows.close()
             raise UserError(
                 f"{self.file}: format {found}; this perflab reads format {FORMAT}; choose another --out, or go on with"
                 " the perflab that wrote it"
