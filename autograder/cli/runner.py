@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -25,10 +25,7 @@ from autograder.cli.base import (
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from autograder.lab import Lab
-    from autograder.model import Result
 
 
 isolation_option = click.option(
@@ -47,6 +44,8 @@ isolation_option = click.option(
 @isolation_option
 @click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
+@click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
+@click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
 @course_option
 @device_option
 @seed_option
@@ -58,29 +57,44 @@ def grade(
     isolation: Literal["bubblewrap", "none"],
     parts: tuple[str, ...],
     only: str,
+    resume: bool,
+    jobs: int | None,
     root: Path | None,
     device: str,
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Grade submissions, one after the other, and write results and pages to --out.
+    """Grade submissions and write results and pages to --out.
+
+    What is not timed runs in several lanes; then what is timed, one after the other, with nothing beside it. Done again
+    into the same folder, only what changed is graded: files, points, bars, limits, the lab, the device, the grader.
 
     \b
     Example:  perflab grade resnet18 handed_in/ --out results
     """
     from autograder import batch
+    from autograder.cli.progress import Progress
+    from autograder.gradebook import Journal
+    from autograder.lanes import Work
+    from autograder.model import load_result
     from autograder.practice import open_session
+    from autograder.rounds import Rounds, lanes_for
+    from autograder.submission import name_of
+    from autograder.turns import only_one
 
     course, console = open_course(root), make_console()
     kit = course.kit(lab)
     chosen = _chosen(kit.lab, parts, only)
     found = batch.find(paths, [*kit.lab.files, *kit.released.notebooks])
-    results = []
-    with open_session(course, device, isolation, rehearsal=False) as session:
-        run_seed = seed if seed is not None else secrets.randbits(48)
-        for result in batch.grade_all(found, kit, session, out, seed=run_seed, parts=chosen, only=only):
-            results.append(result)
-            _progress(result, len(results), len(found), console, as_json=as_json)
+    work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
+    with work.open() as session:
+        lanes = jobs or lanes_for(session.device)
+    with only_one(out), Journal(out) as journal, Progress(console, as_json=as_json) as progress:
+        run_seed = journal.seed_for(kit.lab.name, seed, resume=resume)
+        with closing(Rounds(work, journal, run_seed, lanes, asked_seed=seed).run(found)) as events:
+            for event in events:
+                progress.show(event)
+    results = [load_result(out / name_of(path) / batch.RESULT) for path in found]
     grades = batch.write_grades(results, out)
     pages = _write_pages(out)
     console.print(f"{len(results)} graded; {grades}, {pages}", soft_wrap=True, highlight=False)
@@ -146,20 +160,6 @@ def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
     if only and only not in known:
         raise UserError(f"--only {only}: lab {lab.name} has no such check{nearest(only, known)}")
     return [part.id for part in named if not only or only in part.checks]
-
-
-def _progress(result: Result, done: int, total: int, console: Console, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"submission": result.submission, "score": result.score, "done": done, "of": total}))
-        return
-    from rich.text import Text
-
-    from autograder.report.words import clean
-
-    points = f"{result.score:g} of {result.max_score:g}, {result.points_owed:g} owed"
-    console.print(
-        Text(f"{done:>3}/{total}  {clean(result.submission):<28} {points}  ({result.seconds:.1f} s)"), soft_wrap=True
-    )
 
 
 def _write_pages(folder: Path) -> str:
