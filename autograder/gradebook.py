@@ -171,6 +171,15 @@ class Journal:
         """Note what became of an attempt."""
         self._add("ends", attempt=attempt, ended=self._stamp(), outcome=outcome, result_sha256=result_sha256, note=note)
 
+    def stop(self) -> None:
+        """Note that whatever of this session is under way was stopped; it counts against nobody."""
+        with self._said():
+            self._rows.execute(
+                "INSERT INTO ends SELECT id, ?, 'stopped', '', '' FROM attempts LEFT JOIN ends ON attempt = id"
+                " WHERE session = ? AND attempt IS NULL",
+                (self._stamp(), self._session),
+            )
+
     def finish(self) -> None:
         """Note that the session got through all of its submissions."""
         self._add("finished", session=self._session, ended=self._stamp())

@@ -195,9 +195,7 @@ class Rounds:
         for seat in seats:
             seat.lane.bury()
         with suppress(UserError):  # of the journal, when that is why all ends
-            for seat in seats:
-                if seat.attempt:
-                    self.journal.end(seat.attempt, "stopped")
+            self.journal.stop()
 
 
 def lanes_for(device: Device) -> int:

@@ -63,6 +63,20 @@ def test_another_seed_counts_unless_one_is_asked_for(tmp_path):
         assert History() == journal.history("ada", "ff", seed=8)
 
 
+def test_who_stops_a_session_ends_its_attempts(tmp_path):
+    """Those under way, and of this session only."""
+    with opened(tmp_path) as journal:
+        journal.start("ada", "ff")
+    with opened(tmp_path) as journal:
+        journal.start("bob", "ff")
+        journal.end(journal.start("cleo", "ff"), "graded", "r")
+        journal.stop()
+
+        assert [("cut off",), ("stopped",), ("graded",)] == [
+            journal.history(name, "ff").outcomes for name in ("ada", "bob", "cleo")
+        ]
+
+
 STANDINGS = {
     "nothing yet": ([], "new"),
     "stopped by hand": (["stopped"], "new"),

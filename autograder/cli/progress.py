@@ -112,7 +112,9 @@ class Progress:
         if event.what == "round":
             return f"-- {ROUNDS[event.facts['round']].format(**event.facts)} ({event.facts['of']})"
         if event.what == "lost":
-            return f"{'':>7}  {name:<28} {event.facts['why']}; it is tried again after the others"
+            return (
+                f"{'':>{4 + len(str(self._of))}}  {name:<28} {event.facts['why']}; it is tried again after the others"
+            )
         if event.what in SAID:
             points = "{score:g} of {max_score:g}, {owed:g} owed".format(**event.facts)
             seconds = f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
