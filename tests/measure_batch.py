@@ -105,8 +105,8 @@ def page(rows: list[dict]) -> str:
     lines = [
         "# What a batch costs above the work",
         "",
-        f"{datetime.now(UTC).date()}, {device.cpu_name()}, Python {platform.python_version()}. "
-        f"Written by `python -m tests.measure_batch`. {LANES} lanes.",
+        f"{datetime.now(UTC).date()}, {device.cpu_name()}, Python {platform.python_version()}, {LANES} lanes.",
+        "Written by `python -m tests.measure_batch`.",
         "",
         "Submissions of a toy lab (one part, six checks, a Python file and a CSV) whose workers answer at once, without a process:",
         "all that is measured is perflab's own work. CPU is of the run and its lanes together, imports included. Real workers",

@@ -112,9 +112,8 @@ class Progress:
         if event.what == "round":
             return f"-- {ROUNDS[event.facts['round']].format(**event.facts)} ({event.facts['of']})"
         if event.what == "lost":
-            return (
-                f"{'':>{4 + len(str(self._of))}}  {name:<28} {event.facts['why']}; it is tried again after the others"
-            )
+            margin = " " * len(f"{self.done:>3}/{self._of}")
+            return f"{margin}  {name:<28} {event.facts['why']}; it is tried again after the others"
         if event.what in SAID:
             points = "{score:g} of {max_score:g}, {owed:g} owed".format(**event.facts)
             seconds = f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
