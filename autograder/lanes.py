@@ -12,6 +12,7 @@ Lines of JSON both ways. A lane has warm workers of its own. It ends with the ru
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import multiprocessing
 import os
@@ -24,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from autograder import batch, scoring
-from autograder.errors import UserError
+from autograder.errors import PerflabError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import Compared, Result, Submission, load_result
 
 PR_SET_PDEATHSIG = 1
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")
+NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 LATER = "waits for its turn at the clock"
 
 
@@ -131,21 +133,30 @@ def _serve(channel: Connection, work: Work, clocked: bool, run: int) -> None:
         with work.open() as session:
             while (told := _hear(channel)) is not None:
                 _one(channel, work, session, Order(**told), clocked=clocked)
-    except (UserError, OSError) as problem:
+    except UserError as problem:
+        channel.send_bytes(json.dumps({"stop": str(problem)}).encode())
+    except OSError as problem:
+        if problem.errno not in NOWHERE_TO_WRITE:
+            raise
         channel.send_bytes(json.dumps({"stop": str(problem)}).encode())
 
 
 def _one(channel: Connection, work: Work, session: Session, order: Order, *, clocked: bool) -> None:
-    kit, before = work.kit, None
-    if order.path:
-        handed_in = batch.load_or_say(Path(order.path), kit.lab.files, kit.released)
-    else:
-        handed_in = batch.kept(order.name, work.out, kit.lab.files)
-        before = load_result(work.out / order.name / batch.RESULT)
+    try:
+        handed_in, before = _read(work, order)
+    except PerflabError as problem:  # one submission's trouble, not the run's
+        raise RuntimeError(f"{order.name}: {problem}") from problem
     channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
     if (told := _hear(channel)) is not None:
         answer = _graded(work, session, handed_in, Go(**told), before, clocked=clocked)
         channel.send_bytes(json.dumps(answer).encode())
+
+
+def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
+    lab, released = work.kit.lab, work.kit.released
+    if order.path:
+        return batch.load_or_say(Path(order.path), lab.files, released), None
+    return batch.kept(order.name, work.out, lab.files), load_result(work.out / order.name / batch.RESULT)
 
 
 def _graded(
@@ -158,7 +169,7 @@ def _graded(
         batch.keep(handed_in, work.out)
     result = grade(
         handed_in, work.kit, session,
-        seed=go.seed, parts=work.parts, only=work.only, settled=before,
+        seed=before.seed if before else go.seed, parts=work.parts, only=work.only, settled=before,
     )  # fmt: skip
     undecided = any(item.settled_by == "again" for item in result.owed)
     outcome = "timing" if later.asked else "again" if undecided else "graded"

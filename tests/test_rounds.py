@@ -167,6 +167,32 @@ def test_what_waits_for_the_clock_says_so_until_then(a_class):
     assert ("passed", "passed") == (waiting["positive"].outcome, waiting["equal"].outcome)
 
 
+def test_a_run_that_ended_between_two_rounds_goes_on_with_the_clock(a_class):
+    """What the first round settled is not run again, and a result keeps the seed that its inputs were drawn from."""
+    a_class.hand_in(ada="a")
+    with Journal(a_class.root / "out") as journal:
+        events = a_class.events(journal, seed=7)
+        next(e for e in events if e.what == "waits")
+        events.close()
+    before = len(a_class.machine.all())
+    a_class.grade(seed=8)
+
+    assert {"amp"} == {note[4] for note in a_class.machine.all()[before:]}
+    assert (7, "passed") == (a_class.result("ada").seed, a_class.checks("ada")["faster"].outcome)
+
+
+def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class):
+    """Someone removed it between two rounds: a person's, as all that a grader cannot get through."""
+    a_class.hand_in(ada="a", bob="b")
+    with Journal(a_class.root / "out") as journal:
+        events = a_class.events(journal)
+        next(e for e in events if e.what == "round" and e.facts["round"] == "timed")
+        (a_class.root / "out" / "ada" / batch.HANDED_IN).unlink()
+        last = [(e.what, e.submission) for e in events]
+
+    assert {"ada": "aside", "bob": "graded"} == settled(last)
+
+
 def test_what_is_done_is_not_done_again(a_class):
     """Without any change a second run starts no worker and no clock, and changes no byte."""
     a_class.hand_in(ada="a", bob="b")
