@@ -30,7 +30,7 @@ LANES = 2
 
 
 def main(counts: list[int]) -> None:
-    """Measure each size of class, and write the page."""
+    """Measure each size of class, and write the page as it grows."""
     rows = []
     for many in counts:
         with tempfile.TemporaryDirectory() as home:
@@ -44,7 +44,7 @@ def main(counts: list[int]) -> None:
                 )
                 rows.append({"many": many, "what": what, **json.loads(done.stdout)})
                 print(rows[-1], file=sys.stderr, flush=True)
-    (find_root() / PAGE).write_text(page(rows), encoding="utf-8")
+                (find_root() / PAGE).write_text(page(rows), encoding="utf-8")
 
 
 def hand_in(home: Path, many: int) -> None:
