@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from autograder import submission
+from autograder import overrides, sheet, standing, submission
 from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
 from autograder.submission import name_of
 
-RESULT, HANDED_IN = "result.json", "handed_in.zip"
+RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 FILES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
 
 
@@ -91,21 +89,17 @@ def digest(name: str, out: Path) -> str:
 
 
 def write_grades(results: Sequence[Result], out: Path) -> Path:
-    """Write grades.csv: one line each, numbers as numbers."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["submission", "score", "owed", "lost", "max_score", "attempt", "isolation"])
-    for r in results:
-        score = [f"{x:g}" for x in (r.score, r.points_owed, r.lost, r.max_score)]
-        lines.writerow([_as_text(r.submission), *score, r.attempt, r.isolation])
+    """Write grades.csv: one line each, numbers as numbers, with what a person set by hand."""
+    header = ("submission", "score", "owed", "lost", "max_score", "attempt", "isolation", "set_by_hand")
     target = out / "grades.csv"
-    _replace(target, text.getvalue().encode())
+    _replace(target, sheet.text(header, (_grade(r, out) for r in results)).encode())
     return target
 
 
-def _as_text(cell: str) -> str:
-    # A spreadsheet runs a cell that begins like a formula.
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell
+def _grade(graded: Result, out: Path) -> tuple[object, ...]:
+    r = overrides.applied(graded, overrides.read(out / graded.submission))
+    by_hand = [f"{part.id}.{check.id}" for part in r.parts for check in part.checks if overrides.by_hand(check)]
+    return (r.submission, r.score, r.points_owed, r.lost, r.max_score, r.attempt, r.isolation, "; ".join(by_hand))
 
 
 def _replace(target: Path, data: bytes) -> None:

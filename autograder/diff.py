@@ -1,11 +1,15 @@
-"""What differs between two results: the circumstances, then check by check. Pure; it reads records only."""
+"""What differs between two results, the circumstances, then check by check; and who moved between two gradings.
+
+Pure; it reads records only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from autograder.model import CheckResult, Result
+from autograder.overrides import by_hand
 
 CIRCUMSTANCES = ("lab_version", "submission_sha256", "seed", "isolation")
 
@@ -22,6 +26,46 @@ class Difference:
     def __str__(self) -> str:
         """Say it in one line."""
         return f"{self.what}: {self.old} -> {self.new}"
+
+
+@dataclass(frozen=True)
+class Move:
+    """One submission that does not stand as it stood; a score is None where there was or is no result."""
+
+    submission: str
+    old: float | None
+    new: float | None
+    why: tuple[Difference, ...] = ()
+
+    def __str__(self) -> str:
+        """Say it in a line, and under it why."""
+        old, new = (f"{score:g}" if score is not None else "no result" for score in (self.old, self.new))
+        return "\n".join([f"{self.submission}: {old} -> {new}", *(f"  {one}" for one in self.why)])
+
+
+def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
+    """Name who moved, by submission: whose points, or outcome of any check, is another."""
+    found = []
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if before is None or after is None:
+            old_score, new_score = (one.score if one else None for one in (before, after))
+            found.append(Move(name, old_score, new_score))
+        elif why := list(_moves(before, after)):
+            # Inputs are drawn afresh in every grading: that alone is no reason.
+            other = [one for one in circumstances(before, after) if one.what != "seed"]
+            found.append(Move(name, before.score, after.score, (*why, *other)))
+    return found
+
+
+def _moves(old: Result, new: Result) -> Iterator[Difference]:
+    before, after = dict(_checks(old)), dict(_checks(new))
+    for id_ in dict.fromkeys([*before, *after]):
+        pair = before.get(id_), after.get(id_)
+        said = [_standing(check) if check else "no such check" for check in pair]
+        if said[0] != said[1]:
+            points = [check.points if check else 0 for check in pair]
+            yield Difference(id_, said[0], said[1], moves_points=points[0] != points[1])
 
 
 def circumstances(old: Result, new: Result) -> list[Difference]:
@@ -56,4 +100,5 @@ def _compare(what: str, old: CheckResult, new: CheckResult | None) -> list[Diffe
 
 
 def _standing(check: CheckResult) -> str:
-    return f"{check.outcome} {check.points:g}/{check.max_points:g}"
+    hand = by_hand(check)
+    return f"{check.outcome} {check.points:g}/{check.max_points:g}" + (f", set by hand: {hand}" if hand else "")

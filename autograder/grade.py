@@ -172,7 +172,7 @@ class PartGrader:
 
     def judged(self) -> PartResult:
         """Add up what was judged so far; what a person reads comes after the last check."""
-        rubric = _rubric(self.config) if len(self._judged) == len(self.part.checks) else []
+        rubric = _rubric(self.part, self.config) if len(self._judged) == len(self.part.checks) else []
         judged = [self._judged[name] for name in self.part.checks if name in self._judged]
         return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric])
 
@@ -209,7 +209,7 @@ class PartGrader:
         if name == "device":
             return self._session.device
         if name in self.part.artefacts:
-            return _artefact(self._submission, self.part.artefacts[name])
+            return _artefact(self._submission, self.part.artefacts[name], self.part.file)
         probe = self.part.probes[name]
         seen = self._observe(probe)
         if isinstance(seen, Timed) and "bar" in check.reads:
@@ -316,10 +316,12 @@ def probe_seed(seed: int, part: str, probe: str) -> int:
     return int.from_bytes(sha256(f"{seed}/{part}/{probe}".encode()).digest()[:6], "big")
 
 
-def _artefact(submission: Submission, file: str) -> Any:
+def _artefact(submission: Submission, file: str, part_file: str) -> Any:
+    if file in submission.refused:
+        raise Settled(Failed(f"{file} was not taken", submission.refused[file], f"write {file} again"), "missing")
     if file not in submission.files:
-        why = submission.refused.get(file, "it was not handed in")
-        raise Settled(Failed(f"no {file}", why, f"run the part's file; it writes {file} beside it"), "missing")
+        why, try_ = f"{part_file} writes it when it is run", f"python {part_file}, and keep {file} beside it"
+        raise Settled(Failed(f"no {file} here yet", why, try_), "missing")
     try:
         return checks.read(submission.files[file], file)
     except SubmissionError as problem:
@@ -327,8 +329,9 @@ def _artefact(submission: Submission, file: str) -> Any:
         raise Settled(Failed(f"{file} cannot be read", why, try_), "refused") from None
 
 
-def _rubric(config: PartConfig) -> list[CheckResult]:
-    reason = "a person reads the notes"
+def _rubric(part: Part, config: PartConfig) -> list[CheckResult]:
+    pages = [file for file in part.artefacts.values() if file.endswith(".md")]
+    reason = f"a person reads {', '.join(pages) or 'it'}"
     return [
         CheckResult(name, "unavailable", "person", 0.0, points, name.replace("_", " ").capitalize(), reason=reason)
         for name, points in config.rubric.items()
@@ -357,6 +360,10 @@ TELLING = {
     "is not written yet": (
         "nothing yet",
         "fill in the function; the handout says what is asked and how it is judged",
+    ),
+    "'_GeneratorContextManager' object has no attribute": (
+        "a context was entered a second time",
+        "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",
     ),
     "in a timed window": (
         "other results than the baseline's",

@@ -143,7 +143,7 @@ class Part:
         """Name the functions that a student writes and the files that come with them."""
         self.id = id
         self.writes = tuple(writes)
-        self.artefacts = {PurePath(name).stem: name for name in hands_in}
+        self.artefacts = {PurePath(name).name.split(".")[0]: name for name in hands_in}  # of .json.gz, too
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
         self.title = id
@@ -160,7 +160,7 @@ class Part:
         within: Close | Tolerance | None = None,
         dataset: Dataset | None = None,
     ) -> Callable[[F], F]:
-        """Register an adapter that the clock runs on both sides; calls are given *inputs*, loaders a *dataset*."""
+        """Register an adapter that the clock runs on both sides; calls get *inputs*, loaders *dataset* and device."""
         within = within or (None if kind == "train" else Close() if kind == "call" else Close(0.0, 0.0))
 
         def register(run: F) -> F:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from autograder.config import LatePolicy
@@ -33,6 +33,22 @@ class Totals(NamedTuple):
     score: float
     max_score: float
     owed: tuple[Owed, ...]
+
+
+class Late(NamedTuple):
+    """What handing in late takes: a line of its own beside the score, which stays."""
+
+    by: timedelta
+    share: float
+    """Of the score, 0 to 1."""
+    points: float
+
+    def __str__(self) -> str:
+        """Say it in one line: 1 day 3 h late, -20 %."""
+        days, hours = self.by.days, self.by.seconds // 3600
+        parts = [f"{days} day{'s' * (days != 1)}" if days else "", f"{hours} h" if hours else ""]
+        by = " ".join(filter(None, parts)) or f"{self.by.seconds // 60} min"
+        return f"{by} late, -{100 * self.share:g} %"
 
 
 def points_for(verdict: Verdict, max_points: float) -> tuple[Outcome, float]:
@@ -93,11 +109,30 @@ def totals(parts: Sequence[PartResult]) -> Totals:
 
 def late_factor(policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0) -> float:
     """Say what share of the score is kept: all within the grace, then less for each day begun since it was due."""
-    late = handed_in - due - timedelta(hours=extension_hours)
+    late = _late_by(due, handed_in, extension_hours)
     if late <= timedelta(minutes=policy.grace_minutes):
         return 1.0
     days = math.ceil(late / timedelta(days=1))
     return round(1 - min(days * policy.per_day, policy.at_most), 6)
+
+
+def late(
+    policy: LatePolicy, due: datetime, handed_in: datetime, score: float, extension_hours: float = 0
+) -> Late | None:
+    """Say what lateness takes from a score; nothing within the grace."""
+    share = round(1 - late_factor(policy, due, handed_in, extension_hours), 6)
+    return Late(_late_by(due, handed_in, extension_hours), share, _sum([share * score])) if share else None
+
+
+def deadline(policy: LatePolicy | None, due: datetime, extension_hours: float = 0) -> datetime:
+    """Say until when a submission is in time."""
+    grace = policy.grace_minutes if policy else 0
+    return due.astimezone(UTC) + timedelta(hours=extension_hours, minutes=grace)
+
+
+def _late_by(due: datetime, handed_in: datetime, extension_hours: float) -> timedelta:
+    # In UTC: two times of one zone are subtracted by their clocks, and an hour of a changed clock would be lost.
+    return handed_in.astimezone(UTC) - due.astimezone(UTC) - timedelta(hours=extension_hours)
 
 
 def _sum(points: Iterable[float]) -> float:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder import batch
+from autograder import batch, overrides
 from autograder.errors import UserError
 from autograder.model import read_result
 from autograder.submission import name_of
@@ -95,10 +95,21 @@ def test_a_submission_that_cannot_be_read_is_graded_with_the_reason(tmp_path):
     assert broken.score == 0 < ada.score
 
 
+def test_grades_have_what_a_person_set_by_hand(tmp_path):
+    """Also after the submission was graded again."""
+    [ada] = graded([hand_in(tmp_path, "ada")], tmp_path / "out")
+    owed = ada.owed[0]
+    made = overrides.decide(ada, owed.check, owed.points, "seen on a GPU", by="meera", at="now")
+    overrides.append(tmp_path / "out/ada", [made])
+    lines = batch.write_grades([ada], tmp_path / "out").read_text().splitlines()
+
+    assert f"ada,{ada.score + owed.points:g},{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}" == lines[1]
+
+
 def test_grades_are_numbers_and_never_formulas(tmp_path):
     """A spreadsheet must not run a student's name."""
     results = graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
     lines = batch.write_grades(results, tmp_path).read_text().splitlines()
 
-    assert "submission,score,owed,lost,max_score,attempt,isolation" == lines[0]
-    assert "'=cmd,4,6,4,14,1,none" == lines[1]
+    assert "submission,score,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
+    assert "'=cmd,4,6,4,14,1,none," == lines[1]

@@ -27,6 +27,12 @@ COMMANDS = [
     "sync",
     "doctor",
     "trace",
+    "export",
+    "gradescope",
+    "override",
+    "rubric",
+    "diff",
+    "similar",
     "course check",
 ]
 

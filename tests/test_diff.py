@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from autograder.diff import circumstances, outcomes
+import pytest
+
+from autograder.diff import circumstances, moved, outcomes
 from autograder.model import Device
+from autograder.overrides import Override, applied
 from tests.samples import H100, a_check, a_part, a_result
 
 OTHER = Device("Tesla T4", "cuda", "t4", {"torch": "2.15.1", "nsys": "2026.1"})
@@ -56,3 +59,64 @@ def test_a_check_that_is_gone_is_said_and_a_new_one_is_not():
 
     [gone] = outcomes(old, new)
     assert ("part3_amp.amp_is_faster: failed -> no such check now", True) == (str(gone), gone.moves_points)
+
+
+BY_HAND = Override("part3_amp.amp_is_faster", 6, "timer", "meera", "now", a_result().submission_sha256)
+MOVES = {
+    "nobody": (result(a_check()), replace(result(a_check(measured="1.02x")), seed=4, device=OTHER), []),
+    "up": (
+        result(a_check()),
+        result(a_check(outcome="passed", points=6)),
+        ["ada: 0 -> 6", "  part3_amp.amp_is_faster: failed 0/6 -> passed 6/6"],
+    ),
+    "no points, and another outcome": (
+        result(a_check()),
+        result(a_check(outcome="inconclusive")),
+        ["ada: 0 -> 0", "  part3_amp.amp_is_faster: failed 0/6 -> inconclusive 0/6"],
+    ),
+    "worth more": (
+        result(a_check()),
+        replace(result(a_check(max_points=8)), lab_version="2"),
+        [
+            "ada: 0 -> 0",
+            "  part3_amp.amp_is_faster: failed 0/6 -> failed 0/8",
+            "  lab_version: 1.0 -> 2",
+        ],
+    ),
+    "a check that came and one that went": (
+        result(a_check(points=2)),
+        result(a_check(id="another", outcome="passed", points=6)),
+        [
+            "ada: 2 -> 6",
+            "  part3_amp.amp_is_faster: failed 2/6 -> no such check",
+            "  part3_amp.another: no such check -> passed 6/6",
+        ],
+    ),
+    "by hand": (
+        result(a_check()),
+        applied(result(a_check()), [BY_HAND]),
+        [
+            "ada: 0 -> 6",
+            "  part3_amp.amp_is_faster: failed 0/6 -> passed 6/6, set by hand: timer (the grader: failed, 0 of 6)",
+        ],
+    ),
+    "a result that is new": (None, result(a_check(points=2)), ["ada: no result -> 2"]),
+    "a result that is gone": (result(a_check()), None, ["ada: 0 -> no result"]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), MOVES.values(), ids=MOVES)
+def test_who_moved_is_named_with_the_reason(old, new, said):
+    """Fresh inputs and other measurements with the same outcome move nobody."""
+    found = moved({"ada": old} if old else {}, {"ada": new} if new else {})
+
+    assert said == [line for one in found for line in str(one).splitlines()]
+
+
+def test_those_who_moved_come_by_name():
+    """Whatever the order of the folders."""
+    old, new = result(a_check()), result(a_check(points=1))
+
+    assert ["ada", "ben", "zoe"] == [
+        one.submission for one in moved({"zoe": old, "ben": old}, {"zoe": new, "ada": new})
+    ]

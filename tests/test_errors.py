@@ -28,4 +28,6 @@ def test_all_errors_have_one_root_and_those_the_user_can_mend_another():
     found = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, Exception)]
 
     assert [e for e in found if not issubclass(e, PerflabError)] == []
-    assert {UserError, CourseError, SubmissionError} == {e for e in found if issubclass(e, UserError)}
+    assert {UserError, CourseError, SubmissionError, errors.NotGradedError} == {
+        e for e in found if issubclass(e, UserError)
+    }

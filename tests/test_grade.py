@@ -66,6 +66,15 @@ def test_a_worker_that_did_not_answer_fails_each_check_that_reads_it(ended):
     )
 
 
+def test_a_context_that_works_once_is_told_in_words():
+    """Python's own words for it name an attribute that nobody wrote."""
+    error = "AttributeError: '_GeneratorContextManager' object has no attribute 'args'"
+    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+
+    assert ("a context was entered a second time", error) == (checks["positive"].measured, checks["positive"].why)
+    assert "works once; write a class with __enter__ and __exit__" in checks["positive"].try_
+
+
 def test_an_answer_of_another_form_is_refused_and_never_our_fault():
     """Hostile values are the student's doing, so they cannot turn a failure into owed points."""
     _, checks, _ = graded({("single", "student"): Observation("single", "ok", {"x": "two"})})
@@ -120,6 +129,35 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
         checks["positive"].why,
         checks["positive"].reason,
     )
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        pytest.param(
+            {},
+            (
+                "no picture.png here yet",
+                "part1_toy.py writes it when it is run",
+                "python part1_toy.py, and keep picture.png beside it",
+            ),
+            id="not there yet",
+        ),
+        pytest.param(
+            {"picture.png": "is a link"},
+            ("picture.png was not taken", "is a link", "write picture.png again"),
+            id="there and refused",
+        ),
+    ],
+)
+def test_a_missing_artefact_says_what_writes_it(refused, said):
+    """While the work goes on, as well as after it was handed in."""
+    given = toy_submission()
+    files = {name: data for name, data in given.files.items() if name != "picture.png"}
+    _, checks, _ = graded(submission=Submission(given.name, given.sha256, files, refused))
+
+    assert said == (checks["has_picture"].measured, checks["has_picture"].why, checks["has_picture"].try_)
+    assert ("failed", "missing") == (checks["has_picture"].outcome, checks["has_picture"].reason)
 
 
 def test_an_artefact_that_cannot_be_read_fails_with_its_reason():

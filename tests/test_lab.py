@@ -144,3 +144,9 @@ def test_an_answer_of_the_declared_form_is_taken():
 
     assert good is conform(PROBE, good)
     assert bad is conform(PROBE, bad)
+
+
+def test_an_artefact_is_known_by_its_name_up_to_the_first_dot():
+    part = Part("part1_first", writes=[], hands_in=["a_table.csv", "a_trace.json.gz"])
+
+    assert {"a_table": "a_table.csv", "a_trace": "a_trace.json.gz"} == part.artefacts

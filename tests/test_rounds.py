@@ -268,7 +268,7 @@ def test_an_attempt_that_takes_its_grader_down_twice_stops_nobody(a_class):
     assert ["lost", "aside"] == [what for what, name in happened if name == "bob"]
     assert {"person"} == {owed.settled_by for owed in bob.owed}
     assert (0, 14, 14) == (bob.score, bob.points_owed, bob.max_score)
-    assert {ASIDE, "a person reads the notes"} == {c.reason for c in bob.parts[0].checks}
+    assert {ASIDE, "a person reads it"} == {c.reason for c in bob.parts[0].checks}
     assert ["its grader was killed by SIGKILL"] * 2 == [row[4] for row in a_class.rows("ends") if row[2] == "lost"]
     assert 2 == a_class.machine.asked("run", "deadly")
     assert {"ada": "kept", "bob": "aside", "cleo": "kept"} == settled(a_class.grade())

@@ -51,7 +51,7 @@ loader = Part("part2_loader", writes=["make_loader"])
 
 
 @loader.timed("load", dataset=make_samples)
-def loads(student: Any, dataset: Any) -> Any:
+def loads(student: Any, dataset: Any, device: Any) -> Any:
     return student.make_loader(dataset, 8)
 
 

@@ -57,6 +57,13 @@ def row_problem(rows: Sequence[Row]) -> str:
     return ""
 
 
+def doubt(rows: Sequence[Row]) -> str:
+    """Say what rows without a problem show all the same that cannot be; noise is no mistake."""
+    if rows[1]["slowdown"] >= 1:
+        return ""
+    return f"checkpointing came out faster ({rows[1]['slowdown']:.2f}) and computes more: repeat the measurement"
+
+
 def _odd_cell(row: Row) -> str:
     if not (row["throughput"] > 0 and row["epoch_time"] > 0 and row["saved_mb"] > 0):
         return f"throughput, epoch_time or saved_mb of {row['model']} is not above 0"

@@ -61,21 +61,21 @@ def form_problem(
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     numbers: Collection[str],
-    expected: Sequence[str] | None = None,
+    expected: Sequence[str | int] | None = None,
 ) -> str:
     """Say where rows are not the *expected* ones (by their first column), have other columns, or text for numbers."""
     key = columns[0]
     names = [row.get(key) for row in rows]
     if expected is not None and names != list(expected):
-        found = ", ".join(map(str, names[:6])) or "none"
-        return f"the rows are {found}; {', '.join(expected)} are asked for, in that order"
+        found = ", ".join(map(_named, names[:6])) or "none"
+        return f"the rows are {found}; {', '.join(map(str, expected))} are asked for, in that order"
     for row in rows:
         odd = [name for name in columns if name not in row] or [name for name in row if name not in columns]
         if odd:
             return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not asked for'}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
-            return f"{text[0]} of {row[key]} is {row[text[0]]!r}, and a number is asked for"
+            return f"{text[0]} of {_named(row[key])} is {row[text[0]]!r}, and a number is asked for"
     return ""
 
 
@@ -119,6 +119,10 @@ def alike(value: float, other: Any) -> bool:
     return (
         isinstance(other, float | int) and math.isfinite(other) and abs(value - other) <= max(abs(other) / 100, 0.0051)
     )
+
+
+def _named(key: Any) -> str:
+    return f"{key:g}" if isinstance(key, float) else str(key)
 
 
 def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Verdict, from_json
 from autograder.sandbox import evaluate
 from autograder.traces import claims
+from autograder.traces.events import STEP
 from autograder.traces.record import Trace
 
 BYTES = 64 * 1024 * 1024
 
 
+@lru_cache(maxsize=4)  # several checks read one file
 def read(data: bytes, file: str) -> Trace:
     """Read a profile in a process of its own."""
     if len(data) > BYTES:
@@ -43,3 +47,24 @@ def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:
     if finding.holds:
         return Passed(finding.words, {"definition": finding.definition})
     return Failed(finding.words, finding.why, try_)
+
+
+def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) -> str:
+    """Say how a profile is not of so many steps after those passed over, with each range once a step; or nothing."""
+    numbers = [int(found[1]) for one in trace.steps if (found := STEP.fullmatch(one.id))]
+    if len(numbers) != steps:
+        reason = f": {trace.notes[0]}" if trace.notes else ""
+        return f"it holds {len(numbers)} steps where {steps} are asked for{reason}"
+    if numbers != list(range(passed_over, passed_over + steps)):
+        return f"its steps are {numbers[0]} to {numbers[-1]}; the first {passed_over} are not to be recorded"
+    counts = {row.name: row.count for row in trace.rows("ranges")}
+    odd = next((name for name in ranges if counts.get(name, 0) != steps), None)
+    if odd is not None:
+        return f"it holds the range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
+    return "" if trace.figure("dataloader", "steps") else "it holds no wait for a DataLoader"
+
+
+def work_of(trace: Trace) -> Trace:
+    """Leave out the tables of what is no operator or kernel: ranges, calls, copies."""
+    kept = ("kernels", "operators", "device operators")
+    return replace(trace, tables={name: rows for name, rows in trace.tables.items() if name in kept})

@@ -22,10 +22,12 @@ from autograder.cli.base import (
     open_course,
     seed_option,
 )
+from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from autograder.lab import Lab
+    from autograder.standing import Rules
 
 
 isolation_option = click.option(
@@ -103,13 +105,15 @@ def grade(
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-def report(folder: Path) -> int:
-    """Write the feedback pages and the class page of a folder of results again.
+@roster_option
+@course_option
+def report(folder: Path, roster: Path | None, root: Path | None) -> int:
+    """Write the feedback pages and the class page of a folder of results again, with lateness and what was set by hand.
 
     \b
     Example:  perflab report results
     """
-    make_console().print(_write_pages(folder), soft_wrap=True, highlight=False)
+    make_console().print(_write_pages(folder, rules_for(folder, root, roster)), soft_wrap=True, highlight=False)
     return DONE
 
 
@@ -162,8 +166,8 @@ def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
     return [part.id for part in named if not only or only in part.checks]
 
 
-def _write_pages(folder: Path) -> str:
+def _write_pages(folder: Path, rules: Rules | None = None) -> str:
     from autograder.report.html import write
 
-    written = write(folder)
+    written = write(folder, rules)
     return f"{len(written)} pages; open {folder / 'index.html'}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder import batch
+from autograder import batch, standing
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
 from autograder.grade import Kit, Session
@@ -38,7 +38,7 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
         submission = replace(batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student)
         reason = stale(source, submission, kit)
         if not reason:
-            return load_result(source.folder / student / batch.RESULT)
+            return standing.load(source.folder / student / batch.RESULT)
         if not source.grade_when_absent:
             raise NotGradedError(f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}")
         return _graded(source, submission, kit, _session(course, source.device, source.isolation))

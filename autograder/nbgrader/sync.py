@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder import submission
+from autograder import standing, submission
 from autograder.batch import HANDED_IN, RESULT
 from autograder.errors import NotGradedError, ReadError, UserError
-from autograder.model import PartResult, Result, load_result
+from autograder.model import PartResult, Result
 from autograder.nbgrader import gradebook
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.source import PYTHON, code_cell
@@ -35,7 +35,7 @@ def sync(
     with _open(url) as book, gradebook.one_writer(book):
         for file in files:
             try:
-                result = load_result(file)
+                result = standing.load(file)
                 _sync_one(book, assignment or result.lab, result, add_students=add_students)
                 if feedback:
                     _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)

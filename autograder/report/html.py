@@ -9,31 +9,44 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.errors import ReadError, UserError
-from autograder.model import CheckResult, Result, load_result
+from autograder import standing
+from autograder.errors import ReadError
+from autograder.model import CheckResult, Result
+from autograder.overrides import by_hand
 from autograder.report import tally
 from autograder.report.pairs import strip
 from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points
+from autograder.scoring import Late
+from autograder.standing import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def feedback_page(result: Result) -> str:
-    """Show one student what holds, what does not, why, and what to try."""
-    return render("feedback.html.j2", result=result, waiting=tally.waiting([tally.Row(result, ".")]))
+def feedback_page(result: Result, late: Late | None = None) -> str:
+    """Show one student what holds, what does not, why, and what to try; lateness has a line of its own."""
+    waiting = tally.waiting([tally.Row(result, ".")])
+    return render("feedback.html.j2", result=result, late=late, waiting=waiting)
 
 
 def class_page(
-    results: Sequence[Result], title: str, *, folders: Sequence[str] = (), broken: Sequence[str] = ()
+    results: Sequence[Result],
+    title: str,
+    *,
+    folders: Sequence[str] = (),
+    broken: Sequence[str] = (),
+    late: Mapping[str, Late] | None = None,
 ) -> str:
     """Show an instructor the class; *folders* hold the feedback pages, *broken* says what could not be read."""
     homes = folders or [result.submission for result in results]
-    rows = [tally.Row(result, folder) for result, folder in zip(results, homes, strict=True)]
+    rows = [
+        tally.Row(result, home, (late or {}).get(result.submission))
+        for result, home in zip(results, homes, strict=True)
+    ]
     return render(
         "class.html.j2",
         title=title,
@@ -44,6 +57,7 @@ def class_page(
         bars=tally.histogram(results),
         median=statistics.median(result.score for result in results) if results else None,
         broken=broken,
+        late=bool(late),
     )
 
 
@@ -52,36 +66,39 @@ def checks_table(checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> st
     return render("cell.html.j2", checks=checks, notes=notes)
 
 
-def write(folder: Path) -> list[Path]:
+def write(folder: Path, rules: Rules | None = None) -> list[Path]:
     """Write the pages of every `<folder>/*/result.json`; what could not be read is raised once the rest is written."""
-    files = sorted(folder.glob("*/result.json"))
-    if not files:
-        raise UserError(f"{folder}: no */result.json here; give the folder that `perflab grade --out` wrote")
-    results, broken = _read_all(files)
-    labs = ", ".join(sorted({result.lab for result in results.values()}))
-    homes = [file.parent.name for file in results]
-    pages = {file.with_name("feedback.html"): feedback_page(result) for file, result in results.items()}
-    pages[folder / "index.html"] = class_page(list(results.values()), labs or folder.name, folders=homes, broken=broken)
+    found = standing.read(folder, rules)
+    results = [one.result for one in found.standings]
+    labs = ", ".join(sorted({result.lab for result in results}))
+    pages = {one.home / "feedback.html": feedback_page(one.result, one.late) for one in found.standings}
+    pages[folder / "index.html"] = class_page(
+        results,
+        labs or folder.name,
+        folders=[one.home.name for one in found.standings],
+        broken=found.broken,
+        late={one.result.submission: one.late for one in found.standings if one.late},
+    )
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8")
-    if broken:
-        raise ReadError(f"{folder}: {len(broken)} of {len(files)} results could not be read: {'; '.join(broken)}")
+    if found.broken:
+        whole = len(results) + len(found.broken)
+        raise ReadError(
+            f"{folder}: {len(found.broken)} of {whole} results could not be read: {'; '.join(found.broken)}"
+        )
     return list(pages)
-
-
-def _read_all(files: Sequence[Path]) -> tuple[dict[Path, Result], list[str]]:
-    results, broken = {}, []
-    for file in files:
-        try:
-            results[file] = load_result(file)
-        except ReadError as error:
-            broken.append(str(error))
-    return results, broken
 
 
 def render(name: str, **values: Any) -> str:
     """Fill a template; everything in it is escaped and cleaned."""
-    words = {"OUTCOMES": OUTCOMES, "BASES": BASES, "SETTLED_BY": SETTLED_BY, "explained": explained, "strip": strip}
+    words = {
+        "OUTCOMES": OUTCOMES,
+        "BASES": BASES,
+        "SETTLED_BY": SETTLED_BY,
+        "explained": explained,
+        "strip": strip,
+        "by_hand": by_hand,
+    }
     return _environment().get_template(name).render(**words, **values)
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from autograder.model import CheckResult, Outcome, PartResult, Result, SettledBy
+    from autograder.scoring import Late
 
 BINS = 10  # of the histogram, each a tenth of the full score
 
@@ -20,6 +21,12 @@ class Row:
 
     result: Result
     folder: str
+    late: Late | None = None
+
+    @property
+    def final(self) -> float:
+        """The score after lateness."""
+        return round(self.result.score - (self.late.points if self.late else 0), 2)
 
     @property
     def parts(self) -> Mapping[str, PartResult]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from autograder.overrides import by_hand
 from autograder.report.pairs import line, strip
 from autograder.report.words import BASES, SETTLED_BY, clean, explained, points
 
@@ -46,6 +47,7 @@ def four_parts(part_id: str, check: CheckResult, width: int = WIDTH) -> str:
         "why": check.why,
         "try": check.try_,
         "reason": explained(check.outcome, check.reason),
+        "by hand": by_hand(check),
     }
     timed = strip(check.evidence)
     if timed is not None:
@@ -99,7 +101,7 @@ def _coloured(part_id: str, check: CheckResult, width: int, *, verbose: bool) ->
     if verbose:
         text.append("\n" + _said("rests on", BASES[check.basis], width))
     text.stylize(STYLES[check.outcome], 0, len(WORDS[check.outcome]))
-    text.highlight_regex(rf"(?m)^ {{{INDENT}}}(measured|pairs|why|try|reason|rests on) ", "dim")
+    text.highlight_regex(rf"(?m)^ {{{INDENT}}}(measured|pairs|why|try|reason|by hand|rests on) ", "dim")
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,14 @@ class Answers:
         self._exact = exact
         self._cases: list[dict[str, Any]] = []
         self._numbers: list[np.ndarray[Any, Any]] = []
+
+    def ask(self, case: str, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call the student's function; what it raises says for which case."""
+        try:
+            self.add(case, function(*arguments))
+        except Exception as error:
+            error.add_note(f"in the case '{case}'")
+            raise
 
     def add(self, case: str, value: Any, asked: str = "") -> None:
         """Note what was returned for *case*; *asked* is the dtype that belongs to it, where inputs do not say it."""

@@ -5,12 +5,14 @@ Waits  which line waited for the device, in which batches      Queue  work the h
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, Self
 
 import torch
@@ -159,6 +161,25 @@ class Queue(Fetches):
         """Wait."""
         self._wait(self._seconds)
         self._seconds = 0.0
+
+
+def source_of(student: ModuleType, function: str = "") -> str:
+    """Return the text of a student's file; or of one function and of those in the file that it names."""
+    text = Path(str(student.__file__)).read_text(encoding="utf-8")
+    places = {
+        node.name: ast.get_source_segment(text, node) or ""
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    if function not in places:
+        return text
+    found: set[str] = set()
+    wanted = [function]
+    while wanted:
+        name = wanted.pop()
+        found.add(name)
+        wanted += {word for word in re.findall(r"\w+", places[name]) if word in places} - found
+    return "\n".join(places[name] for name in sorted(found))
 
 
 def _stack() -> Iterator[FrameType]:

@@ -44,7 +44,7 @@ def loaded(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:
     """Go through a loader over samples that are there at once."""
     assert probe.dataset is not None
     keys = rig.random.integers(1, 1 << 63, SAMPLES, dtype=np.uint64)
-    return epoch(probe.run(student, probe.dataset(keys.tolist())))
+    return epoch(probe.run(student, probe.dataset(keys.tolist()), rig.device))
 
 
 def trained(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:

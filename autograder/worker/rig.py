@@ -10,6 +10,7 @@ Nothing here knows a lab.
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import os
 import re
@@ -27,10 +28,14 @@ from torch import Tensor, nn
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
+from autograder.worker.compilers import Compiler, eager_takes, refusal
 from autograder.worker.counters import Ops, Saved
-from autograder.worker.fetches import Always, Queue, Waits
+from autograder.worker.downloads import Downloads, picture
+from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
+from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.profiles import Profiles
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted
 from autograder.worker.returned import BadReturn, Returned
@@ -61,6 +66,21 @@ class Window:
         """Return all parameters, flat, as they are now."""
         return torch.cat([p.detach().float().flatten().cpu() for p in self.model.parameters()]).numpy().copy()
 
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return copies of what the model and the optimizer hold."""
+        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
+
+    def restore(self, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
+        """Put back what `state` returned."""
+        self.model.load_state_dict(state[0])
+        self.optimizer.load_state_dict(copy.deepcopy(state[1]))
+
+    def held(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return the same, flat: parameters and buffers; the optimizer's tensors, which may be none."""
+        states = [self.optimizer.state.get(it, {}) for it in self.model.parameters()]
+        tensors = [it for state in states for it in state.values() if isinstance(it, Tensor)]
+        return returned.flat(self.model.state_dict()), returned.flat(tensors) if tensors else np.zeros(0)
+
 
 class Rig:
     """The toolkit of one probe in one worker."""
@@ -72,16 +92,21 @@ class Rig:
     flat = staticmethod(returned.flat)
     no_grad = staticmethod(torch.no_grad)
     copies = staticmethod(copies)
+    refusal = staticmethod(refusal)
     changed = staticmethod(changed)
     returned = Returned
+    picture = staticmethod(picture)
+    profiles = Profiles
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
         self.seed, self.side, self.folder = seed, side, folder
         self.device = torch.device(device)
         self.nets = ResNets(seed, self.device)
+        self.downloads = Downloads(seed)
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
+        self.loading = Loading(self._random, self.clock)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
@@ -182,6 +207,23 @@ class Rig:
 
         return scripted(make, self.clock, seconds, cold)
 
+    def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
+        """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
+        return Compiler(lambda s: self.clock.advance(s, busy=True), window.loader, seconds or {}, step)
+
+    def compiled(self, module: Any, compiler: Compiler) -> Any:
+        """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""
+        return torch.compile(module, backend=compiler) if self.side == "student" else module
+
+    def eager_trainings(self, seconds: float, cold: float) -> Callable[[Any], Any]:
+        """Return a maker of trainings whose forward pass takes *seconds* where it is not compiled."""
+
+        def make() -> Made:
+            window = self.window()
+            return window.model, window.criterion, window.optimizer
+
+        return eager_takes(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
+
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""
         data = self.file_bytes(path, 4000).tobytes()
@@ -196,9 +238,9 @@ class Rig:
                 data = file.read(most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
         return np.frombuffer(data, dtype=np.uint8)
 
-    def mentions(self, student: ModuleType, pattern: str) -> bool:
-        """Whether the student's file says *pattern* anywhere, on paths that are not taken here included."""
-        return re.search(pattern, Path(str(student.__file__)).read_text(encoding="utf-8")) is not None
+    def mentions(self, student: ModuleType, pattern: str, function: str = "") -> bool:
+        """Whether the student's file, or a function of it with those it calls, says *pattern*, taken here or not."""
+        return re.search(pattern, source_of(student, function)) is not None
 
     def autocast(self, dtype: str, run: Callable[[], Any]) -> Any:
         """Call *run* in half precision: what rounding makes of code that is trusted."""

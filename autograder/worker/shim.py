@@ -104,7 +104,8 @@ def in_words(error: BaseException, staged: Path) -> str:
         return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
     if isinstance(error, SystemExit):
         return _clean(f"called sys.exit({error.code!r}){where}")
-    return _clean(f"{type(error).__name__[:60]}: {error}") + where
+    case = next(iter(getattr(error, "__notes__", [])), "")
+    return _clean(f"{type(error).__name__[:60]}: {error}") + where + (f", {_clean(str(case))}" if case else "")
 
 
 def _own_frames(error: BaseException, staged: Path) -> str:

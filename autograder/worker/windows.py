@@ -112,10 +112,10 @@ class Train:
 class Loads:
     """A loader over a data set whose samples a store hands out, built once."""
 
-    def __init__(self, probe: Probe, student: ModuleType, rig: Rig, store: list[int]) -> None:  # noqa: ARG002 as others
+    def __init__(self, probe: Probe, student: ModuleType, rig: Rig, store: list[int]) -> None:
         """Build it, and go through it once: workers that stay are there before the first window."""
         assert probe.dataset is not None
-        self._loader = probe.run(student, probe.dataset(Store(*store)))
+        self._loader = probe.run(student, probe.dataset(Store(*store)), rig.device)
         epoch(self._loader)
 
     def answer(self, asked: Message, descriptors: list[int]) -> Message:  # noqa: ARG002 it reads from the store

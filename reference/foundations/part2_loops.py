@@ -45,7 +45,8 @@ def running_clipped_mean(values, low, high):
 def masked_mean(values, mask):
     """Return for each row the mean of the values whose mask is True; NaN where there is none.
 
-    values: (n, d); mask: (n, d), bool. What is masked out has no influence, NaN and infinity included.
+    values: (n, d); mask: (n, d), bool. What is masked out has no influence, NaN and infinity included;
+    a NaN that counts makes its row NaN.
     """
     # TODO: 0 * NaN is NaN, so do not multiply by the mask.
     ### BEGIN SOLUTION

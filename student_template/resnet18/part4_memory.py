@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
 
     Returns a dict:
         losses      the mean loss of each batch: a list of floats or a 1-D tensor
-        loss        the mean over all samples of the epoch
+        loss        the mean over all samples of the epoch, not over batches as in part 3
         accuracy    percent of the samples classified correctly, 0 to 100
         throughput  samples per second over whole iterations, waiting for data included
         data_wait   seconds spent waiting for the loader
@@ -66,25 +66,42 @@ def train_epoch_with_accumulation(model, loader, criterion, optimizer, device, a
 # all to a segment whose input needs none, and images need none.
 #
 # Running a segment twice has a side effect: BatchNorm moves its running statistics twice. The gradients do not show
-# it, the trained model's answers in `eval()` do. `context_fn` gives a context for each of the two runs.
+# it, the trained model's answers in `eval()` do. `context_fn` gives two contexts: one for the first run, one for every
+# run after it. There is one for each backward pass through the graph, so the second context must be good for several.
 
 
 # %%
-@contextmanager
-def statistics_held(segment):
-    """Run a segment without moving the running statistics of its BatchNorms."""
-    # TODO: remember what each BatchNorm would change, keep it from moving, and put it back, whatever happens inside.
-    # YOUR CODE HERE
-    raise NotImplementedError()
+class StatisticsHeld:
+    """A context in which a segment runs without moving the running statistics of its BatchNorms.
+
+    `with` may enter the same one again, once it was left: a segment runs again in each backward pass.
+    """
+
+    def __init__(self, segment) -> None:
+        """Nothing changes before it is entered."""
+        self.segment = segment
+
+    def __enter__(self) -> None:
+        """Keep each BatchNorm from moving."""
+        # TODO: remember what a run would change in each BatchNorm, and keep it from moving.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def __exit__(self, *error) -> None:
+        """Put everything back. The run may have ended early: then *error* describes an exception that is to go on."""
+        # TODO: put back what __enter__ remembered.
+        # YOUR CODE HERE
+        raise NotImplementedError()
 
 
 def run_checkpointed(segment, x) -> torch.Tensor:
-    """Return segment(x), and keep nothing but x for the backward pass.
+    """Return segment(x), where segment is an nn.Module, and keep nothing but x for the backward pass.
 
     Outputs, gradients (of every parameter, and of x if it wants one) and running statistics are those of segment(x),
-    in train() and in eval(), with dropout or without, whether or not x requires a gradient.
+    in train() and in eval(), with dropout or without, whether or not x requires a gradient, and however often
+    backward() goes through the graph.
     """
-    # TODO: checkpoint the segment; the second run must not move running statistics.
+    # TODO: checkpoint the segment; only its first run may move running statistics.
     # YOUR CODE HERE
     raise NotImplementedError()
 
@@ -127,19 +144,20 @@ def compare_checkpointing(make_training, loader, device, folder=".") -> list[dic
     a ResNet.
 
     A row has the names in COLUMNS: model ("Standard", "With Checkpointing"), throughput (samples/s), epoch_time (s),
-    peak_memory_mb (None without a GPU), saved_mb (MB kept for the backward pass of the first batch), loss (mean of the
-    epoch), slowdown (throughput of Standard / throughput), device (its name).
+    peak_memory_mb (None without a GPU), saved_mb (MB kept for the backward pass of the first batch), loss (mean over
+    all samples of the epoch), slowdown (throughput of Standard / throughput), device (its name).
     Writes checkpointing_results.csv and checkpointing_comparison.png into folder.
     """
     # TODO: warm each model up with a few batches, and take saved_mb, on a training of its own; keep nothing of it.
     # TODO: measure one epoch from fresh weights, with train_epoch_with_accumulation.
-    # TODO: one panel per quantity in PANELS, one bar per row; leave the peak out where there is none.
+    # TODO: one panel per quantity in PANELS, one bar per row; leave the peak's out where there is none.
     # YOUR CODE HERE
     raise NotImplementedError()
 
 
 # %%
 if __name__ == "__main__":
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     rows = compare_checkpointing(make_training, make_loader(**workload(device)), device)
     print(pd.DataFrame(rows).to_string(index=False))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from autograder.checks import trace
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Text, to_json
 from autograder.traces import is_profile
-from autograder.traces.record import Figure, Row, Trace
+from autograder.traces.record import Figure, Row, Trace, Window
 from tests.traces.made import kineto, read_made, training
 
 MADE = Trace(
@@ -67,6 +68,49 @@ def test_names_are_judged_alike():
     assert Failed("named: relu", "the profile's largest are kernels: gemm", TRY) == trace.names_top(
         MADE, ["relu"], try_=TRY
     )
+
+
+NAMES = ("forward", "backward")
+WHOLE = Trace(
+    "made_trace.json",
+    "0",
+    "kineto",
+    figures=(Figure("dataloader", 5.0, "%", "steps"),),
+    tables={"ranges": tuple(Row(name, 3, 90, 50.0) for name in NAMES)},
+    steps=tuple(Window(f"ProfilerStep#{number}", number, 1) for number in (2, 3, 4)),
+)
+LESS = {
+    "nothing": ({}, ""),
+    "a step": ({"steps": WHOLE.steps[1:]}, "it holds 2 steps where 3 are asked for"),
+    "what notes explain": (
+        {"steps": (), "notes": ("no ProfilerStep: record with a schedule",)},
+        "it holds 0 steps where 3 are asked for: no ProfilerStep: record with a schedule",
+    ),
+    "the warm-up": (
+        {"steps": tuple(Window(f"ProfilerStep#{number}", number, 1) for number in (0, 1, 2))},
+        "its steps are 0 to 2; the first 2 are not to be recorded",
+    ),
+    "a range": (
+        {"tables": {"ranges": (Row("forward", 3, 90, 100.0),)}},
+        "it holds the range 'backward' 0 times in 3 steps",
+    ),
+    "once in a step": (
+        {"tables": {"ranges": (Row("forward", 6, 90, 100.0), Row("backward", 3, 90, 100.0))}},
+        "it holds the range 'forward' 6 times in 3 steps",
+    ),
+    "the loader": ({"figures": (Figure("dataloader", 0.0, "%", "steps"),)}, "it holds no wait for a DataLoader"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), LESS.values(), ids=LESS)
+def test_a_profile_of_so_many_steps_with_these_ranges(change, words):
+    assert words == trace.recorded(replace(WHOLE, **change), 3, 2, NAMES)
+
+
+def test_work_is_kernels_and_operators():
+    kept = trace.work_of(replace(MADE, tables={**MADE.tables, **WHOLE.tables}))
+
+    assert MADE.tables == kept.tables
 
 
 def test_a_record_survives_its_journey(tmp_path):

@@ -60,13 +60,13 @@ MISTAKES = {
     "a row without any": ([("/ mask.sum(dim=1)\n", "/ mask.sum(dim=1).clamp(min=1)\n")], {"masked_mean_is_right": "has no mean"}),
     "in place": ([("values.masked_fill(", "values.masked_fill_(")], {"leaves_inputs_alone": "values of masked_mean"}),
     "no root": ([(".sum(dim=2).sqrt()", ".sum(dim=2)")], {"distances_are_right": "the root of the sum"}),
-    "cdist": ([(DISTANCE, "torch.cdist(points, centers)")], {"distances_keep_digits": "above 25 rows"}),
+    "cdist": ([(DISTANCE, "torch.cdist(points * 1.0, centers * 1.0)")], {"distances_keep_digits": "above 25 rows"}),
     "float32 for float64": (
-        [(DISTANCE, "(points.float()[:, None] - centers.float()).square().sum(2).sqrt().to(points.dtype)")],
+        [(DISTANCE, "(points.float()[:, None] - centers.float()).square().sum(2).sqrt().to((points * 1.0).dtype)")],
         {"distances_keep_digits": "float64: apart by"},
     ),
     "a Python number": ([(").sum()  # a label", ").sum().item()  # a label")], {"hits_are_right": "int ()", "no_host_fetch": "top_k_hits, line"}),
-    "k as it is": ([("min(k, logits.shape[1])", "k")], {"hits_are_right": "out of range"}),
+    "k as it is": ([("min(k, logits.shape[1])", "k")], {"hits_are_right": "in the case 'k is more than there are classes'"}),
     "labels wrap around": ([("== labels[:, None]", "== (labels % logits.shape[1])[:, None]")], {"hits_are_right": "a negative label"}),
     "a loop over points": (
         [(DISTANCE, "torch.stack([points.new_zeros(len(centers)), *[(p - centers).square().sum(1).sqrt() for p in points]])[1:]")],

@@ -98,9 +98,9 @@ def test_the_reference_passes(judge, seed):
 
 CHECKPOINT = (
     "    return checkpoint(segment, x, use_reentrant=False, "
-    "context_fn=lambda: (nullcontext(), statistics_held(segment)))\n"
+    "context_fn=lambda: (nullcontext(), StatisticsHeld(segment)))\n"
 )
-SEGMENT = ", context_fn=lambda: (nullcontext(), statistics_held(segment))"
+SEGMENT = ", context_fn=lambda: (nullcontext(), StatisticsHeld(segment))"
 RETURN = "    plt.close(figure)\n    return rows\n"
 
 # What is replaced -> {check: words in its measured or why}.
@@ -160,9 +160,16 @@ MISTAKES = {
         [(SEGMENT, "")],
         {"statistics_move_once": "in the second run", "answers_alike_in_eval": "in the second run as well"},
     ),
-    "no finally": (
-        [("    try:\n        yield\n    finally:  #", "    yield\n    if True:  #")],
+    "put back after a whole run only": (
+        [("batches in self.before:", "batches in [] if any(error) else self.before:")],
         {"statistics_move_once": "another batch"},
+    ),
+    "held in the second run only": (
+        [
+            ("momentum = 0.0", 'momentum = norm.momentum if hasattr(self, "left") else 0.0'),
+            ("        for norm, momentum, batches in self", "        self.left = True\n        for norm, momentum, batches in self"),
+        ],
+        {"statistics_move_once": "a second time through one graph"},
     ),
     "other dice": (
         [("use_reentrant=False, context_fn", "use_reentrant=False, preserve_rng_state=False, context_fn")],
@@ -328,3 +335,17 @@ def test_a_file_that_contradicts_itself_fails(rows, words):
 
     assert isinstance(found, Failed)
     assert words in found.why
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "measured"),
+    [
+        pytest.param(1.3, "2 rows", id="slower"),
+        pytest.param(0.52, "2 rows; checkpointing came out faster (0.52) and computes more: repeat the measurement", id="faster"),
+    ],
+)  # fmt: skip
+def test_a_measurement_that_cannot_be_is_told_and_costs_nothing(slowdown, measured):
+    rows = f"Standard,10,2,,7,2.3,1,AMD\nWith Checkpointing,{10 / slowdown},4,,1,2.3,{slowdown},AMD\n"
+    table = checks.read((HEADER + rows).encode(), "checkpointing_results.csv")
+
+    assert Passed(measured) == part.checks["csv_is_consistent"].judge(table)

@@ -20,6 +20,7 @@ from autograder.nbgrader.source import code_cell
 from tests.toy import FakeWorkers, toy_session
 
 PART = load_lab("resnet18").part("part3_amp")
+FIRST = load_lab("resnet18").parts[0].id
 UNWRITTEN = "train_epoch_amp is not written yet (part3_amp.py, line 9)"
 
 
@@ -84,7 +85,7 @@ def test_a_saved_change_is_run(folder, fakes):
 
 
 MISTAKES = {
-    "no part": ("", "%perflab: name a part, such as %perflab part3_amp"),
+    "no part": ("", f"%perflab: name a part, such as %perflab {FIRST}"),
     "an unknown part": ("part33", "lab resnet18 has no part 'part33'"),
     "an unknown check": ("part3.folows_fp32", "part3_amp has no check 'folows_fp32' (did you mean 'follows_fp32'?)"),
 }
@@ -111,7 +112,7 @@ def test_the_cell_of_a_missed_check_fails_in_one_line(folder, fakes, monkeypatch
         magic.perflab("")
 
     assert ["perflab: not passed yet: follows_fp32"] == caught.value._render_traceback_()
-    assert ["perflab: %perflab: name a part, such as %perflab part3_amp"] == mistaken.value._render_traceback_()
+    assert [f"perflab: %perflab: name a part, such as %perflab {FIRST}"] == mistaken.value._render_traceback_()
     assert 1 == len(displayed)
 
 

@@ -26,7 +26,7 @@ def test_each_check_has_its_line_and_the_last_one_adds_up():
         ["part3_amp.follows_fp32", "passed", "6/6"],
         ["part3_amp.amp_is_faster", "failed", "0/6"],
         ["part3_amp.amp_saves_memory", "owed", "0/1.5"],
-        ["total", "1.5", "owed", "6/13.5"],
+        ["total", "1.5", "of", "13.5", "owed", "6/12"],
     ] == shown(a_part("part3_amp", "Mixed precision", passed, a_check(), owed))
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from autograder.lab import Part, conform
 from autograder.model import Observation, Side
 from autograder.worker.rig import Rig
-from autograder.worker.shim import run_probe
+from autograder.worker.shim import in_words, run_probe
 
 
 def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Side = "student") -> Observation:
@@ -23,7 +23,7 @@ def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Sid
         try:
             values, arrays = run_probe(probe, import_file(module_path), rig)
         except Exception as error:
-            return Observation(probe_name, "raised", error=f"{type(error).__name__}: {error}")
+            return Observation(probe_name, "raised", error=in_words(error, module_path.parent))
         finally:
             rig.uninstall()
     return conform(probe, Observation(probe_name, "ok", values, arrays))

@@ -257,6 +257,25 @@ def test_a_file_mentions_what_it_says_on_any_path(rig, tmp_path):
     assert [True, False] == [rig.mentions(student, words) for words in (r"\.synchronize\(", "item")]
 
 
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [("", True), ("train", True), ("measure", True), ("other", False), ("missing", True)],
+    ids=["the file", "by way of two others", "itself", "another function", "no such function: the file"],
+)
+def test_a_function_mentions_what_those_say_that_it_calls(rig, tmp_path, function, said):
+    path = tmp_path / "student.py"
+    path.write_text(
+        "def wait():\n    torch.cuda.synchronize()\n\n"
+        "class Clock:\n    def stop(self):\n        wait()\n\n"
+        "def measure():\n    return Clock().stop() or measure\n\n"
+        "def train():\n    measure()\n\n"
+        "def other():\n    return 1\n",
+        encoding="utf-8",
+    )
+
+    assert said == rig.mentions(SimpleNamespace(__file__=str(path)), r"\.synchronize\(", function)
+
+
 # --- recorders --------------------------------------------------------------------------------------------------------
 
 STEP = """

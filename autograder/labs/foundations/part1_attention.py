@@ -43,7 +43,7 @@ UNITS = {"milliseconds": r"\bms\b|millisec", "memory_mb": r"MB|[Mm]egabyte"}  # 
 WIDTH = 32  # head_dim of the long cases
 MB = 1e6
 WRONG = 'see "What usually goes wrong" in the part 1 handout'
-BLOCKS = f"scaled_dot_product_attention, or blocks of scores with a running maximum and sum; {WRONG}"
+BLOCKS = 'scaled_dot_product_attention, or blocks: see "How it can do without the matrix" in the part 1 handout'
 
 
 @dataclass(frozen=True)
@@ -387,8 +387,8 @@ def keeps_little_for_backward(kept_for_backward: Pair) -> Verdict:
         return Passed(measured)
     return Failed(
         measured,
-        "scores or weights of all positions are kept",
-        "keep the result and one number per row, and compute the scores again",
+        "scores or weights of all positions are kept, or what goes from one block of keys to the next",
+        f"checkpoint a block of rows with all its keys, or compute the scores again from one number per row; {BLOCKS}",
     )
 
 

@@ -66,7 +66,7 @@ def running_means(student: Any, rig: Any) -> Any:
     }
     low, high = rig.random.uniform(-1.5, -0.4), rig.random.uniform(0.4, 1.5)
     for name, values in cases.items():
-        seen.add(name, student.running_clipped_mean(values, low, high))
+        seen.ask(name, student.running_clipped_mean, values, low, high)
     return seen.seen()
 
 
@@ -99,7 +99,7 @@ def masked_means(student: Any, rig: Any) -> Any:
         "float64, columns as rows": (normal(rig, width, rows, dtype="float64").t(), mask),
     }
     for name, arguments in cases.items():
-        seen.add(name, student.masked_mean(*arguments))
+        seen.ask(name, student.masked_mean, *arguments)
     return seen.seen()
 
 
@@ -114,8 +114,9 @@ def distances(student: Any, rig: Any) -> Any:
         ("no centers", "float32", (n, 0, 3)),
         ("float64", "float64", (n, m, 4)),
     ):
-        points = normal(rig, rows, size, dtype=dtype)
-        seen.add(name, student.pairwise_distances(points, normal(rig, centers, size, dtype=dtype)))
+        points, others = normal(rig, rows, size, dtype=dtype), normal(rig, centers, size, dtype=dtype)
+        seen.ask(name, student.pairwise_distances, points, others)
+    seen.ask("whole numbers", student.pairwise_distances, whole(rig, n, 3), whole(rig, m, 3))
     return seen.seen()
 
 
@@ -125,7 +126,7 @@ def far_distances(student: Any, rig: Any) -> Any:
     seen = rig.answers()
     for name, rows in (("30 points far from zero", 30), ("7 points far from zero", 7)):
         points = normal(rig, rows, 3) + rig.random.uniform(2000, 5000)
-        seen.add(name, student.pairwise_distances(points, points[:5].clone()))
+        seen.ask(name, student.pairwise_distances, points, points[:5].clone())
     return seen.seen()
 
 
@@ -144,7 +145,7 @@ def hits(student: Any, rig: Any) -> Any:
         "negative labels": (logits, unknown, 3),
         "negative labels, and k is all classes": (logits, unknown, classes),
     }.items():
-        seen.add(name, student.top_k_hits(*arguments))
+        seen.ask(name, student.top_k_hits, *arguments)
     return seen.seen()
 
 

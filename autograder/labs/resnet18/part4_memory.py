@@ -105,7 +105,7 @@ def groups(student: Any, rig: Any) -> Any:
 def scripted_epoch(student: Any, rig: Any) -> Any:
     """The clock moves only by what is scripted; with a rate of 0 larger batches see the same losses."""
     steps, count = 3, rig.integer(7, 11)
-    sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
+    sizes = [BATCH] * (count - 1) + [rig.integer(1, 3)]  # few, so that to count it as a full batch shows
     waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
     window = rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), lr=0.0)
     rig.script(window, waits, work)
@@ -117,6 +117,7 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
 
 SEGMENTS = ("a stem", "a residual block", "a dropout", "a cumulative BatchNorm", "a BatchNorm1d")
 PASSES = 2  # so that whatever the first one leaves behind is seen
+TIMES_BACK = {"pass 1": 1, "pass 2": 1, "pass 3": 2}  # backward passes through the graph of one forward pass
 
 
 def segment_cases(rig: Any) -> Any:
@@ -129,12 +130,12 @@ def segment_cases(rig: Any) -> Any:
                 yield f"{kind} in {mode}(), input {'with' if wants else 'without'} a gradient", segment, x
 
 
-def back(student: Any, rig: Any, segment: Any, x: Any) -> Any:
-    """Run a segment forward and, if its output hangs on a graph, backward; return the output."""
+def back(student: Any, rig: Any, segment: Any, x: Any, times: int = 1) -> Any:
+    """Run a segment forward and, if its output hangs on a graph, backward so many times; return the output."""
     output = student.run_checkpointed(segment, x)
     towards = rig.tensor(rig.random.normal(size=tuple(output.shape)))
-    if output.requires_grad:
-        output.backward(towards)
+    for left in reversed(range(times if output.requires_grad else 0)):
+        output.backward(towards, retain_graph=left > 0)
     return output
 
 
@@ -155,10 +156,10 @@ def gradients(student: Any, rig: Any) -> Any:
 def statistics(student: Any, rig: Any) -> Any:
     seen = rig.answers()
     for case, segment, x in segment_cases(rig):
-        for turn in range(PASSES):
-            back(student, rig, segment, x)
+        for turn, times in TIMES_BACK.items():
+            back(student, rig, segment, x, times)
             for name, buffer in segment.named_buffers():
-                seen.add(f"{name} after pass {turn + 1}, {case}", buffer.float())
+                seen.add(f"{name} after {turn}, {case}", buffer.float())
     return seen.seen()
 
 
@@ -272,7 +273,7 @@ def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
     window = rig.window([BATCH] * rig.integer(8, 10))  # enough that what learns and what does not are apart
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
-    waits = rig.seconds(0.02, 0.1, batches)
+    waits = rig.seconds(0.02, 0.05, batches)  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
     trainings = rig.resnet_trainings(each, cold)
     with rig.figures() as figures:
@@ -372,7 +373,7 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     """loss is the mean over all samples, accuracy a percentage of them."""
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
     measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
-    if not close(told["loss"], known["loss"], 1e-4):
+    if not close(told["loss"], known["loss"], 2e-5):
         stories = [(known["loss"] / 3, "it is a loss that was divided by accumulation_steps")]
         why = explained(told["loss"], stories, 0.1) or "batches count alike, and the last one has fewer samples"
         return Failed(
@@ -415,12 +416,13 @@ def gradients_match(gradients: Pair) -> Verdict:
 
 @part.check(basis="outputs")
 def statistics_move_once(statistics: Pair) -> Verdict:
-    """The running statistics of every BatchNorm move once a pass, and go on doing so."""
-    try_ = f"keep each BatchNorm from moving in the second run, and put it back in a finally; {TWICE}"
+    """The running statistics of every BatchNorm move once a forward pass, however often backward() follows."""
+    try_ = f"keep each BatchNorm from moving whenever the segment runs again, and put it back afterwards; {TWICE}"
     why = {
         "num_batches_tracked": "the second run counts as another batch",
         "pass 1": "they moved in the second run as well, or not at all",
         "pass 2": "right after one pass and not after two: the second run left the BatchNorm changed",
+        "pass 3": "right until backward() went a second time through one graph: then they moved again",
     }
     return outputs.same(statistics, SAME, why=why, try_=try_)
 
@@ -564,7 +566,7 @@ def csv_is_consistent(checkpointing_results: Table) -> Verdict:
     measured, why = f"{len(rows)} rows", checkpointing.row_problem(rows)
     if why:
         return Failed(measured, why, "run part4_memory.py again and hand in the file that it wrote, unchanged")
-    return Passed(measured)
+    return Passed("; ".join(filter(None, (measured, checkpointing.doubt(rows)))))
 
 
 @part.check(basis="artefact")

@@ -40,11 +40,14 @@ def pairwise_distances(points: Tensor, centers: Tensor) -> Tensor:
         point = points[i].cpu().double()  # a copy to the host, then one to another dtype
         for j in range(len(centers)):
             result[i, j] = ((point - centers[j].cpu().double()) ** 2).sum().sqrt()
-    return result.to(points.dtype).to(points.device)
+    return result.to(_real(points)).to(points.device)
 
 
 def top_k_hits(logits: Tensor, labels: Tensor, k: int) -> Tensor:
-    """Return how many rows have their label among their k largest logits; a negative label is no hit."""
+    """Return how many rows have their label among their k largest logits; a negative label is no hit.
+
+    Of equal logits any may come first.
+    """
     hits = 0
     for i in range(len(logits)):
         best = logits[i].argsort(descending=True)[:k]

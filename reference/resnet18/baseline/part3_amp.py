@@ -95,9 +95,10 @@ def draw(rows, path) -> None:
         "peak_memory_mb": "Peak memory (MB)",
         "speedup": "Speedup over FP32 (x)",
     }
-    figure, axes = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
+    labels = {column: label for column, label in labels.items() if rows[0][column] is not None}
+    figure, axes = plt.subplots(1, len(labels), figsize=(4 * len(labels), 4), layout="constrained")
     for axis, (column, label) in zip(axes, labels.items(), strict=True):
-        axis.bar([row["precision"] for row in rows], [row[column] or 0 for row in rows])
+        axis.bar([row["precision"] for row in rows], [row[column] for row in rows])
         axis.set_ylabel(label)
     figure.savefig(path, dpi=100)
     plt.close(figure)

@@ -99,9 +99,14 @@ def measure(name, make_training, loader, device) -> dict[str, Any]:
 
 
 def draw(rows, path) -> None:
-    """Draw one panel for each quantity."""
-    labels = {"throughput": "Throughput (samples/s)", "saved_mb": "Kept for the backward pass (MB)"}
-    figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
+    """Draw one panel for each quantity that was measured."""
+    labels = {
+        "throughput": "Throughput (samples/s)",
+        "peak_memory_mb": "Peak memory (MB)",
+        "saved_mb": "Kept for the backward pass (MB)",
+    }
+    labels = {column: label for column, label in labels.items() if rows[0][column] is not None}
+    figure, axes = plt.subplots(1, len(labels), figsize=(4 * len(labels), 4), layout="constrained")
     for axis, (column, label) in zip(axes, labels.items(), strict=True):
         axis.bar([row["model"] for row in rows], [row[column] for row in rows])
         axis.set_ylabel(label)

@@ -1,0 +1,158 @@
+"""Judges what torch.compile built and when, and a table of an eager and a compiled epoch on a scripted clock.
+
+A row has model, throughput, epoch_time, compile_s, loss, speedup and device. Each judge of rows says what is wrong in
+one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained
+
+MODELS = ("Eager", "Compiled")
+COLUMNS = ("model", "throughput", "epoch_time", "compile_s", "loss", "speedup", "device")
+NUMBERS = ("throughput", "epoch_time", "compile_s", "loss", "speedup")
+PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+EXACT = 1e-4  # relative: of a loss beside the trusted one; right work was within 2e-7, and the rate is small
+FAR = 0.2  # relative: of losses that a student measured; rounding grows from batch to batch, to 1 % of the mean in 20
+WARM = 6  # epochs that the steps of a warm-up may take
+
+Row = Mapping[str, Any]
+Seen = Mapping[str, Any]
+"""What a recording backend noted: `built`, a list of {kind, batch, half}; `runs` by kind; `parameters`; `breaks`."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the clock was told: seconds until all batches arrived, of a pass, of the first one, and of a build."""
+
+    samples: int
+    batches: int
+    wait: float
+    eager: float
+    compiled: float
+    cold: float
+    forward: float
+    backward: float
+
+    def seconds(self, model: str) -> float:
+        """Return how long an epoch takes that was warmed up before."""
+        return self.wait + self.batches * (self.eager if model == "Eager" else self.compiled)
+
+
+def late_build(seen: Seen, batches: int) -> tuple[str, str]:
+    """Say what was built in an epoch that was warmed up, and why; or nothing."""
+    if not seen["built"]:
+        return "", ""
+    kind, batch = seen["built"][0]["kind"], seen["built"][0]["batch"]
+    measured = f"{len(seen['built'])} built in the epoch, the first a {kind} graph at batch {batch + 1} of {batches}"
+    if kind == "backward":
+        return measured, "the warm-up had no backward pass with gradients in these modes"
+    if batch == batches - 1:
+        return measured, "the last batch has fewer samples, a shape that the warm-up left out"
+    return measured, "the warm-up was in another mode (eval, no_grad, no autocast), or there was none"
+
+
+def whole_problem(seen: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
+    """Say how an epoch was not one forward and one backward graph for each batch, or nothing."""
+    forward, backward = seen["runs"]["forward"], seen["runs"]["backward"]
+    measured = f"{forward} forward and {backward} backward graphs ran for {batches} batches"
+    if not forward + backward:
+        return measured, "nothing that was compiled ran: the model is used as it is, or another backend was asked"
+    if (forward, backward) != (batches, batches):
+        return measured, "the model is compiled in pieces, or a part of the batches is not"
+    if seen["parameters"] < parameters:
+        took = f"the graph takes {seen['parameters']} of {parameters} parameters"
+        return f"{measured}; {took}", "only a part of the model is compiled"
+    if half != any(one["half"] for one in seen["built"]):
+        state = "in half precision" if not half else "in float32"
+        return f"{measured}; convolutions {state}", "autocast follows use_amp, in the warm-up as in the epoch"
+    return "", ""
+
+
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say what is wrong with the form of the two rows, or how they contradict themselves."""
+    form = table.form_problem(rows, COLUMNS, NUMBERS, MODELS)
+    if form:
+        return form
+    odd = next((words for row in rows if (words := _odd_row(row, rows[0]))), "")
+    if odd:
+        return odd
+    if rows[0]["compile_s"] != 0:
+        return f"compile_s of Eager is {rows[0]['compile_s']:.4g}, and nothing is compiled there: 0"
+    if not rows[1]["compile_s"] > 0:
+        return "compile_s of Compiled is not above 0: the cold start is missing"
+    if not close(rows[1]["loss"], rows[0]["loss"], FAR):
+        return "the two losses are far apart, and both train from the same weights on the same batches"
+    return ""
+
+
+def _odd_row(row: Row, eager: Row) -> str:
+    if not (row["throughput"] > 0 and row["epoch_time"] > 0):
+        return f"throughput or epoch_time of {row['model']} is not above 0"
+    if not isinstance(row["device"], str) or not row["device"].strip():
+        return "the device is not named"
+    ratio = row["throughput"] / eager["throughput"]  # above 0: its own row comes first
+    if not table.alike(row["speedup"], ratio):
+        return f"speedup of {row['model']} is {row['speedup']:.4g}, but its throughput / Eager's is {ratio:.4g}"
+    return ""
+
+
+def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
+    """Say where what has nothing to do with time differs from *trusted*, the row of the eager model."""
+    for row in rows:
+        if not close(row["loss"], trusted["loss"], EXACT):
+            told = f"loss of {row['model']} is {row['loss']:.4g}"
+            return f"{told}; an epoch from fresh weights gives {trusted['loss']:.4g}"
+        if row["device"].strip() != trusted["device"].strip():
+            return f"the device is called {row['device'][:60]!r}, and its name is {trusted['device']!r}"
+    return ""
+
+
+def time_problem(rows: Sequence[Row], script: Script) -> str:
+    """Say how throughput or epoch_time differ from what the clock showed."""
+    for row in rows:
+        seconds, told = script.seconds(row["model"]), f"of {row['model']} is"
+        if not close(row["throughput"], script.samples / seconds, PACE):
+            why = explained(row["throughput"], _rates(script, row["model"]), PACE) or _slower(row, script)
+            return f"throughput {told} {row['throughput']:.4g} samples/s: {why}"
+        if not close(row["epoch_time"], seconds, WHOLE):
+            return f"epoch_time {told} {row['epoch_time']:.4g} s, and {seconds:.4g} s passed"
+    return ""
+
+
+def _rates(script: Script, model: str) -> list[tuple[float, str]]:
+    seconds, other = script.seconds(model), MODELS[model == "Eager"]
+    late = "in the measured epoch: warm up with"
+    return [
+        (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before"),
+        (script.samples / (seconds - script.wait), "it leaves out the wait for data"),
+        (script.samples / script.seconds(other), f"it is the pace of {other}"),
+        (script.samples / (seconds + script.backward), f"the backward graph was built {late} complete steps"),
+        (
+            script.samples / (seconds + script.forward + script.backward),
+            f"a forward and a backward graph were built {late} every shape, in the same modes",
+        ),
+    ]
+
+
+def _slower(row: Row, script: Script) -> str:
+    rate = script.samples / script.seconds(row["model"])
+    building = row["model"] == "Compiled" and row["throughput"] < rate / 2
+    return "it includes builds: warm up before" if building else f"{rate:.4g} passed"
+
+
+def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]]) -> str:
+    """Say how compile_s is not the time of the warm-up, whose builds were seen."""
+    cost = {"forward": script.forward, "backward": script.backward}
+    least = max(script.forward + script.backward, sum(cost.get(one["kind"], 0.0) for one in built))
+    most = least + WARM * script.seconds("Eager") + script.cold
+    if least * (1 - PACE) <= told <= most * (1 + PACE):
+        return ""
+    stories = [(1000 * least, "it is in milliseconds"), (least / 60, "it is in minutes")]
+    why = explained(told, stories, 0.2) or ("it leaves out builds" if told < least else "it holds more than a warm-up")
+    return f"compile_s of Compiled is {told:.4g} s, and the builds took {least:.4g} s: {why}"

@@ -1,0 +1,182 @@
+"""Judges tables about data loading: a sweep over numbers of workers, and four configurations of one loader.
+
+What they should say follows from a clock whose every move was scripted. Each judge says what is wrong in one sentence,
+or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained
+
+SWEEP = ("num_workers", "throughput", "epoch_time", "data_wait", "without_wait", "device")
+SWEEP_NUMBERS = SWEEP[:-1]
+COMPARED = ("configuration", "num_workers", "throughput", "epoch_time", "data_wait", "speedup", "device")
+COMPARED_NUMBERS = COMPARED[1:-1]
+CONFIGURATIONS = ("Baseline", "+ workers", "+ pin_memory", "+ persistent workers")
+EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
+SAME = 0.03  # relative: figures of one row that follow from each other, rounded to two decimals
+ROUNDED = 0.011  # seconds: two figures of two decimals, one taken from the other
+LEAST = 1e-9  # seconds
+FEWEST = 3  # rows of a sweep that is handed in
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a loader reads."""
+
+    workers: int
+    stay: bool = False
+    ahead: bool = False
+    """A prefetch_factor above the usual 2."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the clock was told, in seconds."""
+
+    samples: int
+    batches: int
+    pace: Mapping[int, float]
+    """Number of workers -> wait for a batch."""
+    start: float
+    """Of one worker, in each epoch that it does not survive."""
+    cold: float
+    """More, in the first epoch of each loader."""
+    work: float
+    """Of one step."""
+    further: float
+    """What a larger prefetch_factor makes of a wait, as a factor."""
+    device: str
+
+    def wait(self, setting: Setting) -> float:
+        """Return how long the second epoch waits for data."""
+        start = 0.0 if setting.stay else setting.workers * self.start
+        return start + self.batches * self.pace[setting.workers] * (self.further if setting.ahead else 1.0)
+
+    def epoch(self, setting: Setting) -> float:
+        """Return how long the second epoch takes."""
+        return self.wait(setting) + self.batches * self.work
+
+
+def settings(best: int) -> tuple[Setting, ...]:
+    """Return what each configuration is: on a CPU pinning changes nothing."""
+    workers, stay = Setting(best), Setting(best, stay=best > 0, ahead=best > 0)
+    return Setting(0), workers, workers, stay
+
+
+def sweep_problem(rows: Sequence[Row], workers: Sequence[int] | None = None) -> str:
+    """Say what is wrong with the form of a sweep, or how a row contradicts itself."""
+    form = table.form_problem(rows, SWEEP, SWEEP_NUMBERS, workers)
+    if form:
+        return form
+    numbers = [row["num_workers"] for row in rows]
+    if workers is None and (len(rows) < FEWEST or numbers[0] != 0 or numbers != sorted(set(numbers))):
+        found = ", ".join(f"{number:g}" for number in numbers) or "none"
+        return f"the rows are of {found} workers; 0 and at least two other numbers are asked for, each larger"
+    odd = next((words for row in rows if (words := _odd(row, f"{row['num_workers']:g} workers"))), "")
+    return odd or _uneven(rows) or next((words for row in rows if (words := _odd_without(row))), "")
+
+
+def compared_problem(rows: Sequence[Row]) -> str:
+    """Say what is wrong with the form of a comparison, or how its rows contradict each other."""
+    form = table.form_problem(rows, COMPARED, COMPARED_NUMBERS, CONFIGURATIONS)
+    if form:
+        return form
+    odd = next((words for row in rows if (words := _odd(row, row["configuration"]))), "")
+    if odd:
+        return odd
+    workers = [row["num_workers"] for row in rows]
+    if workers[0] != 0 or len(set(workers[1:])) > 1:
+        found = ", ".join(f"{number:g}" for number in workers)
+        return f"num_workers are {found}; Baseline has 0, and the others have the same number"
+    for row in rows:
+        ratio = row["throughput"] / rows[0]["throughput"]
+        if not table.alike(row["speedup"], ratio):
+            told = f"speedup of {row['configuration']} is {row['speedup']:.4g}"
+            return f"{told}, but its throughput / Baseline's is {ratio:.4g}"
+    return _uneven(rows)
+
+
+def _odd(row: Row, name: str) -> str:
+    if not (row["throughput"] > 0 and row["epoch_time"] > 0):
+        return f"throughput or epoch_time of {name} is not above 0"
+    if not -ROUNDED <= row["data_wait"] <= row["epoch_time"] + ROUNDED:
+        return f"data_wait of {name} is {row['data_wait']:.4g} s, and its epoch took {row['epoch_time']:.4g} s"
+    if not isinstance(row["device"], str) or not row["device"].strip():
+        return "the device is not named"
+    return ""
+
+
+def _odd_without(row: Row) -> str:
+    """Compare without_wait with what the other figures make of it, as far as they are rounded."""
+    samples, work = row["throughput"] * row["epoch_time"], row["epoch_time"] - row["data_wait"]
+    low, high = (samples / max(work + slack, LEAST) for slack in (ROUNDED, -ROUNDED))
+    if low * (1 - SAME) <= row["without_wait"] <= high * (1 + SAME):
+        return ""
+    told = f"without_wait of {row['num_workers']:g} workers is {row['without_wait']:.4g} samples/s"
+    return f"{told}, but samples / (epoch_time - data_wait) is {samples / max(work, LEAST):.4g}"
+
+
+def _uneven(rows: Sequence[Row]) -> str:
+    """Say that throughput and epoch_time belong to other numbers of samples in another row."""
+    counts = [row["throughput"] * row["epoch_time"] for row in rows]
+    odd = next((count for count in counts if not close(count, counts[0], SAME)), None)
+    if odd is None:
+        return ""
+    return f"throughput x epoch_time is {counts[0]:.4g} samples in one row and {odd:.4g} in another"
+
+
+def sweep_figures(rows: Sequence[Row], script: Script) -> str:
+    """Say how a sweep differs from what the clock showed."""
+    return next((w for row in rows if (w := _told(row, Setting(int(row["num_workers"])), script, "workers"))), "")
+
+
+def compared_figures(rows: Sequence[Row], script: Script, best: int) -> str:
+    """Say how a comparison differs from what the clock showed."""
+    if rows[1]["num_workers"] != best:
+        return f"num_workers is {rows[1]['num_workers']:g}, and best was {best}"
+    told = zip(rows, settings(best), strict=True)
+    return next((words for row, setting in told if (words := _told(row, setting, script, "configuration"))), "")
+
+
+def _told(row: Row, setting: Setting, script: Script, what: str) -> str:
+    name = f"{setting.workers} workers" if what == "workers" else row["configuration"]
+    total, wait = script.epoch(setting), script.wait(setting)
+    if not close(row["throughput"], script.samples / total, EXACT):
+        why = explained(row["throughput"], _rates(script, setting), EXACT)
+        told = f"throughput of {name} is {row['throughput']:.4g} samples/s where {script.samples / total:.4g} passed"
+        return f"{told}: {why}" if why else told
+    for figure, seconds in (("epoch_time", total), ("data_wait", wait)):
+        if not close(row[figure], seconds, EXACT):
+            return f"{figure} of {name} is {row[figure]:.4g} s, and {seconds:.4g} s passed"
+    if row["device"].strip() != script.device.strip():
+        return f"the device is called {row['device'][:60]!r}, and its name is {script.device!r}"
+    return ""
+
+
+def _rates(script: Script, setting: Setting) -> list[tuple[float, str]]:
+    """Return the throughput that each usual mistake gives."""
+    total, work, workers = script.epoch(setting), script.batches * script.work, setting.workers
+    first = total + script.cold + (workers * script.start if setting.stay else 0.0)
+    return [
+        (script.samples / work, "it leaves out the wait for data: the clock starts when the batch is there"),
+        (script.samples / first, "it is the first epoch's, which is slower: measure the second one"),
+        (script.samples / script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
+        (script.samples / (total - workers * script.start), "it leaves out the start of the workers"),
+        (script.batches / total, "it counts batches and not samples"),
+        (script.samples / script.epoch(Setting(workers)), "workers start anew in it, or keep 2 batches ready"),
+        (script.samples / script.epoch(Setting(workers, ahead=setting.ahead)), "workers start anew in each epoch"),
+        (script.samples / script.epoch(Setting(workers, stay=setting.stay)), "prefetch_factor was not passed on"),
+    ]
+
+
+def fastest(rows: Sequence[Row]) -> int:
+    """Return the number of workers with the highest throughput; of equal ones, the fewest."""
+    return int(min(rows, key=lambda row: (-row["throughput"], row["num_workers"]))["num_workers"])

@@ -1,0 +1,272 @@
+"""perflab export, gradescope, override, rubric, diff, similar: what is done with grades once they are there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.cli.base import DONE, cli, course_option, json_option, open_course
+from autograder.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autograder.model import Result
+    from autograder.overrides import Override
+    from autograder.standing import Rules, Standing
+
+BY_NUMBER = ("canvas", "moodle")
+TABLE = "utf-8-sig"  # by its first bytes a spreadsheet knows that names are in UTF-8
+
+roster_option = click.option(
+    "--roster", type=click.Path(path_type=Path), help="Who is in the class; else FOLDER/roster.csv, if it is there."
+)
+
+
+def rules_for(folder: Path, root: Path | None, roster: Path | None) -> Rules:
+    """Find what a class is held to: the late policies of the course, and the roster with its extensions."""
+    from autograder import roster as rosters
+    from autograder.standing import Rules
+
+    beside = folder / "roster.csv"
+    path = roster or (beside if beside.is_file() else None)
+    return Rules(open_course(root).config.labs, rosters.read(path) if path else None)
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--to", "system", required=True, type=click.Choice(["csv", "canvas", "moodle", "gradescope", "junit"]))
+@roster_option
+@click.option("--provisional", is_flag=True, help="Also where points are still owed; they count as not scored.")
+@click.option("--assignment", default="", help="Canvas's column, like 'Lab 3 (4410)'; else the lab's name.")
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write; a folder for many to Gradescope.")
+@course_option
+def export(
+    folder: Path,
+    system: str,
+    roster: Path | None,
+    provisional: bool,
+    assignment: str,
+    out: Path | None,
+    root: Path | None,
+) -> int:
+    """Write the results in FOLDER as another system reads them, after lateness; who cannot be told apart is named.
+
+    \b
+    Example:  perflab export results --to canvas --roster roster.csv --out canvas.csv
+    """
+    from autograder import standing
+    from autograder.export import settled, without_result
+
+    rules = rules_for(folder, root, roster)
+    if system in BY_NUMBER and rules.roster is None:
+        raise UserError(f"--to {system} takes --roster: it says which student is whom there")
+    found = settled(standing.read(folder, rules).whole, provisional=provisional)
+    files, notes = _exported(found, system, assignment)
+    for note in [*notes, *without_result(found, rules.roster.students if rules.roster else ())]:
+        click.echo(note, err=True)
+    _write(files, out, TABLE if system == "csv" else "utf-8")
+    return DONE
+
+
+def _exported(found: Sequence[Standing], system: str, assignment: str) -> tuple[dict[str, str], list[str]]:
+    """Name each file with its text; most systems take one."""
+    from autograder.export import canvas, csv, gradescope, junit, moodle
+
+    if system == "gradescope":
+        return {f"{one.home.resolve().name}.json": gradescope.results(one) for one in found}, []
+    if system == "canvas":
+        text, notes = canvas.table(found, assignment or found[0].result.lab)
+    elif system == "moodle":
+        text, notes = moodle.table(found)
+    else:
+        text, notes = csv.table(found) if system == "csv" else junit.report(found), []
+    return {system: text}, notes
+
+
+def _write(files: dict[str, str], out: Path | None, encoding: str) -> None:
+    if len(files) == 1 and out is None:
+        click.echo(next(iter(files.values())), nl=False)
+        return
+    if out is None:
+        raise UserError(f"{len(files)} files: name a folder for them with --out")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if len(files) > 1:
+        out.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (out / name if len(files) > 1 else out).write_text(text, encoding=encoding)
+
+
+@cli.command()
+@click.argument("lab")
+@click.option(
+    "--wheel", required=True, type=click.Path(path_type=Path, exists=True), help="perflab-*.whl of the course."
+)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The zip to write.")
+@course_option
+def gradescope(lab: str, wheel: Path, out: Path, root: Path | None) -> int:
+    """Write the zip that Gradescope takes as an autograder, to grade LAB as it is handed in there.
+
+    \b
+    Example:  perflab gradescope resnet18 --wheel dist/perflab-0.1.0-py3-none-any.whl --out autograder.zip
+    """
+    from autograder.export.gradescope import zipped
+
+    open_course(root).config.lab(lab)
+    out.write_bytes(zipped(lab, wheel))
+    return DONE
+
+
+@cli.command()
+@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("check")
+@click.argument("points")
+@click.option("--reason", required=True, help="Why; the student reads it.")
+@roster_option
+@course_option
+def override(result: Path, check: str, points: str, reason: str, roster: Path | None, root: Path | None) -> int:
+    """Set the POINTS of one CHECK of one RESULT by hand; 'graded' takes it back. What the grader found is kept.
+
+    RESULT is a folder below --out, or its result.json.
+
+    \b
+    Example:  perflab override results/ada amp_is_faster 4 --reason "the timer of that machine was broken"
+    """
+    from autograder import overrides, standing
+
+    home = result.parent if result.name == standing.RESULT else result
+    before = standing.load(home / standing.RESULT)
+    made = overrides.decide(before, check, _points(points), reason, **_who())
+    overrides.append(home, [made])
+    after = standing.load(home / standing.RESULT)
+    click.echo(f"{after.submission}: {made.check}: {before.score:g} -> {after.score:g} of {after.max_score:g}")
+    _refresh(home.resolve().parent, root, roster)
+    return DONE
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Write the sheet here.")
+@click.option("--read", "filled", type=click.Path(path_type=Path), help="Read this sheet back.")
+@roster_option
+@course_option
+def rubric(folder: Path, out: Path | None, filled: Path | None, roster: Path | None, root: Path | None) -> int:
+    """Write a sheet of what a person reads in FOLDER, beside what students wrote; with points filled in, read it back.
+
+    \b
+    Example:  perflab rubric results --out rubric.csv
+    """
+    from autograder import overrides, standing
+    from autograder import rubric as sheets
+
+    if (out is None) == (filled is None):
+        raise UserError("rubric: give --out to write the sheet, or --read to read it back")
+    found = standing.read(folder).whole
+    if out:
+        out.write_text(sheets.table(found), encoding=TABLE)
+        click.echo(f"{out}: fill in 'points' and 'comment', then perflab rubric {folder} --read {out}")
+        return DONE
+    assert filled is not None
+    made: dict[Path, list[Override]] = {}
+    for home, one in sheets.read(filled, found, **_who()):
+        made.setdefault(home, []).append(one)
+    for home, decisions in made.items():
+        overrides.append(home, decisions)
+    click.echo(f"{sum(map(len, made.values()))} items set for {len(made)} submissions")
+    _refresh(folder, root, roster)
+    return DONE
+
+
+@cli.command()
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@json_option
+def diff(old: Path, new: Path, as_json: bool) -> int:
+    """Say who moved between two gradings, and why: results in OLD and NEW are compared by their submissions' names.
+
+    \b
+    Example:  perflab diff results.before results
+    """
+    from dataclasses import asdict
+
+    from autograder.diff import moved
+
+    before, after = (_by_name(folder) for folder in (old, new))
+    found = moved(before, after)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        return DONE
+    for one in found:
+        click.echo(str(one))
+    points = sum(one.new - one.old for one in found if one.old is not None and one.new is not None)
+    click.echo(f"{len(found)} of {len(before.keys() | after.keys())} moved, {points:+g} points in all")
+    return DONE
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@course_option
+@json_option
+def similar(folder: Path, root: Path | None, as_json: bool) -> int:
+    """List submissions in FOLDER that share what is rarely shared by chance, with the evidence; no score depends on it.
+
+    \b
+    Example:  perflab similar results
+    """
+    from dataclasses import asdict
+
+    from autograder import standing
+    from autograder.course import read_tree
+    from autograder.similar import find
+
+    results = standing.read(folder).whole
+    labs = {one.result.lab for one in results}
+    handed_out = {k: v for lab in labs for k, v in read_tree(open_course(root).template(lab)).items()}
+    found = find({one.result.submission: standing.kept(one.home) for one in results}, handed_out)
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        return DONE
+    for one in found:
+        click.echo(str(one))
+    click.echo(f"{len(found)} pairs among {len(results)} submissions; a person decides what that means")
+    return DONE
+
+
+def _by_name(folder: Path) -> dict[str, Result]:
+    from autograder import standing
+
+    return {one.result.submission: one.result for one in standing.read(folder).whole}
+
+
+def _points(text: str) -> float | None:
+    try:
+        return None if text == "graded" else float(text)
+    except ValueError:
+        raise UserError(f"{text}: give points as a number, or 'graded' to take back what was set") from None
+
+
+def _who() -> dict[str, str]:
+    """Who decides, and when."""
+    import getpass
+    import os
+    from datetime import UTC, datetime
+
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):  # a container's user need not have a name
+        name = str(os.getuid())
+    return {"by": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+
+
+def _refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
+    """Write pages and grades.csv again, so that all show the same."""
+    from autograder import batch
+    from autograder.model import load_result
+    from autograder.report.html import write
+
+    written = write(folder, rules_for(folder, root, roster))
+    results = [load_result(page.with_name(batch.RESULT)) for page in written if page.parent != folder]
+    click.echo(f"{batch.write_grades(results, folder)}, {len(written)} pages")

@@ -1,0 +1,51 @@
+"""What Moodle imports, in one file: an assignment's grading worksheet, and grades by address for its gradebook.
+
+The worksheet needs Identifier, Grade and Last modified (grade); its numbers are those in the folders of the download.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder import sheet
+from autograder.downloads import MOODLE
+from autograder.export import in_class
+from autograder.report.words import points
+from autograder.standing import Standing
+
+HEADER = (
+    "Identifier",
+    "Full name",
+    "Email address",
+    "Status",
+    "Grade",
+    "Maximum Grade",
+    "Grade can be changed",
+    "Last modified (submission)",
+    "Last modified (grade)",
+    "Feedback comments",
+)
+
+
+def table(standings: Sequence[Standing]) -> tuple[str, list[str]]:
+    """The worksheet and who is left out."""
+    rows, notes = in_class(standings, lambda one: _number(one) or one.student.email, "moodle_id or email")
+    return sheet.text(HEADER, map(_row, rows)), notes
+
+
+def _number(one: Standing) -> str:
+    """Moodle's number of a student in this assignment: that of the download, else the roster's."""
+    match = MOODLE.fullmatch(one.handed.source)
+    return match["id"] if match else one.student.moodle_id
+
+
+def _row(one: Standing) -> tuple[object, ...]:
+    number, student, result = _number(one), one.student, one.result
+    who = (f"Participant {number}" if number else "", student.name, student.email, "Submitted for grading")
+    return (*who, one.final, result.max_score, "Yes", "-", "-", _comment(one))
+
+
+def _comment(one: Standing) -> str:
+    parts = [f"{part.title} {points(part.score)}/{points(part.max_score)}" for part in one.result.parts]
+    owed = [f"{points(one.result.points_owed)} points are still owed"] if one.result.points_owed else []
+    return "; ".join([*parts, *([str(one.late)] if one.late else []), *owed])

@@ -1,0 +1,490 @@
+"""Part 1: baseline and profile. Data and model as asked, an honest clock, a profile of ten batches, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import numerics, outputs, questions, timing
+from autograder.checks import trace as profile
+from autograder.checks.numerics import close, explained, shown
+from autograder.errors import SubmissionError
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Text,
+    Tolerance,
+    Verdict,
+    list_of,
+    optional,
+    record,
+)
+from autograder.traces import Trace
+
+part = Part(
+    "part1_baseline",
+    writes=["make_transforms", "make_data", "make_model", "train_epoch", "profile_training", "analyse_trace"],
+    hands_in=["baseline_trace.json.gz", "answers.json", "part1_notes.md"],
+)
+
+MEAN, STD = np.array([0.4914, 0.4822, 0.4465]), np.array([0.2470, 0.2435, 0.2616])
+IMAGENET = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+METRICS = ("loss", "accuracy", "throughput", "data_wait")
+BATCH = 8  # samples
+DRAWS = 80  # of the transforms
+RANGES = ("forward", "backward", "optimizer_step")
+PASSED_OVER, RECORDED = 2, 10  # batches of the profile
+BYTES = 16 * 1024 * 1024  # of a trace
+CLOCK = 'see "An honest clock" in the part 1 handout'
+SCHEDULE = 'see "The schedule" in the part 1 handout'
+QUESTIONS = 'see "Four questions" in the part 1 handout'
+
+# Measured on 2026-11-21 on a CPU with torch 2.15: A, the furthest that right work came (channels_last or not; 30 seeds,
+# of the profile 8), and C, the nearest that a mistake came (the rate 10 % off, eval(); 8 seeds).
+#   PLAIN, losses apart, and weights apart relative to their norm. A: 2.4e-7 and 3.3e-8. C: 3.7e-3 and 1.4e-3.
+#   UPDATE of the profiled batches, apart relative to its norm. A: 5.5e-7. C: 0.083.
+PLAIN = Tolerance(losses=3e-6, weights=4e-7)
+UPDATE = 1e-4
+TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
+
+
+# --- what is run: data and model --------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={"shape": list_of(INTEGER), "dtype": TEXT, "colour": list_of(INTEGER), "size": INTEGER},
+    arrays=dict.fromkeys(("plain", "left", "right"), ("float64", 1)),
+)
+def transformed(student: Any, rig: Any) -> Any:
+    """A picture of one colour shows the normalising; one that brightens from left to right, the cuts and mirrors."""
+    size, colour = rig.integer(20, 40), [rig.integer(30, 220) for _ in range(3)]
+    transform = student.make_transforms(size)
+    plain = [transform(rig.picture(np.full((32, 32, 3), colour))) for _ in range(4)]
+    ramp = rig.picture(np.broadcast_to(8 * np.arange(32)[None, :, None], (32, 32, 3)))
+    drawn = [transform(ramp) for _ in range(DRAWS)]
+    lines = [rig.flat(image).reshape(-1, image.shape[-1]).mean(axis=0) for image in drawn]
+    left, right = np.array([(line[:4].mean(), line[-4:].mean()) for line in lines]).T
+    named = {"shape": list(plain[0].shape), "dtype": str(plain[0].dtype).removeprefix("torch.")}
+    return {**named, "colour": colour, "size": size, "plain": rig.flat(plain), "left": left, "right": right}
+
+
+@part.outputs
+def cifar10(student: Any, rig: Any) -> Any:
+    """A stand-in for CIFAR-10, each picture of one colour: what is read must be that, normalised."""
+    seen, size = rig.answers(), rig.integer(20, 40)
+    with rig.downloads.reached():
+        dataset = student.make_data("cifar10", size, str(rig.folder)) if rig.side == "student" else None
+        for index, (colour, label) in enumerate(zip(rig.downloads.colours[:8], rig.downloads.labels, strict=False)):
+            image, told = (rig.tensor((colour / 255 - MEAN) / STD)[:, None, None].expand(3, size, size), label)
+            if dataset is not None:
+                image, told = dataset[index]
+            seen.add(f"class of picture {index}", rig.tensor([int(told)]))
+            seen.add(f"picture {index}", image)
+    return seen.seen()
+
+
+SOURCE = record(
+    asked_for=TEXT, network=BOOLEAN, classes=list_of(INTEGER), shape=list_of(INTEGER), raised=TEXT, sets=INTEGER
+)
+ASKED = (("auto", True), ("auto", False), ("cifar10", False), ("synthetic", True), ("imagenet", True))
+
+
+@part.probe(pair=True, values={"sources": list_of(SOURCE), "cifar10": list_of(INTEGER), "synthetic": list_of(INTEGER)})
+def sources(student: Any, rig: Any) -> Any:
+    """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
+    seen = []
+    for data, network in ASKED:
+        classes, shape, raised = [], [], ""
+        with rig.downloads.reached(network) as asked:
+            try:
+                dataset = student.make_data(data, 24, str(rig.folder))
+                classes = [int(dataset[index][1]) for index in range(16)]
+                shape = list(getattr(dataset[0][0], "shape", ()))
+            except NotImplementedError:  # a RuntimeError, and no answer
+                raise
+            except (ValueError, OSError, RuntimeError) as error:
+                raised = "ValueError" if isinstance(error, ValueError) else "the error of the download"
+        told = {"asked_for": data, "network": network, "classes": classes, "shape": shape, "raised": raised}
+        seen.append({**told, "sets": asked.sets})
+    return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[3]["classes"]}
+
+
+@part.probe(pair=True, values={**CASES, "downloads": INTEGER}, arrays=NUMBERS)
+def fresh_models(student: Any, rig: Any) -> Any:
+    seen, images = rig.answers(), rig.tensor(rig.random.normal(size=(2, 3, 32, 32)))
+    with rig.downloads.reached() as asked:
+        for classes in (10, rig.integer(3, 99)):
+            net = student.make_model(classes=classes)
+            with rig.no_grad():
+                seen.add(f"answers of ResNet-18 for {classes} classes", rig.downloads.filled(net).eval()(images))
+    return {**seen.seen(), "downloads": asked.weights}
+
+
+@part.outputs
+def pretrained(student: Any, rig: Any) -> Any:
+    """Weights of a secret seed come instead of the downloaded ones; the last layer is filled on both sides."""
+    seen, images, classes = rig.answers(), rig.tensor(rig.random.normal(size=(2, 3, 32, 32))), rig.integer(3, 99)
+    with rig.downloads.reached():
+        weights = rig.downloads.WEIGHTS
+        net = student.make_model(weights, classes) if rig.side == "student" else rig.downloads.pretrained(classes)
+    rig.downloads.filled(net.fc)
+    with rig.no_grad():
+        seen.add("answers with the weights that were asked for", net.eval()(images))
+    return seen.seen()
+
+
+# --- what is run: the training loop -----------------------------------------------------------------------------------
+
+
+def train(student: Any, window: Any) -> Any:
+    """Call the student's training loop and return its dict."""
+    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+    return window.returned("train_epoch", student.train_epoch(*arguments))
+
+
+@part.probe(pair=True, arrays={"losses": ("float64", 1), "weights": ("float32", 1)})
+def training(student: Any, rig: Any) -> Any:
+    window = rig.window()
+    for parameter in window.model.parameters():
+        parameter.grad = parameter.detach() + 1  # from before the epoch
+    window.model.eval()
+    return {"losses": rig.series(train(student, window)["losses"], "losses"), "weights": window.weights()}
+
+
+@part.probe(
+    values={
+        "batches": INTEGER,
+        "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
+        "kept": INTEGER,
+    },
+)
+def waits(student: Any, rig: Any) -> Any:
+    window = rig.window([4] * 23 + [3])
+    graphs = rig.graphs(window)
+    with rig.waits(window, student) as seen:
+        train(student, window)
+    return {"batches": len(window.loader), "waits": seen.values(), "kept": graphs.kept}
+
+
+@part.probe(
+    pair=True,
+    arrays={"losses": ("float64", 1)},
+    values={
+        "sizes": list_of(INTEGER),
+        "waits": list_of(NUMBER),
+        "work": list_of(NUMBER),
+        "queued": NUMBER,
+        **{name: optional(NUMBER) for name in METRICS},
+    },
+)
+def scripted_epoch(student: Any, rig: Any) -> Any:
+    """The clock moves only by what is scripted: for a batch to arrive, for the host's part of a step, the device's."""
+    count = rig.integer(5, 8)
+    sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
+    window = rig.window(sizes, lr=0.0)
+    rig.label(window, right=rig.integer(3, 5))
+    waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
+    waits[0] += 1.0  # the first batch takes longest, as it does when workers start
+    if rig.device.type == "cpu" and rig.mentions(student, r"\.synchronize\(", "train_epoch"):
+        queued = 0.0  # it may wait before it reads the clock, on a path that a CPU does not take
+    rig.script(window, waits, work)
+    with rig.queue(window, queued):
+        seen = train(student, window)
+    told = {name: rig.number(seen[name]) for name in METRICS}
+    losses = rig.series(seen["losses"], "losses")
+    return {"losses": losses, "sizes": sizes, "waits": waits, "work": work, "queued": count * queued, **told}
+
+
+# --- what is run: the profile -----------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    arrays={**TRAINED, "trace": ("uint8", 1)},
+    values={"ran": list_of(record(work=TEXT, ranges=list_of(TEXT), count=INTEGER)), "still": BOOLEAN},
+)
+def profiled(student: Any, rig: Any) -> Any:
+    """More batches than are profiled; what the profiler wrote is read outside."""
+    window = rig.window([4] * rig.integer(14, 17), momentum=0.9)
+    start = window.weights()
+    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+    with rig.profiles.ranges(window) as seen:
+        student.profile_training(*arguments, folder=str(rig.folder))
+    file = rig.file_bytes(rig.folder / part.artefacts["baseline_trace"], BYTES + 1)
+    told = {"ran": seen.values(), "still": rig.profiles.profiling()}
+    return {**told, "start": start, "weights": window.weights(), "trace": file}
+
+
+ANSWERS = {
+    "data_loading_percent": optional(NUMBER),
+    "gpu_utilization_percent": optional(NUMBER),
+    "gpu_utilization_band": optional(TEXT),
+    "host_to_device_ms": optional(NUMBER),
+    "top_operators": list_of(TEXT),
+    "reason": optional(TEXT),
+}
+KNOWN = {name: optional(NUMBER) for name in ("loading", "loading_of_all", "busy", "summed", "busy_of_all", "copied")}
+
+
+@part.probe(
+    pair=True, values={"told": list_of(record(**ANSWERS)), "known": list_of(record(**KNOWN, top=list_of(TEXT)))}
+)
+def analysed(student: Any, rig: Any) -> Any:
+    """Made traces, two with a GPU and one without, of which everything is known."""
+    told, known = [], []
+    for number, gpu in enumerate((True, True, False)):
+        made, file = rig.profiles.made(rig.random, gpu=gpu), rig.folder / f"made_trace_{number}.json.gz"
+        file.write_bytes(made.data())
+        known.append(made.known())
+        if rig.side == "student":
+            seen = rig.returned("analyse_trace", student.analyse_trace(str(file)))
+            told.append({name: _plain(rig, name, seen[name]) for name in ANSWERS})
+    return {"told": told, "known": known}
+
+
+def _plain(rig: Any, name: str, value: Any) -> Any:
+    if name == "top_operators":
+        return [rig.text(item) for item in (value if isinstance(value, list | tuple) else ())][:10]
+    if name in ("gpu_utilization_band", "reason"):
+        return None if value is None else rig.text(value)
+    return rig.number(value)
+
+
+# --- what is judged: data and model -----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def normalises(transformed: Pair) -> Verdict:
+    """make_transforms gives float32 tensors of the asked size, normalised by CIFAR-10's mean and standard deviation."""
+    seen, known = transformed.student, transformed.baseline.values
+    try_, size = "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])", known["size"]
+    if (seen.values["shape"], seen.values["dtype"]) != ([3, size, size], "float32"):
+        measured = (
+            f"{seen.values['dtype']} {tuple(seen.values['shape'])} where float32 (3, {size}, {size}) is asked for"
+        )
+        return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
+    colour = np.array(known["colour"]) / 255
+    want, pixels = (colour - MEAN) / STD, np.resize(seen.arrays["plain"], (4, 3, size * size))
+    apart = float(np.max(np.abs(pixels - want[None, :, None])))
+    measured = f"a picture of one colour is {apart:.2g} away from (colour / 255 - MEAN) / STD"
+    if apart <= 1e-4:
+        return Passed(measured)
+    if np.ptp(pixels, axis=2).max() > 1e-4:
+        return Failed(measured, "it has edges: pixels that are in no part of the picture", try_)
+    stories = {"it is not normalised": colour, "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1]}
+    why = next((words for words, other in stories.items() if np.allclose(pixels[0, :, 0], other, atol=1e-3)), "")
+    return Failed(measured, why or "it is normalised by other numbers", try_)
+
+
+@part.check(basis="outputs", needs=[normalises])
+def augments(transformed: Pair) -> Verdict:
+    """make_transforms cuts another part each time, and mirrors it half the time."""
+    left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
+    steep = right - left
+    mirrored, spread = int(np.sum(steep < 0)), float(np.std(np.abs(steep)) / np.mean(np.abs(steep)))
+    measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
+    if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
+        return Failed(measured, "half of them are to be mirrored left to right", "transforms.RandomHorizontalFlip()")
+    if spread < 0.1:
+        why = "each time the same part of the picture, or parts of one size"
+        return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
+    return Passed(measured)
+
+
+@part.check(basis="outputs", needs=[normalises])
+def reads_cifar10(cifar10: Pair) -> Verdict:
+    """make_data("cifar10") gives the training pictures and classes of torchvision's CIFAR10, transformed."""
+    why = {"class of": "these are not the classes of the training set", "picture": "other pictures, or not transformed"}
+    try_ = "datasets.CIFAR10(root=folder, train=True, download=True, transform=make_transforms(image_size))"
+    return outputs.same(cifar10, 1e-4, why=why, try_=try_)
+
+
+@part.check(basis="outputs")
+def falls_back(sources: Pair) -> Verdict:
+    """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
+    known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
+    asked = ["cifar10", "synthetic", "the error of the download", "synthetic", "ValueError"]
+    if len(sources.student.values["sources"]) != len(asked):
+        return Failed("other cases than were asked", "each is to be answered", "return the data set, or raise")
+    for (data, network), one, wanted in zip(ASKED, sources.student.values["sources"], asked, strict=True):
+        drawn = next((name for name, classes in known.items() if classes == one["classes"]), "other data")
+        got = one["raised"] or drawn
+        measured = f'make_data("{data}") {"with" if network else "without"} a network gives {got}'
+        if got != wanted:
+            return Failed(measured, f"{wanted} is asked for", "catch OSError and RuntimeError where auto was asked for")
+        if data == "synthetic" and one["sets"]:
+            return Failed(measured, "and it asks for CIFAR-10 all the same", "look at data before CIFAR10(...) is made")
+        if not one["raised"] and one["shape"] != [3, 24, 24]:
+            return Failed(
+                f"{measured} of shape {tuple(one['shape'])}", "not transformed", "transform=make_transforms(...)"
+            )
+    return Passed("the data that was asked for, in five cases")
+
+
+@part.check(basis="outputs")
+def builds_resnet18(fresh_models: Pair) -> Verdict:
+    """make_model() is torchvision's ResNet-18 with one output for each class, and downloads nothing."""
+    if fresh_models.student.values["downloads"]:
+        why = "weights were asked for, though none were wanted"
+        return Failed("it downloads pretrained weights", why, "weights=None, not pretrained=True")
+    why = "another network, or layers in another order"
+    return outputs.same(
+        fresh_models, 1e-4, why=why, try_="models.resnet18(weights=None), with an fc of classes outputs"
+    )
+
+
+@part.check(basis="outputs", needs=[builds_resnet18])
+def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
+    """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
+    try_ = "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
+    return outputs.same(pretrained, 1e-4, why="the layers before fc do not hold the weights asked for", try_=try_)
+
+
+# --- what is judged: the training loop --------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def trains_right(training: Pair) -> Verdict:
+    """train_epoch trains in train(), one step for each batch, and returns its losses."""
+    why = "gradients from before the epoch are used, a step is left out, or the model is not in train()"
+    return numerics.same_trajectory(training, PLAIN, why=why, try_="zero_grad, forward, loss, backward, step")
+
+
+@part.check(basis="outputs")
+def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
+    """loss is the mean of the losses, accuracy a percentage of the samples."""
+    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
+    losses, samples = scripted_epoch.baseline.arrays["losses"], sum(known["sizes"])
+    measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
+    means = [numerics.mean(losses), numerics.mean(losses, known["sizes"])]
+    if not any(close(told["loss"], mean, 1e-4) for mean in means):
+        why = explained(told["loss"], [(losses[-1], "it is the last one"), (losses.sum(), "it is the sum")], 1e-4)
+        return Failed(measured, f"the mean is {means[0]:.5g}{': ' * bool(why)}{why}", "sum of losses / batches")
+    if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / samples:
+        why = f"{known['accuracy']:.4g} % of the samples were right"
+        return Failed(measured, why, "100 * correct / samples over the whole epoch")
+    return Passed(measured)
+
+
+@part.check(basis="outputs")
+def honest_throughput(scripted_epoch: Pair) -> Verdict:
+    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
+    known = scripted_epoch.baseline.values
+    queued = known["queued"] if scripted_epoch.student.values["queued"] else 0.0
+    script = timing.Script(known["waits"], known["work"], sum(known["sizes"]), BATCH, queued)
+    found = timing.honest(scripted_epoch.student.values, script)
+    return Failed(found.measured, found.why, f"{found.try_}; {CLOCK}") if isinstance(found, Failed) else found
+
+
+@part.check(basis="report")
+def no_wait_per_step(waits: Observation) -> Verdict:
+    """The host does not wait for the device at every step, and no step's graph is kept."""
+    seen, try_ = waits.values, "collect loss.detach() in a list, and move it to the host once after the loop"
+    return timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=try_)
+
+
+# --- what is judged: the profile --------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def trains_on_twelve_batches(profiled: Pair) -> Verdict:
+    """profile_training trains on the first 12 batches, one step each, and on no more."""
+    moved = numerics.update(profiled)
+    measured = f"update apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
+    why = "no weight moved" if moved.ratio == 0 else "other batches than the first 12, or other steps"
+    return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
+
+
+@part.check(basis="report")
+def follows_the_schedule(profiled: Pair) -> Verdict:
+    """profile_training writes a trace of batches 3 to 12, a ProfilerStep each, and leaves no profiler on."""
+    try_ = f"schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch; {SCHEDULE}"
+    data, file = profiled.student.arrays["trace"].tobytes(), part.artefacts["baseline_trace"]
+    if not data:
+        why = "nothing was exported there: the ten batches were never complete, or the file has another name"
+        return Failed(f"no {file} in folder", why, try_)
+    if profiled.student.values["still"]:
+        return Failed("a profiler is still recording", "it was started and never stopped", "with profile(...) as prof:")
+    try:
+        why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
+    except SubmissionError as error:
+        why = str(error)
+    return (
+        Failed(f"{file} of {len(data)} bytes", why, try_)
+        if why
+        else Passed("steps 2 to 11, each range in each of them")
+    )
+
+
+@part.check(basis="report")
+def ranges_hold_their_work(profiled: Pair) -> Verdict:
+    """Model and loss run inside "forward", the backward pass inside "backward", the step inside "optimizer_step"."""
+    asked = {"forward": "forward", "loss": "forward", "backward": "backward", "step": "optimizer_step"}
+    ran = profiled.student.values["ran"]
+    for work, name in asked.items():
+        times = sum(one["count"] for one in ran if one["work"] == work)
+        inside = sum(one["count"] for one in ran if one["work"] == work and {*one["ranges"]} & {*RANGES} == {name})
+        if inside < max(times, RECORDED):
+            measured = f"{work} ran {times} times, and {inside} times inside '{name}' alone of the three"
+            return Failed(measured, "a range shows the time of what is inside it", f'with record_function("{name}"):')
+    return Passed(f"{', '.join(asked)}: each in its range")
+
+
+def _made(analysed: Pair, problem: Callable[[questions.Answers, questions.Answers], str], try_: str) -> Verdict:
+    """Judge the answers about each made trace."""
+    told, known = analysed.student.values["told"], analysed.baseline.values["known"]
+    words = [problem(*pair) for pair in zip(told, known, strict=False)] + ["no answer"] * (len(told) < len(known))
+    why = next(filter(None, words), "")
+    return Failed("a made trace", why, try_) if why else Passed(f"{len(known)} made traces")
+
+
+@part.check(basis="outputs")
+def finds_the_wait_for_data(analysed: Pair) -> Verdict:
+    """analyse_trace finds the share of the steps that was spent waiting for the loader."""
+    try_ = f"time of enumerate(DataLoader)... inside the window, over its length; {QUESTIONS}"
+    return _made(analysed, questions.loading_problem, try_)
+
+
+@part.check(basis="outputs")
+def finds_the_work_of_the_gpu(analysed: Pair) -> Verdict:
+    """analyse_trace finds utilization, its band and the copies to the GPU, or None and a reason where there is none."""
+    return _made(analysed, questions.gpu_problem, f"count overlapping kernels once; {QUESTIONS}")
+
+
+@part.check(basis="outputs")
+def finds_the_top_operators(analysed: Pair) -> Verdict:
+    """analyse_trace names the three operators with the most time of their own."""
+    return _made(analysed, questions.top_problem, f"own_times(load_events(file)), from given; {QUESTIONS}")
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def trace_is_whole(baseline_trace: Trace) -> Verdict:
+    """The baseline_trace.json.gz handed in holds ten steps, with their ranges and the wait for data."""
+    why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
+    measured = f"{len(baseline_trace.steps)} steps"
+    return (
+        Failed(measured, why, "run part1_baseline.py and hand in the file that it wrote") if why else Passed(measured)
+    )
+
+
+@part.check(basis="artefact")
+def answers_fit_the_trace(answers: Text, baseline_trace: Trace) -> Verdict:
+    """The answers.json handed in has its form and is what the trace handed in with it says."""
+    try_ = "let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures"
+    found, problem = questions.parsed(answers)
+    return Failed(answers.file, problem, try_) if problem else questions.fit(found, baseline_trace, try_=try_)

@@ -1,0 +1,541 @@
+"""Part 2: the data loader. Every sample once, read ahead by workers; a measurement that sees the wait for data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import loading, plot, speedup, table, timing
+from autograder.checks.numerics import close, shown
+from autograder.digest import Epoch, differing
+from autograder.images import augmented
+from autograder.lab import (
+    BOOLEAN,
+    CELL,
+    INTEGER,
+    NUMBER,
+    PANELS,
+    TEXT,
+    Bar,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Timed,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+
+part = Part(
+    "part2_dataloader",
+    writes=["measure_loading", "make_loader_optimized", "sweep_workers", "best_workers", "compare_configurations"],
+    hands_in=[
+        "worker_sweep.csv",
+        "num_workers_comparison.png",
+        "dataloader_results.csv",
+        "dataloader_optimization.png",
+        "part2_notes.md",
+    ],
+)
+
+BATCH = 8  # samples
+WORKERS = 2
+ORDER = 'see "A loader with all of it" in the part 2 handout'
+WRONG = 'see "What usually goes wrong" in the part 2 handout'
+CLOCK = 'see "Where the clock starts" in the part 2 handout'
+
+
+# --- what is run: the loader ------------------------------------------------------------------------------------------
+
+EPOCHS = ("first", "second", "alike", "another")
+LOADED = {"commitments": ("uint8", 1), "sizes": ("int64", 1)}
+SEVERAL = {f"{epoch}_{name}": form for epoch in EPOCHS for name, form in LOADED.items()}
+SOURCES = ("torch", "numpy", "random")
+
+
+def several(student: Any, rig: Any, workers: int) -> Any:
+    """Two epochs of a loader, the first of another with the same seed, the first of one with another seed."""
+    data, seed = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1)), rig.integer(1, 1000)
+    loaders = [
+        student.make_loader_optimized(data, BATCH, rig.device, num_workers=workers, seed=one)
+        for one in (seed, seed, seed + 1)
+    ]
+    arrays: dict[str, Any] = {}
+    for epoch, loader in zip(EPOCHS, (loaders[0], *loaders), strict=True):
+        arrays |= {f"{epoch}_{name}": array for name, array in rig.loading.epoch(loader).items()}
+    return arrays
+
+
+@part.probe(pair=True, arrays=SEVERAL)
+def epochs(student: Any, rig: Any) -> Any:
+    """With worker processes."""
+    return several(student, rig, WORKERS)
+
+
+@part.probe(pair=True, arrays=SEVERAL)
+def alone(student: Any, rig: Any) -> Any:
+    """Without worker processes."""
+    return several(student, rig, 0)
+
+
+@part.probe(arrays=dict.fromkeys(SOURCES, ("uint8", 1)))
+def dice(student: Any, rig: Any) -> Any:
+    """Two epochs of samples that are random numbers, of each source that augmentations draw from."""
+    seen = {}
+    for source in SOURCES:
+        loader = student.make_loader_optimized(
+            rig.loading.dice(source, BATCH * 3), BATCH // 2, rig.device, num_workers=WORKERS, seed=1
+        )
+        seen[source] = np.concatenate([rig.loading.epoch(loader)["commitments"] for _ in range(2)])
+    return seen
+
+
+OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
+
+
+@part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))})
+def arguments(student: Any, rig: Any) -> Any:
+    """The loaders that are made for each kind of device; none of them is used."""
+    made = []
+    for device in ("cpu", "cuda"):
+        for workers in (0, 3):
+            with rig.loading.built() as built:
+                student.make_loader_optimized(
+                    rig.loading.pictures(BATCH), BATCH, rig.loading.device(device), num_workers=workers, seed=1
+                )
+            made.append({"device": device, "workers": workers, "options": built.last()})
+    return {"made": made}
+
+
+class Samples:
+    """A picture and a label of each key that a store hands out, some milliseconds after it was asked."""
+
+    def __init__(self, store: Sequence[int]) -> None:
+        """Read from *store*."""
+        self._store = store
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._store)
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        """Wait for one; the same key makes the same picture."""
+        key = self._store[index]
+        return np.random.default_rng(key).random((3, 8, 8), dtype=np.float32), key % 10
+
+
+@part.timed("load", dataset=Samples)
+def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
+    """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
+    return student.make_loader_optimized(dataset, 4, device, num_workers=4, seed=1)
+
+
+class Photographs(Samples):
+    """The same, where each picture is also work for a core: cropped, resized, flipped, normalised."""
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        """Wait for one, and augment it by its key."""
+        key = self._store[index]
+        return augmented(np.random.default_rng(key)), key % 10
+
+
+@part.timed("load", dataset=Photographs)
+def slow_augmentation(student: Any, dataset: Any, device: Any) -> Any:
+    """As before; workers gain on it where they have cores of their own."""
+    return student.make_loader_optimized(dataset, 4, device, num_workers=4, seed=1)
+
+
+# --- what is run: the measurement -------------------------------------------------------------------------------------
+
+SCRIPT = {"workers": list_of(INTEGER), "pace": list_of(NUMBER), "start": NUMBER, "work": NUMBER}
+TOLD = {"rows": list_of(map_of(CELL)), "csv": TEXT, "panels": PANELS}
+PICTURE = {"picture": ("uint8", 1)}
+COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
+FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
+
+
+@part.probe(
+    pair=True,
+    values={
+        "labels": list_of(INTEGER),
+        "waits": list_of(NUMBER),
+        "work": list_of(NUMBER),
+        **{name: optional(NUMBER) for name in FIGURES},
+    },
+)
+def scripted_epoch(student: Any, rig: Any) -> Any:
+    """The clock moves only by what is scripted."""
+    count = rig.integer(7, 11)
+    window = rig.window([BATCH] * (count - 1) + [rig.integer(1, 5)])
+    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
+    rig.script(window, waits, work)
+    step = rig.loading.step(work)
+    seen = rig.returned("measure_loading", student.measure_loading(window.loader, step, rig.device))
+    return {"labels": step.labels, "waits": waits, "work": work, **{name: rig.number(seen[name]) for name in FIGURES}}
+
+
+@part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
+def moves(student: Any, rig: Any) -> Any:
+    """To a device without memory, so that any machine can show it."""
+    window, step = rig.window([BATCH] * 3), rig.loading.step([0.1])
+    with rig.loading.moves() as seen:
+        student.measure_loading(window.loader, step, rig.loading.device("meta"))
+    return {"devices": step.devices, "moved": seen.moved, "waited": seen.waited}
+
+
+def scripted(rig: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """Return make_loader and step on a scripted clock, and what the script is."""
+    workers = sorted({0, *(rig.integer(low, low + 2) for low in (1, 4, 7))})
+    pace, (start, work) = rig.seconds(0.2, 0.9, len(workers)), rig.seconds(0.1, 0.4, 2)
+    make_loader = rig.loading.scripted(
+        [BATCH] * rig.integer(5, 7) + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
+    )
+    script = {"workers": workers, "pace": pace, "start": start, "work": work}
+    return make_loader, rig.loading.step([work]), {**script, "samples": len(make_loader.dataset)}
+
+
+def told(rig: Any, function: str, returned: Any, files: tuple[str, str], figures: Any) -> dict[str, Any]:
+    """Return the rows of a table, and what was written of them."""
+    return {
+        "rows": rig.rows(returned, function),
+        "csv": rig.file_text(rig.folder / files[0]),
+        "panels": figures.panels(files[1]),
+        "picture": rig.file_bytes(rig.folder / files[1], plot.BYTES + 1),
+    }
+
+
+SWEEP_FILES = ("worker_sweep.csv", "num_workers_comparison.png")
+COMPARED_FILES = ("dataloader_results.csv", "dataloader_optimization.png")
+
+
+@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER}, arrays=PICTURE)
+def sweep(student: Any, rig: Any) -> Any:
+    """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
+    make_loader, step, script = scripted(rig)
+    with rig.figures() as figures:
+        returned = student.sweep_workers(make_loader, script["workers"], step, rig.device, folder=str(rig.folder))
+    return {**script, **told(rig, "sweep_workers", returned, SWEEP_FILES, figures)}
+
+
+@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER}, arrays=PICTURE)
+def comparison(student: Any, rig: Any) -> Any:
+    """Workers that stay start once, and a larger prefetch_factor makes each wait shorter."""
+    make_loader, step, script = scripted(rig)
+    best = script["workers"][rig.integer(1, 3)]
+    with rig.figures() as figures:
+        returned = student.compare_configurations(make_loader, best, step, rig.device, folder=str(rig.folder))
+    return {**script, "best": best, **told(rig, "compare_configurations", returned, COMPARED_FILES, figures)}
+
+
+@part.probe(pair=True, values={**SCRIPT, "samples": INTEGER, "rows": list_of(map_of(CELL))})
+def no_workers_are_best(student: Any, rig: Any) -> Any:
+    """The comparison, where the sweep said 0; the loaders refuse what a DataLoader refuses."""
+    make_loader, step, script = scripted(rig)
+    returned = student.compare_configurations(make_loader, 0, step, rig.device, folder=str(rig.folder))
+    return {**script, "rows": rig.rows(returned, "compare_configurations")}
+
+
+@part.probe(pair=True, values={"asked": list_of(list_of(map_of(NUMBER))), "chosen": list_of(optional(NUMBER))})
+def choices(student: Any, rig: Any) -> Any:
+    """Rows of a sweep in which throughput and what is without the wait disagree; some are equally fast."""
+    asked = []
+    for fastest, blind in enumerate((1, 2, 0, 1)):
+        rates = sorted(rig.seconds(20, 90, 4))
+        rates[:-1] = rig.random.permutation(rates[:-1]).tolist()
+        rates.insert(fastest, rates.pop())
+        rates += [max(rates)] * (fastest % 2)  # a tie: with more workers, and no faster
+        rows = [
+            {"num_workers": 2 * at, "throughput": rate, "without_wait": 95.0 if at == blind else 90.0 - at}
+            for at, rate in enumerate(rates)
+        ]
+        asked.append([rows[at] for at in rig.random.permutation(len(rows))])
+    return {"asked": asked, "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked]}
+
+
+# --- what is judged: the loader ---------------------------------------------------------------------------------------
+
+
+def _epoch(seen: Observation, name: str) -> Epoch:
+    return Epoch(seen.arrays[f"{name}_commitments"], seen.arrays[f"{name}_sizes"])
+
+
+def _order(pair: Pair, name: str) -> list[int]:
+    """Return which samples came, by their places in the data set, which the baseline keeps."""
+    places = {sample: place for place, sample in enumerate(_epoch(pair.baseline, "first").samples())}
+    return [places[sample] for sample in _epoch(pair.student, name).samples() if sample in places]
+
+
+def _delivered(pair: Pair, try_: str) -> Verdict:
+    for name, words in (("first", "in the first epoch"), ("second", "in the second epoch")):
+        problem = differing(_epoch(pair.student, name), _epoch(pair.baseline, name))
+        if problem:
+            return Failed(f"{words}: {problem}", "samples are left out, repeated, or put together anew", try_)
+    return Passed(f"{_epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs")
+
+
+@part.check(basis="outputs")
+def every_sample_once(epochs: Pair) -> Verdict:
+    """With 2 workers an epoch delivers every sample once, with its label; the last batch is shorter."""
+    return _delivered(epochs, f"no drop_last, no sampler that replaces, and the collation as it is; {ORDER}")
+
+
+@part.check(basis="outputs")
+def works_without_workers(alone: Pair) -> Verdict:
+    """With num_workers=0 an epoch delivers every sample once as well."""
+    return _delivered(alone, f"pass persistent_workers and prefetch_factor only where num_workers > 0; {ORDER}")
+
+
+@part.check(basis="outputs", needs=[every_sample_once, works_without_workers])
+def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
+    """Samples come in another order than the data set's, and in another one in each epoch."""
+    for pair, workers in ((epochs, WORKERS), (alone, 0)):
+        first, second = _order(pair, "first"), _order(pair, "second")
+        together = sum(abs(a - b) == 1 for a, b in pairwise(first)) / max(len(first), 1)
+        measured = f"with {workers} workers {together:.0%} of the samples follow their neighbour in the data set"
+        if together > 0.5:  # of shuffled ones 4 %
+            return Failed(measured, "the order is the data set's, or nearly", f"shuffle=True; {ORDER}")
+        if first == second:
+            return Failed(
+                f"with {workers} workers two epochs have one order", "the order is drawn once", "shuffle=True"
+            )
+    return Passed("4 epochs, each in an order of its own")
+
+
+@part.check(basis="outputs", needs=[shuffles_each_epoch])
+def order_follows_the_seed(epochs: Pair, alone: Pair) -> Verdict:
+    """Two loaders with the same seed shuffle alike, and one with another seed does not."""
+    for pair, workers in ((epochs, WORKERS), (alone, 0)):
+        first, alike, another = (_order(pair, name) for name in ("first", "alike", "another"))
+        if first != alike:
+            measured = f"with {workers} workers the first epochs of two loaders with one seed differ"
+            return Failed(measured, "the order is drawn from numbers that the seed does not decide", SEEDED)
+        if first == another:
+            return Failed("another seed, the same order", "the seed is accepted and not used", SEEDED)
+    return Passed("the same order from the same seed")
+
+
+SEEDED = f"generator=torch.Generator().manual_seed(seed); {ORDER}"
+
+
+@part.check(basis="outputs")
+def augments_afresh(dice: Observation) -> Verdict:
+    """Random numbers in the data set differ from worker to worker and from epoch to epoch."""
+    for source in SOURCES:
+        seen = Epoch(dice.arrays[source], np.zeros(0)).samples()
+        if seen.total() != 2 * BATCH * 3:
+            return Failed(f"{seen.total()} samples of {2 * BATCH * 3}", "samples are left out", ORDER)
+        if len(seen) < seen.total():
+            measured = f"{len(seen)} different numbers of {source} in {seen.total()} samples of two epochs"
+            why = "workers begin with the same random numbers, or begin anew with them, or samples are kept"
+            return Failed(measured, why, f"no worker_init_fn with a seed of its own, nothing kept; {ORDER}")
+    return Passed(f"{2 * BATCH * 3} samples, all different, for each of {', '.join(SOURCES)}")
+
+
+@part.check(basis="report")
+def asks_for_what_helps(arguments: Observation) -> Verdict:
+    """num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."""
+    if len(arguments.values["made"]) != 4:
+        return Failed(f"{len(arguments.values['made'])} loaders were noted", "4 were asked for", ORDER)
+    for it in arguments.values["made"]:
+        case, options = f"for {it['device']} with {it['workers']} workers", it["options"]
+        if options is None:
+            return Failed(f"{case} no DataLoader was made", "one is asked for", ORDER)
+        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
+        wanted["persistent_workers"] = it["workers"] > 0
+        odd = next((name for name, value in wanted.items() if options[name] != value), None)
+        if odd:
+            return Failed(f"{case} {odd} is {options[odd]}", f"{wanted[odd]} is asked for: {REASONS[odd]}", ORDER)
+    return Passed("4 loaders, for a CPU and a GPU, with workers and without")
+
+
+REASONS: Mapping[str, str] = {
+    "num_workers": "the caller decides how many there are",
+    "pin_memory": "a GPU fetches pinned batches by itself, and without one there is nothing to gain",
+    "persistent_workers": "workers that end with an epoch start anew in the next; without workers it is an error",
+}
+
+
+@part.check(basis="outputs", needs=[every_sample_once])
+def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
+    """An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."""
+    return _faster(
+        slow_reads, bar, "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
+    )
+
+
+@part.check(basis="outputs", needs=[every_sample_once])
+def augmentation_is_faster(slow_augmentation: Timed, bar: Bar) -> Verdict:
+    """With augmentation that works a core, 4 workers are at least {bar} as fast as none, where they have cores."""
+    return _faster(slow_augmentation, bar, "pictures are augmented one after the other, or workers start anew")
+
+
+def _faster(timed: Timed, bar: Bar, why: str) -> Verdict:
+    problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))
+    if problem:
+        return Failed(problem, "the loader that is timed delivers other samples", ORDER)
+    return speedup.at_least(timed, bar, why=why, try_=f"num_workers, persistent_workers, prefetch_factor; {ORDER}")
+
+
+# --- what is judged: the measurement ----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def honest_throughput(scripted_epoch: Pair) -> Verdict:
+    """measure_loading counts whole iterations, waiting for data included; data_wait is that waiting."""
+    seen, known = scripted_epoch.student.values, scripted_epoch.baseline.values
+    samples = len(known["labels"])
+    if seen["labels"] != known["labels"]:
+        measured = f"step was given {len(seen['labels'])} samples of {samples}, or in another order"
+        return Failed(measured, "step has to get each batch once, as the loader gave it", "step(images, labels)")
+    script = timing.Script(known["waits"], known["work"], samples, BATCH)
+    found = timing.honest(seen, script)
+    if not isinstance(found, Passed):
+        return found
+    for name, expected in (("epoch_time", script.total), ("samples", samples)):
+        if not close(seen[name], expected, timing.EXACT):
+            return Failed(f"{name} is {shown(seen[name])}", f"{expected:.4g} is what passed", CLOCK)
+    return found
+
+
+@part.check(basis="report")
+def moves_without_waiting(moves: Observation) -> Verdict:
+    """Batches are moved to the device with non_blocking=True."""
+    devices, waited = moves.values["devices"], moves.values["waited"]
+    try_ = "images.to(device, non_blocking=True), and the labels too"
+    if not devices or set(devices) != {"meta"}:
+        where = ", ".join(sorted(set(devices))) or "nowhere"
+        return Failed(f"step got tensors on: {where}", "batches were not moved to the device asked for", try_)
+    if waited:
+        measured = f"{waited} of {moves.values['moved']} moves wait until the copy is done"
+        return Failed(measured, "pinned memory gains nothing then: the host stands still for each copy", try_)
+    return Passed(f"{moves.values['moved']} moves, none of which waits")
+
+
+def _script(known: Mapping[str, Any]) -> loading.Script:
+    pace = dict(zip(known["workers"], known["pace"], strict=True))
+    batches = -(-known["samples"] // BATCH)
+    return loading.Script(
+        known["samples"], batches, pace, known["start"], COLD, known["work"], FURTHER, known["rows"][0]["device"]
+    )
+
+
+def _measured(rows: Sequence[Mapping[str, Any]], key: str) -> str:
+    told = "; ".join(f"{shown(row.get(key))}: {shown(row.get('throughput'))} samples/s" for row in rows[:4])
+    return f"{told} (on a clock that the grader moves)" if told else "no rows"
+
+
+@part.check(basis="outputs")
+def sweep_is_honest(sweep: Pair) -> Verdict:
+    """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
+    rows, known = sweep.student.values["rows"], sweep.baseline.values
+    why = loading.sweep_problem(rows, known["workers"]) or loading.sweep_figures(rows, _script(known))
+    measured = _measured(rows, "num_workers")
+    return Failed(measured, why, f"measure_loading twice for each loader; {CLOCK}") if why else Passed(measured)
+
+
+@part.check(basis="outputs")
+def best_is_the_fastest(choices: Pair) -> Verdict:
+    """best_workers returns the number of workers with the highest throughput; of equal ones, the fewest."""
+    asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
+    if len(chosen) != len(asked):
+        return Failed(f"{len(chosen)} answers", f"{len(asked)} sweeps were shown", WRONG)
+    for rows, told in zip(asked, chosen, strict=True):
+        if told != (right := loading.fastest(rows)):
+            blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
+            why = (
+                "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
+            )
+            rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
+            return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", why, CLOCK)
+    return Passed(f"{len(asked)} sweeps")
+
+
+@part.check(basis="outputs")
+def compares_four(comparison: Pair) -> Verdict:
+    """compare_configurations measures the second epoch of four loaders, each with one argument more."""
+    known = comparison.baseline.values
+    return _compared(comparison.student.values["rows"], known, known["best"])
+
+
+@part.check(basis="outputs", needs=[compares_four])
+def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
+    """The comparison goes through as well where 0 workers were the fastest."""
+    return _compared(no_workers_are_best.student.values["rows"], no_workers_are_best.baseline.values, 0)
+
+
+def _compared(rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], best: int) -> Verdict:
+    why = loading.compared_problem(rows) or loading.compared_figures(rows, _script(known), best)
+    measured = _measured(rows, "configuration")
+    try_ = f"each configuration keeps the arguments of the one before; {WRONG}"
+    return Failed(measured, why, try_) if why else Passed(measured)
+
+
+@part.check(basis="outputs")
+def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
+    """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
+    found = table.holds_the_rows(
+        sweep.student.values["csv"],
+        SWEEP_FILES[0],
+        sweep.student.values["rows"],
+        loading.SWEEP_NUMBERS,
+        lambda rows: loading.sweep_problem(rows, sweep.baseline.values["workers"]),
+    )
+    if not isinstance(found, Passed):
+        return found
+    seen = comparison.student.values
+    numbers, problem = loading.COMPARED_NUMBERS, loading.compared_problem
+    return table.holds_the_rows(seen["csv"], COMPARED_FILES[0], seen["rows"], numbers, problem)
+
+
+UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1"}  # a panel's label must match
+SECONDS = r"\(s\)|\bs\b|[Ss]econds?|\bsec\b"
+
+
+@part.check(basis="outputs")
+def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
+    """Both figures are written, and show the rows that are returned, with units."""
+    try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
+    units = {**UNITS, "epoch_time": SECONDS}
+    found = plot.shows_the_rows(sweep.student, SWEEP_FILES[1], units, "num_workers", try_)
+    if not isinstance(found, Passed):
+        return found
+    units = {**UNITS, "speedup": r"\bx\b|[Ss]peed-?up|times"}
+    return plot.shows_the_rows(comparison.student, COMPARED_FILES[1], units, "configuration", try_)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict:
+    """Both tables handed in hold numbers that fit each other, and the comparison has the best workers of the sweep."""
+    swept = table.as_numbers(worker_sweep.rows, loading.SWEEP_NUMBERS)
+    compared = table.as_numbers(dataloader_results.rows, loading.COMPARED_NUMBERS)
+    measured, try_ = f"{len(swept)} and {len(compared)} rows", "run part2_dataloader.py again; hand in what it writes"
+    for file, why in (
+        (worker_sweep.file, loading.sweep_problem(swept)),
+        (dataloader_results.file, loading.compared_problem(compared)),
+    ):
+        if why:
+            return Failed(measured, f"{file}: {why}", try_)
+    best, used = loading.fastest(swept), compared[1]["num_workers"]
+    if used != best:
+        return Failed(measured, f"{best} workers are the fastest of the sweep, and {used:g} were compared", try_)
+    return Passed(measured)
+
+
+@part.check(basis="artefact")
+def plots_are_pictures(num_workers_comparison: Picture, dataloader_optimization: Picture) -> Verdict:
+    """Both figures handed in are pictures with something on them."""
+    try_ = "hand in the files that part2_dataloader.py wrote"
+    found = plot.is_drawn(num_workers_comparison, try_=try_)
+    return plot.is_drawn(dataloader_optimization, try_=try_) if isinstance(found, Passed) else found

@@ -1,0 +1,436 @@
+"""Part 5: torch.compile. One graph, built before the clock runs, that trains as the eager model does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from autograder.checks import compiling, numerics, outputs, plot, speedup, table, timing
+from autograder.checks.numerics import close, explained, shown
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    PANELS,
+    TEXT,
+    Bar,
+    Failed,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Timed,
+    Tolerance,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+
+part = Part(
+    "part5_compile",
+    writes=["SpikeGuard", "compile_model", "train_epoch_compiled", "warm_up", "compare_compile"],
+    hands_in=["compile_results.csv", "compile_comparison.png", "part5_notes.md"],
+)
+
+UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "compile_s": r"\bs\b|sec"}  # a panel's label must match
+METRICS = ("loss", "accuracy", "throughput", "data_wait")
+BATCH = 16  # samples
+MOMENTUM = 0.9  # so that an optimizer has a state to be put back
+PRECISIONS = {"fp32": False, "amp": True}
+BUILT = 'see "When something is built" in the part 5 handout'
+BREAKS = 'see "What breaks a graph" in the part 5 handout'
+WRONG = 'see "What usually goes wrong" in the part 5 handout'
+
+# What a recording backend noted.
+SEEN = record(
+    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN)),
+    runs=map_of(INTEGER),
+    parameters=INTEGER,
+    breaks=list_of(TEXT),
+)
+
+
+# --- what is run: a training, warmed up -------------------------------------------------------------------------------
+
+
+def train(student: Any, window: Any, model: Any, **options: Any) -> Any:
+    """Call the student's training loop and return its dict."""
+    arguments = (model, window.loader, window.criterion, window.optimizer, window.device)
+    return window.returned("train_epoch_compiled", student.train_epoch_compiled(*arguments, **options))
+
+
+@part.timed("train")
+def compiled(student: Any, window: Any) -> Any:
+    return train(student, window, student.compile_model(window.model))["losses"]
+
+
+def one_step(window: Any) -> None:
+    """Train for a batch, so that statistics and optimizer have something to lose."""
+    images, labels = next(iter(window.loader))
+    window.criterion(window.model(images), labels).backward()
+    window.optimizer.step()
+
+
+LEFT = {"state": ("float64", 1), "optimizer": ("float64", 1)}  # after the warm-up
+NOTED = {f"{mode}_{when}": SEEN for mode in PRECISIONS for when in ("warm", "epoch")}
+TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1), "running": ("float64", 1)}
+
+
+@part.probe(
+    pair=True,
+    arrays={f"{mode}_{name}": form for mode in PRECISIONS for name, form in {**LEFT, **TRAINED}.items()},
+    values={"batches": INTEGER, "parameters": INTEGER, "refusal": TEXT, **NOTED},
+)
+def training(student: Any, rig: Any) -> Any:
+    """A warm-up in the midst of a training, then an epoch from what was there before it, whatever the warm-up did."""
+    sizes = [BATCH] * rig.integer(4, 6) + [rig.integer(5, 11)]
+    seen: dict[str, Any] = {"batches": len(sizes)}
+    for mode, use_amp in PRECISIONS.items():
+        window = rig.window(sizes, momentum=MOMENTUM)
+        compiler = rig.compiler(window)
+        one_step(window)
+        state = window.state()
+        model = student.compile_model(window.model, backend=compiler)
+        student.warm_up(model, window.loader, window.criterion, window.optimizer, window.device, use_amp=use_amp)
+        held, warm = window.held(), compiler.values()
+        compiler.forget()
+        window.restore(state)
+        start, losses = window.weights(), rig.series(train(student, window, model, use_amp=use_amp)["losses"], "losses")
+        named = {"warm": warm, "epoch": compiler.values(), "state": held[0], "optimizer": held[1]}
+        named |= {"start": start, "losses": losses, "weights": window.weights()}
+        named["running"] = rig.flat(dict(window.model.named_buffers()))
+        seen |= {f"{mode}_{name}": value for name, value in named.items()}
+    refusal = rig.refusal(lambda model: student.compile_model(model, backend=compiler))
+    return {**seen, "parameters": len(list(window.model.parameters())), "refusal": refusal}
+
+
+# --- what is run: the guard -------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={**CASES, "seen": SEEN, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
+    arrays=NUMBERS,
+)
+def guard(student: Any, rig: Any) -> Any:
+    """Batches below the limit and above it, in an order that is drawn; as they are, then compiled by us."""
+    (limit,), spiky = rig.seconds(1.0, 3.0, 1), [True, False, *(rig.integer(0, 1) for _ in range(6))]
+    answers, counts = rig.answers(), []
+    compiler = rig.compiler(rig.window([BATCH]))
+    for how in ("eager", "compiled"):
+        module = student.SpikeGuard(limit)
+        run = rig.compiled(module, compiler) if how == "compiled" else module
+        for number, spike in enumerate(spiky):
+            batch = rig.random.normal(size=(BATCH, 6)) * (limit * (3.0 if spike else 0.5))
+            x = rig.tensor(batch).requires_grad_()
+            output = run(x)
+            output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
+            case = f"batch {number + 1} ({'above' if spike else 'below'} the limit), {how}"
+            answers.add(f"output of {case}", output)
+            answers.add(f"gradient of {case}", x.grad)
+            counts.append(rig.number(module.spikes))
+    return {**answers.seen(), "seen": compiler.values(), "calls": len(spiky), "counts": counts}
+
+
+# --- what is run: time ------------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={
+        "samples": INTEGER,
+        "waits": list_of(NUMBER),
+        "work": list_of(NUMBER),
+        **{name: optional(NUMBER) for name in METRICS},
+    },
+)
+def scripted_epoch(student: Any, rig: Any) -> Any:
+    """The clock moves only by what is scripted; the model is not compiled."""
+    count = rig.integer(7, 11)
+    window = rig.window([BATCH] * (count - 1) + [rig.integer(3, 11)])
+    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
+    rig.script(window, waits, work)
+    told = train(student, window, window.model)
+    samples = len(window.loader.dataset)
+    return {"samples": samples, "waits": waits, "work": work, **{name: rig.number(told[name]) for name in METRICS}}
+
+
+SCRIPTED = ("wait", "eager", "compiled", "cold", "forward", "backward")
+
+
+@part.probe(
+    pair=True,
+    arrays={"picture": ("uint8", 1)},
+    values={
+        "rows": list_of(map_of(CELL)),
+        "csv": TEXT,
+        "panels": PANELS,
+        "seen": SEEN,
+        "samples": INTEGER,
+        "batches": INTEGER,
+        **dict.fromkeys(SCRIPTED, NUMBER),
+    },
+)
+def comparison(student: Any, rig: Any) -> Any:
+    """A build takes many scripted seconds; a pass takes few, fewer when it is compiled; the very first one more."""
+    window = rig.window([BATCH] * rig.integer(6, 8) + [rig.integer(5, 11)])
+    (eager,), (faster,) = rig.seconds(0.1, 0.2, 1), rig.seconds(1.3, 2.5, 1)
+    (forward,), (backward,) = rig.seconds(11.0, 14.0, 1), rig.seconds(5.0, 8.0, 1)
+    waits, cold = rig.seconds(0.02, 0.1, len(window.loader)), 3.0
+    rig.script(window, waits, [])
+    compiler = rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster)
+    made, where = rig.eager_trainings(eager, cold), str(rig.folder)
+    with rig.figures() as figures:
+        returned = student.compare_compile(made, window.loader, window.device, folder=where, backend=compiler)
+    return {
+        "rows": rig.rows(returned, "compare_compile"),
+        "csv": rig.file_text(rig.folder / "compile_results.csv"),
+        "picture": rig.file_bytes(rig.folder / "compile_comparison.png", plot.BYTES + 1),
+        "panels": figures.panels("compile_comparison.png"),
+        "seen": compiler.values(),
+        "samples": len(window.loader.dataset),
+        "batches": len(window.loader),
+        **dict(zip(SCRIPTED, (sum(waits), eager, eager / faster, cold, forward, backward), strict=True)),
+    }
+
+
+# --- what is judged: the training -------------------------------------------------------------------------------------
+
+# Measured in 20 seeds on a CPU with torch 2.15, with momentum: the furthest that right work came (channels_last, a loss
+# that is scaled and its gradients scaled back) and the nearest that a mistake came.
+#   FP32, right: losses 2.4e-7, weights 3.4e-8. Mistakes: autocast without use_amp 1.8e-4 and 9.2e-5.
+#   AMP, right: losses 6.2e-4, weights 1.4e-4. Mistakes: the rate 10 % off 3.7e-3 and 2.9e-3; a loss in 16 bits 2.1e-3.
+FOLLOWS = {"fp32": Tolerance(losses=5e-6, weights=1e-6), "amp": Tolerance(losses=1.6e-3, weights=6e-4)}
+SAME = 1e-6  # of the largest number: what was put back is what was there
+
+
+@part.check(basis="outputs")
+def follows_eager(training: Pair) -> Verdict:
+    """An epoch of the compiled model trains the given model as an eager epoch does, in FP32 and under autocast."""
+    shares: dict[str, float] = {}
+    for mode, within in FOLLOWS.items():
+        found = numerics.same_trajectory(_of(training, mode), within, why=_why_apart(training, mode), try_=LOOP)
+        if isinstance(found, Failed):
+            return replace(found, measured=f"{mode.upper()}: {found.measured}")
+        assert isinstance(found, Passed)
+        apart = outputs.furthest(*(side.arrays[f"{mode}_running"] for side in (training.student, training.baseline)))
+        if not apart <= within.losses:
+            measured = f"{mode.upper()}: running statistics apart by {apart:.1e} (allowed {within.losses:.0e})"
+            return Failed(measured, "they are not the given model's, or move otherwise", LOOP)
+        shares |= {f"{mode}_{name}": it for name, it in found.evidence["shares"].items()}
+    return Passed(f"{training.baseline.values['batches']} batches in each precision", {"shares": shares})
+
+
+LOOP = f"compile the model that is handed in, not a copy, and train with the plain loop; {WRONG}"
+
+
+def _of(training: Pair, mode: str) -> Pair:
+    """Return the arrays of one precision under their own names."""
+    names = list(TRAINED)
+    sides = (
+        replace(side, arrays={name: side.arrays[f"{mode}_{name}"] for name in names})
+        for side in (training.student, training.baseline)
+    )
+    return Pair(*sides)
+
+
+def _why_apart(training: Pair, mode: str) -> str:
+    if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
+        return "no weight of the given model moved: a copy was compiled, or no step is taken"
+    return "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
+
+
+@part.check(basis="outputs")
+def warm_up_leaves_no_trace(training: Pair) -> Verdict:
+    """After the warm-up, weights, running statistics and the optimizer's state are what they were."""
+    try_ = f"copy.deepcopy both state_dict() before, load_state_dict after; {WRONG}"
+    words = {"state": "weights or running statistics", "optimizer": "the optimizer's state"}
+    for mode in PRECISIONS:
+        for name, what in words.items():
+            got, want = (side.arrays[f"{mode}_{name}"] for side in (training.student, training.baseline))
+            apart = outputs.furthest(got, want)
+            if not apart <= SAME:
+                measured = f"{mode.upper()}: {what} apart by {apart:.1e} of the largest number"
+                return Failed(measured, f"the warm-up changed {what}, so the epoch after it is another one", try_)
+    return Passed("weights, running statistics and the optimizer's state are as before")
+
+
+@part.check(basis="report")
+def nothing_is_built_later(training: Pair) -> Verdict:
+    """After the warm-up nothing is built any more: not going back, and not at the short last batch."""
+    for mode in PRECISIONS:
+        batches = training.baseline.values["batches"]
+        measured, why = compiling.late_build(training.student.values[f"{mode}_epoch"], batches)
+        if why:
+            try_ = f"complete steps in train(), under autocast if use_amp, for each size of a batch; {BUILT}"
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
+    built = [len(training.student.values[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
+    if not all(built):
+        why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
+        return Failed(f"{min(built)} graphs built", why, f"torch.compile(model, backend=backend); {BUILT}")
+    return Passed(f"{' and '.join(map(str, built))} graphs built in the warm-ups, none in the epochs")
+
+
+@part.check(basis="report")
+def one_graph_a_batch(training: Pair) -> Verdict:
+    """Each batch runs one forward and one backward graph, of the whole model, in the precision asked for."""
+    known = training.baseline.values
+    for mode, half in PRECISIONS.items():
+        seen = dict(training.student.values[f"{mode}_epoch"])
+        seen["built"] = [*seen["built"], *training.student.values[f"{mode}_warm"]["built"]]
+        seen["parameters"] = max(seen["parameters"], training.student.values[f"{mode}_warm"]["parameters"])
+        measured, why = compiling.whole_problem(seen, known["batches"], known["parameters"], half=half)
+        if why:
+            try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
+    return Passed(f"{known['batches']} forward and backward graphs for as many batches, in each precision")
+
+
+@part.check(basis="report")
+def breaks_are_errors(training: Pair) -> Verdict:
+    """compile_model refuses a model that breaks the graph, when it is compiled or first called."""
+    refusal = training.student.values["refusal"]
+    if refusal:
+        return Passed(f"refused with {refusal}")
+    why = "each break costs at every step, and nobody sees it"
+    return Failed("a model with .item() in forward ran", why, f"torch.compile(..., fullgraph=True); {BREAKS}")
+
+
+# --- what is judged: the guard ----------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def guard_answers_alike(guard: Pair) -> Verdict:
+    """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
+    why = {
+        "above": "such a batch is to be x * (limit / size), and size is a number: no gradient goes through it",
+        "below": "such a batch is left as it is",
+    }
+    found = outputs.same(guard, 1e-5, why=why, try_=f"torch.where(size > limit, limit / size, 1.0); {BREAKS}")
+    told, known = guard.student.values["counts"], guard.baseline.values["counts"]
+    if isinstance(found, Failed) or told == known:
+        return found
+    first = next((i for i, pair in enumerate(zip(told, known, strict=False)) if pair[0] != pair[1]), 0)
+    measured = f"spikes is {_at(told, first)} where {_at(known, first)} batches were scaled"
+    return Failed(measured, "not every batch above the limit is counted, or others are", "self.spikes += size > limit")
+
+
+def _at(counts: Sequence[float | None], index: int) -> str:
+    return shown(counts[index]) if index < len(counts) else "nothing"
+
+
+@part.check(basis="report", needs=[guard_answers_alike])
+def guard_is_one_graph(guard: Pair) -> Verdict:
+    """Compiled, SpikeGuard is one graph, and the same one whatever the data is."""
+    seen, calls = guard.student.values["seen"], guard.baseline.values["calls"]
+    runs = seen["runs"].get("forward", 0)
+    measured = f"{runs} forward graphs ran in {calls} calls, with {len(seen['breaks'])} kinds of break"
+    if seen["breaks"] or runs != calls:
+        why = f"Python has to look at the data: {''.join(seen['breaks'][:1]) or 'nothing or several pieces ran'}"
+        return Failed(measured, why, f"no .item(), float(), print or `if` on a tensor; {BREAKS}")
+    if sum(one["kind"] == "forward" for one in seen["built"]) > 1:
+        why = "a number of Python's that changes is built into the graph"
+        return Failed(f"{measured}; built again when the data changed", why, f"count in a tensor; {BREAKS}")
+    return Passed(measured)
+
+
+# --- what is judged: time ---------------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
+    """loss is the mean over all samples, accuracy a percentage of them."""
+    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
+    measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
+    if not close(told["loss"], known["loss"], 1e-4):
+        why = f"the mean is {known['loss']:.5g}: batches count alike, and the last one has fewer samples"
+        return Failed(measured, why, "sum of loss * len(labels), over all samples")
+    if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]:
+        stories = [(known["accuracy"] / 100, "it is a fraction: ")]
+        why = f"{explained(told['accuracy'], stories, EXACT)}{known['accuracy']:.4g} % of the samples were right"
+        return Failed(measured, why, "100 * correct / samples over the whole epoch, correct counted in int64")
+    return Passed(measured)
+
+
+EXACT = 0.01
+
+
+@part.check(basis="outputs")
+def honest_throughput(scripted_epoch: Pair) -> Verdict:
+    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
+    known = scripted_epoch.baseline.values
+    script = timing.Script(known["waits"], known["work"], known["samples"], BATCH)
+    return timing.honest(scripted_epoch.student.values, script)
+
+
+@part.check(basis="outputs")
+def compares_both(comparison: Pair) -> Verdict:
+    """compare_compile measures an eager and a compiled epoch, each warmed up, and the cold start apart from them."""
+    rows, known = comparison.student.values["rows"], comparison.baseline.values
+    measured = "; ".join(
+        f"{row.get('model')}: {shown(row.get('throughput'))} samples/s after {shown(row.get('compile_s'))} s"
+        for row in rows[:3]
+    )
+    script = compiling.Script(**{name: known[name] for name in ("samples", "batches", *SCRIPTED)})
+    why = (
+        compiling.row_problem(rows)
+        or compiling.figure_problem(rows, known["rows"][0])
+        or compiling.time_problem(rows, script)
+        or compiling.cold_problem(rows[1]["compile_s"], script, comparison.student.values["seen"]["built"])
+    )
+    if why:
+        return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", why, COMPARE)
+    return Passed(measured)
+
+
+COMPARE = f"time warm_up for compile_s, then one epoch from fresh weights with train_epoch_compiled; {WRONG}"
+
+
+@part.check(basis="outputs")
+def csv_says_what_was_measured(comparison: Pair) -> Verdict:
+    """compare_compile writes compile_results.csv with the rows that it returns."""
+    seen, file = comparison.student.values, "compile_results.csv"
+    return table.holds_the_rows(seen["csv"], file, seen["rows"], compiling.NUMBERS, compiling.row_problem)
+
+
+@part.check(basis="outputs")
+def figure_shows_the_rows(comparison: Pair) -> Verdict:
+    """compare_compile draws throughput and cold start of its rows, and writes compile_comparison.png."""
+    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    return plot.shows_the_rows(comparison.student, "compile_comparison.png", UNITS, "model", try_)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(compile_results: Table) -> Verdict:
+    """The compile_results.csv handed in has two rows of numbers that fit each other."""
+    rows = table.as_numbers(compile_results.rows, compiling.NUMBERS)
+    measured, why = f"{len(rows)} rows", compiling.row_problem(rows)
+    if why:
+        return Failed(measured, why, "run part5_compile.py again and hand in the file that it wrote, unchanged")
+    return Passed(measured)
+
+
+@part.check(basis="artefact")
+def plot_is_a_picture(compile_comparison: Picture) -> Verdict:
+    """The compile_comparison.png handed in is a picture with something on it."""
+    return plot.is_drawn(compile_comparison, try_="hand in the file that compare_compile wrote")
+
+
+# --- what only a GPU shows --------------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs", needs=[follows_eager])
+def compiled_is_faster(bar: Bar, compiled: Timed) -> Verdict:  # the bar first: without one, nothing is built in vain
+    """The compiled model trains faster than the eager one, by at least {bar}."""
+    why = "graphs break or are built again, or the host waits at every step"
+    return speedup.at_least(compiled, bar, why=why, try_=f"look at one_graph_a_batch; {BUILT}")

@@ -1,0 +1,117 @@
+"""Points that a person set by hand: kept beside the result that they change, never in it, and never without a reason.
+
+`overrides.jsonl` is append-only: of several for one check the last counts, and the others stay to be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autograder import scoring
+from autograder.errors import ReadError, UserError, nearest
+from autograder.model import CheckResult, Outcome, PartResult, Result, from_json, to_json
+
+FILE = "overrides.jsonl"
+BY_HAND = "set_by_hand"
+"""In the evidence of a check: the override, and what the grader had found."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """One decision of a person about one check of one submission."""
+
+    check: str
+    """part3_amp.follows_fp32"""
+    points: float | None
+    """None: what the grader found counts again."""
+    reason: str
+    by: str
+    at: str
+    """ISO 8601, with its offset."""
+    submission_sha256: str
+    """The files that it was about: it says nothing of others."""
+
+
+def decide(result: Result, name: str, points: float | None, reason: str, *, by: str, at: str) -> Override:
+    """Make the record, or say why it cannot be; the check may be named without its part."""
+    checks = {f"{part.id}.{check.id}": check for part in result.parts for check in part.checks}
+    found = [known for known in checks if name in (known, known.partition(".")[2])]
+    if len(found) != 1:
+        several = f"name its part: {' or '.join(found)}"
+        raise UserError(
+            f"{name}: {several if found else f'{result.submission} has no such check{nearest(name, checks)}'}"
+        )
+    worth = checks[found[0]].max_points
+    if points is not None and not (0 <= points <= worth and points == round(points, 2)):
+        raise UserError(
+            f"{found[0]}: {points:g} points; give 0 to {worth:g} in hundredths, or 'graded' to take it back"
+        )
+    if not reason.strip():
+        raise UserError(f"{found[0]}: say why with --reason; the student reads it")
+    return Override(found[0], points, reason.strip(), by, at, result.submission_sha256)
+
+
+def append(folder: Path, made: Sequence[Override]) -> None:
+    """Write decisions behind those that are there, whole lines in one go, and not before they are on disk."""
+    lines = "".join(json.dumps(to_json(one), ensure_ascii=False) + "\n" for one in made).encode()
+    file = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(file, lines)
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def read(folder: Path) -> list[Override]:
+    """Read every decision about a result, first to last."""
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_read(f"{path}: line {number}", line) for number, line in enumerate(lines, start=1) if line]
+
+
+def applied(result: Result, made: Sequence[Override]) -> Result:
+    """Put the decisions that are about these files into a result, each with its reason; sums follow."""
+    if not made:
+        return result
+    ours = {one.check: one for one in made if one.submission_sha256 == result.submission_sha256}
+    others = {one.check for one in made} - set(ours)
+    parts = tuple(_part(part, ours) for part in result.parts)
+    notes = tuple(
+        f"{name} was set by hand for other files than these; that does not count here" for name in sorted(others)
+    )
+    score, max_score, owed = scoring.totals(parts)
+    return replace(result, parts=parts, score=score, max_score=max_score, owed=owed, notes=(*result.notes, *notes))
+
+
+def by_hand(check: CheckResult) -> str:
+    """Say that and why a person set the points; nothing where no person did."""
+    found = check.evidence.get(BY_HAND)
+    return f"{found['reason']} (the grader: {found['graded']})" if found else ""
+
+
+def _part(part: PartResult, ours: Mapping[str, Override]) -> PartResult:
+    checks = [_check(check, ours.get(f"{part.id}.{check.id}")) for check in part.checks]
+    return scoring.part_result(part.id, part.title, checks)
+
+
+def _check(check: CheckResult, one: Override | None) -> CheckResult:
+    if one is None or one.points is None:
+        return check
+    points = min(one.points, check.max_points)  # the check may be worth less by now
+    outcome: Outcome = "passed" if points == check.max_points else "partial" if points else "failed"
+    graded = f"{check.outcome}, {check.points:g} of {check.max_points:g}"
+    evidence = {**check.evidence, BY_HAND: {"reason": one.reason, "by": one.by, "at": one.at, "graded": graded}}
+    return replace(check, outcome=outcome, points=points, reason="", evidence=evidence)
+
+
+def _read(where: str, line: str) -> Override:
+    try:
+        return from_json(Override, json.loads(line), where)
+    except ValueError as error:
+        raise ReadError(f"{where}: {error}") from None

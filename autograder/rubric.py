@@ -1,0 +1,84 @@
+"""What a person reads, as a sheet: an empty cell for each rubric item, beside what the student wrote, and read back.
+
+Points from the sheet are set by hand like any others; a sheet that is read twice changes nothing the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from autograder import sheet
+from autograder.errors import UserError
+from autograder.model import CheckResult, PartResult
+from autograder.overrides import BY_HAND, Override, decide
+from autograder.standing import Standing, kept
+
+COLUMNS = ("submission", "item", "points", "of", "comment", "question", "written", "checks", "files")
+LONGEST = 8_000  # characters of one cell; Excel cuts at 32,767
+
+
+def table(standings: Sequence[Standing]) -> str:
+    """Write the sheet: fill in `points` and `comment`."""
+    return sheet.text(COLUMNS, (_row(one, part, check) for one in standings for part, check in _items(one)))
+
+
+def read(path: Path, standings: Sequence[Standing], *, by: str, at: str) -> list[tuple[Path, Override]]:
+    """Read the sheet back, all of it or nothing: what has points and is not set so already, and whose home it is."""
+    known = {one.result.submission: one for one in standings}
+    made = []
+    for line, row in sheet.read(path, COLUMNS[:3], COLUMNS):
+        if row["points"]:
+            where = f"{path}: line {line}"
+            one = known.get(row["submission"])
+            if one is None:
+                raise UserError(f"{where}: there is no result of '{row['submission']}'")
+            if decision := _decision(where, row, one, by, at):
+                made.append((one.home, decision))
+    return made
+
+
+def _decision(where: str, row: sheet.Row, one: Standing, by: str, at: str) -> Override | None:
+    if row.get("files", "") not in ("", _files(one)):
+        raise UserError(f"{where}: the sheet is about other files than were graded; write a new one")
+    items = {f"{part.id}.{check.id}": check for part, check in _items(one)}
+    if row["item"] not in items:
+        raise UserError(f"{where}: '{row['item']}' is no item that a person reads")
+    try:
+        points = float(row["points"])
+        reason = row.get("comment", "") or "read by a person"
+        made = decide(one.result, row["item"], points, reason, by=by, at=at)
+    except ValueError:
+        raise UserError(f"{where}: points '{row['points']}' are no number") from None
+    except UserError as problem:
+        raise UserError(f"{where}: {problem}") from None
+    then = items[row["item"]].evidence.get(BY_HAND, {})
+    return None if (items[row["item"]].points, then.get("reason")) == (points, reason) else made
+
+
+def _items(one: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
+    for part in one.result.parts:
+        yield from ((part, check) for check in part.checks if check.basis == "person")
+
+
+def _row(one: Standing, part: PartResult, check: CheckResult) -> tuple[object, ...]:
+    then = check.evidence.get(BY_HAND, {})
+    points = check.points if then else ""
+    machine = [f"{other.outcome} {other.points:g}/{other.max_points:g} {other.id}" for other in part.checks]
+    item = f"{part.id}.{check.id}"
+    first = (one.result.submission, item, points, check.max_points, then.get("reason", ""), check.title)
+    return (*first, _written(one, part.id), "\n".join(machine), _files(one))
+
+
+def _files(one: Standing) -> str:
+    return one.result.submission_sha256[:12]
+
+
+def _written(one: Standing, part: str) -> str:
+    """What the student wrote for a part, from the files that were kept: part3_notes.md for part3_amp."""
+    texts = [text.decode(errors="replace") for name, text in kept(one.home).items() if _of(name, part)]
+    return "\n\n".join(texts)[:LONGEST]
+
+
+def _of(name: str, part: str) -> bool:
+    return name.endswith(".md") and name.removesuffix(".md").partition("_")[0] == part.partition("_")[0]

@@ -1,0 +1,80 @@
+"""CSV as people edit it: written so that no spreadsheet runs a cell, read strictly, with the line of every mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from autograder.errors import UserError, nearest
+
+FORMULA = ("=", "+", "-", "@", "\t", "\n", "\r")  # how a cell begins that a spreadsheet would run
+Row = Mapping[str, str]
+
+
+def text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Write a table; numbers stay numbers, and no text of anybody's is a formula."""
+    whole = io.StringIO()
+    lines = csv.writer(whole, lineterminator="\n")
+    lines.writerow(header)
+    lines.writerows([_cell(value) for value in row] for row in rows)
+    return whole.getvalue()
+
+
+def safe(cell: str) -> str:
+    """Take the meaning from a formula; `plain` gives the text back.
+
+    >>> safe("=1+1"), plain("'=1+1"), safe("ada")
+    ("'=1+1", '=1+1', 'ada')
+    """
+    return f"'{cell}" if _runs(cell) else cell
+
+
+def plain(cell: str) -> str:
+    """Undo `safe`."""
+    return cell[1:] if cell.startswith("'") and _runs(cell[1:]) else cell
+
+
+def _runs(cell: str) -> bool:
+    return cell.startswith(FORMULA) and cell != "-"  # which is how Moodle writes nothing
+
+
+def read(path: Path, required: Collection[str], known: Collection[str]) -> list[tuple[int, Row]]:
+    """Read a table with its line numbers; missing, unknown and doubled columns and rows too long are refused."""
+    try:
+        lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), strict=True)
+        header = [name.strip() for name in next(lines, [])]
+        _columns(path, header, required, known)
+        found = [(lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells)]
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: this is no CSV in UTF-8: {error}; save it as 'CSV UTF-8'") from None
+    for line, cells in found:
+        if len(cells) > len(header):
+            raise UserError(
+                f"{path}: line {line}: {len(cells)} cells under {len(header)} columns; quote what has a comma"
+            )
+    return [(line, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False))) for line, cells in found]
+
+
+def _columns(path: Path, header: Sequence[str], required: Collection[str], known: Collection[str]) -> None:
+    for name in required:
+        if name not in header:
+            raise UserError(f"{path}: column '{name}' is missing; columns: {', '.join(known)}")
+    for name in header:
+        if name not in known:
+            raise UserError(f"{path}: unknown column '{name}'{nearest(name, known)}; columns: {', '.join(known)}")
+        if header.count(name) > 1:
+            raise UserError(f"{path}: column '{name}' stands twice; keep one")
+
+
+def _cells(cells: Sequence[str]) -> list[str]:
+    return [plain(cell.strip()) for cell in cells]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int | float):
+        return f"{value:.10g}"
+    return safe("\n".join(str(value).splitlines()))  # a lone carriage return would end the row

@@ -1,0 +1,121 @@
+"""Submissions that share what is rarely shared by chance: listed with the evidence for an instructor, never scored.
+
+A mark is a run of tokens of a source, names and texts apart, or a measured number of a table. What was handed out and
+what many have in common says nothing; what only a few have, and much of it, is worth a look.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import re
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+RUN = 16  # tokens of a mark: about two lines
+FEW = 4  # submissions that share a mark by more than the lab; or this part of a large class:
+PART = 0.05
+LEAST = {"source": 40, "table": 4}  # marks that two share before they are listed
+SHARE = 0.4  # of all marks of the shorter one
+SHOWN = 6
+MEASURED = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+DIGITS = 5  # of a number that two measurements do not give alike
+SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.NEWLINE}
+
+Files = Mapping[str, bytes]
+Marks = dict[str, str]
+"""A mark -> where it is."""
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Two submissions, one file, and what they share in it."""
+
+    one: str
+    other: str
+    file: str
+    shared: int
+    share: float
+    """Of the marks of the one that has fewer."""
+    evidence: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        where = "; ".join(self.evidence)
+        return f"{self.one} and {self.other}: {self.file}: {self.shared} marks, {100 * self.share:.0f} %: {where}"
+
+
+def find(submissions: Mapping[str, Files], handed_out: Files) -> list[Likeness]:
+    """Compare every file with its namesakes; the most alike come first."""
+    names = {file for files in submissions.values() for file in files if file.endswith((".py", ".csv"))}
+    found = [one for name in sorted(names) for one in _in_file(name, submissions, handed_out.get(name, b""))]
+    return sorted(found, key=lambda one: (-one.share, -one.shared))
+
+
+def _in_file(name: str, submissions: Mapping[str, Files], handed_out: bytes) -> Iterator[Likeness]:
+    read, kind = (_runs, "source") if name.endswith(".py") else (_numbers, "table")
+    known = read(handed_out)
+    marks = {who: read(files[name]) for who, files in submissions.items() if name in files}
+    spread = Counter(mark for own in marks.values() for mark in own)
+    most = min(max(FEW, int(PART * len(marks))), max(len(marks) - 1, 2))  # all of three are many
+    rare = {who: {mark for mark in own if mark not in known and spread[mark] <= most} for who, own in marks.items()}
+    for one, other in _pairs(rare):
+        both = rare[one] & rare[other]
+        own = min(len(marks[who].keys() - known.keys()) for who in (one, other))
+        if len(both) >= LEAST[kind] and len(both) / own >= SHARE:
+            evidence = _evidence(kind, marks[one], marks[other], both)
+            yield Likeness(one, other, name, len(both), round(len(both) / own, 3), evidence)
+
+
+def _pairs(rare: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
+    """Name who shares anything at all, so that a large class is not compared each with each."""
+    owners = defaultdict(list)
+    for who, own in sorted(rare.items()):
+        for mark in own:
+            owners[mark].append(who)
+    return sorted({pair for group in owners.values() for pair in combinations(group, 2)})
+
+
+def _evidence(kind: str, one: Marks, other: Marks, both: Iterable[str]) -> tuple[str, ...]:
+    if kind == "table":
+        return tuple(f"{mark} ({one[mark]}, {other[mark]})" for mark in sorted(both)[:SHOWN])
+    lines = sorted({(int(one[mark]), int(other[mark])) for mark in both})
+    (first, there), (last, until) = lines[0], lines[-1]
+    return (f"lines {first} to {last} and {there} to {until}",)
+
+
+def _runs(source: bytes) -> Marks:
+    """Each run of tokens, and the line where it begins; what is no Python is read as far as it goes."""
+    words = list(_words(source))
+    # By their hashes, since a class of a thousand has millions of runs.
+    runs = ((hash(tuple(word for word, _ in words[i : i + RUN])), words[i][1]) for i in range(len(words) - RUN + 1))
+    return {f"{run:x}": str(line) for run, line in runs}
+
+
+def _words(source: bytes) -> Iterator[tuple[str, int]]:
+    try:
+        for token in tokenize.tokenize(io.BytesIO(source).readline):
+            if token.type not in SILENT:
+                yield _word(token), token.start[0]
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _word(token: tokenize.TokenInfo) -> str:
+    if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+        return "name"
+    return "text" if token.type == tokenize.STRING else token.string.strip() or tokenize.tok_name[token.type]
+
+
+def _numbers(table: bytes) -> Marks:
+    """Each measured number with as many digits as chance does not give twice, and its line."""
+    lines = table.decode(errors="replace").splitlines()
+    return {
+        number: f"line {line}"
+        for line, text in enumerate(lines, 1)
+        for number in MEASURED.findall(text)
+        if len(re.sub(r"[eE].*|\D", "", number).lstrip("0").rstrip("0")) >= DIGITS
+    }

@@ -1,0 +1,113 @@
+"""A result as it counts for a student: with what a person set by hand, and beside the score what lateness takes.
+
+Whoever shows or hands on results reads them here; `result.json` itself is what the grader found, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from autograder import overrides, scoring, times
+from autograder.config import LabConfig
+from autograder.errors import ReadError, UserError
+from autograder.model import Result, load_result
+from autograder.roster import Roster, Student
+from autograder.scoring import Late
+from autograder.times import Handed
+
+RESULT, HANDED_IN = "result.json", "handed_in.zip"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One result, whose it is, and what is taken from it."""
+
+    result: Result
+    home: Path
+    """The folder of the result."""
+    student: Student
+    listed: bool = True
+    """Whether the roster has the student; without a roster everybody is."""
+    handed: Handed = field(default_factory=Handed)
+    late: Late | None = None
+    unclear: str = ""
+    """Why nobody can say yet what lateness takes."""
+
+    @property
+    def final(self) -> float:
+        """The score after lateness."""
+        return round(self.result.score - (self.late.points if self.late else 0), 2)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a class is held to beside the checks; without any, a score is what it is."""
+
+    labs: Mapping[str, LabConfig] = field(default_factory=dict)
+    roster: Roster | None = None
+
+
+@dataclass(frozen=True)
+class Class:
+    """Every result below a folder, in the order of their names, and what could not be read."""
+
+    standings: tuple[Standing, ...]
+    broken: tuple[str, ...]
+
+    @property
+    def whole(self) -> tuple[Standing, ...]:
+        """The results, if all of them could be read."""
+        if self.broken:
+            raise ReadError(f"{len(self.broken)} results could not be read: {'; '.join(self.broken)}")
+        return self.standings
+
+
+def load(file: Path) -> Result:
+    """Read one result with what was set by hand."""
+    return overrides.applied(load_result(file), overrides.read(file.parent))
+
+
+def read(folder: Path, rules: Rules | None = None) -> Class:
+    """Read every `<folder>/*/result.json`, or the one result that *folder* is."""
+    files = [folder / RESULT] if (folder / RESULT).is_file() else sorted(folder.glob(f"*/{RESULT}"))
+    if not files:
+        raise UserError(f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote")
+    handed = times.read(files[0].parent.parent)
+    standings, broken = [], []
+    for file in files:
+        try:
+            result = load(file)
+            standings.append(stand(result, file.parent, handed.get(result.submission, Handed()), rules or Rules()))
+        except ReadError as error:
+            broken.append(str(error))
+    return Class(tuple(standings), tuple(broken))
+
+
+def kept(home: Path) -> dict[str, bytes]:
+    """Read the files that were kept beside a result; none where there are none, or they cannot be read."""
+    try:
+        with ZipFile(home / HANDED_IN) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (OSError, BadZipFile):
+        return {}
+
+
+def stand(result: Result, home: Path, handed: Handed, rules: Rules) -> Standing:
+    """Say how a result stands under the rules."""
+    listed = rules.roster.students.get(handed.student or result.submission) if rules.roster else None
+    student = listed or Student(handed.student or result.submission)
+    late, unclear = _late(result, handed, student, rules.labs.get(result.lab))
+    return Standing(result, home, student, listed is not None or rules.roster is None, handed, late, unclear)
+
+
+def _late(result: Result, handed: Handed, student: Student, lab: LabConfig | None) -> tuple[Late | None, str]:
+    if lab is None or lab.late is None or lab.due is None:
+        return None, ""
+    if handed.at is None:
+        return None, "marked as late, and when it was handed in is not known" if handed.marked_late else ""
+    due = datetime.fromisoformat(lab.due)
+    return scoring.late(lab.late, due, handed.at, result.score, student.extension_hours), ""

@@ -1,0 +1,79 @@
+"""When each submission came: read from what others write, and kept beside the results in handed_in.csv."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from autograder import sheet
+from autograder.errors import UserError
+
+FILE = "handed_in.csv"
+COLUMNS = ("submission", "student", "handed_in", "marked_late", "source")
+FORM = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(\S*)")
+
+
+@dataclass(frozen=True)
+class Handed:
+    """When a submission came and whose it is, as far as anybody knows."""
+
+    student: str = ""
+    """Empty: as the submission is called."""
+    at: datetime | None = None
+    marked_late: bool = False
+    """By the system that it was handed in to."""
+    source: str = ""
+    """What it was called there."""
+
+
+def moment(text: str) -> datetime | None:
+    """Read a time with its offset or zone; without either it is UTC, as nbgrader means it; what is neither is None.
+
+    >>> moment("2027-01-20 23:59:00.5 Europe/Berlin").isoformat()
+    '2027-01-20T23:59:00.500000+01:00'
+    """
+    match = FORM.fullmatch(text.strip())
+    if match is None:
+        return None
+    day, clock, zone = match.groups()
+    try:
+        if zone[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"{day}T{clock[:15]}{zone}")
+        at = datetime.fromisoformat(f"{day}T{clock[:15]}")  # to the microsecond; Ruby writes nine digits
+        if zone in ("", "Z", "UTC", "GMT"):
+            return at.replace(tzinfo=UTC)
+        return at.replace(tzinfo=ZoneInfo(zone)) if "/" in zone else None  # IST is three zones, so it is none
+    except (ValueError, OSError, LookupError):
+        return None
+
+
+def write(out: Path, handed: Mapping[str, Handed]) -> Path:
+    """Keep when each submission came; an instructor may mend it."""
+    rows = [
+        (name, one.student, one.at.isoformat() if one.at else "", "yes" if one.marked_late else "", one.source)
+        for name, one in handed.items()
+    ]
+    path = out / FILE
+    path.write_text(sheet.text(COLUMNS, rows), encoding="utf-8")
+    return path
+
+
+def read(out: Path) -> Mapping[str, Handed]:
+    """Read it back, submission by submission; nothing where it is not known."""
+    path = out / FILE
+    rows = sheet.read(path, COLUMNS[:1], COLUMNS) if path.is_file() else []
+    return {row["submission"]: _handed(f"{path}: line {line}", row) for line, row in rows}
+
+
+def _handed(where: str, row: sheet.Row) -> Handed:
+    said, mark = row.get("handed_in", ""), row.get("marked_late", "")
+    at = moment(said)
+    if said and at is None:
+        raise UserError(f"{where}: handed_in {said!r} is not a time like 2027-01-20T23:59+05:30")
+    if mark not in ("", "yes"):
+        raise UserError(f"{where}: marked_late {mark!r} is neither 'yes' nor empty")
+    return Handed(row.get("student", ""), at, mark == "yes", row.get("source", ""))

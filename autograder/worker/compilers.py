@@ -1,0 +1,134 @@
+"""A backend for torch.compile that notes what it is asked to build and what runs; it computes as eager code does.
+
+A build takes scripted seconds: those are what a measured epoch must not hold. Nothing here judges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from autograder.worker.nets import Loader
+from autograder.worker.returned import text
+
+MOST = 64  # builds that are told
+KINDS = ("forward", "backward", "inference")  # the last one: a forward pass without gradients
+BUILT = {"forward": "fw_compiler", "backward": "bw_compiler", "inference": "inference_compiler"}
+HALF = (torch.float16, torch.bfloat16)
+
+
+class Compiler:
+    """What a student passes on as torch.compile's backend."""
+
+    def __init__(
+        self, wait: Callable[[float], None], loader: Loader, seconds: Mapping[str, float], step: float
+    ) -> None:
+        """Forget what was compiled before; a build takes *seconds* by its kind, a compiled forward pass *step*."""
+        import torch._dynamo  # a second that only those pay who compile
+        from torch._dynamo.backends.common import aot_autograd
+        from torch._dynamo.utils import counters
+
+        torch._dynamo.reset()
+        counters.clear()
+        self._breaks = counters["graph_break"]
+        self._wait, self._loader, self._seconds, self._step = wait, loader, seconds, step
+        builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
+        self._aot: Any = aot_autograd(**builders)
+        self.forget()
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """Stay the one backend: a function would not be copied with a model either, and graphs are found by it."""
+        return self
+
+    def forget(self) -> None:
+        """Begin to note anew; what was compiled stays."""
+        self._built: list[dict[str, Any]] = []
+        self._runs: Counter[str] = Counter()
+        self._parameters = 0
+        self._breaks.clear()
+
+    def __call__(self, graph: Any, inputs: Any, **_: Any) -> Any:
+        """Take a graph from torch.compile, with whatever options come along."""
+        self._parameters = max(self._parameters, sum(isinstance(it, nn.Parameter) for it in inputs))
+        return self._aot(graph, inputs)
+
+    def values(self) -> dict[str, Any]:
+        """Say what was built and at which batch, how often graphs ran, and the most parameters that one graph took."""
+        return {
+            "built": self._built[:MOST],
+            "runs": {kind: self._runs[kind] for kind in KINDS},
+            "parameters": self._parameters,
+            "breaks": [text(words.strip().splitlines()[0]) for words in list(self._breaks)[:8] if words.strip()],
+        }
+
+    def _builder(self, kind: str) -> Callable[[Any, Any], Any]:
+        from torch._functorch._aot_autograd.utils import make_boxed_func
+
+        def build(graph: Any, _: Any) -> Any:
+            batch = -1 if self._loader.step is None else self._loader.step
+            self._built.append({"kind": kind, "batch": batch, "half": _in_half_precision(graph)})
+            self._wait(self._seconds.get(kind, 0.0))
+
+            def run(*arguments: Any) -> Any:
+                self._runs[kind] += 1
+                self._wait(self._step * (kind != "backward"))
+                return graph.forward(*arguments)
+
+            return make_boxed_func(run)
+
+        return build
+
+
+def _in_half_precision(graph: Any) -> bool:
+    """Whether a convolution of the graph computes in 16 bits."""
+    found = [node.meta.get("val") for node in graph.graph.nodes if "convolution" in str(node.target)]
+    return any(isinstance(it, Tensor) and it.dtype in HALF for it in found)
+
+
+def eager_takes(
+    make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
+) -> Callable[[Any], Any]:
+    """Return a make_training whose models take *seconds* for a pass that is not compiled, and *cold* more once."""
+    left = [cold]
+
+    def tick(*_: Any) -> None:  # one function for all models, so that one model's graphs serve the next one
+        if not torch.compiler.is_compiling():
+            wait(seconds + left[0])
+            left[0] = 0.0
+
+    def make_training(device: torch.device) -> Any:
+        model, criterion, optimizer = make()
+        model.register_forward_pre_hook(tick)
+        return model.to(device), criterion, optimizer
+
+    return make_training
+
+
+class Doubles(nn.Module):
+    """Doubles small numbers; one that peeks decides so in Python, and no one graph holds it."""
+
+    def __init__(self, *, peeks: bool) -> None:
+        """Have a parameter, as models have."""
+        super().__init__()
+        self.peeks, self.factor = peeks, nn.Parameter(torch.full((), 2.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x or twice x."""
+        small = x.abs().max() < 1
+        if self.peeks:
+            return x * self.factor if small.item() else x
+        return torch.where(small, x * self.factor, x)
+
+
+def refusal(compile_model: Callable[[nn.Module], Any]) -> str:
+    """Return the name of the error with which a model that peeks is refused, or nothing; others have to run."""
+    compile_model(Doubles(peeks=False))(torch.ones(3))
+    try:
+        compile_model(Doubles(peeks=True))(torch.ones(3))
+    except Exception as error:
+        return text(type(error).__name__, 60)
+    return ""

@@ -1,0 +1,173 @@
+"""What a probe needs around a profiler: the ranges that work runs in, and made traces whose figures are known.
+
+with rig.profiles.ranges(window) as seen: ...      which named range was open when forward, backward, step ran
+rig.profiles.made(rig.random, gpu=True)            (the bytes of a trace, what is true of it)
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import torch
+from torch.autograd.profiler import record_function
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+STEPS = 5  # of a made trace
+OPERATORS = ("aten::convolution", "aten::batch_norm", "aten::addmm", "aten::relu", "aten::max_pool2d", "aten::add_")
+OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
+STREAMS = (7, 20)
+TOP = 3  # operators that are asked for
+LAUNCH = 900  # microseconds of a call in the next operator, which would make it the first of all
+
+
+class Ranges:
+    """Counts, for each kind of work, the ranges that it ran in."""
+
+    def __init__(self) -> None:
+        """Start at none."""
+        self._open: list[str] = []
+        self._seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
+
+    def note(self, work: str) -> None:
+        """Count one piece of work in the ranges that are open."""
+        self._seen[work, tuple(name[:60] for name in self._open[:8])] += 1
+
+    def values(self) -> list[dict[str, Any]]:
+        """Return what ran where how often."""
+        return [
+            {"work": work, "ranges": list(names), "count": n} for (work, names), n in sorted(self._seen.items())[:60]
+        ]
+
+
+@contextmanager
+def ranges(window: Any) -> Iterator[Ranges]:
+    """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
+    seen, old = Ranges(), (vars(record_function)["__enter__"], vars(record_function)["__exit__"])
+
+    @wraps(old[0])
+    def enter(self: Any) -> Any:
+        if not self.name.startswith(("ProfilerStep", "Optimizer.", "enumerate(DataLoader)")):
+            seen._open.append(self.name)
+            self.watched = True
+        return old[0](self)
+
+    @wraps(old[1])
+    def leave(self: Any, *error: Any) -> Any:
+        if getattr(self, "watched", False):
+            seen._open.remove(self.name)
+        return old[1](self, *error)
+
+    def passed(_: Any, __: Any, output: Any) -> None:
+        seen.note("forward")
+        if isinstance(output, torch.Tensor) and output.requires_grad:
+            output.register_hook(lambda _: seen.note("backward"))
+
+    window.model.register_forward_hook(passed)
+    window.criterion.register_forward_hook(lambda *_: seen.note("loss"))
+    window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
+    record_function.__enter__, record_function.__exit__ = enter, leave  # type: ignore[method-assign]
+    try:
+        yield seen
+    finally:
+        record_function.__enter__, record_function.__exit__ = old  # type: ignore[method-assign]
+
+
+def profiling() -> bool:
+    """Whether a profiler is still recording."""
+    return bool(torch._C._autograd._profiler_enabled())
+
+
+class Made:
+    """A trace as torch.profiler writes it: each step waits for the loader, then computes; on a GPU, kernels overlap."""
+
+    def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
+        """Draw every duration, in microseconds."""
+        self._random = random
+        self.names = [str(name) for name in random.permutation(OPERATORS)]
+        self.events: list[dict[str, Any]] = []
+        self.first, self.gpu, self.loading, self.copied, self.summed = self._draw(2, 9), gpu, 0, 0, 0
+        self.start = at = self._draw(10**8, 10**9)
+        self._add("cpu_op", "aten::zeros", at - 60_000, 200)  # before the first step: none of the window's business
+        self._add("user_annotation", LOADER, at - 9_000, 8_000)
+        busy = 0
+        for number in range(STEPS):
+            length, kernels = self._step(self.first + number, at)
+            at, busy = at + length, busy + kernels
+        self.window, self.busy = at - self.start, busy
+        if gpu:
+            self._kernel(at + 10, 20_000, STREAMS[0])  # after the last step
+
+    def _draw(self, low: int, high: int) -> int:
+        return int(self._random.integers(low, high + 1))
+
+    def _add(self, cat: str, name: str, ts: int, dur: int, tid: int = 1, **args: Any) -> None:
+        event = {"ph": "X", "cat": cat, "name": name, "pid": 0 if tid in STREAMS else 9, "tid": tid, "ts": ts}
+        self.events.append({**event, "dur": dur, "args": args})
+
+    def _kernel(self, ts: int, dur: int, stream: int) -> None:
+        self._add("kernel", f"gemm_{stream}", ts, dur, stream, device=0, stream=stream)
+
+    def _step(self, number: int, at: int) -> tuple[int, int]:
+        """Add one step; return its length, and how long of it the GPU ran kernels."""
+        wait, rest = self._draw(300, 4000), self._draw(100, 2000)
+        now = at + 10 + wait
+        self._add("user_annotation", LOADER, at + 10, wait)
+        self.loading += wait
+        for rank, name in enumerate(self.names):  # own times far enough apart to be ranked
+            own = 120 * (len(self.names) - rank) + self._draw(0, 30)
+            called = LAUNCH if self.gpu and rank == TOP else 0
+            if rank == 0:
+                self._add("cpu_op", OUTER, now, own + 40)
+            self._add("cpu_op", name, now + 20 * (rank == 0), own + called)
+            if called:
+                self._add("cuda_runtime", "cudaLaunchKernel", now + 5, called)
+            now += own + called + 40 + self._draw(0, 9)
+        length = now - at + rest
+        self._add("user_annotation", f"ProfilerStep#{number}", at, length)
+        return length, self._on_gpu(number, at + wait + 20, now - at - wait) if self.gpu else 0
+
+    def _on_gpu(self, number: int, at: int, room: int) -> int:
+        """Add a copy to the device, two kernels that overlap on two streams, and a copy back."""
+        copy, first, second = (self._draw(room // 20, room // 5) for _ in range(3))
+        both, back = self._draw(min(first, second) // 4, min(first, second) // 2), self._draw(10, 90)
+        self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at, copy, STREAMS[0], device=0, bytes=copy * 4096)
+        self._kernel(at + copy, first, STREAMS[0])
+        self._kernel(at + copy + first - both, second, STREAMS[1])
+        self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + copy + first + second, back, STREAMS[0])
+        self._add("gpu_user_annotation", f"ProfilerStep#{number}", at, copy + first + second + 90_000, STREAMS[0])
+        self.copied, self.summed = self.copied + copy, self.summed + first + second
+        return first + second - both
+
+    def data(self) -> bytes:
+        """Return the file, gzipped; events are in no order, as they are in real ones."""
+        text = json.dumps({"schemaVersion": 1, "traceEvents": self.events[::2] + self.events[1::2]})
+        return gzip.compress(text.encode(), mtime=0)
+
+    def known(self) -> dict[str, Any]:
+        """Return what is true of it, and the numbers that usual mistakes give."""
+        ts = [event["ts"] for event in self.events]
+        whole = max(event["ts"] + event["dur"] for event in self.events) - min(ts)
+        return {
+            "loading": 100 * self.loading / self.window,
+            "loading_of_all": 100 * (self.loading + 8_000) / whole,
+            "busy": 100 * self.busy / self.window if self.gpu else None,
+            "summed": 100 * self.summed / self.window,
+            "busy_of_all": 100 * (self.busy + 20_000) / whole,
+            "copied": self.copied / 1000 if self.gpu else None,
+            "top": self.names[:TOP],
+        }
+
+
+class Profiles:
+    """`rig.profiles`."""
+
+    ranges = staticmethod(ranges)
+    profiling = staticmethod(profiling)
+    made = staticmethod(Made)

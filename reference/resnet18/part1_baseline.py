@@ -1,0 +1,290 @@
+# %% [markdown]
+# # Part 1: baseline and profile
+#
+# Before anything is made faster: what is there, how fast is it, where does the time go? Three questions, three tools:
+#
+# | question | tool |
+# |---|---|
+# | does it learn? | losses and accuracy, from the same loop that is timed |
+# | how fast is it? | a clock that runs through the whole epoch, and a second one for the wait for data |
+# | where does the time go? | `torch.profiler`, with a schedule, named ranges and a trace |
+#
+# You write the data, the model, the training loop, the profiled loop, and a reader that answers four questions of a
+# trace.
+
+# %%
+from __future__ import annotations
+
+import argparse
+import json
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+from torch.utils.data import DataLoader, Dataset, Subset
+from torchvision import datasets, models, transforms
+
+from given import Pictures, device_name, load_events, own_times, workload
+
+MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)  # of CIFAR-10, per colour, on a scale of 0 to 1
+
+# %% [markdown]
+# ## 1.1 Data and model
+#
+# A picture is cut, resized and perhaps mirrored anew each time it is asked for, so that no two epochs see the same
+# pixels. That is work, and the CPU does it: part of what you will find in the profile.
+
+
+# %%
+def make_transforms(image_size: int = 32) -> transforms.Compose:
+    """Return what turns a PIL picture into a training sample: float32, (3, image_size, image_size).
+
+    In this order: a random part of the picture resized to image_size (RandomResizedCrop, as it is by default), mirrored
+    left to right half the time, as a tensor from 0 to 1, normalised by MEAN and STD.
+    """
+    # TODO: four transforms in a transforms.Compose.
+    ### BEGIN SOLUTION
+    return transforms.Compose(
+        [
+            transforms.RandomResizedCrop(image_size),
+            transforms.RandomHorizontalFlip(),
+            transforms.ToTensor(),
+            transforms.Normalize(MEAN, STD),
+        ]
+    )
+    ### END SOLUTION
+
+
+def make_data(data: str = "auto", image_size: int = 32, folder: str = "data") -> Dataset[Any]:
+    """Return the training set: samples of make_transforms(image_size), with their classes.
+
+    data="cifar10"    the 50,000 training pictures of torchvision's CIFAR10, downloaded into folder where needed
+    data="synthetic"  given.Pictures: 50,000 pictures in the same form; touches no network
+    data="auto"       CIFAR-10, or the synthetic set where it cannot be had
+    Anything else is a ValueError.
+    """
+    # TODO: datasets.CIFAR10(...); without a network it raises an OSError or a RuntimeError.
+    # TODO: who asks for "cifar10" gets that error, and no other data.
+    ### BEGIN SOLUTION
+    if data not in ("auto", "cifar10", "synthetic"):
+        raise ValueError(f"data={data!r}: choose auto, cifar10 or synthetic")
+    transform = make_transforms(image_size)
+    if data == "synthetic":
+        return Pictures(transform=transform)
+    try:
+        return datasets.CIFAR10(root=folder, train=True, download=True, transform=transform)
+    except (OSError, RuntimeError) as problem:
+        if data == "cifar10":
+            raise
+        print(f"CIFAR-10 cannot be had ({problem}); using the synthetic set")
+        return Pictures(transform=transform)
+    ### END SOLUTION
+
+
+def make_model(weights: models.ResNet18_Weights | None = None, classes: int = 10) -> models.ResNet:
+    """Return torchvision's ResNet-18 with as many outputs as there are classes.
+
+    weights: None for fresh ones, which downloads nothing; or a member of models.ResNet18_Weights, all of which are kept
+    but for the last layer (fc): those were trained for 1000 classes.
+    """
+    # TODO: torchvision refuses num_classes together with pretrained weights; the last layer can be replaced.
+    ### BEGIN SOLUTION
+    model = models.resnet18(weights=weights)
+    model.fc = torch.nn.Linear(model.fc.in_features, classes)
+    return model
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 1.2 The training loop, and an honest clock
+#
+# A loop over a loader does two things in turn: it waits for a batch, and it works on it. A clock that is started inside
+# the loop, once the batch is there, does not see the wait, so a slow loader seems to cost nothing.
+#
+#     |-- wait --|---- work ----|-- wait --|---- work ----|
+#     ^ start                                             ^ stop: throughput = samples / (stop - start)
+
+
+# %%
+def train_epoch(model, loader, criterion, optimizer, device) -> dict[str, Any]:
+    """Train for one epoch in FP32.
+
+    Returns a dict:
+        losses      the loss of each batch: a list of floats or a 1-D tensor
+        loss        their mean
+        accuracy    percent of the samples classified correctly, 0 to 100
+        throughput  samples per second over whole iterations, waiting for data included
+        data_wait   seconds spent waiting for the loader
+    """
+    # TODO: in train(): move the batch, clear the gradients, forward, loss, backward, step.
+    # TODO: keep losses and correct answers as detached tensors; .item() at every step makes the host wait for the GPU.
+    # TODO: start the clock before the first batch is fetched, stop it after the results are on the host.
+    ### BEGIN SOLUTION
+    model.train()
+    losses, samples, data_wait = [], 0, 0.0
+    correct = torch.zeros((), dtype=torch.int64, device=device)
+
+    start = fetch = perf_counter()
+    for images, labels in loader:
+        data_wait += perf_counter() - fetch
+        images, labels = images.to(device), labels.to(device)  # (batch, 3, height, width), (batch,)
+
+        optimizer.zero_grad()
+        outputs = model(images)  # (batch, classes)
+        loss = criterion(outputs, labels)
+        loss.backward()
+        optimizer.step()
+
+        losses.append(loss.detach())
+        correct += (outputs.detach().argmax(dim=1) == labels).sum()
+        samples += len(labels)
+        fetch = perf_counter()
+
+    losses = torch.stack(losses).tolist()  # the only wait for the device, once
+    accuracy = 100 * correct.item() / samples
+    seconds = perf_counter() - start
+    return {
+        "losses": losses,
+        "loss": sum(losses) / len(losses),
+        "accuracy": accuracy,
+        "throughput": samples / seconds,
+        "data_wait": data_wait,
+    }
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 1.3 The profile
+#
+# A profiler records every operator, so it is switched on for a few batches only. The schedule says which:
+#
+#     batch     0      1        2  3  4  5  6  7  8  9  10  11
+#               wait   warm-up  ten that are recorded           -> baseline_trace.json.gz
+#
+# `prof.step()` at the end of each batch moves it on. Ranges give a name to a stretch of your own code.
+
+# %%
+WAIT, WARM_UP, RECORDED = 1, 1, 10  # batches
+TRACE = "baseline_trace.json.gz"  # gzipped, as its name says: less than 1 MB instead of 10
+
+
+def profile_training(model, loader, criterion, optimizer, device, folder=".") -> profile:
+    """Train on the first 12 batches under torch.profiler: 1 passed over, 1 of warm-up, 10 recorded.
+
+    Named ranges, once in each batch: "forward" (model and loss), "backward", "optimizer_step".
+    Writes the trace of the ten batches to baseline_trace.json.gz in folder, and returns the profiler.
+    """
+    # TODO: activities: the CPU, and CUDA if that is where it runs; schedule(..., repeat=1), or it begins again.
+    # TODO: record_function around each of the three; prof.step() once a batch.
+    # TODO: on_trace_ready exports the trace as soon as the tenth batch is done.
+    ### BEGIN SOLUTION
+    on_gpu = device.type == "cuda"
+    batches = WAIT + WARM_UP + RECORDED
+    model.train()
+    with profile(
+        activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] if on_gpu else [ProfilerActivity.CPU],
+        schedule=schedule(wait=WAIT, warmup=WARM_UP, active=RECORDED, repeat=1),
+        on_trace_ready=lambda prof: prof.export_chrome_trace(str(Path(folder) / TRACE)),
+    ) as prof:
+        for batch, (images, labels) in enumerate(islice(loader, batches), start=1):
+            images, labels = images.to(device), labels.to(device)
+            optimizer.zero_grad()
+            with record_function("forward"):
+                loss = criterion(model(images), labels)
+            with record_function("backward"):
+                loss.backward()
+            with record_function("optimizer_step"):
+                optimizer.step()
+            if on_gpu and batch == batches:
+                torch.cuda.synchronize(device)  # or the last batch's kernels run after its step has ended
+            prof.step()
+    return prof
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 1.4 Four questions
+#
+# A share needs a window. Here it is the stretch from the start of the first `ProfilerStep#...` to the end of the last.
+# Kernels may run side by side on several streams, so "the GPU was busy" is the time in which *at least one* ran: adding
+# up their durations can give more than 100 %.
+#
+# `load_events(file)` gives the events of a trace, `own_times(events)` the time that is each operator's own.
+
+
+# %%
+def analyse_trace(file) -> dict[str, Any]:
+    """Answer four questions of a trace. Shares are percent of the steps' window.
+
+    data_loading_percent     of the time, waiting for the loader ("enumerate(DataLoader)...", a user_annotation)
+    gpu_utilization_percent  of the time, at least one kernel ran; None if the trace has no kernel
+    gpu_utilization_band     "low" below 50 %, "high" above 80 %, else "medium"; None if there is no kernel
+    host_to_device_ms        copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), ms in all; None if there is no kernel
+    top_operators            names of the three operators (cpu_op) with the most own time, the largest first
+    reason                   why there are Nones, in words; None if there are none
+    """
+    # TODO: the window: user_annotations named ProfilerStep#...; a gpu_user_annotation only repeats their names.
+    # TODO: clip what reaches out of the window, and count what overlaps once.
+    ### BEGIN SOLUTION
+    events = load_events(file)
+
+    def of(category, beginning=""):
+        return [event for event in events if event.category == category and event.name.startswith(beginning)]
+
+    steps = of("user_annotation", "ProfilerStep#")
+    begin, end = min(step.start for step in steps), max(step.end for step in steps)
+
+    def percent(some):
+        covered, done = 0.0, begin
+        for event in some:  # by their start
+            covered += max(0.0, min(event.end, end) - max(event.start, done))
+            done = max(done, event.end)
+        return 100 * covered / (end - begin)
+
+    kernels = of("kernel")
+    utilization = percent(kernels) if kernels else None
+    return {
+        "data_loading_percent": percent(of("user_annotation", "enumerate(DataLoader)")),
+        "gpu_utilization_percent": utilization,
+        "gpu_utilization_band": None if utilization is None else band(utilization),
+        "host_to_device_ms": sum(copy.end - copy.start for copy in of("gpu_memcpy", "Memcpy HtoD")) / 1000
+        if kernels
+        else None,
+        "top_operators": [name for name, _ in own_times(events).most_common(3)],
+        "reason": None if kernels else "no kernel was recorded: this ran without a GPU",
+    }
+    ### END SOLUTION
+
+
+def band(utilization: float) -> str:
+    """Return the word for a share of time in percent."""
+    return "low" if utilization < 50 else "high" if utilization > 80 else "medium"
+
+
+# %%
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", default="auto", choices=["auto", "cifar10", "synthetic"])
+    options, _ = parser.parse_known_args()  # a notebook has arguments of its own
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    size = workload(device)
+    batch_size, batches = size["batch_size"], size["batches"]
+
+    dataset = Subset(make_data(options.data, size["image_size"]), range(batch_size * batches))
+    loader = DataLoader(dataset, batch_size, shuffle=True, num_workers=0)  # in this process: the baseline
+    model, criterion = make_model().to(device), torch.nn.CrossEntropyLoss()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+
+    train_epoch(model, islice(loader, 3), criterion, optimizer, device)  # a warm-up
+    metrics = train_epoch(model, loader, criterion, optimizer, device)
+    named = {name: round(value, 3) for name, value in metrics.items() if name != "losses"}
+    print(f"{device_name(device)}, {batches} batches of {batch_size}: {named}")
+
+    prof = profile_training(model, loader, criterion, optimizer, device)
+    print(prof.key_averages().table(sort_by=f"self_{device.type}_time_total", row_limit=10, max_name_column_width=40))
+    answers = analyse_trace(TRACE)
+    Path("answers.json").write_text(json.dumps(answers, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(answers, indent=2))

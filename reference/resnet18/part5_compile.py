@@ -1,0 +1,212 @@
+# %% [markdown]
+# # Part 5: torch.compile
+#
+# Eager PyTorch runs one operation after the other, each a call from Python and a kernel of its own. `torch.compile`
+# records the operations of a forward pass once, as a graph, and builds code for all of it, and for its backward pass.
+# Then the graph runs instead.
+#
+# | what | when it is paid for |
+# |---|---|
+# | recording and building: seconds to minutes | the first time, and again when a shape or a mode is a new one |
+# | running what was built | at every step |
+#
+# A measured epoch must hold the second and nothing of the first. That is what a warm-up is for, and where most
+# comparisons go wrong.
+
+# %%
+from __future__ import annotations
+
+import copy
+import time
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import torch
+from torch import nn
+
+from given import device_name, make_loader, make_training, workload
+
+# %% [markdown]
+# ## 5.1 A forward pass that can be recorded
+#
+# What Python has to know to go on cannot be part of a graph: `.item()`, `if` on a tensor, `print`. There the graph
+# breaks in two, and Python runs in between at every step. `SpikeGuard` in `baseline/part5_compile.py` does so. Write it
+# again with tensors alone.
+
+
+# %%
+class SpikeGuard(nn.Module):
+    """Scale a batch down whose mean absolute value is above a limit, so that it is the limit; count such batches."""
+
+    def __init__(self, limit=4.0) -> None:
+        """Begin to count: int(guard.spikes) is the number of batches that were scaled."""
+        # TODO: keep the limit, and a count that a graph can change.
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.limit = limit
+        self.register_buffer("spikes", torch.zeros((), dtype=torch.int64))
+        ### END SOLUTION
+
+    def forward(self, x) -> torch.Tensor:
+        """Return x, or x * (limit / size) where its size is above the limit; size is a number, without a gradient."""
+        # TODO: as the baseline does, in one graph: no .item(), no `if` on what is in x, no number of Python's.
+        ### BEGIN SOLUTION
+        size = x.detach().abs().mean()
+        spike = size > self.limit
+        self.spikes += spike
+        return x * torch.where(spike, self.limit / size, 1.0)
+        ### END SOLUTION
+
+
+# %% [markdown]
+# ## 5.2 Compile, warm up, train
+#
+# Nothing is built when `torch.compile` is called. The forward graph is built at the first call, and the backward graph
+# at the first `backward()`. Both are built again for another shape, under autocast, in `eval()`, under `no_grad()`. So
+# a warm-up is made of complete steps, in the modes and with the shapes of the epoch that follows; and it has to leave
+# the training as it was.
+
+
+# %%
+def compile_model(model, backend="inductor") -> Any:
+    """Return model compiled as one graph by backend, with its own weights; a model that breaks the graph is an error.
+
+    backend is what torch.compile takes: a name, or a function. The error may come at the first call.
+    """
+    # TODO: torch.compile, and no graph breaks.
+    ### BEGIN SOLUTION
+    return torch.compile(model, backend=backend, fullgraph=True)
+    ### END SOLUTION
+
+
+def train_epoch_compiled(model, loader, criterion, optimizer, device, use_amp=False) -> dict[str, Any]:
+    """Train for one epoch, whether model is compiled or not. With use_amp, forward pass and loss are in bfloat16.
+
+    Returns a dict:
+        losses      the mean loss of each batch: a list of floats or a 1-D tensor
+        loss        the mean over all samples of the epoch
+        accuracy    percent of the samples classified correctly, 0 to 100
+        throughput  samples per second over whole iterations, waiting for data included
+        data_wait   seconds spent waiting for the loader
+    """
+    # TODO: the plain loop; with use_amp, forward pass and loss under torch.autocast in bfloat16.
+    ### BEGIN SOLUTION
+    model.train()
+    losses, sizes, data_wait = [], [], 0.0
+    correct = torch.zeros((), dtype=torch.int64, device=device)
+    start = fetch = time.perf_counter()
+    for images, labels in loader:
+        data_wait += time.perf_counter() - fetch
+        images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
+        optimizer.zero_grad()
+        with torch.autocast(device.type, torch.bfloat16, enabled=use_amp):
+            outputs = model(images)
+            loss = criterion(outputs, labels)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+        sizes.append(len(labels))
+        correct += (outputs.detach().argmax(dim=1) == labels).sum()
+        fetch = time.perf_counter()
+    losses = torch.stack(losses).tolist()  # the only wait for the device, once
+    samples = sum(sizes)
+    accuracy = 100 * correct.item() / samples
+    seconds = time.perf_counter() - start
+    return {
+        "losses": losses,
+        "loss": sum(loss * size for loss, size in zip(losses, sizes, strict=True)) / samples,
+        "accuracy": accuracy,
+        "throughput": samples / seconds,
+        "data_wait": data_wait,
+    }
+    ### END SOLUTION
+
+
+STEPS = 3  # for each shape
+
+
+def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
+    """Let everything be built that an epoch over loader needs; weights, statistics and optimizer are then as before.
+
+    loader is a DataLoader; its last batch may be smaller than the others.
+    """
+    # TODO: complete steps (forward, loss, backward, optimizer) in the modes of the epoch, for each size of a batch.
+    # TODO: put back what they changed: parameters, running statistics, the optimizer's state.
+    ### BEGIN SOLUTION
+    before = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
+    images, labels = next(iter(loader))
+    tail = len(loader.dataset) % loader.batch_size
+    sizes = [len(labels), tail] if tail and not loader.drop_last else [len(labels)]
+    for size in sizes:
+        batches = [(images[:size].clone(), labels[:size])] * STEPS  # batches of a loader are no views of others
+        train_epoch_compiled(model, batches, criterion, optimizer, device, use_amp)
+    model.load_state_dict(before[0])
+    optimizer.load_state_dict(before[1])
+    optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 5.3 What it gains, and what it costs first
+#
+# Two figures that must not be mixed: how fast a compiled epoch is, and how long the cold start takes before it.
+
+# %%
+COLUMNS = ["model", "throughput", "epoch_time", "compile_s", "loss", "speedup", "device"]
+PANELS = {"throughput": "Throughput (samples/s)", "compile_s": "Cold start (s)"}
+
+
+def compare_compile(
+    make_training, loader, device, folder=".", backend="inductor", use_amp=False
+) -> list[dict[str, Any]]:
+    """Train one measured epoch of the model as it is, then one of the compiled model; return and write the two rows.
+
+    make_training(device) returns (model, criterion, optimizer) with the same fresh weights at each call.
+
+    A row has the names in COLUMNS: model ("Eager", "Compiled"), throughput (samples/s), epoch_time (s), compile_s
+    (seconds that the warm-up of the compiled model took; 0 for Eager), loss (mean of the epoch), speedup (throughput /
+    throughput of Eager), device (its name).
+    Writes compile_results.csv and compile_comparison.png into folder.
+    """
+    # TODO: warm each model up and time that; then measure one epoch from fresh weights, with train_epoch_compiled.
+    # TODO: one panel per quantity in PANELS, one bar per row.
+    ### BEGIN SOLUTION
+    rows: list[dict[str, Any]] = []
+    for name in ("Eager", "Compiled"):
+        model, criterion, optimizer = make_training(device)
+        if name == "Compiled":
+            model = compile_model(model, backend)
+        start = time.perf_counter()
+        warm_up(model, loader, criterion, optimizer, device, use_amp)
+        compile_s = time.perf_counter() - start if name == "Compiled" else 0.0
+
+        start = time.perf_counter()
+        metrics = train_epoch_compiled(model, loader, criterion, optimizer, device, use_amp)
+        epoch_time = time.perf_counter() - start
+
+        throughput = metrics["throughput"]
+        speedup = throughput / rows[0]["throughput"] if rows else 1.0
+        values = (name, throughput, epoch_time, compile_s, metrics["loss"], speedup, device_name(device))
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(Path(folder) / "compile_results.csv", index=False)
+
+    figure, axes = plt.subplots(1, len(PANELS), figsize=(4 * len(PANELS), 4), layout="constrained")
+    for axis, (column, label) in zip(axes, PANELS.items(), strict=True):
+        bars = axis.bar([row["model"] for row in rows], [row[column] for row in rows], color=["C7", "C0"], width=0.6)
+        axis.bar_label(bars, fmt="{:,.2f}", padding=2)
+        axis.margins(y=0.12)
+        axis.set_ylabel(label)
+    figure.suptitle(f"torch.compile, {rows[0]['device']}")
+    figure.savefig(Path(folder) / "compile_comparison.png", dpi=150)
+    plt.close(figure)
+    return rows
+    ### END SOLUTION
+
+
+# %%
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    rows = compare_compile(make_training, make_loader(**workload(device)), device)
+    print(pd.DataFrame(rows).to_string(index=False))

@@ -1,0 +1,137 @@
+# %% [markdown]
+# # Part 5: torch.compile
+#
+# Eager PyTorch runs one operation after the other, each a call from Python and a kernel of its own. `torch.compile`
+# records the operations of a forward pass once, as a graph, and builds code for all of it, and for its backward pass.
+# Then the graph runs instead.
+#
+# | what | when it is paid for |
+# |---|---|
+# | recording and building: seconds to minutes | the first time, and again when a shape or a mode is a new one |
+# | running what was built | at every step |
+#
+# A measured epoch must hold the second and nothing of the first. That is what a warm-up is for, and where most
+# comparisons go wrong.
+
+# %%
+from __future__ import annotations
+
+import copy
+import time
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import torch
+from torch import nn
+
+from given import device_name, make_loader, make_training, workload
+
+# %% [markdown]
+# ## 5.1 A forward pass that can be recorded
+#
+# What Python has to know to go on cannot be part of a graph: `.item()`, `if` on a tensor, `print`. There the graph
+# breaks in two, and Python runs in between at every step. `SpikeGuard` in `baseline/part5_compile.py` does so. Write it
+# again with tensors alone.
+
+
+# %%
+class SpikeGuard(nn.Module):
+    """Scale a batch down whose mean absolute value is above a limit, so that it is the limit; count such batches."""
+
+    def __init__(self, limit=4.0) -> None:
+        """Begin to count: int(guard.spikes) is the number of batches that were scaled."""
+        # TODO: keep the limit, and a count that a graph can change.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+    def forward(self, x) -> torch.Tensor:
+        """Return x, or x * (limit / size) where its size is above the limit; size is a number, without a gradient."""
+        # TODO: as the baseline does, in one graph: no .item(), no `if` on what is in x, no number of Python's.
+        # YOUR CODE HERE
+        raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.2 Compile, warm up, train
+#
+# Nothing is built when `torch.compile` is called. The forward graph is built at the first call, and the backward graph
+# at the first `backward()`. Both are built again for another shape, under autocast, in `eval()`, under `no_grad()`. So
+# a warm-up is made of complete steps, in the modes and with the shapes of the epoch that follows; and it has to leave
+# the training as it was.
+
+
+# %%
+def compile_model(model, backend="inductor") -> Any:
+    """Return model compiled as one graph by backend, with its own weights; a model that breaks the graph is an error.
+
+    backend is what torch.compile takes: a name, or a function. The error may come at the first call.
+    """
+    # TODO: torch.compile, and no graph breaks.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def train_epoch_compiled(model, loader, criterion, optimizer, device, use_amp=False) -> dict[str, Any]:
+    """Train for one epoch, whether model is compiled or not. With use_amp, forward pass and loss are in bfloat16.
+
+    Returns a dict:
+        losses      the mean loss of each batch: a list of floats or a 1-D tensor
+        loss        the mean over all samples of the epoch
+        accuracy    percent of the samples classified correctly, 0 to 100
+        throughput  samples per second over whole iterations, waiting for data included
+        data_wait   seconds spent waiting for the loader
+    """
+    # TODO: the plain loop; with use_amp, forward pass and loss under torch.autocast in bfloat16.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+STEPS = 3  # for each shape
+
+
+def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
+    """Let everything be built that an epoch over loader needs; weights, statistics and optimizer are then as before.
+
+    loader is a DataLoader; its last batch may be smaller than the others.
+    """
+    # TODO: complete steps (forward, loss, backward, optimizer) in the modes of the epoch, for each size of a batch.
+    # TODO: put back what they changed: parameters, running statistics, the optimizer's state.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.3 What it gains, and what it costs first
+#
+# Two figures that must not be mixed: how fast a compiled epoch is, and how long the cold start takes before it.
+
+# %%
+COLUMNS = ["model", "throughput", "epoch_time", "compile_s", "loss", "speedup", "device"]
+PANELS = {"throughput": "Throughput (samples/s)", "compile_s": "Cold start (s)"}
+
+
+def compare_compile(
+    make_training, loader, device, folder=".", backend="inductor", use_amp=False
+) -> list[dict[str, Any]]:
+    """Train one measured epoch of the model as it is, then one of the compiled model; return and write the two rows.
+
+    make_training(device) returns (model, criterion, optimizer) with the same fresh weights at each call.
+
+    A row has the names in COLUMNS: model ("Eager", "Compiled"), throughput (samples/s), epoch_time (s), compile_s
+    (seconds that the warm-up of the compiled model took; 0 for Eager), loss (mean of the epoch), speedup (throughput /
+    throughput of Eager), device (its name).
+    Writes compile_results.csv and compile_comparison.png into folder.
+    """
+    # TODO: warm each model up and time that; then measure one epoch from fresh weights, with train_epoch_compiled.
+    # TODO: one panel per quantity in PANELS, one bar per row.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    rows = compare_compile(make_training, make_loader(**workload(device)), device)
+    print(pd.DataFrame(rows).to_string(index=False))

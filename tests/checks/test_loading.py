@@ -1,0 +1,193 @@
+"""Tables about data loading, against a clock whose every move is known: each mistake is said in words of its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from autograder.checks import loading
+from autograder.checks.loading import COMPARED, CONFIGURATIONS, SWEEP, Script, Setting
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "assignments/resnet18/schemas"
+# 100 samples: 10 + 4 s with none, 2 + 4 s and 2 s of start with two, 5 + 4 s and 6 s of start with six workers.
+SCRIPT = Script(
+    samples=100,
+    batches=10,
+    pace={0: 1.0, 2: 0.2, 6: 0.5},
+    start=1.0,
+    cold=3.0,
+    work=0.4,
+    further=0.8,
+    device="a CPU",
+)
+
+
+def swept(at=None, **other):
+    """Three right rows of a sweep, with what is asked for changed in one of them."""
+    rows = []
+    for workers in (0, 2, 6):
+        total, wait = SCRIPT.epoch(Setting(workers)), SCRIPT.wait(Setting(workers))
+        rows.append(dict(zip(SWEEP, (workers, 100 / total, total, wait, 25.0, "a CPU"), strict=True)))
+    if at is not None:
+        rows[at] |= other
+    return rows
+
+
+def compared(at=None, **other):
+    """Four right rows of a comparison with two workers."""
+    rows = []
+    for name, setting in zip(CONFIGURATIONS, loading.settings(2), strict=True):
+        total, wait = SCRIPT.epoch(setting), SCRIPT.wait(setting)
+        rate = 100 / total
+        rows.append(
+            dict(zip(COMPARED, (name, setting.workers, rate, total, wait, rate / (100 / 14), "a CPU"), strict=True))
+        )
+    if at is not None:
+        rows[at] |= other
+    return rows
+
+
+def slower(row, seconds):
+    """The same row, had its epoch taken *seconds*."""
+    return row | {"throughput": 100 / seconds, "epoch_time": seconds}
+
+
+def test_right_rows_have_no_problem():
+    assert "" == loading.sweep_problem(swept())
+    assert "" == loading.sweep_problem(swept(), [0, 2, 6])
+    assert "" == loading.sweep_figures(swept(), SCRIPT)
+    assert "" == loading.compared_problem(compared())
+    assert "" == loading.compared_figures(compared(), SCRIPT, 2)
+
+
+def test_two_decimals_are_enough():
+    rounded = [{k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()} for row in swept()]
+
+    assert "" == loading.sweep_problem(rounded)
+
+
+SWEPT = {
+    "no rows": ([], None, "the rows are of none workers"),
+    "two rows": (swept()[:2], None, "the rows are of 0, 2 workers; 0 and at least two"),
+    "without 0": (swept()[1:] + swept()[2:], None, "the rows are of 2, 6, 6 workers"),
+    "backwards": (swept()[::-1], None, "the rows are of 6, 2, 0 workers"),
+    "others than asked for": (swept(), [0, 2, 4], "0, 2, 4 are asked for"),
+    "text for a number": (swept(1, throughput="12"), None, "throughput of 2 is '12'"),
+    "no throughput": (swept(1, throughput=0.0), None, "throughput or epoch_time of 2 workers is not above 0"),
+    "NaN": (swept(1, epoch_time=float("nan")), None, "throughput or epoch_time of 2 workers is not above 0"),
+    "a wait longer than its epoch": (swept(1, data_wait=9.0), None, "data_wait of 2 workers is 9 s"),
+    "no device": (swept(1, device=" "), None, "the device is not named"),
+    "a number for a device": (swept(1, device=1.0), None, "the device is not named"),
+    "another without_wait": (swept(1, without_wait=12.5), None, "without_wait of 2 workers is 12.5 samples/s, but"),
+    "all of it waiting": (swept(1, data_wait=8.0), None, "without_wait of 2 workers is 25"),
+    "another epoch": (swept(1, throughput=20.0, without_wait=40.0), None, "is 100 samples in one row and 160 in another"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "workers", "words"), SWEPT.values(), ids=SWEPT)
+def test_sweeps_that_contradict_themselves(rows, workers, words):
+    assert words in loading.sweep_problem(rows, workers)
+
+
+COMPARISONS = {
+    "no rows": ([], "the rows are none"),
+    "other names": (compared(1, configuration="workers"), "the rows are Baseline, workers"),
+    "no seconds": (compared(1, epoch_time=0.0), "throughput or epoch_time of + workers is not above 0"),
+    "a baseline with workers": (compared(0, num_workers=2), "num_workers are 2, 2, 2, 2; Baseline has 0"),
+    "two numbers of workers": (compared(3, num_workers=6), "num_workers are 0, 2, 2, 6"),
+    "over the slowest": (compared(0, speedup=1.2), "speedup of Baseline is 1.2, but its throughput / Baseline's is 1"),
+    "another epoch": (compared(1, epoch_time=4.0, data_wait=1.0), "is 100 samples in one row and 50 in another"),
+}
+
+
+@pytest.mark.parametrize(("rows", "words"), COMPARISONS.values(), ids=COMPARISONS)
+def test_comparisons_that_contradict_themselves(rows, words):
+    assert words in loading.compared_problem(rows)
+
+
+TIMES = {  # seconds that the epoch of two workers would have taken; 8 s passed
+    "without the wait": (4.0, "it leaves out the wait for data"),
+    "the first epoch": (11.0, "it is the first epoch's"),
+    "without the start": (6.0, "it leaves out the start of the workers"),
+    "batches": (80.0, "it counts batches and not samples"),
+    "no workers": (14.0, "num_workers was not passed on"),
+    "anything": (7.0, "samples/s where 12.5 passed"),
+}
+
+
+@pytest.mark.parametrize(("seconds", "words"), TIMES.values(), ids=TIMES)
+def test_a_sweep_that_the_clock_did_not_see(seconds, words):
+    rows = swept()
+    rows[1] = slower(rows[1], seconds)
+
+    assert words in loading.sweep_figures(rows, SCRIPT)
+
+
+LAST = {  # of workers that stay and read ahead; 5.6 s passed
+    "neither": (8.0, "workers start anew in it, or keep 2 batches ready"),
+    "not kept": (7.6, "workers start anew in each epoch"),
+    "not ahead": (6.0, "prefetch_factor was not passed on"),
+    "the first epoch": (10.6, "it is the first epoch's"),
+}
+
+
+@pytest.mark.parametrize(("seconds", "words"), LAST.values(), ids=LAST)
+def test_a_comparison_that_the_clock_did_not_see(seconds, words):
+    rows = compared()
+    rows[3] = slower(rows[3], seconds)
+
+    assert words in loading.compared_figures(rows, SCRIPT, 2)
+
+
+OTHERS = {
+    "another epoch_time": (swept(2, epoch_time=20.0), "epoch_time of 6 workers is 20 s, and 15 s passed"),
+    "another wait": (swept(2, data_wait=5.0), "data_wait of 6 workers is 5 s, and 11 s passed"),
+    "another device": (swept(2, device="a GPU"), "the device is called 'a GPU', and its name is 'a CPU'"),
+}
+
+
+@pytest.mark.parametrize(("rows", "words"), OTHERS.values(), ids=OTHERS)
+def test_other_figures_that_the_clock_did_not_see(rows, words):
+    assert words in loading.sweep_figures(rows, SCRIPT)
+
+
+def test_a_comparison_of_another_number_of_workers():
+    assert "num_workers is 2, and best was 6" == loading.compared_figures(compared(), SCRIPT, 6)
+
+
+def test_without_workers_all_settings_are_one():
+    assert {Setting(0)} == set(loading.settings(0))
+
+
+@pytest.mark.parametrize(
+    ("rates", "best"),
+    [
+        pytest.param({0: 5.0, 2: 9.0, 4: 7.0}, 2, id="in the middle"),
+        pytest.param({0: 9.0, 2: 5.0}, 0, id="none"),
+        pytest.param({4: 9.0, 2: 9.0, 0: 1.0}, 2, id="equally fast"),
+    ],
+)
+def test_the_fastest_has_the_fewest_workers(rates, best):
+    assert best == loading.fastest([{"num_workers": n, "throughput": rate} for n, rate in rates.items()])
+
+
+@pytest.mark.parametrize("name", ["worker_sweep", "dataloader_results"])
+def test_the_schema_is_what_is_judged(name):
+    """The rows that are right here, and those of the reference, are what the schema says, and nothing else is."""
+    validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
+    columns, right = {"worker_sweep": (SWEEP, swept()), "dataloader_results": (COMPARED, compared())}[name]
+    with (ROOT / f"reference/resnet18/{name}.csv").open(newline="") as file:
+        written = [
+            {k: v if k in ("configuration", "device") else float(v) for k, v in row.items()}
+            for row in csv.DictReader(file)
+        ]
+
+    for row in (*right, *written):
+        validator.validate(row)
+        assert list(columns) == list(row) == validator.schema["required"]
+        assert not validator.is_valid({**row, "device": ""})

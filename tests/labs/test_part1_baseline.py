@@ -1,0 +1,214 @@
+"""Part 1 judged whole: right work passes on any seed, each mistake fails the checks that show it, in the right words."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+import autograder
+from autograder import checks
+from autograder.labs.resnet18.part1_baseline import part
+from autograder.model import Failed, Pair, Passed
+from tests.worker.harness import import_file, observe
+
+ROOT = Path(autograder.__file__).parent.parent
+REFERENCE = ROOT / "reference" / "resnet18"
+BASELINE = REFERENCE / "baseline" / part.file
+SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
+CORPUS = yaml.safe_load((ROOT / "tests/submissions/resnet18/part1_baseline.yaml").read_text(encoding="utf-8"))
+FROM_FILES = {"trace_is_whole", "answers_fit_the_trace"}
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """What a worker has: `given` to import."""
+    monkeypatch.syspath_prepend(str(REFERENCE))
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
+
+    def judged(source, seed=1, only=()):
+        path = tmp_path / part.file
+        path.write_text(source, encoding="utf-8")
+        seen = {}
+        chosen = [part.checks[name] for name in part.checks if name in (only or part.checks)]
+        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
+
+    return judged
+
+
+def evidence(name, path, seed, seen):
+    if name in part.artefacts:
+        return handed_in(part.artefacts[name])
+    if name not in seen:
+        student = observe(part, name, path, seed)
+        seen[name] = Pair(student, baseline_answer(name, seed)) if part.probes[name].pair else student
+    return seen[name]
+
+
+@functools.cache
+def handed_in(file):
+    return checks.read((REFERENCE / file).read_bytes(), file)
+
+
+@functools.cache
+def baseline_answer(probe, seed=1):
+    seen = observe(part, probe, BASELINE, seed, "baseline")
+    assert "ok" == seen.ended, seen.error
+    return seen
+
+
+def verdict(check, read):
+    for one in read.values():
+        student = one.student if isinstance(one, Pair) else one
+        if getattr(student, "ended", "ok") != "ok":
+            return Failed(student.ended, student.error, "raised")
+    return check.judge(**read)
+
+
+def changed(entry):
+    """The reference with each replacement; old stands in it exactly once."""
+    text = SOURCE
+    for change in entry["replace"]:
+        assert 1 == text.count(change["old"]), change["old"]
+        text = text.replace(change["old"], change["new"])
+    return text
+
+
+def failing(verdicts):
+    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed)}
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_reference_passes(judge, seed):
+    assert {} == failing(judge(SOURCE, seed))
+
+
+@pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry["id"])
+def test_an_entry_fails_the_checks_that_it_states(judge, entry):
+    """With words that name the mistake, and something to try; the rest of the checks is left to the course check."""
+    stated = entry["fails"]
+
+    found = failing(judge(changed(entry), only=stated or set(part.checks) - FROM_FILES))
+
+    assert set(stated) == set(found), found
+    for name, words in stated.items():
+        assert words.lower() in f"{found[name].measured} {found[name].why} {found[name].try_}".lower()
+        assert found[name].try_
+
+
+NONSENSE = {
+    "normalises": ("transformed", {"plain": np.zeros(5)}, {}),
+    "augments": ("transformed", {"left": np.zeros(3), "right": np.full(7, np.nan)}, {}),
+    "falls_back": ("sources", {}, {"sources": []}),
+    "finds_the_wait_for_data": ("analysed", {}, {"told": []}),
+    "follows_the_schedule": ("profiled", {"trace": np.arange(99, dtype=np.uint8)}, {}),
+    "ranges_hold_their_work": ("profiled", {}, {"ran": []}),
+}
+
+
+@pytest.mark.parametrize(("probe", "arrays", "values"), NONSENSE.values(), ids=NONSENSE)
+def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, values):
+    """A process that answers in the student's place gets no exception out of a check."""
+    check = part.checks[request.node.callspec.id]
+    trusted = baseline_answer(probe)
+    sent = replace(trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values})
+
+    assert isinstance(check.judge(Pair(sent, trusted)), Failed)
+
+
+# --- the files that are handed in -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"steps": ()}, "it holds 0 steps where 10 are asked for"),
+        ({"tables": {}}, "it holds the range 'forward' 0 times in 10 steps"),
+        ({"figures": ()}, "it holds no wait for a DataLoader"),
+    ],
+    ids=["no steps", "no ranges", "no loader"],
+)
+def test_a_trace_that_is_not_whole(change, words):
+    trace = replace(handed_in("baseline_trace.json.gz"), **change)
+
+    found = part.checks["trace_is_whole"].judge(trace)
+
+    assert isinstance(found, Failed)
+    assert words in found.why
+
+
+# --- what is handed out -----------------------------------------------------------------------------------------------
+
+
+def test_pictures_are_like_those_of_cifar10():
+    from given import Pictures
+
+    pictures = Pictures()
+    image, label = pictures[49_999]
+
+    assert 50_000 == len(pictures)
+    assert ((32, 32), "RGB", int) == (image.size, image.mode, type(label))
+    assert image.tobytes() == Pictures()[49_999][0].tobytes()
+    with pytest.raises(IndexError):
+        pictures[50_000]
+
+
+def test_pictures_can_be_learnt(tmp_path):
+    """Cut and mirrored as they are in training: a small network is right far more often than by chance."""
+    torch.manual_seed(0)
+    student = import_file(REFERENCE / part.file)
+    data = student.make_data("synthetic", 16)
+    batches = [torch.utils.data.default_collate([data[64 * b + i] for i in range(64)]) for b in range(25)]
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 16, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(),
+        torch.nn.Linear(64, 10),
+    )  # fmt: skip
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    arguments = (model, batches, torch.nn.CrossEntropyLoss(), optimizer, torch.device("cpu"))
+    for _ in range(4):
+        seen = student.train_epoch(*arguments)
+
+    assert seen["accuracy"] > 30.0
+
+
+def test_own_times_leave_out_what_is_inside():
+    """Operators, ranges and calls; other threads and the GPU have nothing to do with it."""
+    from given import own_times
+    from given.traces import Event
+
+    def event(category, name, start, end, thread=1):
+        return Event(category, name, start, end, (9, thread))
+
+    found = own_times(
+        [
+            event("user_annotation", "a range", 0, 20),
+            event("cpu_op", "outer", 0, 10),
+            event("cpu_op", "elsewhere", 1, 9, thread=2),
+            event("kernel", "gemm", 1, 9, thread=7),
+            event("cpu_op", "inner", 2, 5),
+            event("cuda_runtime", "cudaLaunchKernel", 3, 4),
+            event("cpu_op", "inner", 6, 7),
+            event("cpu_op", "next", 10, 12),
+        ]
+    )
+
+    assert {"outer": 6, "elsewhere": 8, "inner": 3, "next": 2} == found

@@ -1,0 +1,317 @@
+"""Part 2 judged whole: right work passes on any seed, each mistake fails the checks that show it, in the right words."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder import checks
+from autograder.labs.resnet18.part2_dataloader import part
+from autograder.model import Bar, Failed, Observation, Pair, Passed, Timed, Unavailable
+from tests.worker.harness import observe
+
+ROOT = Path(autograder.__file__).parent.parent
+REFERENCE = ROOT / "reference" / "resnet18"
+BASELINE = REFERENCE / "baseline" / part.file
+SCHEMAS = ROOT / "assignments" / "resnet18" / "schemas"
+SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
+BAR = Bar(1.3, "seed")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch):
+    """What a worker has: `given` to import, and no display."""
+    monkeypatch.syspath_prepend(str(REFERENCE))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
+
+    def judged(source, seed=1, only=()):
+        path = tmp_path / part.file
+        path.write_text(source, encoding="utf-8")
+        seen = {}
+        chosen = [part.checks[name] for name in part.checks if name in (only or part.checks)]
+        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
+
+    return judged
+
+
+def evidence(name, path, seed, seen):
+    if name == "bar":
+        return BAR
+    if name in part.artefacts:
+        file = part.artefacts[name]
+        return checks.read((REFERENCE / file).read_bytes(), file)
+    if name not in seen:
+        student, probe = observe(part, name, path, seed), part.probes[name]
+        kind = Timed if probe.timed else Pair
+        seen[name] = kind(student, baseline_answer(name, seed)) if probe.pair else student
+    return seen[name]
+
+
+@functools.cache
+def baseline_answer(probe, seed=1):
+    seen = observe(part, probe, BASELINE, seed, "baseline")
+    assert "ok" == seen.ended, seen.error
+    return seen
+
+
+def verdict(check, read):
+    for one in read.values():
+        student = getattr(one, "student", one)
+        if isinstance(student, Observation) and student.ended != "ok":
+            return Failed(student.ended, student.error, "")
+    return check.judge(**read)
+
+
+def changed(*pairs):
+    """The reference with each (old, new) replaced; old stands in it exactly once."""
+    text = SOURCE
+    for old, new in pairs:
+        assert 1 == text.count(old), old
+        text = text.replace(old, new)
+    return text
+
+
+def failing(verdicts):
+    """What is not passed; without a clock nothing is said about speed."""
+    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed | Unavailable)}
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_reference_passes(judge, seed):
+    assert {} == failing(judge(SOURCE, seed))
+
+
+AHEAD = '    ahead = {"persistent_workers": True, "prefetch_factor": 4} if num_workers else {}\n'
+SHUFFLE = "        shuffle=True,\n        num_workers=num_workers,\n"
+MEASURED = "        seen = second_epoch(make_loader(num_workers=number), step, device)\n"
+
+# What is replaced -> {check: words in its measured or why}.
+MISTAKES = {
+    "the last batch is dropped": (
+        [(SHUFFLE, f"        drop_last=True,\n{SHUFFLE}")],
+        {"every_sample_once": "in the first epoch: 40 samples", "works_without_workers": "40 samples came out of"},
+    ),
+    "in order": (
+        [(SHUFFLE, "        num_workers=num_workers,\n")],
+        {"shuffles_each_epoch": "of the samples follow their neighbour"},
+    ),
+    "shuffled once": (
+        [(SHUFFLE, "        sampler=torch.randperm(len(dataset)).tolist(),\n        num_workers=num_workers,\n")],
+        {"shuffles_each_epoch": "two epochs have one order"},
+    ),
+    "without the seed": (
+        [("        generator=torch.Generator().manual_seed(seed),\n", "")],
+        {"order_follows_the_seed": "the seed does not decide"},
+    ),
+    "one seed for all": (
+        [("manual_seed(seed)", "manual_seed(0)")],
+        {"order_follows_the_seed": "another seed, the same order"},
+    ),
+    "workers that begin alike": (
+        [("        **ahead,\n", "        worker_init_fn=lambda worker: torch.manual_seed(0),\n        **ahead,\n")],
+        {"augments_afresh": "24 different numbers of torch in 48 samples"},
+    ),
+    "batches that are lost": (
+        [(SHUFFLE, "        sampler=range(10),\n        num_workers=num_workers,\n")],
+        {"augments_afresh": "20 samples of 48", "every_sample_once": "10 samples came out"},
+    ),
+    "a list": (
+        [("    return DataLoader(\n", "    return [dataset[:]] or DataLoader(\n")],
+        {"asks_for_what_helps": "no DataLoader was made"},
+    ),
+    "workers of its own": (
+        [("num_workers=num_workers,\n        pin", "num_workers=1,\n        pin"), (AHEAD, "    ahead = {}\n")],
+        {"asks_for_what_helps": "for cpu with 0 workers num_workers is 1"},
+    ),
+    "pinned on a CPU": (
+        [('pin_memory=device.type == "cuda",\n', "pin_memory=True,\n")],
+        {"asks_for_what_helps": "for cpu with 0 workers pin_memory is True"},
+    ),
+    "workers that leave": (
+        [(AHEAD, "    ahead = {}\n")],
+        {"asks_for_what_helps": "for cpu with 3 workers persistent_workers is False"},
+    ),
+    "options that need workers": (
+        [(AHEAD, AHEAD.replace(" if num_workers else {}", ""))],
+        {"works_without_workers": "ValueError", "asks_for_what_helps": "ValueError"},
+    ),
+    "other samples where it is timed": (
+        [("    return DataLoader(\n        dataset,", "    return DataLoader(\n        dataset if len(dataset) != 45 else [dataset[0]] * 45,")],
+        {"loading_is_faster": "44 of 45 samples were none of this epoch's"},
+    ),
+    "each batch twice": (
+        [("        step(images, labels)\n", "        step(images, labels)\n        step(images, labels)\n")],
+        {"honest_throughput": "or in another order"},
+    ),
+    "the clock starts late": (
+        [("        step(images, labels)\n", "        start = start if samples else time.perf_counter()\n        step(images, labels)\n")],
+        {"honest_throughput": "the first fetch is left out"},
+    ),
+    "an epoch in milliseconds": (
+        [('        "epoch_time": epoch_time,\n', '        "epoch_time": 1000 * epoch_time,\n')],
+        {"honest_throughput": "epoch_time is"},
+    ),
+    "batches for samples": (
+        [('        "samples": samples,\n', '        "samples": len(loader),\n')],
+        {"honest_throughput": "samples is"},
+    ),
+    "labels stay": (
+        [("labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)", "labels = images.to(device, non_blocking=True), labels")],
+        {"moves_without_waiting": "step got tensors on: cpu, meta"},
+    ),
+    "copies that block": (
+        [("images.to(device, non_blocking=True)", "images.to(device)")],
+        {"moves_without_waiting": "3 of 6 moves wait"},
+    ),
+    "no steps": (
+        [("        step(images, labels)\n", "")],
+        {"moves_without_waiting": "nowhere", "honest_throughput": "step was given 0 samples"},
+    ),
+    "the first epoch": (
+        [("    measure_loading(loader, step, device)\n    return", "    return")],
+        {"sweep_is_honest": "it is the first epoch's", "compares_four": "it is the first epoch's"},
+    ),
+    "no rows": (
+        [("    plt.close(figure)\n    return rows\n    ### END SOLUTION\n\n\ndef best", "    plt.close(figure)\n    return []\n    ### END SOLUTION\n\n\ndef best")],
+        {"sweep_is_honest": "the rows are none", "csv_says_what_was_measured": "rows in the file, 0 returned"},
+    ),
+    "no file": (
+        [('.to_csv(Path(folder) / "worker_sweep.csv", index=False)', ".to_csv(index=False)")],
+        {"csv_says_what_was_measured": "no worker_sweep.csv in folder"},
+    ),
+    "no picture": (
+        [('    figure.savefig(Path(folder) / "num_workers_comparison.png", dpi=150)\n', "")],
+        {"figures_show_the_rows": "no num_workers_comparison.png in folder"},
+    ),
+    "a second figure without a unit": (
+        [('    panels = {"throughput": "Throughput (samples/s)"', '    panels = {"throughput": "Throughput"')],
+        {"figures_show_the_rows": "the panel of throughput does not say what it shows"},
+    ),
+    "the best without the wait": (
+        [('(-row["throughput"], row', '(-row["without_wait"], row')],
+        {"best_is_the_fastest": "that is the best without the wait for data"},
+    ),
+    "the most workers": (
+        [('key=lambda row: (-row["throughput"], row["num_workers"])', 'key=lambda row: -row["num_workers"]')],
+        {"best_is_the_fastest": "another row has a higher throughput"},
+    ),
+    "nothing chosen": (
+        [('    return min(rows, key=lambda row: (-row["throughput"], row["num_workers"]))["num_workers"]\n', "    return None\n")],
+        {"best_is_the_fastest": "None instead of"},
+    ),
+    "no better configuration": (
+        [("workers, pinned, stays)", "workers, pinned, pinned)")],
+        {"compares_four": "workers start anew in it"},
+    ),
+    "nothing without workers": (
+        [('**({"persistent_workers": True, "prefetch_factor": 4} if best else {})', '"persistent_workers": True')],
+        {"survives_a_best_of_zero": "ValueError"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
+    """The corpus states all that a mistake fails; here is what the check says."""
+    found = failing(judge(changed(*pairs), only=fails))
+
+    assert set(fails) == set(found)
+    for name, words in fails.items():
+        assert words in f"{found[name].measured} {found[name].why}"
+
+
+def hostile(seen, number):
+    """The same answer with every number replaced."""
+
+    def everywhere(value):
+        if isinstance(value, dict):
+            return {key: everywhere(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [everywhere(item) for item in value]
+        return number if isinstance(value, float) else value
+
+    arrays = {name: np.full_like(array, 7) for name, array in seen.arrays.items()}
+    return replace(seen, values=everywhere(dict(seen.values)), arrays=arrays)
+
+
+def emptied(seen):
+    """The same answer with nothing in any list or array."""
+    arrays = {name: array[:0] for name, array in seen.arrays.items()}
+    return replace(seen, values={k: [] if isinstance(v, list) else v for k, v in seen.values.items()}, arrays=arrays)
+
+
+PROBED = [check.name for check in part.checks.values() if check.basis != "artefact"]
+
+
+@pytest.mark.parametrize("name", PROBED)
+@pytest.mark.parametrize("number", [0.0, -1.0, np.nan, 1e308, 5e-324])
+@pytest.mark.filterwarnings("error")
+def test_a_judge_never_stumbles_over_numbers(name, number):
+    """Whatever a worker sent becomes a verdict, and with nothing in it no pass."""
+    check = part.checks[name]
+    answers = {probe: baseline_answer(probe) for probe in check.reads if probe != "bar"}
+    for spoil in (lambda seen: hostile(seen, number), emptied):
+        read = {"bar": BAR} if "bar" in check.reads else {}
+        for probe, answer in answers.items():
+            kind = Timed if part.probes[probe].timed else Pair
+            read[probe] = kind(spoil(answer), answer) if part.probes[probe].pair else spoil(answer)
+        found = check.judge(**read)
+
+        assert isinstance(found, Passed | Failed)
+    assert isinstance(found, Failed)
+
+
+SWEEP = "num_workers,throughput,epoch_time,data_wait,without_wait,device\n0,10,10,5,20,AMD\n2,20,5,0,20,AMD\n4,18,5.56,0.5,19.8,AMD\n"
+COMPARED = "configuration,num_workers,throughput,epoch_time,data_wait,speedup,device\n"
+ROWS = "Baseline,0,10,10,5,1,AMD\n+ workers,2,20,5,0,2,AMD\n+ pin_memory,2,20,5,0,2,AMD\n+ persistent workers,2,25,4,0,2.5,AMD\n"
+
+
+@pytest.mark.parametrize(
+    ("swept", "compared", "words"),
+    [
+        pytest.param(SWEEP, COMPARED + ROWS, "", id="right"),
+        pytest.param(SWEEP.replace("2,20,5,0", "2,20x,5,0"), COMPARED + ROWS, "worker_sweep.csv: throughput of 2 is '20x'", id="a unit"),
+        pytest.param(SWEEP, COMPARED, "dataloader_results.csv: the rows are none", id="a header only"),
+        pytest.param(SWEEP, COMPARED + ROWS.replace(",2,2", ",4,2"), "2 workers are the fastest of the sweep, and 4 were", id="another best"),
+    ],
+)  # fmt: skip
+def test_files_that_contradict_each_other_fail(swept, compared, words):
+    files = [
+        checks.read(text.encode(), name)
+        for text, name in ((swept, "worker_sweep.csv"), (compared, "dataloader_results.csv"))
+    ]
+
+    found = part.checks["csv_is_consistent"].judge(*files)
+
+    assert isinstance(found, Failed if words else Passed)
+    assert words in getattr(found, "why", "")
+
+
+def test_the_handout_names_the_columns_and_every_check():
+    text = (ROOT / "assignments" / "resnet18" / "part2_dataloader.md").read_text(encoding="utf-8")
+
+    assert [] == [name for name in part.checks if f"| `{name}` |" not in text]
+    for schema in ("worker_sweep", "dataloader_results"):
+        columns = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))["required"]
+        assert [] == [name for name in columns if f"`{name}`" not in text]

@@ -1,0 +1,73 @@
+"""Who is in the class: read strictly, found by what is theirs alone, never guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder import roster
+from autograder.errors import UserError
+from autograder.roster import Roster, Student
+
+WHOLE = """student,name,email,canvas_id,moodle_id,extension_hours
+ada,Ada Lovelace,ada@example.org,1001,657737,48
+ben,Ben  Okri,BEN@example.org,1002,,
+"""
+
+
+def write(tmp_path, text):
+    file = tmp_path / "roster.csv"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_a_whole_roster_and_one_of_names_alone(tmp_path):
+    """Only `student` is required."""
+    ada = Student("ada", "Ada Lovelace", "ada@example.org", "1001", "657737", 48.0)
+    ben = Student("ben", "Ben  Okri", "BEN@example.org", "1002")
+
+    assert Roster({"ada": ada, "ben": ben}) == roster.read(write(tmp_path, WHOLE))
+    assert Roster({"ada": Student("ada")}) == roster.read(write(tmp_path, "student\nada\n"))
+
+
+FOUND = {
+    "a name, whatever its case and spacing": ("name", "ben okri", "ben"),
+    "an address": ("email", "ben@EXAMPLE.org", "ben"),
+    "a number": ("canvas_id", "1001", "ada"),
+    "part of a name": ("name", "Ada", None),
+    "nothing, though a cell is empty too": ("moodle_id", "", None),
+    "a name that two have": ("name", "Li Wei", None),
+}
+
+
+@pytest.mark.parametrize(("column", "value", "student"), FOUND.values(), ids=FOUND)
+def test_a_student_is_found_by_what_is_theirs_alone(tmp_path, column, value, student):
+    """Nobody is found rather than the likeliest."""
+    found = roster.read(write(tmp_path, WHOLE + "li,Li Wei,,,,\nwei,Li Wei,,,,\n")).by(column, value)
+
+    assert student == (found and found.student)
+
+
+MISTAKES = {
+    "no student": (",Ada\n", "line 2: student '' is not a short name of letters, digits and . _ - @"),
+    "a path": ("../ada,\n", "line 2: student '../ada' is not a short name of letters, digits and . _ - @"),
+    "an id that is none": (
+        "ada,,,12a\n",
+        "line 2: canvas_id '12a' is not a number, the column ID of Canvas's gradebook",
+    ),
+    "no address": ("ada,,ada\n", "line 2: email 'ada' is not an address such as ada@example.org"),
+    "a formula": ("ada,,=1@b.c\n", "line 2: email '=1@b.c' is not an address such as ada@example.org"),
+    "hours in words": ("ada,,,,,two\n", "line 2: extension_hours 'two' is not a number of hours from 0 to 8784"),
+    "no hours": ("ada,,,,,nan\n", "line 2: extension_hours 'nan' is not a number of hours from 0 to 8784"),
+    "a student twice": ("ada\nADA\n", "line 3: student 'ADA' stands twice; keep one"),
+    "an id twice": ("ada,,,7\nben,,,7\n", "line 3: canvas_id '7' stands twice; keep one"),
+}
+
+
+@pytest.mark.parametrize(("rows", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_with_its_place(tmp_path, rows, message):
+    """A roster that is half read would lose a student."""
+    file = write(tmp_path, "student,name,email,canvas_id,moodle_id,extension_hours\n" + rows)
+    with pytest.raises(UserError) as raised:
+        roster.read(file)
+
+    assert f"{file}: {message}" == str(raised.value)

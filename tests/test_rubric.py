@@ -1,0 +1,112 @@
+"""The sheet of what a person reads: evidence filled in, points read back, all or nothing, as often as one likes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from zipfile import ZipFile
+
+import pytest
+
+from autograder import overrides, rubric
+from autograder.errors import UserError
+from autograder.overrides import applied
+from autograder.roster import Student
+from autograder.standing import Standing
+from tests.samples import a_result
+
+ITEM = "part3_amp.explains_where_autocast_goes"
+
+
+def a_standing(tmp_path, name="ada", **changes):
+    """A result with a folder that keeps what was written."""
+    home = tmp_path / name
+    home.mkdir(exist_ok=True)
+    with ZipFile(home / "handed_in.zip", "w") as kept:
+        kept.writestr("part3_notes.md", "=cmd() Autocast stands around the forward pass.")
+        kept.writestr("part4_notes.md", "of another part")
+        kept.writestr("part3_amp.py", "code")
+    return Standing(a_result(submission=name, **changes), home, Student(name))
+
+
+def lines(text):
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def filled(tmp_path, standings, **cells):
+    """The sheet as an instructor hands it back."""
+    file = tmp_path / "rubric.csv"
+    rows = [{**row, **cells} for row in lines(rubric.table(standings))]
+    with file.open("w", newline="", encoding="utf-8-sig") as out:
+        writer = csv.DictWriter(out, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def read(file, standings):
+    return rubric.read(file, standings, by="meera", at="now")
+
+
+def test_the_sheet_has_a_row_an_item_with_what_was_written(tmp_path):
+    """Beside it what the checks of that part found; no cell is a formula."""
+    [row] = lines(rubric.table([a_standing(tmp_path)]))
+
+    assert ("ada", ITEM, "", "2", "") == tuple(row[name] for name in rubric.COLUMNS[:5])
+    assert "'=cmd() Autocast stands around the forward pass." == row["written"]
+    assert "passed 6/6 follows_fp32\nfailed 0/6 amp_is_faster" in row["checks"]
+
+
+def test_nothing_kept_is_an_empty_cell(tmp_path):
+    """As is an archive that is broken."""
+    one = a_standing(tmp_path)
+    for damage in (lambda file: file.write_bytes(b"PK"), lambda file: file.unlink()):
+        damage(one.home / "handed_in.zip")
+
+        assert "" == lines(rubric.table([one]))[0]["written"]
+
+
+def test_points_are_read_back_as_decisions(tmp_path):
+    """With the comment as the reason; rows without points wait on."""
+    one = a_standing(tmp_path)
+    [(home, made)] = read(filled(tmp_path, [one], points="1.5", comment="half of it"), [one])
+
+    assert (one.home, ITEM, 1.5, "half of it", "meera") == (home, made.check, made.points, made.reason, made.by)
+    assert "read by a person" == read(filled(tmp_path, [one], points="0"), [one])[0][1].reason
+    assert [] == read(filled(tmp_path, [one]), [one])
+
+
+def test_a_sheet_read_twice_changes_nothing_the_second_time(tmp_path):
+    """And what was set is in the next sheet."""
+    one = a_standing(tmp_path)
+    file = filled(tmp_path, [one], points="1.5", comment="half of it")
+    overrides.append(one.home, [made for _, made in read(file, [one])])
+    after = replace(one, result=applied(one.result, overrides.read(one.home)))
+
+    assert [] == read(file, [after])
+    assert ("1.5", "half of it") == tuple(lines(rubric.table([after]))[0][name] for name in ("points", "comment"))
+
+
+MISTAKES = {
+    "nobody": ({"submission": "zoe"}, "there is no result of 'zoe'"),
+    "a check of the machine": (
+        {"item": "part3_amp.follows_fp32"},
+        "'part3_amp.follows_fp32' is no item that a person reads",
+    ),
+    "words": ({"points": "good"}, "points 'good' are no number"),
+    "too many": ({"points": "3"}, f"{ITEM}: 3 points; give 0 to 2 in hundredths, or 'graded' to take it back"),
+    "of other files": ({"files": "0" * 12}, "the sheet is about other files than were graded; write a new one"),
+}
+
+
+@pytest.mark.parametrize(("cells", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_and_nothing_is_read(tmp_path, cells, message):
+    """With the line of the sheet."""
+    one = a_standing(tmp_path)
+    file = filled(tmp_path, [one], **{"points": "1", **cells})
+    with pytest.raises(UserError) as raised:
+        read(file, [one])
+
+    assert f"{file}: line " in str(raised.value)
+    assert str(raised.value).endswith(f": {message}")

@@ -1,0 +1,95 @@
+"""CSV that people edit: no cell is a formula, and every mistake is one line that names its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from autograder import sheet
+from autograder.errors import UserError
+
+HOSTILE = [
+    "=cmd|' /C calc'!A0",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "a\rb",
+    "ada, the first",
+    'say "hi"',
+    "two\nlines",
+    "'",
+]
+
+
+@pytest.mark.parametrize("cell", HOSTILE)
+def test_no_text_begins_like_a_formula_and_all_of_it_comes_back(tmp_path, cell):
+    """What a student is called can run nothing in a spreadsheet."""
+    written = sheet.text(["student"], [[cell]])
+    [_, [read]] = csv.reader(io.StringIO(written, newline=""))
+
+    assert not read.startswith(sheet.FORMULA)
+    assert cell.replace("\r", "\n") == sheet.plain(read)
+
+
+def test_a_dash_alone_is_no_formula():
+    """Moodle writes it for nothing."""
+    assert "-" == sheet.safe("-") == sheet.plain("-")
+    assert "'--" == sheet.safe("--")
+
+
+def test_numbers_stay_numbers():
+    """Also negative ones, and without a trailing .0."""
+    assert "points\n-0.5,6,7\n" == sheet.text(["points"], [[-0.5, 6.0, 7]])
+
+
+def test_rows_come_with_their_line_and_empty_ones_do_not_count(tmp_path):
+    """A byte order mark, spaces around cells and short rows are what spreadsheets make."""
+    file = tmp_path / "a.csv"
+    file.write_bytes('\ufeffstudent, name\r\nada," Ada "\r\n,\r\nben\r\n'.encode())
+
+    assert [(2, {"student": "ada", "name": "Ada"}), (4, {"student": "ben", "name": ""})] == sheet.read(
+        file, ["student"], ["student", "name"]
+    )
+
+
+MISTAKES = {
+    "a column is missing": ("name\nAda\n", "column 'student' is missing; columns: student, name"),
+    "nothing at all": ("", "column 'student' is missing; columns: student, name"),
+    "a misspelt column": (
+        "student,nmae\nada,Ada\n",
+        "unknown column 'nmae' (did you mean 'name'?); columns: student, name",
+    ),
+    "a column twice": ("student,name,name\n", "column 'name' stands twice; keep one"),
+    "a row too long": (
+        "student,name\nada,Lovelace, Ada\n",
+        "line 2: 3 cells under 2 columns; quote what has a comma",
+    ),
+    "a quote left open": (
+        'student\n"ada',
+        "this is no CSV in UTF-8: unexpected end of data; save it as 'CSV UTF-8'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("written", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_with_its_place(tmp_path, written, message):
+    """File, line, what to do."""
+    file = tmp_path / "roster.csv"
+    file.write_text(written)
+    with pytest.raises(UserError) as raised:
+        sheet.read(file, ["student"], ["student", "name"])
+
+    assert f"{file}: {message}" == str(raised.value)
+
+
+def test_latin_1_and_a_missing_file_are_said(tmp_path):
+    """Neither is a traceback."""
+    (tmp_path / "a.csv").write_bytes(b"student\nJos\xe9\n")
+    with pytest.raises(UserError, match=r"no CSV in UTF-8: .* save it as 'CSV UTF-8'"):
+        sheet.read(tmp_path / "a.csv", ["student"], ["student"])
+    with pytest.raises(UserError, match=r"b.csv: No such file"):
+        sheet.read(tmp_path / "b.csv", ["student"], ["student"])

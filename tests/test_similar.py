@@ -1,0 +1,82 @@
+"""Who shares what is rarely shared: renaming hides nothing, what was handed out and what all have says nothing."""
+
+from __future__ import annotations
+
+from autograder.similar import find
+
+HANDED_OUT = "def train(model, loader):\n" + "".join(
+    f"    step_{n} = loader.read({n}, model, None)\n" for n in range(30)
+)
+
+
+def source(seed, length=30):
+    """Work of somebody: each seed writes other operators."""
+    signs = ["+", "-", "*", "/", "//", "%", "@", "**"]
+    lines = [
+        f"    value_{n} = {signs[(seed >> n % 9) % 8]}first[{n * seed % 97}] {signs[(n * seed + n // 3) % 8]} second({n})"
+        for n in range(length)
+    ]
+    return "def work(first, second):\n" + "\n".join(lines) + "\n    return value_0\n"
+
+
+def handed_in(**sources):
+    return {who: {"part3_amp.py": text.encode()} for who, text in sources.items()}
+
+
+def said(found):
+    return [(one.one, one.other, one.file) for one in found]
+
+
+def test_renamed_and_commented_work_is_still_the_same():
+    """With the lines of both as evidence."""
+    copied = source(5).replace("value_", "v").replace("first", "images").replace("\n    v1 ", "\n    # mine\n    v1 ")
+    found = find(handed_in(ada=source(5), ben=copied, cleo=source(7)), {})
+
+    assert [("ada", "ben", "part3_amp.py")] == said(found)
+    assert 1.0 == found[0].share
+    assert "ada and ben: part3_amp.py: " in str(found[0])
+    assert "100 %: lines 1 to " in str(found[0])
+
+
+def test_what_was_handed_out_says_nothing():
+    """Two who wrote little have the template in common."""
+    ada, ben = HANDED_OUT + source(5, 4), HANDED_OUT + source(7, 4)
+
+    assert [] == find(handed_in(ada=ada, ben=ben), {"part3_amp.py": HANDED_OUT.encode()})
+    assert [("ada", "ben", "part3_amp.py")] == said(find(handed_in(ada=ada, ben=ben), {}))
+
+
+def test_what_many_have_says_nothing():
+    """It is how the lab is solved; a few who share more than that stand out."""
+    many = {f"s{n}": source(5) + source(8 + n).replace("work", "own") for n in range(12)}
+    found = find(handed_in(**many, copy=many["s3"]), {})
+
+    assert [("copy", "s3", "part3_amp.py")] == said(found)
+
+
+def test_measured_numbers_are_not_measured_twice():
+    """Short ones are, and so are those that every table has."""
+    rows = {"ada": (0.734121, 12.5), "ben": (0.912377, 12.5), "cleo": (0.734121, 12.5)}
+    tables = {
+        who: {"amp_results.csv": "\n".join(f"fp32,{a + n / 7:.6f},{b},11173962.0" for n in range(5)).encode()}
+        for who, (a, b) in rows.items()
+    }
+    [found] = find(tables, {})
+
+    assert ("ada", "cleo", "amp_results.csv", 5) == (found.one, found.other, found.file, found.shared)
+    assert "0.734121 (line 1, line 1)" in found.evidence
+
+
+def test_broken_sources_are_read_as_far_as_they_go():
+    """Nothing that was handed in stops the others."""
+    broken = {"ada": source(5) + "\n'''", "ben": source(5) + "\n  x = (\n", "cleo": "\x00\xff", "zoe": ""}
+
+    assert ("ada", "ben", "part3_amp.py") in said(find(handed_in(**broken), {}))
+
+
+def test_the_most_alike_come_first():
+    half = source(5, 30) + source(11, 20).replace("work", "more")
+    found = find(handed_in(ada=source(5, 30), ben=source(5, 30), cleo=half, zoe=source(7)), {})
+
+    assert ("ada", "ben", "part3_amp.py") == said(found)[0]
+    assert sorted((one.share for one in found), reverse=True) == [one.share for one in found]

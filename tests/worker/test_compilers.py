@@ -1,0 +1,138 @@
+"""The recording backend: what it builds and when, how often that runs, and the scripted seconds that it takes."""
+
+from __future__ import annotations
+
+import copy
+import time
+
+import pytest
+import torch
+
+from autograder.worker.compilers import Doubles, refusal
+from autograder.worker.rig import Rig
+
+SECONDS = {"forward": 10.0, "backward": 4.0}
+
+
+@pytest.fixture
+def rig(tmp_path):
+    rig = Rig(seed=7, side="student", device="cpu", folder=tmp_path)
+    rig.install()
+    rig.clock.freeze()
+    yield rig
+    rig.uninstall()
+
+
+def steps(model, window, back=True):
+    """Go through the window's loader; return the seconds that passed on the clock."""
+    start = time.perf_counter()
+    for images, labels in window.loader:
+        loss = window.criterion(model(images), labels)
+        if back:
+            loss.backward()
+    return time.perf_counter() - start
+
+
+def kinds(compiler):
+    return [(one["kind"], one["batch"]) for one in compiler.values()["built"]]
+
+
+def test_a_build_is_noted_with_its_batch_and_takes_its_seconds(rig):
+    """A shorter last batch has both graphs built again; then nothing is built any more."""
+    window = rig.window([8, 8, 5])
+    compiler = rig.compiler(window, SECONDS, step=0.5)
+    model = torch.compile(window.model, backend=compiler)
+    first = steps(model, window)
+
+    assert [("forward", 0), ("backward", 0), ("forward", 2), ("backward", 2)] == kinds(compiler)
+    assert {"forward": 3, "backward": 3, "inference": 0} == compiler.values()["runs"]
+    assert len(list(window.model.parameters())) == compiler.values()["parameters"]
+    assert 28.0 + 1.5 == pytest.approx(first, abs=0.1)
+
+    compiler.forget()
+
+    assert 1.5 == pytest.approx(steps(model, window), abs=0.1)
+    assert [] == kinds(compiler)
+
+
+def test_without_a_backward_pass_its_graph_is_not_built(rig):
+    window = rig.window([8])
+    compiler = rig.compiler(window, SECONDS)
+    steps(torch.compile(window.model, backend=compiler), window, back=False)
+
+    assert [("forward", 0)] == kinds(compiler)
+
+
+def test_a_pass_without_gradients_is_of_another_kind_and_half_precision_is_told(rig):
+    window = rig.window([8])
+    compiler = rig.compiler(window, SECONDS)
+    model = torch.compile(window.model, backend=compiler)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        steps(model, window, back=False)
+
+    assert [{"kind": "inference", "batch": 0, "half": True}] == compiler.values()["built"]
+
+
+def test_models_of_one_maker_share_their_graphs_and_eager_passes_take_other_seconds(rig):
+    window = rig.window([8, 8])
+    compiler = rig.compiler(window, SECONDS, step=0.5)
+    make = rig.eager_trainings(0.75, 3.0)
+    eager, *_ = make(window.device)
+
+    assert 3.0 + 2 * 0.75 == pytest.approx(steps(eager, window), abs=0.1)
+    for cost in (14.0, 0.0):
+        model, *_ = make(window.device)
+        took = steps(torch.compile(model, backend=compiler, mode="max-autotune"), window)
+        assert cost + 2 * 0.5 == pytest.approx(took, abs=0.1)
+
+
+def test_a_copy_of_a_compiled_model_has_the_same_backend(rig):
+    """So a warm-up on a copy serves the model, as it does with a backend that is a function."""
+    window = rig.window([8])
+    compiler = rig.compiler(window)
+    model = torch.compile(window.model, backend=compiler)
+    steps(copy.deepcopy(model), window)
+    compiler.forget()
+    steps(model, window)
+
+    assert [] == kinds(compiler)
+
+
+def test_a_break_is_told_in_words(rig):
+    compiler = rig.compiler(rig.window([8]))
+    rig.compiled(Doubles(peeks=True), compiler)(torch.ones(3))
+
+    assert 1 == len(compiler.values()["breaks"])
+
+
+@pytest.mark.parametrize(
+    ("whole", "expected"), [pytest.param(True, True, id="fullgraph"), pytest.param(False, False, id="breaks allowed")]
+)
+def test_a_model_that_peeks_is_refused_or_runs(rig, whole, expected):
+    compiler = rig.compiler(rig.window([8]))
+
+    assert expected == bool(refusal(lambda it: torch.compile(it, backend=compiler, fullgraph=whole)))
+
+
+def test_an_error_on_a_model_that_does_not_peek_is_no_refusal():
+    def refuse(_):
+        raise TypeError("no model is good enough")
+
+    with pytest.raises(TypeError):
+        refusal(refuse)
+
+
+def test_a_state_is_put_back_whatever_was_done_to_it(rig):
+    """Parameters, running statistics and momentum."""
+    window = rig.window([8, 8], momentum=0.9)
+    steps(window.model, window)
+    window.optimizer.step()
+    state, before = window.state(), window.held()
+    steps(window.model, window)
+    window.optimizer.step()
+    moved = window.held()
+    window.restore(state)
+
+    assert not all((a == b).all() for a, b in zip(moved, before, strict=True))
+    assert all((a == b).all() for a, b in zip(window.held(), before, strict=True))
+    assert 0 == len(rig.window([8]).held()[1])  # an optimizer that took no step holds nothing
