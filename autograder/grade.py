@@ -58,6 +58,11 @@ class Kit:
     baseline: Mapping[str, bytes]
     released: Released = NOTHING
 
+    @property
+    def files(self) -> list[str]:
+        """What of a submission is looked at."""
+        return [*self.lab.files, *self.released.notebooks]
+
 
 @dataclass(frozen=True)
 class Session:

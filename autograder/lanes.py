@@ -155,7 +155,7 @@ def _one(channel: Connection, work: Work, session: Session, order: Order, *, clo
 def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
     lab, released = work.kit.lab, work.kit.released
     if order.path:
-        return batch.load_or_say(Path(order.path), lab.files, released), None
+        return replace(batch.load_or_say(Path(order.path), lab.files, released), name=order.name), None
     return batch.kept(order.name, work.out, lab.files), load_result(work.out / order.name / batch.RESULT)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
@@ -27,7 +27,6 @@ from autograder.grade import Session, grade
 from autograder.gradebook import MOST_TRIES, Journal
 from autograder.lanes import Go, Lane, Order, Work, figures
 from autograder.model import Device, Submission, load_result
-from autograder.submission import name_of
 
 TICK_SECONDS = 0.5
 MOST_SECONDS = 3600.0  # of one attempt; workers have limits of their own, so this is for a grader that hangs
@@ -76,15 +75,15 @@ class Rounds:
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
 
-    def run(self, paths: Sequence[Path]) -> Generator[Event, None, None]:
-        """Grade all, and yield what happens; close it early, and lanes and attempts are ended."""
+    def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
+        """Grade all by their names, and yield what happens; close it early, and lanes and attempts are ended."""
         with self.work.open() as session:  # its workers never start; it says what it is, and signs what is set aside
             under, facts = circumstances(self.work, session), {**machine(session), "jobs": self.jobs}
-            self.journal.begin(under, self.seed, len(paths), facts)
-            yield Event("begins", facts={"of": len(paths), "seed": self.seed, **facts})
+            self.journal.begin(under, self.seed, len(found), facts)
+            yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
             # What was under way when a grader was killed may be why: it comes last.
             suspects = self.journal.cut_off()
-            orders = sorted((Order(name_of(path), str(path)) for path in paths), key=lambda o: o.name in suspects)
+            orders = sorted((Order(name, str(path)) for name, path in found.items()), key=lambda o: o.name in suspects)
             yield from self._round("first", orders, session)
             for name in ("timed", "again"):
                 orders, self._waiting = self._waiting, []

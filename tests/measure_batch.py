@@ -23,6 +23,7 @@ from autograder.gradebook import Journal
 from autograder.lanes import Work
 from autograder.report.html import write
 from autograder.rounds import Rounds
+from autograder.submission import name_of
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 PAGE = Path("docs/measurements/batch.md")
@@ -79,8 +80,8 @@ def grade(home: Path) -> None:
 
     kit = toy_kit()
     with Journal(home / "out") as journal:
-        paths = batch.find([home / "in"], kit.lab.files)
-        for _ in Rounds(Work(kit, opened, home / "out"), journal, 7, LANES).run(paths):
+        found = {name_of(path): path for path in batch.find([home / "in"], kit.lab.files)}
+        for _ in Rounds(Work(kit, opened, home / "out"), journal, 7, LANES).run(found):
             pass
 
 

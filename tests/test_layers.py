@@ -15,7 +15,7 @@ LAYERS = [
     {"calibrate", "practice", "replay"},
     {"course"},
     {"rounds"},
-    {"circumstances"},
+    {"circumstances", "intake"},
     {"lanes"},
     {"batch"},
     {"diff", "export", "grade"},

@@ -94,8 +94,8 @@ class Class:
 
     def events(self, journal, *, jobs=2, seed=7, asked_seed=None):
         """Grade all that was handed in."""
-        paths = sorted((self.root / "in").iterdir())
-        yield from Rounds(self.work(), journal, seed, jobs, asked_seed).run(paths)
+        found = {path.name: path for path in sorted((self.root / "in").iterdir())}
+        yield from Rounds(self.work(), journal, seed, jobs, asked_seed).run(found)
 
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""
@@ -355,7 +355,7 @@ def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class)
     with Journal(a_class.root / "out") as journal:
         run = Rounds(a_class.work(), journal, 7, 1)
         sha = batch.load_or_say(a_class.root / "in" / "ada", a_class.kit.lab.files).sha256
-        next(run.run([]))
+        next(run.run({}))
         journal.start("ada", sha)
     happened = [name for what, name in a_class.grade(jobs=1) if what in ("waits", "graded")]
 
