@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -30,8 +30,8 @@ MOST_LOST = 2  # graders that one submission may take down
 MOST_CUT_OFF = 5  # times that the whole grader may be gone under it: mostly no doing of its own
 TABLES = {
     "about": "format INTEGER, perflab TEXT",
-    "sessions": "id INTEGER PRIMARY KEY, began TEXT, key TEXT, seed INTEGER, submissions INTEGER, lab TEXT, "
-    "lab_version TEXT, config TEXT, code TEXT, grader TEXT, device TEXT, isolation TEXT, selection TEXT, facts TEXT",
+    "sessions": "id INTEGER PRIMARY KEY, began TEXT, key TEXT, ground TEXT, seed INTEGER, submissions INTEGER, "
+    "lab TEXT, lab_version TEXT, code TEXT, grader TEXT, device TEXT, isolation TEXT, only TEXT, parts TEXT, facts TEXT",
     "attempts": "id INTEGER PRIMARY KEY, session INTEGER REFERENCES sessions, submission TEXT, sha256 TEXT, began TEXT",
     "ends": "attempt INTEGER PRIMARY KEY REFERENCES attempts, ended TEXT, outcome TEXT, result_sha256 TEXT, note TEXT",
     "finished": "session INTEGER PRIMARY KEY REFERENCES sessions, ended TEXT",
@@ -48,19 +48,25 @@ class Circumstances:
 
     lab: str
     lab_version: str
-    config: str
-    """Hash of the points, bars and limits of the chosen parts, as this device reads them."""
     code: str
-    """Hash of the lab's part files, given/ and baseline/."""
+    """Hash of what all parts share: given/, judges, the worker's toolkit."""
     grader: str
     device: str
     isolation: str
-    selection: str
+    only: str
+    """The one check that was asked for."""
+    parts: str
+    """JSON: of each chosen part, what its verdicts and its points depend on."""
 
     @property
     def key(self) -> str:
         """Name them in one word."""
         return sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    @property
+    def ground(self) -> str:
+        """Name all but the parts: on the same ground some verdicts may still count."""
+        return replace(self, parts="").key
 
 
 class Last(NamedTuple):
@@ -72,6 +78,13 @@ class Last(NamedTuple):
     graded: int
     """Submissions that have a result."""
     finished: bool
+
+
+class Before(NamedTuple):
+    """The latest result on the same ground, and what its verdicts depended on, part by part."""
+
+    result_sha256: str = ""
+    parts: str = "{}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,7 @@ class Journal:
     def __init__(self, folder: Path, now: Any = lambda: datetime.now(UTC)) -> None:
         """Open the journal, or begin one."""
         self.file, self._now = folder / FILE, now
-        self.key, self._session = "", 0
+        self.key, self._ground, self._session = "", "", 0
         with self._said():
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = sqlite3.connect(self.file, timeout=PATIENCE_SECONDS, isolation_level=None)
@@ -161,9 +174,10 @@ class Journal:
 
     def begin(self, under: Circumstances, seed: int, submissions: int, facts: Mapping[str, Any]) -> None:
         """Begin a session; what follows belongs to it."""
-        row = {**asdict(under), "began": self._stamp(), "key": under.key, "seed": seed, "submissions": submissions}
+        names = {"key": under.key, "ground": under.ground}
+        row = {**asdict(under), **names, "began": self._stamp(), "seed": seed, "submissions": submissions}
         self._session = self._add("sessions", **row, facts=json.dumps(facts))
-        self.key = under.key
+        self.key, self._ground = under.key, under.ground
 
     def start(self, submission: str, digest: str) -> int:
         """Note an attempt that is about to start, and return its number; on disk when this returns."""
@@ -197,6 +211,17 @@ class Journal:
             ).fetchall()
         results = [result for _, result in rows if result]
         return History(tuple(outcome for outcome, _ in rows), results[-1] if results else "")
+
+    def before(self, submission: str, digest: str, seed: int | None = None) -> Before:
+        """Look up the latest result of these very files on this ground, whatever has become of the parts since."""
+        with self._said():
+            row = self._rows.execute(
+                "SELECT result_sha256, parts FROM attempts JOIN sessions ON session = sessions.id"
+                " JOIN ends ON attempt = attempts.id WHERE submission = ? AND sha256 = ? AND ground = ?"
+                " AND seed = coalesce(?, seed) AND result_sha256 != '' ORDER BY attempts.id DESC",
+                (submission, digest, self._ground, seed),
+            ).fetchone()
+        return Before(*row) if row else Before()
 
     def cut_off(self) -> set[str]:
         """Name the submissions that were being graded when a grader was gone."""

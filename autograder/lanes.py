@@ -17,7 +17,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
@@ -27,7 +27,7 @@ from typing import Any
 from autograder import batch, scoring
 from autograder.errors import PerflabError, UserError
 from autograder.grade import Kit, Session, grade
-from autograder.model import Compared, Result, Submission, load_result
+from autograder.model import CheckResult, Compared, PartResult, Result, Submission, load_result
 
 PR_SET_PDEATHSIG = 1
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
@@ -62,6 +62,8 @@ class Go:
     seed: int
     last: bool
     """What is undecided after this is left to a person."""
+    good: dict[str, list[str]] | None = None
+    """The checks of each part that still count as they were judged before."""
 
 
 class Later:
@@ -167,6 +169,7 @@ def _graded(
         session = replace(session, clock=later)
     if before is None:
         batch.keep(handed_in, work.out)
+        before = _still(work, handed_in.name, go.good) if go.good else None
     result = grade(
         handed_in, work.kit, session,
         seed=before.seed if before else go.seed, parts=work.parts, only=work.only, settled=before,
@@ -177,6 +180,21 @@ def _graded(
         result = scoring.left_to_a_person(result)
     batch.save(result, work.out)
     return {"outcome": outcome, "result_sha256": batch.digest(result.submission, work.out), **figures(result)}
+
+
+def _still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
+    """Read the result that is there, less what has to be judged again, at the points that checks are worth now."""
+    before = load_result(work.out / name / batch.RESULT)
+    parts = [
+        replace(part, checks=tuple(scoring.repriced(_kept(part, good), work.kit.config.parts[part.id].checks)))
+        for part in before.parts
+        if part.id in good
+    ]
+    return replace(before, parts=tuple(parts))
+
+
+def _kept(part: PartResult, good: Mapping[str, Collection[str]]) -> list[CheckResult]:
+    return [check for check in part.checks if check.id in good[part.id]]
 
 
 def figures(result: Result) -> dict[str, Any]:

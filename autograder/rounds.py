@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from autograder import batch, scoring
-from autograder.circumstances import circumstances, machine
+from autograder.circumstances import circumstances, machine, still_good
 from autograder.errors import UserError
 from autograder.grade import Session, grade
 from autograder.gradebook import MOST_TRIES, Journal
@@ -74,11 +74,13 @@ class Rounds:
     _waiting: list[Order] = field(default_factory=list)
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
+    _parts: str = "{}"
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
         """Grade all by their names, and yield what happens; close it early, and lanes and attempts are ended."""
         with self.work.open() as session:  # its workers never start; it says what it is, and signs what is set aside
             under, facts = circumstances(self.work, session), {**machine(session), "jobs": self.jobs}
+            self._parts = under.parts
             self.journal.begin(under, self.seed, len(found), facts)
             yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
             # What was under way when a grader was killed may be why: it comes last.
@@ -146,14 +148,21 @@ class Rounds:
         if standing != "aside" and history.result_sha256 != batch.digest(order.name, self.work.out):
             standing = "new"
         if standing != "aside" and (self._clocked or standing == "new"):
+            good = {} if self._clocked else self._good(order, seat.digest)
             seat.attempt, seat.tries = self.journal.start(order.name, seat.digest), history.tries + 1
-            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES))
+            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES, good=good))
             return Event("starts", order.name, seat.lane.number, {"attempt": len(history.outcomes) + 1})
         seat.lane.tell(None)
         if standing == "aside":
             return self._aside(seat, order, session)
         facts = figures(load_result(self.work.out / order.name / batch.RESULT))
         return self._done(seat, order, "kept", facts, waits=standing in ("timing", "again"))
+
+    def _good(self, order: Order, digest: str) -> dict[str, list[str]]:
+        """Say what of a result that no longer counts as a whole still does: the files are the same, a part is not."""
+        before = self.journal.before(order.name, digest, self.asked_seed)
+        same = before.result_sha256 == batch.digest(order.name, self.work.out)
+        return still_good(before.parts, self._parts) if before.result_sha256 and same else {}
 
     def _judged(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
         outcome = said.pop("outcome")

@@ -10,9 +10,10 @@ import pytest
 
 from autograder import gradebook
 from autograder.errors import UserError
-from autograder.gradebook import Circumstances, History, Journal, Last
+from autograder.gradebook import Before, Circumstances, History, Journal, Last
 
-UNDER = Circumstances("toy", "1", "config", "code", "0.1.0", "cpu", "none", "all")
+UNDER = Circumstances("toy", "1", "code", "0.1.0", "cpu", "none", "", "parts")
+FIELDS = list(UNDER.__dataclass_fields__)
 
 
 def opened(folder, under=UNDER, seed=7):
@@ -45,13 +46,28 @@ def test_the_history_of_a_submission_is_its_own(tmp_path):
         assert History(("timing", "again", "stopped"), "r2") == journal.history("ada", "ff")
 
 
-@pytest.mark.parametrize("field", list(UNDER.__dataclass_fields__))
+@pytest.mark.parametrize("field", FIELDS)
 def test_what_was_graded_under_other_circumstances_does_not_count(tmp_path, field):
     """Any of them."""
     with opened(tmp_path) as journal:
         journal.end(journal.start("ada", "ff"), "graded", "r")
     with opened(tmp_path, replace(UNDER, **{field: "other"})) as journal:
         assert History() == journal.history("ada", "ff")
+
+
+@pytest.mark.parametrize(
+    ("field", "found"),
+    [(field, Before("r", "parts") if field == "parts" else Before()) for field in FIELDS],
+    ids=FIELDS,
+)
+def test_on_the_same_ground_the_latest_result_may_count_in_part(tmp_path, field, found):
+    """What the parts depended on then is told with it; under anything else it is nothing."""
+    with opened(tmp_path) as journal:
+        journal.end(journal.start("ada", "ff"), "graded", "r")
+        journal.end(journal.start("ada", "ff"), "lost")
+    with opened(tmp_path, replace(UNDER, **{field: "other"})) as journal:
+        assert found == journal.before("ada", "ff")
+        assert Before() == journal.before("ada", "00")
 
 
 def test_another_seed_counts_unless_one_is_asked_for(tmp_path):
