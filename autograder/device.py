@@ -27,7 +27,8 @@ def find(wanted: str, tier: Tier) -> tuple[Device, str]:
     if int(index or 0) >= len(names):
         raise UserError(f"--device {wanted}: this machine has {len(names)} NVIDIA GPU(s); use auto, cpu or cuda:N")
     name = names[int(index or 0)]
-    return Device(name, "cuda", tier(name, "cuda"), versions()), f"cuda:{index or 0}"
+    known = {**versions(), "driver": driver()}
+    return Device(name, "cuda", tier(name, "cuda"), known), f"cuda:{index or 0}"
 
 
 def cpu_name() -> str:
@@ -40,6 +41,27 @@ def cpu_name() -> str:
 
 def gpu_names() -> list[str]:
     """Ask the driver; no driver is no GPU."""
+    return _ask_gpus("nvmlDeviceGetName")
+
+
+def identity(worker_device: str) -> str:
+    """Name one device of this machine, whatever number a process gives it: cpu, or the GPU's UUID."""
+    kind, _, index = worker_device.partition(":")
+    return "cpu" if kind == "cpu" else _ask_gpus("nvmlDeviceGetUUID")[int(index or 0)]
+
+
+def driver() -> str:
+    """Return the version of the NVIDIA driver."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+        return str(pynvml.nvmlSystemGetDriverVersion())
+    except pynvml.NVMLError:
+        return "unknown"
+
+
+def _ask_gpus(question: str) -> list[str]:
     import pynvml
 
     try:
@@ -47,10 +69,8 @@ def gpu_names() -> list[str]:
     except pynvml.NVMLError:
         return []
     try:
-        return [
-            str(pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(i)))
-            for i in range(pynvml.nvmlDeviceGetCount())
-        ]
+        handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        return [str(getattr(pynvml, question)(handle)) for handle in handles]
     finally:
         pynvml.nvmlShutdown()
 

@@ -6,11 +6,12 @@ score + lost + owed = max_score holds exactly: sums are rounded to hundredths on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from autograder.config import LatePolicy
+from autograder.config import CheckConfig, LatePolicy
 from autograder.model import (
     OWED,
     CheckResult,
@@ -20,6 +21,7 @@ from autograder.model import (
     Partial,
     PartResult,
     Passed,
+    Result,
     Unavailable,
     Verdict,
 )
@@ -81,6 +83,29 @@ def part_result(id: str, title: str, checks: Sequence[CheckResult]) -> PartResul
     """Put a part together from its checks, rubric items included."""
     score, max_score = _sum(check.points for check in checks), _sum(check.max_points for check in checks)
     return PartResult(id, title, score, max_score, tuple(checks))
+
+
+def repriced(checks: Sequence[CheckResult], config: Mapping[str, CheckConfig]) -> list[CheckResult]:
+    """Pay verdicts by what their checks are worth now; a part of no points says nothing of other points."""
+    found = [(check, config[check.id].points) for check in checks]
+    return [
+        replace(check, points=_paid(check, worth), max_points=worth)
+        for check, worth in found
+        if check.outcome != "partial" or check.max_points
+    ]
+
+
+def _paid(check: CheckResult, worth: float) -> float:
+    if check.outcome == "partial":
+        return _sum([round(check.points / check.max_points, 1) * worth])
+    return worth if check.outcome == "passed" else 0.0
+
+
+def left_to_a_person(result: Result) -> Result:
+    """Have a person settle what was to be judged again."""
+    return replace(
+        result, owed=tuple(replace(o, settled_by="person") if o.settled_by == "again" else o for o in result.owed)
+    )
 
 
 def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:

@@ -98,13 +98,15 @@ class Stopwatch:
                 raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
         if not self._session.counts:
-            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
+            evidence = {"examination": self._session.figures}
+            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal, evidence=evidence)
         key = sides.student.fingerprint
         self._peaks.clear()
         found = compare(self._take(sides, size), bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
         self._pooled[key] = found.gathered.pairs
-        memory = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
-        evidence = {**_evidence(found.gathered, found.ruling, size), **memory, "seconds": round(self.now() - began, 1)}
+        about: dict[str, Any] = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
+        about |= {"seconds": round(self.now() - began, 1), "examination": self._session.figures}
+        evidence = {**_evidence(found.gathered, found.ruling, size), **about}
         return _compared(found.ruling, found.gathered, evidence)
 
     def _examine(self, itself: Sides, size: Size) -> None:

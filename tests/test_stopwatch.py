@@ -138,7 +138,12 @@ def test_the_evidence_says_what_the_verdict_rests_on(watch):
     low, high = evidence.pop("interval")
     pairs, noise, seconds = evidence.pop("pairs"), evidence.pop("noise"), evidence.pop("seconds")
     assert low < 1.7 < high
+    examination = evidence.pop("examination")
     assert (7, True, True) == (len(pairs), 0 < noise < 0.05, seconds > 5)
+    assert ("OPEN", {"known-good": "PASS", "known-slow": "FAIL"}) == (
+        examination["state"],
+        {name: said.split(",")[0] for name, said in examination["canaries"].items()},
+    )
     assert evidence == {
         "dropped": [],
         "windows": TIMED,

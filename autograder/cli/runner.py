@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,10 +26,7 @@ from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from autograder.lab import Lab
-    from autograder.model import Result
     from autograder.standing import Rules
 
 
@@ -49,6 +46,10 @@ isolation_option = click.option(
 @isolation_option
 @click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
+@click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
+@click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
+@roster_option
+@click.option("--attempts", type=click.Choice(["last", "all"]), default="last", help="Of a student: the last in time.")
 @course_option
 @device_option
 @seed_option
@@ -60,33 +61,63 @@ def grade(
     isolation: Literal["bubblewrap", "none"],
     parts: tuple[str, ...],
     only: str,
+    resume: bool,
+    jobs: int | None,
+    roster: Path | None,
+    attempts: str,
     root: Path | None,
     device: str,
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Grade submissions, one after the other, and write results and pages to --out.
+    """Grade submissions and write results and pages to --out.
+
+    What is not timed runs in several lanes; then what is timed, one after the other, with nothing beside it. Done again
+    into the same folder, only what changed is graded: files, points, bars, limits, the lab, the device, the grader.
+    Folders are read as Canvas, Moodle, Gradescope and nbgrader write them; who is not in the roster is listed.
 
     \b
-    Example:  perflab grade resnet18 handed_in/ --out results
+    Example:  perflab grade resnet18 handed_in/ --roster roster.csv --out results
     """
-    from autograder import batch
+    from autograder.batch import RESULT, write_grades
+    from autograder.cli.progress import Progress
+    from autograder.gradebook import Journal
+    from autograder.intake import Intake, together
+    from autograder.lanes import Work
+    from autograder.model import load_result
     from autograder.practice import open_session
+    from autograder.report.words import clean
+    from autograder.rounds import Rounds, lanes_for
+    from autograder.turns import only_one
 
     course, console = open_course(root), make_console()
     kit = course.kit(lab)
     chosen = _chosen(kit.lab, parts, only)
-    found = batch.find(paths, [*kit.lab.files, *kit.released.notebooks])
-    results = []
-    with open_session(course, device, isolation, rehearsal=False) as session:
-        run_seed = seed if seed is not None else secrets.randbits(48)
-        for result in batch.grade_all(found, kit, session, out, seed=run_seed, parts=chosen, only=only):
-            results.append(result)
-            _progress(result, len(results), len(found), console, as_json=as_json)
-    grades = batch.write_grades(results, out)
-    pages = _write_pages(out)
-    console.print(f"{len(results)} graded; {grades}, {pages}", soft_wrap=True, highlight=False)
-    return OUR_FAULT if any(c.outcome == "error" for r in results for p in r.parts for c in p.checks) else DONE
+    rules = rules_for(out, root, roster)
+    found, notes = Intake(kit.config, kit.files, rules.roster, attempts == "all").find(paths)
+    for line in notes:
+        click.echo(f"not graded: {clean(line)}", err=True)
+    if not found:
+        raise UserError(f"{paths[0]}: no submission there is anybody's")
+    work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
+    with work.open() as session:
+        lanes = jobs or lanes_for(session.device)
+    with (
+        only_one(out),
+        together(found, out) as named,
+        Journal(out) as journal,
+        Progress(console, as_json=as_json) as progress,
+    ):
+        run_seed = journal.seed_for(kit.lab.name, seed, resume=resume)
+        with closing(Rounds(work, journal, run_seed, lanes, asked_seed=seed).run(named)) as events:
+            for event in events:
+                progress.show(event)
+    pages = _write_pages(out, rules)
+    results = {page.parent.name: load_result(page.with_name(RESULT)) for page in pages if page.parent != out}
+    grades = write_grades(list(results.values()), out)
+    console.print(f"{len(found)} graded; {grades}, {_open(out, pages)}", soft_wrap=True, highlight=False)
+    ours = (c for one in found for p in results[one.name].parts for c in p.checks if c.outcome == "error")
+    return OUR_FAULT if any(ours) else DONE
 
 
 @cli.command()
@@ -99,7 +130,8 @@ def report(folder: Path, roster: Path | None, root: Path | None) -> int:
     \b
     Example:  perflab report results
     """
-    make_console().print(_write_pages(folder, rules_for(folder, root, roster)), soft_wrap=True, highlight=False)
+    pages = _write_pages(folder, rules_for(folder, root, roster))
+    make_console().print(_open(folder, pages), soft_wrap=True, highlight=False)
     return DONE
 
 
@@ -152,22 +184,11 @@ def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
     return [part.id for part in named if not only or only in part.checks]
 
 
-def _progress(result: Result, done: int, total: int, console: Console, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps({"submission": result.submission, "score": result.score, "done": done, "of": total}))
-        return
-    from rich.text import Text
-
-    from autograder.report.words import clean
-
-    points = f"{result.score:g} of {result.max_score:g}, {result.points_owed:g} owed"
-    console.print(
-        Text(f"{done:>3}/{total}  {clean(result.submission):<28} {points}  ({result.seconds:.1f} s)"), soft_wrap=True
-    )
-
-
-def _write_pages(folder: Path, rules: Rules | None = None) -> str:
+def _write_pages(folder: Path, rules: Rules) -> list[Path]:
     from autograder.report.html import write
 
-    written = write(folder, rules)
-    return f"{len(written)} pages; open {folder / 'index.html'}"
+    return write(folder, rules)
+
+
+def _open(folder: Path, pages: Sequence[Path]) -> str:
+    return f"{len(pages)} pages; open {folder / 'index.html'}"
