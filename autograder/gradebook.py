@@ -31,7 +31,8 @@ MOST_CUT_OFF = 5  # times that the whole grader may be gone under it: mostly no 
 TABLES = {
     "about": "format INTEGER, perflab TEXT",
     "sessions": "id INTEGER PRIMARY KEY, began TEXT, key TEXT, ground TEXT, seed INTEGER, submissions INTEGER, "
-    "lab TEXT, lab_version TEXT, code TEXT, grader TEXT, device TEXT, isolation TEXT, only TEXT, parts TEXT, facts TEXT",
+    "lab TEXT, lab_version TEXT, code TEXT, grader TEXT, device TEXT, isolation TEXT, only TEXT, parts TEXT, "
+    "facts TEXT",
     "attempts": "id INTEGER PRIMARY KEY, session INTEGER REFERENCES sessions, submission TEXT, sha256 TEXT, began TEXT",
     "ends": "attempt INTEGER PRIMARY KEY REFERENCES attempts, ended TEXT, outcome TEXT, result_sha256 TEXT, note TEXT",
     "finished": "session INTEGER PRIMARY KEY REFERENCES sessions, ended TEXT",
