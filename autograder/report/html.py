@@ -63,7 +63,7 @@ def class_page(rows: Sequence[tally.Row], title: str, *, broken: Sequence[str] =
         rows=sorted(rows, key=lambda row: row.name),
         parts=list(dict.fromkeys(part.id for result in results for part in result.parts)),
         rates=tally.rates(rows),
-        waiting=() if anonymous else tally.waiting(rows),
+        waiting=[] if anonymous else [one for one in tally.waiting(rows) if not one.aside],
         scores=_scores(rows) if rows else "",
         speeds=[(one, _speedups(one)) for one in measured],
         spent=None if anonymous or not rows else tally.spent(rows),

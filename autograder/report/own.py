@@ -11,6 +11,7 @@ from autograder.lab import load_lab
 from autograder.model import CheckResult, PartResult
 
 ROWS, COLUMNS, LETTERS = 12, 10, 40  # of a student's table that are shown
+FIRST = ("speedup", "slowdown")  # columns that stand behind the one that names the rows
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def tables(lab: str, files: Mapping[str, bytes]) -> dict[str, list[Own]]:
         except SubmissionError:
             read = None
         if read and read.rows:
-            columns = read.columns[:COLUMNS]
+            columns = sorted(read.columns, key=lambda name: name not in (read.columns[0], *FIRST))[:COLUMNS]
             rows = tuple(tuple(_short(row[column]) for column in columns) for row in read.rows[:ROWS])
             one = Own(name, tuple(map(_short, columns)), rows, len(read.rows) - len(rows))
             found.setdefault(part, []).append(one)

@@ -122,6 +122,11 @@ class Waiting:
     points: float
     rows: tuple[Row, ...]
 
+    @property
+    def aside(self) -> bool:
+        """Whether it waits because a submission was set aside, which is said once for all of its checks."""
+        return self.reason.startswith(ASIDE)
+
 
 def rates(rows: Sequence[Row]) -> list[Rate]:
     """Count outcomes by check, the check that fails most often first."""
