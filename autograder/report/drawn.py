@@ -1,4 +1,4 @@
-"""What the evidence of a check holds that a feedback page can draw: memory beside the baseline's, and a trace's parts."""
+"""What of a check's evidence a feedback page draws: memory beside the baseline's, and what a trace consists of."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def _put(path: Path, text: str) -> Path:
 
 def _scores(rows: Sequence[tally.Row]) -> str:
     bins = stats.tenths(tally.shares(rows))
-    counts = ", ".join(str(one.count) for one in bins)
+    counts = ", ".join(str(one.many) for one in bins)
     said = f"Submissions by score, in tenths of the full score from lowest to highest: {counts}"
     return plots.histogram(bins, said, lambda share: f"{100 * share:.0f} %")
 

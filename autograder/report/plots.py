@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INCHES = (4.8, 1.75)  # about as many points as a phone has pixels, so that letters are as large as in the text
-INKS = {"#0000a1": "won", "#0000a2": "ink", "#0000a3": "quiet", "#0000a4": "lost", "#0000a5": "paper"}  # stands for -> of style.css
+INKS = {
+    "#0000a1": "won",
+    "#0000a2": "ink",
+    "#0000a3": "quiet",
+    "#0000a4": "lost",
+    "#0000a5": "paper",
+}  # stands for -> of style.css
 WON, INK, QUIET, LOST, PAPER = INKS
 DROPPED = re.compile(
     r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>|<defs>.*?</defs>"
-    r'|\s(?:id|clip-path|version)="[^"]*"|font-family: [^;"]*;? ?',
+    r'|\s(?:id|clip-path|xmlns(?::\w+)?|version)="[^"]*"|font-family: [^;"]*;? ?',
     re.DOTALL,
 )
 TICKS = 5
@@ -48,12 +54,12 @@ def histogram(bins: Sequence[Bin], said: str, shown: Callable[[float], str], lin
 
 
 def _bars(axes: Axes, bins: Sequence[Bin]) -> None:
-    top = max(one.count for one in bins)
+    top = max(one.many for one in bins)
     for at, one in enumerate(bins):
-        axes.bar(at + 0.5, one.count, width=0.9, color=WON)
-        if one.count:
+        axes.bar(at + 0.5, one.many, width=0.9, color=WON)
+        if one.many:
             behind = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}  # where the line is
-            axes.text(at + 0.5, one.count + 0.04 * top, f"{one.count}", ha="center", color=INK, bbox=behind)
+            axes.text(at + 0.5, one.many + 0.04 * top, f"{one.many}", ha="center", color=INK, bbox=behind)
     axes.set_ylim(0, 1.24 * top)
     axes.set_xlim(-0.02 * len(bins), 1.02 * len(bins))
 

@@ -22,13 +22,13 @@ class Bin(NamedTuple):
 
     low: float
     high: float
-    count: int
+    many: int
 
 
 def tenths(shares: Sequence[float]) -> list[Bin]:
     """Count shares of the full score; the full score falls into the last bin.
 
-    >>> [one.count for one in tenths([0.0, 0.95, 1.0])]
+    >>> [one.many for one in tenths([0.0, 0.95, 1.0])]
     [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]
     """
     counts = Counter(min(int(share * TENTHS), TENTHS - 1) for share in shares)

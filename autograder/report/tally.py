@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autograder.scoring import Late
 
 ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again
+SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")
 SLOWEST = 5  # submissions that are named
 
 
@@ -106,9 +107,6 @@ class Rate:
     @property
     def _settled(self) -> int:
         return sum(self.counts[outcome] for outcome in SETTLED)
-
-
-SETTLED = ("passed", "partial", "failed", "skipped")
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.errors import ReadError, UserError
-from autograder.model import Owed, to_json
+from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
-from autograder.report.tally import Row, histogram, rates, waiting
-from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
+from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows
 
 VOID = {"meta", "link", "input", "br", "rect", "line"}
 
@@ -105,7 +104,7 @@ def test_a_check_that_passed_quietly_has_no_empty_lines():
 
 
 @pytest.mark.parametrize(
-    "page", [feedback_page(a_result()), class_page(a_class(3), "resnet18")], ids=["feedback", "class"]
+    "page", [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")], ids=["feedback", "class"]
 )
 def test_every_link_inside_a_page_has_its_target(page):
     elements = Page(page).elements
@@ -119,7 +118,7 @@ def test_every_link_inside_a_page_has_its_target(page):
 
 
 @pytest.mark.parametrize(
-    "page", [feedback_page(a_result()), class_page(a_class(3), "resnet18")], ids=["feedback", "class"]
+    "page", [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")], ids=["feedback", "class"]
 )
 def test_a_page_needs_nothing_from_elsewhere(page):
     """No address of another place, no file beside it but the feedback pages, and a policy that says so."""
@@ -144,7 +143,7 @@ def test_nothing_that_a_student_wrote_becomes_markup():
         a_part("part3_amp", bad, check, owed), submission=bad, notes=(bad,), isolation=bad, lab=bad, started=bad
     )
 
-    feedback, overview = feedback_page(result), class_page([result], bad, broken=[bad])
+    feedback, overview = feedback_page(result), class_page(rows([result]), bad, broken=[bad])
 
     for page in map(Page, (feedback, overview)):
         assert bad in page.text
@@ -162,7 +161,7 @@ def test_control_characters_and_half_characters_do_not_reach_a_page():
 
 def test_the_class_table_can_be_sorted_and_read_aloud():
     """Sorting is by a button in a header of a column; the initial order is announced; each row has a header."""
-    page = class_page(a_class(3), "resnet18")
+    page = class_page(rows(a_class(3)), "resnet18")
     parsed = Page(page)
     scopes = [a.get("scope") for a in parsed.all("th")]
 
@@ -180,77 +179,19 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
     one = a_result(a_part("part3_amp", "Mixed precision", a_check()), submission="one")
     two = a_result(a_part("part4_memory", "Memory", a_check()), submission="two")
 
-    assert 2 == class_page([one, two], "resnet18").count('data-value="-1"><span class="quiet">none</span>')
+    assert 2 == class_page(rows([one, two]), "resnet18").count('data-value="-1"><span class="quiet">none</span>')
 
 
 @pytest.mark.parametrize(
     ("size", "said"), [(0, "0 submissions There are no results yet."), (1, "1 submission "), (2, "2 submissions ")]
 )
 def test_a_class_of_any_size_has_a_page(size, said):
-    assert said in Page(class_page(a_class(size), "resnet18")).text + " "
+    assert said in Page(class_page(rows(a_class(size)), "resnet18")).text + " "
 
 
 def test_one_fault_is_counted_in_the_singular():
-    assert "1 fault of ours" in Page(class_page(a_class(1), "resnet18")).text
-    assert "2 faults of ours" in Page(class_page(a_class(2), "resnet18")).text
-
-
-def outcomes(submission, *given):
-    checks = [a_silent_check(id=f"check{i}", outcome=outcome, reason=f"no {i}") for i, outcome in enumerate(given)]
-    return Row(a_result(a_part("p", "P", *checks), submission=submission), submission)
-
-
-def test_the_check_that_fails_most_often_comes_first():
-    found = rates(
-        [
-            outcomes("a", "passed", "failed", "partial", "error"),
-            outcomes("b", "failed", "failed", "partial", "unavailable"),
-            outcomes("c", "passed", "passed", "skipped", "inconclusive"),
-        ]
-    )
-
-    expected = [
-        ("p.check1", {"failed": 2, "passed": 1}, 1 / 3, 0),
-        ("p.check0", {"passed": 2, "failed": 1}, 2 / 3, 0),
-        ("p.check2", {"partial": 2, "skipped": 1}, 0.0, 0),
-        ("p.check3", {"error": 1, "unavailable": 1, "inconclusive": 1}, None, 2),
-    ]
-    assert expected == [(rate.check, rate.counts, rate.passing, rate.owed) for rate in found]
-
-
-def test_what_is_owed_for_one_reason_is_one_line_and_our_faults_come_first():
-    found = waiting([outcomes("a", "unavailable", "error"), outcomes("b", "unavailable", "passed")])
-
-    expected = [
-        ("p.check1", "again", "error", "no 1", 6, ["a"]),
-        ("p.check0", "gpu", "unavailable", "no 0", 12, ["a", "b"]),
-    ]
-    assert expected == [
-        (w.check, w.settled_by, w.outcome, w.reason, w.points, [row.folder for row in w.rows]) for w in found
-    ]
-
-
-def test_points_owed_for_a_check_that_is_not_shown_still_wait():
-    row = Row(a_result(owed=(Owed("part9.gone", 3, "person"),)), "asha")
-
-    assert [("part9.gone", "person", "unavailable", "", 3)] == [
-        (w.check, w.settled_by, w.outcome, w.reason, w.points) for w in waiting([row])
-    ]
-
-
-SCORES = [
-    (0, 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-    (1, 10, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
-    (9.99, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    (10, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    (12, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    (0, 0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-]
-
-
-@pytest.mark.parametrize(("score", "max_score", "expected"), SCORES)
-def test_a_score_falls_into_its_tenth(score, max_score, expected):
-    assert expected == histogram([a_result(score=score, max_score=max_score)])
+    assert "1 fault of ours" in Page(class_page(rows(a_class(1)), "resnet18")).text
+    assert "2 faults of ours" in Page(class_page(rows(a_class(2)), "resnet18")).text
 
 
 def test_pages_are_written_beside_the_results(tmp_path):
