@@ -47,7 +47,7 @@ def time(seconds: float) -> str:
     """Show how long something took.
 
     >>> time(8.24), time(252.0), time(10_000.0)
-    ('8.2 s', '4 min 12 s', '2 h 47 min')
+    ('8.2 s', '4 min 12 s', '2 h 46 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"

@@ -23,6 +23,6 @@ if (table) {
 
   for (const button of table.querySelectorAll("thead button")) button.addEventListener("click", () => sort(button.parentNode));
   filter.addEventListener("input", show);
-  marks.addEventListener("input", show);
+  marks.addEventListener("change", show);
   filter.closest(".controls").hidden = false;
 }
