@@ -57,6 +57,8 @@ def time(seconds: float) -> str:
 
 def clean(text: str) -> str:
     """Replace what could steer a terminal or mislead a reader: control characters, half characters, reordering."""
+    if text.isprintable():  # nearly all is, and what is replaced never
+        return text
     return "".join(c if c in "\n\t" or _plain(c) else "\N{REPLACEMENT CHARACTER}" for c in text.replace("\r\n", "\n"))
 
 
