@@ -123,14 +123,15 @@ def grade(
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @roster_option
+@click.option("--anonymous", is_flag=True, help="Also anonymous.html: the class page under pseudonyms, to show to it.")
 @course_option
-def report(folder: Path, roster: Path | None, root: Path | None) -> int:
+def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None) -> int:
     """Write the feedback pages and the class page of a folder of results again, with lateness and what was set by hand.
 
     \b
     Example:  perflab report results
     """
-    pages = _write_pages(folder, rules_for(folder, root, roster))
+    pages = _write_pages(folder, rules_for(folder, root, roster), anonymous=anonymous)
     make_console().print(_open(folder, pages), soft_wrap=True, highlight=False)
     return DONE
 
@@ -184,10 +185,10 @@ def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
     return [part.id for part in named if not only or only in part.checks]
 
 
-def _write_pages(folder: Path, rules: Rules) -> list[Path]:
+def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> list[Path]:
     from autograder.report.html import write
 
-    return write(folder, rules)
+    return write(folder, rules, anonymous=anonymous)
 
 
 def _open(folder: Path, pages: Sequence[Path]) -> str:

@@ -65,6 +65,7 @@ def test_a_trace_that_is_not_whole(change, words):
 
     assert isinstance(found, Failed)
     assert words in found.why
+    assert ["cpu"] == list(found.evidence["breakdown"])  # which the feedback page draws
 
 
 # --- what is handed out -----------------------------------------------------------------------------------------------

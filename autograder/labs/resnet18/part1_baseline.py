@@ -477,10 +477,9 @@ def finds_the_top_operators(analysed: Pair) -> Verdict:
 def trace_is_whole(baseline_trace: Trace) -> Verdict:
     """The baseline_trace.json.gz handed in holds ten steps, with their ranges and the wait for data."""
     why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
-    measured = f"{len(baseline_trace.steps)} steps"
-    return (
-        Failed(measured, why, "run part1_baseline.py and hand in the file that it wrote") if why else Passed(measured)
-    )
+    measured, evidence = f"{len(baseline_trace.steps)} steps", profile.consists_of(baseline_trace)
+    try_ = "run part1_baseline.py and hand in the file that it wrote"
+    return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
 
 
 @part.check(basis="artefact")
