@@ -154,7 +154,9 @@ class PartGrader:
     def judged(self) -> PartResult:
         """Add up what was judged so far; what a person reads comes after the last check."""
         rubric = _rubric(self.part, self.config) if len(self._judged) == len(self.part.checks) else []
-        return scoring.part_result(self.part.id, self.part.title, [*self._judged.values(), *rubric])
+        return scoring.part_result(
+            self.part.id, self.part.title, [*self._judged.values(), *rubric], bonus=self.config.bonus
+        )
 
     def check(self, name: str) -> CheckResult:
         """Judge one check, after those it needs."""

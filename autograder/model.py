@@ -277,6 +277,8 @@ class PartResult:
     score: float
     max_score: float
     checks: tuple[CheckResult, ...]
+    bonus: bool = False
+    """Whether its points only make up for points lost in other parts."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,11 @@ class Result:
     def lost(self) -> float:
         """Points that are gone."""
         return round(self.max_score - self.score - self.points_owed, 2) + 0.0  # never -0.0
+
+    @property
+    def made_up(self) -> float:
+        """Points lost in other parts that bonus points stand for in the score."""
+        return round(self.score - sum(part.score for part in self.parts if not part.bonus), 2) + 0.0
 
 
 def to_json(record: Any) -> Any:

@@ -15,7 +15,7 @@ from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
 from autograder.report import tally
 from autograder.report.pairs import strip
-from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points
+from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, bonus, clean, explained, points
 from autograder.scoring import Late
 from autograder.standing import Rules
 
@@ -95,6 +95,7 @@ def render(name: str, **values: Any) -> str:
         "OUTCOMES": OUTCOMES,
         "BASES": BASES,
         "SETTLED_BY": SETTLED_BY,
+        "bonus": bonus,
         "explained": explained,
         "strip": strip,
         "by_hand": by_hand,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autograder.model import Basis, Outcome, SettledBy
+    from autograder.model import Basis, Outcome, Result, SettledBy
 
 OUTCOMES: Mapping[Outcome, str] = {
     "passed": "passed",
@@ -41,6 +41,14 @@ def points(value: float) -> str:
     ('6', '0.5', '0')
     """
     return f"{round(value, 2) + 0.0:.10g}"
+
+
+def bonus(result: Result) -> str:
+    """Say what bonus parts won and how much of it counts; nothing where there are none."""
+    parts = [part for part in result.parts if part.bonus]
+    won, most = sum(part.score for part in parts), sum(part.max_score for part in parts)
+    counts = f"{points(result.made_up)} of them in the score, where other parts lost points"
+    return f"{points(won)} of {points(most)} points, {counts}" if parts else ""
 
 
 def clean(text: str) -> str:
