@@ -325,7 +325,12 @@ class Result:
     @property
     def made_up(self) -> float:
         """Points lost in other parts that bonus points stand for in the score."""
-        return round(self.score - sum(part.score for part in self.parts if not part.bonus), 2) + 0.0
+        return round(self.score - sum(part.score for part in without_bonus(self.parts)), 2) + 0.0
+
+
+def without_bonus(parts: Sequence[PartResult]) -> tuple[PartResult, ...]:
+    """Leave bonus parts out; graded by themselves, they are the whole."""
+    return tuple(part for part in parts if not part.bonus) or tuple(parts)
 
 
 def to_json(record: Any) -> Any:

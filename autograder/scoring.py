@@ -23,6 +23,7 @@ from autograder.model import (
     Passed,
     Unavailable,
     Verdict,
+    without_bonus,
 )
 
 
@@ -91,21 +92,22 @@ def part_result(
 
 
 def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:
-    """List the points that wait for a machine or a person; nobody waits for those of a bonus part."""
+    """List the points that wait for a machine or a person."""
     return tuple(
         Owed(f"{part.id}.{check.id}", check.owed, "person" if check.basis == "person" else OWED[check.outcome])
         for part in parts
         for check in part.checks
-        if check.outcome in OWED and not part.bonus
+        if check.outcome in OWED
     )
 
 
 def totals(parts: Sequence[PartResult]) -> Totals:
-    """Add the parts up; what bonus parts won counts as far as other parts lost."""
-    usual, waiting = [part for part in parts if not part.bonus], owed(parts)
+    """Add the parts up; what bonus parts won counts as far as other parts lost; what they are owed waits for nobody."""
+    usual = without_bonus(parts)
+    waiting = owed(usual)
     won, most = _sum(part.score for part in usual), _sum(part.max_score for part in usual)
     lost = _sum([most, -won, *(-item.points for item in waiting)])
-    bonus = _sum(part.score for part in parts if part.bonus)
+    bonus = _sum(part.score for part in parts if part not in usual)
     return Totals(_sum([won, min(bonus, lost)]), most, waiting)
 
 

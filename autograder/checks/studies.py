@@ -6,7 +6,8 @@ A problem is one sentence, or nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from autograder.checks import table
@@ -61,7 +62,9 @@ def plan_problem(rows: Sequence[Row]) -> str:
         if row["parameters"] != PARAMETERS[name]:
             return f"parameters of {name} are {row['parameters']:,.0f} bytes, and with ten classes {PARAMETERS[name]:,}"
         if row["batch"] != batch * (4 * PIXELS + 8):
-            return f"batch of {name} is {row['batch']:,.0f} bytes; {batch} images in float32 and labels in int64 are more or fewer"
+            return (
+                f"batch of {name} is {row['batch']:,.0f} bytes, not those of {batch} images in float32 and their labels"
+            )
     return _growth_problem(rows[1], rows[2])
 
 
@@ -72,7 +75,8 @@ def _growth_problem(small: Row, large: Row) -> str:
         return "from 32 to 128 images of resnet50, each image does not add the same number of bytes"
     fits = (BUDGET - (small["total"] - small["batch_size"] * each)) // each
     if (small["largest_batch"], large["largest_batch"]) != (fits, fits):
-        return f"largest_batch of resnet50 is {shown(small['largest_batch'])}; by its two plans {fits:g} images fit into 16 GB"
+        told = shown(small["largest_batch"])
+        return f"largest_batch of resnet50 is {told}; by its two plans {fits:g} images fit into 16 GB"
     return ""
 
 
@@ -84,9 +88,9 @@ def alike(told: float, known: float) -> bool:
     return close(told, known, PACE / 4) if isinstance(known, float) else told == known
 
 
-def listed(values: Sequence[float]) -> str:
+def listed(values: Iterable[float]) -> str:
     """Write a few numbers."""
-    return ", ".join(f"{value:.4g}" for value in values[:6]) or "nothing"
+    return ", ".join(f"{value:.4g}" for value in islice(values, 6)) or "nothing"
 
 
 def timing_reason(told: Sequence[float], known: Sequence[float]) -> str:
@@ -111,23 +115,21 @@ def profile_reason(figure: str, told: Any, known: Row) -> str:
 
 
 def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None) -> str:
-    """Say what is wrong with the rows of a study: with those *asked* for, or, in a file, with any numbers of threads."""
+    """Say what is wrong with the rows of a study: those *asked* for, or, in a file, with any numbers of threads."""
     form = table.form_problem(rows, COLUMNS, NUMBERS)
     if form:
         return form
     found = [(row["option"], row["threads"]) for row in rows]
     counts = list(dict.fromkeys(count for _, count in found))
-    if (
-        found != list(asked if asked is not None else [(option, count) for option in OPTIONS for count in counts])
-        or not found
-    ):
-        return f"the rows are {len(found)} pairs of option and threads; each option is asked for with each number, in that order"
+    wanted = [(option, count) for option in OPTIONS for count in counts] if asked is None else list(asked)
+    if found != wanted or not found:
+        return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
     for row in rows:
         if not row["ms"] > 0:
             return f"ms of {row['option']} is {shown(row['ms'])}"
-        ratio = rows[0]["ms"] / row["ms"]
+        ratio, name = rows[0]["ms"] / row["ms"], f"{row['option']}, {row['threads']:g} threads"
         if not table.alike(row["speedup"], ratio):
-            return f"speedup of {row['option']}, {row['threads']:g} threads is {row['speedup']:.4g}, but ms of the first row / ms is {ratio:.4g}"
+            return f"speedup of {name} is {row['speedup']:.4g}, but ms of the first row / ms is {ratio:.4g}"
         if not str(row["device"] or "").strip() or row["device"] != rows[0]["device"]:
             return "the device is not named, or not the same in all rows"
     return ""
@@ -143,7 +145,8 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
                 (ms / 1000, "in seconds"),
             ]
             words = explained(row["ms"], stories, PACE) or _otherwise(row["ms"], ms)
-            return f"ms of {row['option']}, {row['threads']:g} threads is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
+            name = f"{row['option']}, {row['threads']:g} threads"
+            return f"ms of {name} is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
     return ""
 
 
@@ -160,7 +163,7 @@ def share_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) -> 
     """Say how the samples that each process read are no division of the set, epoch by epoch."""
     each = -(-samples // len(asked))
     if any(len(mine) != each * epochs for mine in asked):
-        return f"{each} samples are each process's in each of {epochs} epochs, the last one of a set that does not divide twice"
+        return f"each process has {each} samples in each of {epochs} epochs, one twice where the set does not divide"
     orders = [[list(mine[at : at + each]) for mine in asked] for at in range(0, each * epochs, each)]
     for number, order in enumerate(orders, 1):
         seen = Counter(index for mine in order for index in mine)

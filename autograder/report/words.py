@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from autograder.model import without_bonus
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -45,7 +47,8 @@ def points(value: float) -> str:
 
 def bonus(result: Result) -> str:
     """Say what bonus parts won and how much of it counts; nothing where there are none."""
-    parts = [part for part in result.parts if part.bonus]
+    usual = without_bonus(result.parts)
+    parts = [part for part in result.parts if part not in usual]
     won, most = sum(part.score for part in parts), sum(part.max_score for part in parts)
     counts = f"{points(result.made_up)} of them in the score, where other parts lost points"
     return f"{points(won)} of {points(most)} points, {counts}" if parts else ""

@@ -66,12 +66,12 @@ class Decorated:
     def _raising(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
         before, after = self._seconds(2)
 
-        @timed
-        def raises(seconds: float, fail: bool) -> None:
+        def fails(seconds: float, fail: bool) -> None:
             self._spend(seconds)
             if fail:
                 raise KeyError(seconds)
 
+        raises = timed(fails)
         try:
             raises(before, True)
         except KeyError:
@@ -81,13 +81,13 @@ class Decorated:
     def _recursive(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
         (once,) = self._seconds(1)
 
-        @timed
-        def down(left: int) -> None:
+        def again(left: int) -> None:
             self._spend(once)
             if left:
                 down(left - 1)
                 down(0)
 
+        down = timed(again)
         down(2)
         down(0)
         yield "a function that calls itself", [5 * once, once], down.seconds
@@ -96,12 +96,12 @@ class Decorated:
         inside, outside = self._seconds(2)
         inner = timed(self._spend)
 
-        @timed
-        def outer() -> None:
+        def around() -> None:
             inner(inside)
             self._spend(outside)
             inner(inside)
 
+        outer = timed(around)
         outer()
         yield "a function within another", [inside, inside], inner.seconds
         yield "a function that calls another", [2 * inside + outside], outer.seconds
@@ -110,11 +110,11 @@ class Decorated:
         earlier, queued, host = self._seconds(3)
         device = Queued(self._clock)
 
-        @timed(synchronize=device.synchronize)
-        def step() -> None:
+        def one() -> None:
             device.work(queued)
             self._spend(host)
 
+        step = timed(synchronize=device.synchronize)(one)
         device.work(earlier)
         step()
         device.work(earlier)
@@ -152,10 +152,10 @@ def _method(decorate: Any) -> Iterator[str]:
         def __init__(self, inside: int) -> None:
             self.inside = inside
 
-        @decorate
         def add(self, more: int) -> int:
             return self.inside + more
 
+    Box.add = decorate(Box.add)  # type: ignore[method-assign]
     try:
         if Box(3).add(4) != 7:
             yield "a method gives another result"
@@ -166,11 +166,11 @@ def _method(decorate: Any) -> Iterator[str]:
 def _generator(decorate: Any) -> Iterator[str]:
     begun = []
 
-    @decorate
-    def batches(count: int) -> Iterator[int]:
+    def count_up(count: int) -> Iterator[int]:
         begun.append(count)
         yield from range(count)
 
+    batches = decorate(count_up)
     if not inspect.isgeneratorfunction(inspect.unwrap(batches)) or not inspect.isgenerator(made := batches(3)):
         yield "a generator function is none any more"
     elif begun:

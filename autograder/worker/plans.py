@@ -68,7 +68,7 @@ class Plans:
 
     def resnet50(self) -> MakeTraining:
         """Return the one of ResNet-50."""
-        make = lambda: models.resnet50(weights=None, num_classes=CLASSES)  # noqa: E731 it is what is called
+        make: Callable[[], nn.Module] = lambda: models.resnet50(weights=None, num_classes=CLASSES)  # noqa: E731 its type
         return lambda: _with(make(), torch.optim.SGD, momentum=0.9)
 
     def measured(self, make_training: MakeTraining, batch_size: int, image_size: int) -> dict[str, int]:

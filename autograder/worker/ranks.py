@@ -75,7 +75,9 @@ class Ranks:
         """Train in one process, on the batches of all processes joined; answer as they have to."""
         dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
         optimizer = make_optimizer(model.parameters())
-        samplers = [DistributedSampler(dataset, WORLD, rank, shuffle=True, seed=self.order) for rank in range(WORLD)]
+        samplers: list[Any] = [
+            DistributedSampler(dataset, WORLD, rank, shuffle=True, seed=self.order) for rank in range(WORLD)
+        ]
         for epoch in range(self.epochs):
             for sampler in samplers:
                 sampler.set_epoch(epoch)
