@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.checks import table
 from autograder.checks.numerics import close, explained, shown
+from autograder.model import Failed, Pair, Passed, Verdict
 
 Row = Mapping[str, Any]
 COLUMNS = ("option", "threads", "ms", "speedup", "device")
@@ -29,7 +30,23 @@ PARAMETERS = {"resnet18": 11_181_642 * 4, "resnet50": 23_528_522 * 4}  # bytes i
 # --- plans of memory --------------------------------------------------------------------------------------------------
 
 
-def plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> str:
+def same_plans(plans: Pair, *, try_: str) -> Verdict:
+    """Pass plans that are right to the byte."""
+    known = plans.baseline.values["plans"]
+    for got, want in zip(plans.student.values["plans"], known, strict=True):
+        for kind, expected in want["bytes"].items():
+            told = got["bytes"].get(kind)
+            if told != expected:
+                measured = f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
+                return Failed(measured, _plan_reason(kind, told, want["bytes"]), try_)
+    return Passed(f"{len(known)} plans, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB")
+
+
+def _whole(value: float | None) -> str:
+    return shown(value) if value is None else f"{value:,.10g}"
+
+
+def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> str:
     """Recognise what was counted instead."""
     stories = {
         "gradients": [(known["parameters"], "a frozen parameter has no gradient")],
@@ -83,6 +100,26 @@ def _growth_problem(small: Row, large: Row) -> str:
 # --- profilers --------------------------------------------------------------------------------------------------------
 
 
+def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str) -> Verdict:
+    """Pass rows of a profile that say what the program is known to do; others may be among them."""
+    rows, known = seen.student.values["rows"], seen.baseline.values["rows"]
+    if seen.student.values["result"] != seen.baseline.values["result"]:
+        return Failed("no result, or another one", "a pair is asked for: the function's result, and the rows", try_)
+    for want in known:
+        named = [row for row in rows if row.get(key) == want[key]]
+        if len(named) != 1:
+            return Failed(f"{len(named)} rows for {key} {want[key]}", f"one row for each {key} is asked for", try_)
+        for figure in figures:
+            told = named[0].get(figure)
+            if not (isinstance(told, float | int) and alike(told, want[figure])):
+                measured = f"{key} {want[key]}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
+                return Failed(measured, _profile_reason(figure, told, want), try_)
+    order = [row[ordered] for row in rows if row.get(key) in [want[key] for want in known]]
+    if order != sorted(order, reverse=ordered != key):
+        return Failed(f"{ordered}: {listed(order)}", "the rows are in another order", f"sort by {ordered}")
+    return Passed(f"{len(known)} rows, on a clock that the grader moves")
+
+
 def alike(told: float, known: float) -> bool:
     """Whether seconds or counts agree; reading the scripted clock takes a microsecond."""
     return close(told, known, PACE / 4) if isinstance(known, float) else told == known
@@ -104,7 +141,7 @@ def timing_reason(told: Sequence[float], known: Sequence[float]) -> str:
     return "the clock was read while the device still worked, or it is another unit"
 
 
-def profile_reason(figure: str, told: Any, known: Row) -> str:
+def _profile_reason(figure: str, told: Any, known: Row) -> str:
     """Recognise which figure stands in another's place."""
     others = [name for name, value in known.items() if name != figure and isinstance(value, float | int)]
     swapped = next((name for name in others if isinstance(told, float | int) and close(told, known[name], 1e-3)), "")

@@ -38,7 +38,7 @@ part = Part(
     hands_in=["memory_plan.csv", "cpu_study.csv", "cpu_threads.png", "bonus_notes.md"],
 )  # fmt: skip
 
-KINDS = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch", "total")
+KINDS = (*studies.BYTES, "total")
 PLANS = {"plans": list_of(record(case=TEXT, bytes=map_of(optional(NUMBER))))}
 COUNT = 'see "What counts as what" in the bonus handout'
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
@@ -98,40 +98,46 @@ def budgets(student: Any, rig: Any) -> Any:
 # --- what is run: profilers -------------------------------------------------------------------------------------------
 
 
-@part.probe(values={"odd": list_of(TEXT)})
+@part.probe(pair=True, values={"facts": map_of(TEXT)})
 def decorated(student: Any, rig: Any) -> Any:
-    """Functions of every kind, before and after they are decorated."""
-    return {"odd": rig.decorated().differences(student.timed)}
+    """What a caller sees of functions of every kind; on the baseline's side they are left as they are."""
+    plain = {"@timed": lambda function: function, "@timed(synchronize=...)": lambda function: function}
+    ways = {"@timed": student.timed, "@timed(synchronize=...)": student.timed(synchronize=lambda: None)}
+    return {"facts": rig.decorated().facts(ways if rig.side == "student" else plain)}
 
 
-@part.probe(values={"cases": list_of(record(case=TEXT, expected=list_of(NUMBER), seconds=list_of(NUMBER)))})
+@part.probe(pair=True, values={"cases": list_of(record(case=TEXT, seconds=list_of(NUMBER)))})
 def decorator_times(student: Any, rig: Any) -> Any:
-    """Calls that take scripted seconds; what is expected is said beside it."""
+    """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
     rig.clock.freeze()
-    cases = rig.decorated().timings(student.timed)
-    return {"cases": [{**it, "seconds": [float(x) for x in rig.series(it["seconds"], "seconds")]} for it in cases]}
+    found = []
+    for case, passed, noted in rig.decorated().timings(student.timed if rig.side == "student" else None):
+        seconds = rig.series(noted, "seconds").tolist() if rig.side == "student" else passed
+        found.append({"case": case, "seconds": seconds})
+    return {"cases": found}
 
 
 ROWS = list_of(map_of(CELL))
-PROFILED = {"rows": ROWS, "known": ROWS, "result": BOOLEAN}
+PROFILED = {"rows": ROWS, "result": optional(NUMBER)}
 
 
 def profiled(rig: Any, function: Any, drawn: Any) -> dict[str, Any]:
-    """Let a student's profiler run a drawn program; a profile is as good as its longest sixty rows."""
+    """Let a student's profiler run a drawn program; the baseline's side says what there is to find."""
     program, known = drawn
     rig.clock.freeze()
+    if rig.side != "student":
+        return {"rows": known, "result": program(4)}
     told = function(program, 4)
-    result, rows = told if isinstance(told, tuple) and len(told) == 2 else (None, None)
-    rows = rig.rows(rows, function.__name__)
-    return {"rows": rows, "known": known, "result": result == program(4)}
+    result, rows = told if isinstance(told, tuple) and len(told) == 2 else (None, [])
+    return {"rows": rig.rows(rows, function.__name__), "result": rig.number(result)}
 
 
-@part.probe(values=PROFILED)
+@part.probe(pair=True, values=PROFILED)
 def calls(student: Any, rig: Any) -> Any:
     return profiled(rig, student.profile_calls, rig.programs.calls())
 
 
-@part.probe(values=PROFILED)
+@part.probe(pair=True, values=PROFILED)
 def lines(student: Any, rig: Any) -> Any:
     return profiled(rig, student.time_lines, rig.programs.lines())
 
@@ -144,11 +150,9 @@ def after_profiling(student: Any, rig: Any) -> Any:
 
 # --- what is run: the CPU ---------------------------------------------------------------------------------------------
 
-OPTIONS = ("plain", "channels_last", "bfloat16")
-
 
 @part.probe(
-    arrays={"picture": ("uint8", 1)},
+    pair=True,
     values={
         "rows": ROWS,
         "panels": PANELS,
@@ -158,14 +162,15 @@ OPTIONS = ("plain", "channels_last", "bfloat16")
         "before": INTEGER,
         "after": INTEGER,
     },
+    arrays={"picture": ("uint8", 1)},
 )
 def study(student: Any, rig: Any) -> Any:
     """Steps of scripted length; the clock moves only by what is scripted."""
     rig.clock.freeze()
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
     gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
-    seconds = dict(zip(OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
-    before = rig.programs.threads(rig.integer(1, 3))
+    seconds = dict(zip(studies.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
+    before = rig.programs.threads(rig.integer(2, 3))
     with rig.figures() as seen:
         told = student.study_cpu(rig.programs.steps(seconds, gains), counts, folder=str(rig.folder))
     after, _ = rig.programs.threads(), rig.programs.threads(1)
@@ -174,7 +179,7 @@ def study(student: Any, rig: Any) -> Any:
         "panels": seen.panels("cpu_threads.png"),
         "csv": rig.file_text(rig.folder / "cpu_study.csv"),
         "picture": rig.file_bytes(rig.folder / "cpu_threads.png", plot.BYTES),
-        "ms": [1000 * seconds[option] / gains[count] for option in OPTIONS for count in counts],
+        "ms": [1000 * seconds[option] / gains[count] for option in studies.OPTIONS for count in counts],
         "counts": counts,
         "before": before,
         "after": after,
@@ -204,28 +209,16 @@ def ranks(student: Any, rig: Any) -> Any:
 # --- what is judged: plans --------------------------------------------------------------------------------------------
 
 
-def same_plans(plans: Pair) -> Verdict:
-    """Judge plans byte for byte."""
-    for got, want in zip(plans.student.values["plans"], plans.baseline.values["plans"], strict=True):
-        for kind in KINDS:
-            told, known = got["bytes"][kind], want["bytes"][kind]
-            if told != known:
-                measured = f"{want['case']}: {shown(told)} bytes of {kind}, and it is {known:.10g}"
-                return Failed(measured, studies.plan_reason(kind, told, want["bytes"]), COUNT)
-    known = plans.baseline.values["plans"]
-    return Passed(f"{len(known)} plans, {known[0]['bytes']['total'] / 1e6:,.1f} MB the first, to the byte")
-
-
 @part.check(basis="outputs")
 def plans_to_the_byte(plans: Pair) -> Verdict:
     """plan_memory counts the bytes of a training step: each storage once, and every kind of it."""
-    return same_plans(plans)
+    return studies.same_plans(plans, try_=COUNT)
 
 
 @part.check(basis="outputs", needs=[plans_to_the_byte])
 def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
     """plan_memory plans ResNet-50 for tens of thousands of images, in a process with little memory."""
-    return same_plans(large_plans)
+    return studies.same_plans(large_plans, try_=COUNT)
 
 
 @part.check(basis="outputs", needs=[plans_to_the_byte])
@@ -252,58 +245,40 @@ def memory_plan_adds_up(memory_plan: Table) -> Verdict:
 # --- what is judged: profilers ----------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
-def decorator_is_not_noticed(decorated: Observation) -> Verdict:
+@part.check(basis="report")
+def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     """timed leaves name, docstring, signature, results, exceptions, methods and generators as they are."""
-    odd = decorated.values["odd"]
-    if odd:
-        return Failed(
-            "; ".join(odd[:3]), "who uses the function sees that it is another one", f"functools.wraps; {PROFILE}"
-        )
-    return Passed("nothing differs")
+    told, known = decorated.student.values["facts"], decorated.baseline.values["facts"]
+    for fact, want in known.items():
+        if told.get(fact) != want:
+            why = "who uses the function sees that it is another one"
+            return Failed(f"{fact}: {told.get(fact)}, and it was {want}", why, f"functools.wraps; {PROFILE}")
+    return Passed(f"{len(known)} facts are as they were")
 
 
 @part.check(basis="outputs")
-def decorator_times_honestly(decorator_times: Observation) -> Verdict:
+def decorator_times_honestly(decorator_times: Pair) -> Verdict:
     """timed notes each outermost call once, with the device's work, and when it raises as well."""
-    for it in decorator_times.values["cases"]:
-        expected, told = it["expected"], it["seconds"]
-        if len(told) != len(expected) or not all(map(studies.alike, told, expected)):
-            measured = f"{it['case']}: {studies.listed(told)} s noted, and {studies.listed(expected)} s passed"
-            return Failed(measured, studies.timing_reason(told, expected), PROFILE)
-    return Passed(f"{len(decorator_times.values['cases'])} cases, on a clock that the grader moves")
-
-
-def same_profile(seen: Observation, key: str, figures: Sequence[str], ordered: str) -> Verdict:
-    """Judge rows of a profile against what the program is known to do; other rows may be there too."""
-    rows, known = seen.values["rows"], seen.values["known"]
-    if not seen.values["result"]:
-        return Failed("no result, or another one", "a pair is asked for: the function's result, and the rows", PROFILE)
-    for want in known:
-        named = [row for row in rows if row.get(key) == want[key]]
-        if len(named) != 1:
-            return Failed(f"{len(named)} rows for {key} {want[key]}", f"one row for each {key} is asked for", PROFILE)
-        for figure in figures:
-            told = named[0].get(figure)
-            if not (isinstance(told, float | int) and studies.alike(told, want[figure])):
-                measured = f"{key} {want[key]}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
-                return Failed(measured, studies.profile_reason(figure, told, want), PROFILE)
-    order = [row[ordered] for row in rows if row.get(key) in [want[key] for want in known]]
-    if order != sorted(order, reverse=ordered != key):
-        return Failed(f"{ordered}: {studies.listed(order)}", "the rows are in another order", f"sort by {ordered}")
-    return Passed(f"{len(known)} rows of {key}s, on a clock that the grader moves")
+    known = decorator_times.baseline.values["cases"]
+    for got, want in zip(decorator_times.student.values["cases"], known, strict=True):
+        told, passed = got["seconds"], want["seconds"]
+        if len(told) != len(passed) or not all(map(studies.alike, told, passed)):
+            measured = f"{want['case']}: {studies.listed(told)} s noted, and {studies.listed(passed)} s passed"
+            return Failed(measured, studies.timing_reason(told, passed), PROFILE)
+    return Passed(f"{len(known)} cases, on a clock that the grader moves")
 
 
 @part.check(basis="outputs")
-def finds_the_hot_function(calls: Observation) -> Verdict:
+def finds_the_hot_function(calls: Pair) -> Verdict:
     """profile_calls returns calls and seconds of each function, the one with most time of its own first."""
-    return same_profile(calls, "function", ("calls", "own_seconds", "seconds"), "own_seconds")
+    figures = ("calls", "own_seconds", "seconds")
+    return studies.same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
 
 
 @part.check(basis="outputs")
-def finds_the_hot_line(lines: Observation) -> Verdict:
+def finds_the_hot_line(lines: Pair) -> Verdict:
     """time_lines returns hits and seconds of each line, called functions included."""
-    return same_profile(lines, "line", ("hits", "seconds"), "line")
+    return studies.same_profile(lines, "line", ("hits", "seconds"), "line", try_=PROFILE)
 
 
 @part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
@@ -318,22 +293,20 @@ def profilers_let_go(after_profiling: Observation) -> Verdict:
 
 
 @part.check(basis="outputs")
-def study_is_honest(study: Observation) -> Verdict:
+def study_is_honest(study: Pair) -> Verdict:
     """study_cpu takes the median of warm steps, for each option and number of threads, and restores the threads."""
-    seen = study.values
-    asked = [(option, count) for option in OPTIONS for count in seen["counts"]]
-    why = studies.row_problem(seen["rows"], asked) or studies.time_problem(seen["rows"], seen["ms"])
-    measured = ", ".join(
-        f"{row.get('option')} {row.get('threads')}: {shown(row.get('ms'))} ms" for row in seen["rows"][:3]
-    )
+    seen, known = study.student.values, study.baseline.values
+    asked = [(option, count) for option in studies.OPTIONS for count in known["counts"]]
+    why = studies.row_problem(seen["rows"], asked) or studies.time_problem(seen["rows"], known["ms"])
+    shares = [f"{row.get('option')} {shown(row.get('threads'))}: {shown(row.get('ms'))} ms" for row in seen["rows"][:3]]
+    measured = f"{', '.join(shares) or 'no rows'} (on a clock that the grader moves)"
     if why:
-        try_ = "torch.set_num_threads, a fresh step, a call that does not count, the median of seven"
-        return Failed(f"{measured or 'no rows'} (on a clock that the grader moves)", why, try_)
-    if seen["after"] != seen["before"]:
-        measured = f"{seen['after']} threads afterwards, and {seen['before']} before"
+        return Failed(measured, why, "set_num_threads, a fresh step, a call that does not count, the median of seven")
+    if seen["after"] != known["before"]:
+        measured = f"{seen['after']} threads afterwards, and {known['before']} before"
         why = "whatever runs next runs with the threads of the last row"
         return Failed(measured, why, "torch.get_num_threads() first, and torch.set_num_threads in a finally")
-    return Passed(f"{measured} ... (on a clock that the grader moves)")
+    return Passed(measured)
 
 
 def rows_alone(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -342,16 +315,17 @@ def rows_alone(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 @part.check(basis="outputs")
-def csv_says_what_was_measured(study: Observation) -> Verdict:
+def csv_says_what_was_measured(study: Pair) -> Verdict:
     """study_cpu writes cpu_study.csv with the rows that it returns."""
-    return table.holds_the_rows(study.values["csv"], "cpu_study.csv", study.values["rows"], studies.NUMBERS, rows_alone)
+    seen, file = study.student.values, "cpu_study.csv"
+    return table.holds_the_rows(seen["csv"], file, seen["rows"], studies.NUMBERS, rows_alone)
 
 
 @part.check(basis="outputs")
-def figure_shows_the_rows(study: Observation) -> Verdict:
+def figure_shows_the_rows(study: Pair) -> Verdict:
     """study_cpu draws the milliseconds of its rows, and writes cpu_threads.png."""
     try_ = "a line or bars for each option, as high as the rows say, and the unit on the axis"
-    return plot.shows_the_rows(study, "cpu_threads.png", {"ms": r"\bms\b|[Mm]illisecond"}, "option", try_)
+    return plot.shows_the_rows(study.student, "cpu_threads.png", {"ms": r"\bms\b|[Mm]illisecond"}, "option", try_)
 
 
 @part.check(basis="artefact")
