@@ -143,7 +143,8 @@ def _function(decorate: Any, first: float, second: float) -> dict[str, object]:
         return first + size * second
 
     same = decorate(load)
-    facts = {"the name": same.__name__, "the module": same.__module__, "the docstring": same.__doc__}
+    named = {"name": "__name__", "module": "__module__", "docstring": "__doc__"}
+    facts = {f"the {word}": getattr(same, attribute, None) for word, attribute in named.items()}
     facts |= {"the signature": inspect.signature(same), "the result": same("there", size=5)}
     try:
         facts["an exception"] = same("missing")

@@ -16,16 +16,9 @@ import torch
 from autograder.worker.clock import VirtualClock
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FUNCTIONS = 6  # of a program of calls
 COLD = 4.0  # seconds that the first call of a fresh step takes longer
-PATTERN = (
-    0.6,
-    6.0,
-    1.0,
-    1.0,
-    1.0,
-    1.0,
-    1.0,
-)  # of any seven calls in a row the median is 1, the mean and extremes are not
+PATTERN = (0.6, 6.0, *[1.0] * 5)  # of any seven calls in a row the median is 1, the mean and the fastest are not
 
 
 class Programs:
@@ -37,33 +30,28 @@ class Programs:
 
     def calls(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
         """Return a program(x) -> x + 1 of functions that call each other, and what a profile of it has to say."""
-        count = 6
-        seconds = [round(float(it), 3) for it in self._random.uniform(0.05, 0.4, count)]
-        names = [self._name() for _ in range(count)]
-        # A function calls some of those after it, each a few times; so all of them are known from the last one up.
-        called = [
-            {
-                i: int(self._random.integers(1, 4))
-                for i in range(at + 1, count)
-                if i == at + 1 or self._random.random() < 0.4
-            }
-            for at in range(count)
-        ]
-        total, calls = [0.0] * count, [1, *[0] * (count - 1)]
-        for at in reversed(range(count)):
-            total[at] = seconds[at] + sum(times * total[i] for i, times in called[at].items())
-        for at in range(count):
+        seconds = [round(float(it), 3) for it in self._random.uniform(0.05, 0.4, FUNCTIONS)]
+        names = [self._name() for _ in range(FUNCTIONS)]
+        called = [self._called(at) for at in range(FUNCTIONS)]
+        functions: dict[int, Callable[[int], int]] = {}
+        total, calls = dict(enumerate(seconds)), {0: 1}
+        for at in reversed(range(FUNCTIONS)):  # a function calls those after it, so these are known
+            total[at] += sum(times * total[i] for i, times in called[at].items())
+            children = [functions[i] for i, times in called[at].items() for _ in range(times)]
+            functions[at] = self._function(names[at], seconds[at], children)
+        for at in range(FUNCTIONS):
             for i, times in called[at].items():
-                calls[i] += calls[at] * times
-        functions: list[Any] = []
-        for at in reversed(range(count)):
-            children = [functions[count - 1 - i] for i, times in called[at].items() for _ in range(times)]
-            functions.append(self._function(names[at], seconds[at], children))
+                calls[i] = calls.get(i, 0) + calls[at] * times
         known = [
-            {"function": name, "calls": n, "own_seconds": n * own, "seconds": n * all_}
-            for name, n, own, all_ in zip(names, calls, seconds, total, strict=True)
+            {"function": name, "calls": calls[at], "own_seconds": calls[at] * own, "seconds": calls[at] * total[at]}
+            for at, (name, own) in enumerate(zip(names, seconds, strict=True))
         ]
-        return functions[-1], sorted(known, key=lambda row: row["own_seconds"], reverse=True)
+        return functions[0], sorted(known, key=lambda row: row["own_seconds"], reverse=True)
+
+    def _called(self, at: int) -> dict[int, int]:
+        """Draw whom a function calls, and how often: the next one always."""
+        others = [i for i in range(at + 1, FUNCTIONS) if i == at + 1 or self._random.random() < 0.4]
+        return {i: int(self._random.integers(1, 4)) for i in others}
 
     def lines(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
         """Return a program(items) -> a number, and what a profile of its lines has to say of those that take time."""
