@@ -201,6 +201,7 @@ def write_plans(folder="."):
 def try_distributed():
     """Train for two epochs as the process that torchrun started, and say how long it took."""
     torch.set_num_threads(1)  # each process has a core of its own
+    torch.manual_seed(0)
     net = models.resnet18(num_classes=10, norm_layer=lambda channels: nn.GroupNorm(8, channels))
     batch_size = 32 // int(os.environ["WORLD_SIZE"])  # the same batch, divided
     start = time.perf_counter()
@@ -216,14 +217,25 @@ def try_distributed():
         print(f"{os.environ['WORLD_SIZE']} processes: losses {told['losses']}, {time.perf_counter() - start:.1f} s")
 
 
+def run_study():
+    """Write cpu_study.csv and cpu_threads.png."""
+    return study_cpu(make_cpu_step, [1, 2])
+
+
+def run_profilers():
+    """Say where planning itself spends its time: the hottest functions, then the hottest lines."""
+    _, calls = profile_calls(plan_memory, make_resnet("resnet50"), 32, 224)
+    _, lines = time_lines(plan_memory, make_resnet("resnet50"), 32, 224)
+    return [*calls[:5], *sorted(lines, key=lambda row: row["seconds"])[-5:]]
+
+
 # %%
 if __name__ == "__main__":
     if dist.is_torchelastic_launched():  # torchrun --nproc-per-node 2 bonus.py
         try_distributed()
     else:
-        print(pd.DataFrame(write_plans()).to_string(index=False))
-        print(pd.DataFrame(study_cpu(make_cpu_step, [1, 2])).to_string(index=False))
-        _, calls = profile_calls(plan_memory, make_resnet("resnet50"), 32, 224)
-        print(pd.DataFrame(calls[:5]).to_string(index=False))
-        _, lines = time_lines(plan_memory, make_resnet("resnet50"), 32, 224)
-        print(pd.DataFrame(sorted(lines, key=lambda row: row["seconds"])[-5:]).to_string(index=False))
+        for run in (write_plans, run_study, run_profilers):
+            try:
+                print(pd.DataFrame(run()).to_string(index=False, na_rep=""))
+            except NotImplementedError:
+                print(f"{run.__name__}: something that it needs is not written yet")
