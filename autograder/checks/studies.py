@@ -151,7 +151,7 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
 # --- the CPU ----------------------------------------------------------------------------------------------------------
 
 
-def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None) -> str:
+def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None = None) -> str:
     """Say what is wrong with the rows of a study: those *asked* for, or, in a file, with any numbers of threads."""
     form = table.form_problem(rows, COLUMNS, NUMBERS)
     if form:

@@ -10,12 +10,14 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import autograder
 from autograder import checks
+from autograder.lab import conform
 from autograder.labs.resnet18.bonus import part
-from autograder.model import Job, Limits, Pair, Passed
+from autograder.model import Job, Limits, Observation, Pair, Passed
 from autograder.sandbox.workers import Workers
 from tests.worker.harness import observe
 
@@ -97,3 +99,44 @@ def test_the_handout_says_of_each_check_what_it_says_itself():
     assert {check.name: check.title.rstrip(".") for check in part.checks.values()} == said
     source = (ROOT / "autograder/labs/resnet18/bonus.py").read_text(encoding="utf-8")
     assert set(re.findall(r"see \"(.*?)\" in the bonus handout", source)) <= set(sections)
+
+
+FORGED = {
+    "no plan": ("plans", {"plans": []}),
+    "one plan twice": ("large_plans", {"plans": [{"case": "a", "bytes": {}}] * 2}),
+    "no budget": ("budgets", {"budgets": []}),
+    "no call": ("decorator_times", {"cases": []}),
+    "one process": ("ranks", {"samples": 1, "names": [], "ranks": [{"asked": [], "files": [], "open": False}]}),
+}
+
+
+@pytest.mark.parametrize(("probe", "values"), FORGED.values(), ids=FORGED)
+def test_an_answer_of_another_length_is_refused_before_it_is_judged(probe, values):
+    """Whatever a worker sends becomes a verdict."""
+    declared = part.probes[probe]
+    arrays = {name: np.zeros((0,) * ndim, dtype) for name, (dtype, ndim) in declared.arrays.items()}
+
+    assert "refused" == conform(declared, Observation(probe, "ok", values, arrays)).ended
+
+
+EMPTY = {
+    "calls": {"rows": [], "result": None},
+    "lines": {"rows": [{}], "result": None},
+    "decorated": {"facts": {}},
+    "study": {"rows": [{}], "panels": [], "csv": "", "ms": [], "counts": [], "before": 0, "after": 0},
+    "plans": {"plans": [{"case": "", "bytes": {}}] * 4},
+    "decorator_times": {"cases": [{"case": "", "seconds": []}] * 7},
+    "ranks": {"samples": 0, "names": [], "ranks": [{"asked": [], "files": [], "open": True}] * 2},
+}
+
+
+@pytest.mark.parametrize(("probe", "values"), EMPTY.items(), ids=EMPTY)
+@pytest.mark.filterwarnings("ignore")
+def test_an_empty_answer_is_a_mistake_and_no_fault_of_ours(probe, values):
+    declared = part.probes[probe]
+    arrays = {name: np.zeros((0,) * ndim, dtype) for name, (dtype, ndim) in declared.arrays.items()}
+    told = conform(declared, Observation(probe, "ok", values, arrays))
+    assert "ok" == told.ended, told.error
+    seen = Pair(told, observe(part, probe, BASELINE, 1, "baseline"))
+
+    assert {"Failed"} == {type(one.judge(seen)).__name__ for one in part.checks.values() if one.reads == (probe,)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,10 +38,16 @@ part = Part(
 )  # fmt: skip
 
 KINDS = (*studies.BYTES, "total")
-PLANS = {"plans": list_of(record(case=TEXT, bytes=map_of(optional(NUMBER))))}
+PLAN = record(case=TEXT, bytes=map_of(optional(NUMBER)))
 COUNT = 'see "What counts as what" in the bonus handout'
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
+AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
 TOGETHER = 'see "Two processes, one training" in the bonus handout'
+
+
+def exactly(count: int, item: Any) -> dict[str, Any]:
+    """Declare a list of so many items."""
+    return {**list_of(item), "minItems": count, "maxItems": count}
 
 
 # --- what is run: plans -----------------------------------------------------------------------------------------------
@@ -54,7 +59,7 @@ def planned(rig: Any, told: Any) -> dict[str, Any]:
     return {kind: rig.number(told[kind]) for kind in KINDS}
 
 
-@part.probe(pair=True, values=PLANS)
+@part.probe(pair=True, values={"plans": exactly(4, PLAN)})
 def plans(student: Any, rig: Any) -> Any:
     """Small networks of secret widths; what is expected is counted on real tensors."""
     found = []
@@ -71,7 +76,7 @@ def grown(rig: Any, make: Any, size: int, batch: int) -> dict[str, int]:
     return {kind: two[kind] + (batch - 2) * (three[kind] - two[kind]) for kind in KINDS}
 
 
-@part.probe(pair=True, values=PLANS)
+@part.probe(pair=True, values={"plans": exactly(1, PLAN)})
 def large_plans(student: Any, rig: Any) -> Any:
     """ResNet-50 on batches that need terabytes."""
     batch, size = rig.integer(20_000, 60_000), 64
@@ -81,7 +86,7 @@ def large_plans(student: Any, rig: Any) -> Any:
     return {"plans": [{"case": "ResNet-50", "bytes": grown(rig, make, size, batch)}]}
 
 
-@part.probe(pair=True, values={"budgets": list_of(record(case=TEXT, fits=optional(NUMBER)))})
+@part.probe(pair=True, values={"budgets": exactly(9, record(case=TEXT, fits=optional(NUMBER)))})
 def budgets(student: Any, rig: Any) -> Any:
     """Budgets that end exactly where an image more begins to fit, and one that does not even hold the weights."""
     found = []
@@ -106,7 +111,7 @@ def decorated(student: Any, rig: Any) -> Any:
     return {"facts": rig.decorated().facts(ways if rig.side == "student" else plain)}
 
 
-@part.probe(pair=True, values={"cases": list_of(record(case=TEXT, seconds=list_of(NUMBER)))})
+@part.probe(pair=True, values={"cases": exactly(7, record(case=TEXT, seconds=list_of(NUMBER)))})
 def decorator_times(student: Any, rig: Any) -> Any:
     """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
     rig.clock.freeze()
@@ -196,7 +201,7 @@ RANKS = (0, 1)
     values={
         "samples": INTEGER,
         "names": list_of(TEXT),
-        "ranks": list_of(record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
+        "ranks": exactly(2, record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
     },
     arrays=dict.fromkeys(("start", "saved", "weights0", "weights1", "losses0", "losses1"), ("float64", 1)),
 )  # fmt: skip
@@ -238,8 +243,7 @@ def memory_plan_adds_up(memory_plan: Table) -> Verdict:
     """The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, and its rows fit each other."""
     rows = table.as_numbers(memory_plan.rows, studies.PLAN_NUMBERS)
     why = studies.plan_problem(rows)
-    again = "run bonus.py again and hand in the file that it wrote, unchanged"
-    return Failed(f"{len(rows)} rows", why, again) if why else Passed(f"{len(rows)} rows")
+    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
 
 
 # --- what is judged: profilers ----------------------------------------------------------------------------------------
@@ -309,16 +313,11 @@ def study_is_honest(study: Pair) -> Verdict:
     return Passed(measured)
 
 
-def rows_alone(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what is wrong with rows of which only the file is known."""
-    return studies.row_problem(rows, None)
-
-
 @part.check(basis="outputs")
 def csv_says_what_was_measured(study: Pair) -> Verdict:
     """study_cpu writes cpu_study.csv with the rows that it returns."""
     seen, file = study.student.values, "cpu_study.csv"
-    return table.holds_the_rows(seen["csv"], file, seen["rows"], studies.NUMBERS, rows_alone)
+    return table.holds_the_rows(seen["csv"], file, seen["rows"], studies.NUMBERS, studies.row_problem)
 
 
 @part.check(basis="outputs")
@@ -332,9 +331,8 @@ def figure_shows_the_rows(study: Pair) -> Verdict:
 def csv_is_consistent(cpu_study: Table) -> Verdict:
     """The cpu_study.csv handed in has a row for each option and number of threads, and numbers that fit each other."""
     rows = table.as_numbers(cpu_study.rows, studies.NUMBERS)
-    why = rows_alone(rows)
-    again = "run bonus.py again and hand in the file that it wrote, unchanged"
-    return Failed(f"{len(rows)} rows", why, again) if why else Passed(f"{len(rows)} rows")
+    why = studies.row_problem(rows)
+    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
 
 
 @part.check(basis="artefact")
