@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torchvision import models
 
+from autograder.worker.counters import Saved
+
 Made = tuple[nn.Module, nn.Module, torch.optim.Optimizer]
 MakeTraining = Callable[[], Made]
 CLASSES = 10
@@ -75,32 +77,23 @@ class Plans:
         """Return the bytes of a real step, by what they are."""
         model, criterion, optimizer = make_training()
         images, labels = torch.zeros(batch_size, 3, image_size, image_size), torch.zeros(batch_size, dtype=torch.int64)
-        kept: list[Tensor] = []
-
-        def keep(tensor: Tensor) -> Tensor:
-            kept.append(tensor.detach())
-            return kept[-1]
-
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        weights, buffers = list(model.parameters()), list(model.buffers())
+        with Saved([*weights, *buffers, images, labels]) as kept:
             loss = criterion(model.train()(images), labels)
         loss.backward()
         optimizer.step()
-        parameters, buffers = list(model.parameters()), list(model.buffers())
-        state = [value for values in optimizer.state.values() for value in values.values()]
         found = {
-            "parameters": _bytes(parameters),
+            "parameters": _bytes(weights),
             "buffers": _bytes(buffers),
-            "gradients": _bytes(one.grad for one in parameters),
-            "optimizer": _bytes(state),
-            "activations": _bytes(kept, [*parameters, *buffers, images, labels]),
+            "gradients": _bytes(weight.grad for weight in weights),
+            "optimizer": _bytes(one for state in optimizer.state.values() for one in state.values()),
+            "activations": kept.bytes,
             "batch": _bytes([images, labels]),
         }
         return {**found, "total": sum(found.values())}
 
 
-def _bytes(values: Iterable[Any], known: Iterable[Tensor] = ()) -> int:
-    """Add up the storages, each once, without those of *known* tensors."""
-    there = {tensor.untyped_storage().data_ptr() for tensor in known}
+def _bytes(values: Iterable[Any]) -> int:
+    """Add up the storages of the tensors among some values, each once."""
     storages = [value.untyped_storage() for value in values if isinstance(value, Tensor)]
-    sizes = {storage.data_ptr(): storage.nbytes() for storage in storages}
-    return sum(size for address, size in sizes.items() if address not in there)
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
