@@ -179,7 +179,7 @@ class PartGrader:
         """Add up what was judged so far; what a person reads comes after the last check."""
         rubric = _rubric(self.part, self.config) if len(self._judged) == len(self.part.checks) else []
         judged = [self._judged[name] for name in self.part.checks if name in self._judged]
-        return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric])
+        return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus)
 
     def check(self, name: str) -> CheckResult:
         """Judge one check, after those it needs."""

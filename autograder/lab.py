@@ -252,12 +252,17 @@ def load_lab(name: str) -> Lab:
     if name not in labs:
         raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
     package = importlib.import_module(f"autograder.labs.{name}")
-    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    names = sorted((module.name for module in pkgutil.iter_modules(package.__path__)), key=_place)
     lab = Lab(name, tuple(_load_part(f"autograder.labs.{name}.{module}") for module in names))
     problems = [problem for part in lab.parts for problem in part.problems()]
     if problems:
         raise CourseError(f"lab {name}: " + "; ".join(problems))
     return lab
+
+
+def _place(name: str) -> tuple[bool, str]:
+    """A bonus comes last."""
+    return name.startswith("bonus"), name
 
 
 def _load_part(module_name: str) -> Part:

@@ -30,12 +30,16 @@ from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, eager_takes, refusal
 from autograder.worker.counters import Ops, Saved
+from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
 from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.plans import Plans
 from autograder.worker.profiles import Profiles
+from autograder.worker.programs import Programs
+from autograder.worker.ranks import Ranks
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted
 from autograder.worker.returned import BadReturn, Returned
@@ -107,6 +111,8 @@ class Rig:
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
         self.loading = Loading(self._random, self.clock)
+        self.plans = Plans(self._random)
+        self.programs = Programs(self._random, self.clock)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
@@ -118,6 +124,14 @@ class Rig:
     def uninstall(self) -> None:
         """Put back what other work in this process would notice."""
         self.clock.uninstall()
+
+    def ranks(self) -> Ranks:
+        """Return a training for several processes."""
+        return Ranks(self._random, self.seed, self.folder)
+
+    def decorated(self) -> Decorated:
+        """Return what looks at functions before and after a decorator."""
+        return Decorated(self.clock, lambda count: self.seconds(0.1, 0.9, count))
 
     def integer(self, low: int, high: int) -> int:
         """Draw a secret whole number, both ends included; both sides draw the same ones."""
