@@ -276,7 +276,8 @@ class PartGrader:
             raise Settled(
                 Failed(f"no {self.part.file}", why, f"hand in {self.part.file}, as the template names it"), "missing"
             )
-        files = {self.part.file: source[self.part.file], **self._kit.given}
+        code = [self.part.file, *self.part.programs]
+        files = {**{name: source[name] for name in code if name in source}, **self._kit.given}
         seed = probe_seed(self._seed, self.part.id, probe.name)
         lab, limits = self._kit.lab.name, self.config.limits
         return Job(lab, self.part.id, probe.name, side, seed, limits, files, self._session.worker_device)

@@ -153,6 +153,11 @@ class Part:
         """The student's file."""
         return f"{self.id}.py"
 
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Python files that are handed in beside the student's file: a probe may run them."""
+        return tuple(name for name in self.artefacts.values() if name.endswith(".py"))
+
     def timed(
         self,
         kind: Kind,

@@ -1,143 +1,153 @@
-"""Programs that take scripted time and nothing else, to see what a student's profilers and studies say of them.
+"""Programs: a student's, run in this process as `python FILE ARGUMENTS` would; and made ones, for a student to start.
 
-They move the clock in place, without a call: a profiler of calls then finds the time where it was spent.
+A made program needs no torch and takes a tenth of a second, so a comparison of many runs is judged in one.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import runpy
 import sys
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
+from torch import Tensor, nn
 
-from autograder.worker.clock import VirtualClock
+from autograder.worker.returned import BadReturn, Returned, flat, text
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FUNCTIONS = 6  # of a program of calls
-COLD = 4.0  # seconds that the first call of a fresh step takes longer
-PATTERN = (0.6, 6.0, *[1.0] * 5)  # of any seven calls in a row the median is 1, the mean and the fastest are not
+MOST = 1_000_000  # characters of output that are looked at
+MADE = """
+import json, os, sys, time
+from pathlib import Path
+here, options = Path(__file__).parent, " ".join(sys.argv[1:])
+figures = json.loads((here / "figures.json").read_text())[options]
+if figures is None:
+    print(json.dumps({"throughput": 1.0}))
+    sys.exit("out of ideas, says the made program")
+try:
+    (here / "running").touch(exist_ok=False)
+except FileExistsError:
+    figures["throughput"] /= 2  # another one takes its cores
+with (here / "processes").open("a+") as used:
+    used.seek(0)
+    if str(os.getpid()) in used.read().split():
+        figures["throughput"] *= 3  # an earlier one ran in this process
+    print(os.getpid(), file=used)
+print("epoch 1 of 1: 100 %")
+print("a warning", file=sys.stderr)
+time.sleep(0.1)
+(here / "running").unlink(missing_ok=True)
+print(json.dumps(figures))
+"""
 
 
-class Programs:
-    """`rig.programs`: each call draws another program."""
+@dataclass(frozen=True)
+class Ran:
+    """How a run of a program ended."""
 
-    def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
-        """Draw from *random*; let time pass on *clock*."""
-        self._random, self._clock = random, clock
+    status: int
+    output: str
+    program: str
 
-    def calls(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
-        """Return a program(x) -> x + 1 of functions that call each other, and what a profile of it has to say."""
-        seconds = [round(float(it), 3) for it in self._random.uniform(0.05, 0.4, FUNCTIONS)]
-        names = [self._name() for _ in range(FUNCTIONS)]
-        called = [self._called(at) for at in range(FUNCTIONS)]
-        functions: dict[int, Callable[[int], int]] = {}
-        total, calls = dict(enumerate(seconds)), {0: 1}
-        for at in reversed(range(FUNCTIONS)):  # a function calls those after it, so these are known
-            total[at] += sum(times * total[i] for i, times in called[at].items())
-            children = [functions[i] for i, times in called[at].items() for _ in range(times)]
-            functions[at] = self._function(names[at], seconds[at], children)
-        for at in range(FUNCTIONS):
-            for i, times in called[at].items():
-                calls[i] = calls.get(i, 0) + calls[at] * times
-        known = [
-            {"function": name, "calls": calls[at], "own_seconds": calls[at] * own, "seconds": calls[at] * total[at]}
-            for at, (name, own) in enumerate(zip(names, seconds, strict=True))
-        ]
-        return functions[0], sorted(known, key=lambda row: row["own_seconds"], reverse=True)
+    def figures(self) -> Returned:
+        """Read the JSON object that its last line is."""
+        lines = self.output[-MOST:].strip().splitlines()
+        try:
+            found = json.loads(lines[-1]) if lines else None
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            last = f"the last line is {text(lines[-1], 60)!r}" if lines else "nothing was printed"
+            raise BadReturn(f"{self.program} ended with status {self.status}; {last}, and a JSON object is asked for")
+        return Returned(self.program, found)
 
-    def _called(self, at: int) -> dict[int, int]:
-        """Draw whom a function calls, and how often: the next one always."""
-        others = [i for i in range(at + 1, FUNCTIONS) if i == at + 1 or self._random.random() < 0.4]
-        return {i: int(self._random.integers(1, 4)) for i in others}
 
-    def lines(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
-        """Return a program(items) -> a number, and what a profile of its lines has to say of those that take time."""
-        clock, items = self._clock, int(self._random.integers(5, 9))
-        costs = [int(it) for it in self._random.permutation([2, 3, 5, 11, 17]) * 10_000_000]  # nanoseconds a time
-        helper = self._function(self._name(), costs[3] / 1e9, [])
+class Program:
+    """A file that is run as a program, with stand-ins for what it imports from `given`."""
 
-        def program(rounds: int) -> int:
-            done = 0
-            for item in range(items):
-                clock._elapsed_ns += costs[0]
-                if item % 2:
-                    clock._elapsed_ns += costs[1]
-                    clock._elapsed_ns += costs[2]
-                helper(item)
-                done += 1
-            clock._elapsed_ns += costs[4]
-            return done + rounds
+    def __init__(self, file: Path, folder: Path) -> None:
+        """*folder* is where it may write."""
+        self._file, self._folder = file, folder
 
-        first = program.__code__.co_firstlineno
-        hits = {3: items, 5: items // 2, 6: items // 2, 7: items, 9: 1}  # by lines below the first
-        pairs = zip(hits.items(), costs, strict=True)
-        return program, [{"line": first + at, "hits": n, "seconds": n * cost / 1e9} for (at, n), cost in pairs]
+    def run(self, *options: str, **stand_ins: Any) -> Ran:
+        """Run it once; an exception of its own goes through."""
+        if not self._file.is_file():
+            raise BadReturn(f"{self._file.name} was not handed in")
+        before, sys.argv = sys.argv, [str(self._file), *options]
+        output, status = io.StringIO(), 0
+        try:
+            with contextlib.redirect_stdout(output), replaced(stand_ins):
+                runpy.run_path(str(self._file), run_name="__main__")
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        finally:
+            sys.argv = before
+        return Ran(status, output.getvalue(), self._file.name)
 
-    def left(self, profiler: Callable[..., Any]) -> list[str]:
-        """Say what a profiler of the student's leaves behind, after a program and after one that raises."""
-        found, name = [], getattr(profiler, "__name__", "it")
-        before = sys.gettrace(), sys.getprofile()
-        for words, program in (("a call", self.lines()[0]), ("a call that raised", self._fails())):
-            raised = False
-            try:
-                profiler(program, 1)
-            except ZeroDivisionError:
-                raised = True
-            after = sys.gettrace(), sys.getprofile()
-            sys.settrace(before[0])
-            sys.setprofile(before[1])
-            if raised != (words == "a call that raised"):
-                found.append(f"{name} let no exception through")
-            if after != before:
-                found.append(f"{name} still watches after {words}")
-        return found
+    def saved(self, name: str, plain: nn.Module) -> tuple[str, dict[str, Tensor]]:
+        """Read the weights that it saved as those of a *plain* model: what is wrong with them, and those that fit."""
+        path, wanted = self._folder / name, plain.state_dict()
+        if not path.is_file():
+            return "no file was written", {}
+        try:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:
+            return f"torch.load(..., weights_only=True) refuses the file: {text(type(error).__name__, 60)}", {}
+        if not isinstance(found, dict):
+            return "the file holds no state_dict", {}
+        odd = [name for name in wanted if name not in found] or [name for name in found if name not in wanted]
+        if odd:
+            return f"'{text(odd[0], 60)}' is {'missing' if odd[0] in wanted else 'no name of the model'}", {}
+        shapes = [name for name in wanted if getattr(found[name], "shape", None) != wanted[name].shape]
+        return (f"'{shapes[0]}' has another shape", {}) if shapes else ("", found)
 
-    def _fails(self) -> Callable[[int], int]:
-        def program(x: int) -> int:
-            self.spend(0.001)
-            return x // 0
 
-        return program
+def made_program(folder: Path, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
+    """Write a program that prints the figures of its options, joined by spaces; where there are none, it fails."""
+    (folder / "figures.json").write_text(json.dumps(figures), encoding="utf-8")
+    path = folder / "made_program.py"
+    path.write_text(MADE, encoding="utf-8")
+    return path
 
-    def spend(self, seconds: float) -> None:
-        """Let time pass."""
-        self._clock.advance(seconds, busy=True)
 
-    def steps(self, seconds: Mapping[str, float], gains: Mapping[int, float]) -> Callable[[str], Callable[[], None]]:
-        """Return a make_step whose steps take the seconds of their option, divided by what torch's threads gain."""
+@contextlib.contextmanager
+def replaced(stand_ins: Mapping[str, Any]) -> Iterator[None]:
+    """Put stand-ins for names of `given` wherever one of its files has them, and the old ones back."""
+    import given  # type: ignore[import-not-found]  # the lab's, staged beside the student's file
 
-        def make_step(option: str) -> Callable[[], None]:
-            made = [0]
+    homes = [module for name, module in sys.modules.items() if name.split(".")[0] == given.__name__]
+    found = [(home, name, getattr(home, name)) for home in homes for name in stand_ins if hasattr(home, name)]
+    for home, name, _ in found:
+        setattr(home, name, stand_ins[name])
+    try:
+        yield
+    finally:
+        for home, name, old in found:
+            setattr(home, name, old)
 
-            def step() -> None:
-                once = seconds[option] / gains.get(torch.get_num_threads(), 0.01)
-                self.spend(COLD if made[0] == 0 else once * PATTERN[made[0] % len(PATTERN)])
-                made[0] += 1
 
-            return step
+def loader_for(loader: Any, asked: list[dict[str, Any]]) -> Callable[..., Any]:
+    """Return a stand-in for given.make_loader: always *loader*; what it was called with is appended to *asked*."""
 
-        return make_step
+    def make_loader(
+        batch_size: int = 32, batches: int = 20, image_size: int = 32, num_workers: int = 0, data: str = "synthetic"
+    ) -> Any:
+        sizes = {"batch_size": batch_size, "batches": batches, "image_size": image_size}
+        asked.append({**sizes, "num_workers": num_workers, "data": data})
+        return loader
 
-    def threads(self, count: int = 0) -> int:
-        """Return how many threads torch uses; a *count* sets it first."""
-        if count:
-            torch.set_num_threads(count)
-        return torch.get_num_threads()
+    return make_loader
 
-    def _name(self) -> str:
-        return "f_" + "".join(self._random.choice(list(LETTERS), 6))
 
-    def _function(self, name: str, seconds: float, children: Sequence[Callable[[int], int]]) -> Callable[[int], int]:
-        clock, spent = self._clock, round(seconds * 1e9)
-
-        def function(x: int) -> int:
-            clock._elapsed_ns += spent
-            for child in children:
-                child(x)
-            return x + 1
-
-        code = function.__code__.replace(co_name=name, co_qualname=name)
-        return types.FunctionType(code, {}, name, None, function.__closure__)
+def weights_of(saved: Mapping[str, Tensor], plain: nn.Module) -> dict[str, Any]:
+    """Return parameters and running statistics, flat, in the order of *plain*; none where nothing was saved."""
+    parameters, buffers = dict(plain.named_parameters()), dict(plain.named_buffers())
+    return {
+        name: flat([saved[key].float() for key in keys], torch.float32) if saved and keys else torch.zeros(0).numpy()
+        for name, keys in (("weights", parameters), ("running", buffers))
+    }
