@@ -14,6 +14,7 @@ from .loop import train_epoch
 from .memory import saved_mb
 from .models import device_name, make_training
 from .pictures import Pictures
+from .runs import quietest
 from .traces import load_events, own_times
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "make_step",
     "make_training",
     "own_times",
+    "quietest",
     "saved_mb",
     "train_epoch",
     "workload",
