@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from autograder import gradebook
+from autograder.drift import Drift
 from autograder.errors import UserError
 from autograder.gradebook import Before, Circumstances, History, Journal, Last
 
@@ -91,6 +92,53 @@ def test_who_stops_a_session_ends_its_attempts(tmp_path):
         assert [("cut off",), ("stopped",), ("graded",)] == [
             journal.history(name, "ff").outcomes for name in ("ada", "bob", "cleo")
         ]
+
+
+def settle(journal, *names):
+    for name in names:
+        journal.end(journal.start(name, "ff"), "graded", "r")
+
+
+def test_a_share_of_the_class_is_drawn_by_the_seed_and_written_down(tmp_path):
+    """Who was drawn before a grader was killed stays drawn, and is due until the second grade is there."""
+    with opened(tmp_path) as journal:
+        settle(journal, *"abcdefghij")
+        first = journal.choose(0.2)
+    with opened(tmp_path) as journal:
+        again = journal.choose(0.2)
+        journal.end(journal.start(first[0], "ff", twice=True), "twice", note='[["p.c", "passed 1/1", "failed 0/1"]]')
+        journal.start(first[1], "ff", twice=True)
+
+        assert (2, first, first[1:]) == (len(first), again, journal.choose(0.2))
+        assert [Drift(first[0], "p.c", "passed 1/1", "failed 0/1")] == journal.drift()
+        assert History(("graded",), "r") == journal.history(first[0], "ff")
+        journal.end(journal.start(first[1], "ff", twice=True), "lost", note="killed")
+        assert ([], "killed") == (journal.choose(0.2), journal.drift()[1].second)
+
+
+SHARES = {
+    "one in twenty": ([20], [1]),
+    "of few nobody": ([9], [0]),
+    "of few each time, one at last": ([4, 4, 4], [0, 0, 1]),
+    "nobody new": ([20, 0], [1, 0]),
+    "only of those that are new": ([20, 1, 19], [1, 0, 1]),
+}
+
+
+@pytest.mark.parametrize(("sizes", "drawn"), SHARES.values(), ids=SHARES)
+def test_over_many_runs_the_share_is_kept(tmp_path, sizes, drawn):
+    """Of a run that finished nobody is drawn later."""
+    found = []
+    for number, size in enumerate(sizes):
+        with opened(tmp_path) as journal:
+            settle(journal, *(f"{number}-{one}" for one in range(size)))
+            found.append(journal.choose(0.05))
+            for name in found[-1]:
+                journal.end(journal.start(name, "ff", twice=True), "twice", note="[]")
+            journal.finish()
+
+    assert drawn == [len(names) for names in found]
+    assert all(name.startswith(f"{number}-") for number, names in enumerate(found) for name in names)
 
 
 STANDINGS = {

@@ -27,7 +27,7 @@ LAYERS = [
     {"doctor"},
     {"clock", "notebook", "sandbox", "traces", "unpack"},
     {"config", "device", "downloads", "turns"},
-    {"revealed", "roster", "times"},
+    {"drift", "revealed", "roster", "times"},
     {"digest", "images", "model", "sheet", "similar", "statements", "wire"},
     {"errors"},
 ]

@@ -48,6 +48,14 @@ isolation_option = click.option(
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
 @click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
 @click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
+@click.option(
+    "--twice",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    metavar="PERCENT",
+    help="Grade this share of the class a second time, and say what differs.",
+)
 @roster_option
 @click.option("--attempts", type=click.Choice(["last", "all"]), default="last", help="Of a student: the last in time.")
 @course_option
@@ -63,6 +71,7 @@ def grade(
     only: str,
     resume: bool,
     jobs: int | None,
+    twice: int,
     roster: Path | None,
     attempts: str,
     root: Path | None,
@@ -109,7 +118,7 @@ def grade(
         Progress(console, as_json=as_json) as progress,
     ):
         run_seed = journal.seed_for(kit.lab.name, seed, resume=resume)
-        with closing(Rounds(work, journal, run_seed, lanes, asked_seed=seed).run(named)) as events:
+        with closing(Rounds(work, journal, run_seed, lanes, asked_seed=seed, twice=twice / 100).run(named)) as events:
             for event in events:
                 progress.show(event)
     pages = _write_pages(out, rules)

@@ -9,7 +9,8 @@ import statistics
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import standing
+from autograder import drift, standing
+from autograder.drift import Drift
 from autograder.errors import ReadError
 from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
@@ -40,6 +41,7 @@ def class_page(
     folders: Sequence[str] = (),
     broken: Sequence[str] = (),
     late: Mapping[str, Late] | None = None,
+    twice: Sequence[Drift] = (),
 ) -> str:
     """Show an instructor the class; *folders* hold the feedback pages, *broken* says what could not be read."""
     homes = folders or [result.submission for result in results]
@@ -58,6 +60,7 @@ def class_page(
         median=statistics.median(result.score for result in results) if results else None,
         broken=broken,
         late=bool(late),
+        twice=twice,
     )
 
 
@@ -78,6 +81,7 @@ def write(folder: Path, rules: Rules | None = None) -> list[Path]:
         folders=[one.home.name for one in found.standings],
         broken=found.broken,
         late={one.result.submission: one.late for one in found.standings if one.late},
+        twice=drift.read(folder),
     )
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8")

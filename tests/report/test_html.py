@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
 from autograder.model import Owed, to_json
 from autograder.report.html import class_page, feedback_page, write
@@ -312,3 +313,14 @@ def test_a_folder_without_results_says_which_folder_is_meant(tmp_path):
 
     assert f"{tmp_path}: no */result.json here; give the folder that `perflab grade --out` wrote" == str(raised.value)
     assert [] == list(tmp_path.iterdir())
+
+
+def test_who_was_graded_twice_is_told_with_what_differs():
+    """Nothing of it where nobody was."""
+    twice = [Drift("ada"), Drift("ben", "part3_amp.same", "passed 2/2", "failed 0/2"), Drift("ben", "b", "c", "d")]
+    page = class_page([a_result()], "resnet18", twice=twice)
+
+    assert "2 drawn by lot, on other inputs; 1 came out differently. The first grade stands." in page
+    assert "<li>ben: part3_amp.same: passed 2/2 -&gt; failed 0/2</li>" in page
+    assert "none came out differently" in class_page([a_result()], "resnet18", twice=twice[:1])
+    assert "Graded twice" not in class_page([a_result()], "resnet18")
