@@ -2,7 +2,7 @@
 
     sessions   one run of the grader: under which circumstances, with which seed
     attempts   one submission, begun;  ends  what became of it;  finished  sessions that got through
-    chosen     by lot, to be graded twice
+    chosen     by lot, to be graded twice;  forgotten  that somebody's rows were removed, not whose
 
 An attempt without an end was cut off: the whole grader was gone. result.json is the product; its hash is here.
 """
@@ -10,6 +10,7 @@ An attempt without an end was cut off: the whole grader was gone. result.json is
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -41,6 +42,7 @@ TABLES = {
     "chosen": "id INTEGER PRIMARY KEY, session INTEGER REFERENCES sessions, submission TEXT",
     "ends": "attempt INTEGER PRIMARY KEY REFERENCES attempts, ended TEXT, outcome TEXT, result_sha256 TEXT, note TEXT",
     "finished": "session INTEGER PRIMARY KEY REFERENCES sessions, ended TEXT",
+    "forgotten": "id INTEGER PRIMARY KEY, at TEXT, attempts INTEGER",
 }
 VIEWS = {
     # the last session that was finished: what came after it is one run, stopped or killed and gone on with
@@ -50,6 +52,11 @@ VIEWS = {
     " coalesce(outcome, 'cut off') AS outcome, coalesce(result_sha256, '') AS result_sha256, note"
     " FROM attempts JOIN sessions ON session = sessions.id JOIN through LEFT JOIN ends ON attempt = attempts.id",
 }
+GUARDED = [(name, change) for name in TABLES for change in ("UPDATE", "DELETE")]
+GUARDS = "".join(
+    f"CREATE TRIGGER {name}_{change} BEFORE {change} ON {name} BEGIN SELECT raise(ABORT, 'rows are only added'); END;"
+    for name, change in GUARDED
+)
 
 Outcome = Literal["graded", "timing", "again", "lost", "stopped", "twice"]
 """Settled; waits for the clock; something is undecided; its grader died; someone stopped the grader; a second grade."""
@@ -255,6 +262,30 @@ class Journal:
         """Name the submissions that were being graded when a grader was gone."""
         return self._names("SELECT submission FROM story WHERE outcome = 'cut off'")
 
+    def forget(self, submission: str) -> int:
+        """Remove every row about a submission, from free pages of the file too; return how many attempts it had."""
+        mine = "(SELECT id FROM attempts WHERE submission = :name)"
+        with self._said():
+            self._rows.create_function("unnamed", 1, lambda facts: _unnamed(facts, submission))
+            self._rows.execute("BEGIN EXCLUSIVE")
+            [(attempts,)] = self._ask("SELECT count(*) FROM attempts WHERE submission = ?", submission)
+            for trigger in GUARDED:
+                self._rows.execute("DROP TRIGGER {}_{}".format(*trigger))
+            for change in (
+                f"DELETE FROM ends WHERE attempt IN {mine}",  # noqa: S608 ours
+                "DELETE FROM attempts WHERE submission = :name",
+                "DELETE FROM chosen WHERE submission = :name",
+                "UPDATE sessions SET facts = unnamed(facts) WHERE :name != ''",
+            ):
+                self._rows.execute(change, {"name": submission})
+            for guard in filter(None, GUARDS.split("END;")):
+                self._rows.execute(f"{guard}END;")
+            self._rows.execute("COMMIT")
+            self._rows.execute("VACUUM")
+            self._rows.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._add("forgotten", at=self._stamp(), attempts=attempts)
+        return int(attempts)
+
     def _ask(self, query: str, *values: Any) -> list[Any]:
         with self._said():
             return self._rows.execute(query, values).fetchall()
@@ -264,13 +295,7 @@ class Journal:
 
     def _create(self) -> None:
         script = "".join(f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items())
-        for name in TABLES:
-            for change in ("UPDATE", "DELETE"):
-                script += (
-                    f"CREATE TRIGGER {name}_{change} BEFORE {change} ON {name}"
-                    " BEGIN SELECT raise(ABORT, 'rows are only added'); END;"
-                )
-        script += "".join(f"CREATE VIEW {name} AS {query};" for name, query in VIEWS.items())
+        script += GUARDS + "".join(f"CREATE VIEW {name} AS {query};" for name, query in VIEWS.items())
         script += "CREATE INDEX by_submission ON attempts (submission);"
         script += f"INSERT INTO about VALUES ({FORMAT}, '{__version__}');"  # noqa: S608 both are ours
         self._rows.executescript(f"BEGIN EXCLUSIVE; {script} COMMIT;")
@@ -307,6 +332,13 @@ class Journal:
             words = str(error)
             mend = next((advice for part, advice in ADVICE.items() if part in words), "see that it can be written")
             raise UserError(f"{self.file}: {words}; {mend}, then go on with --resume") from None
+
+
+def _unnamed(facts: str, name: str) -> str:
+    """Take a name out of the command that a session was started with."""
+    whole = json.loads(facts)
+    said = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return json.dumps({**whole, "command": [said.sub("(forgotten)", word) for word in whole.get("command", [])]})
 
 
 def _drift(name: str, outcome: str, note: str) -> list[Drift]:
