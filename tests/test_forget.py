@@ -11,7 +11,8 @@ import pytest
 from autograder import cli, drift, times
 from autograder.errors import UserError
 from autograder.forget import forget, of, older
-from autograder.gradebook import FILE, Circumstances, Journal
+from autograder.gradebook import Circumstances, Journal
+from autograder.journal_file import FILE
 from autograder.model import to_json
 from autograder.times import Handed
 from tests.samples import a_result

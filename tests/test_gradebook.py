@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autograder import gradebook
+from autograder import journal_file
 from autograder.drift import Drift
 from autograder.errors import UserError
 from autograder.gradebook import Before, Circumstances, History, Journal, Last
@@ -28,7 +28,7 @@ def test_an_attempt_is_on_disk_before_it_starts(tmp_path):
     """Whoever is killed then leaves an attempt without an end."""
     with opened(tmp_path) as journal:
         journal.start("ada", "ff")
-        with sqlite3.connect(tmp_path / gradebook.FILE) as other:
+        with sqlite3.connect(tmp_path / journal_file.FILE) as other:
             assert [("ada", "ff")] == other.execute("SELECT submission, sha256 FROM attempts").fetchall()
 
         assert History(("cut off",)) == journal.history("ada", "ff")
@@ -168,7 +168,7 @@ def test_the_history_says_what_is_next(outcomes, standing):
 def test_rows_are_only_added(tmp_path):
     """Not even our own code changes or removes one."""
     with opened(tmp_path) as journal:
-        for table in gradebook.TABLES:
+        for table in journal_file.TABLES:
             journal._rows.execute(f"INSERT INTO {table} DEFAULT VALUES")
             for change in (f"DELETE FROM {table}", f"UPDATE {table} SET rowid = 99"):
                 with pytest.raises(sqlite3.IntegrityError, match="rows are only added"):
@@ -247,7 +247,7 @@ PROBLEMS = {
 @pytest.mark.parametrize(("spoil", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, message):
     """With the file, and what to do."""
-    file = tmp_path / gradebook.FILE
+    file = tmp_path / journal_file.FILE
     spoil(file)
     with pytest.raises(UserError) as caught:
         Journal(tmp_path)
@@ -259,10 +259,10 @@ def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, mess
 
 def test_a_locked_journal_loses_nothing(tmp_path, monkeypatch):
     """Another program holds it for longer than anyone waits; afterwards all that was written is there."""
-    monkeypatch.setattr(gradebook, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(journal_file, "PATIENCE_SECONDS", 0.01)
     with opened(tmp_path) as journal:
         journal.end(journal.start("ada", "ff"), "graded", "r")
-        holder = sqlite3.connect(tmp_path / gradebook.FILE, isolation_level=None)
+        holder = sqlite3.connect(tmp_path / journal_file.FILE, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
         with pytest.raises(UserError, match="database is locked; another program holds it; close that, then go on"):
             journal.start("bob", "ff")

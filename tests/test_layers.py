@@ -26,7 +26,7 @@ LAYERS = [
     {"lab", "checks", "submission"},
     {"doctor"},
     {"clock", "notebook", "sandbox", "traces", "unpack"},
-    {"config", "device", "downloads", "turns"},
+    {"config", "device", "downloads", "journal_file", "turns"},
     {"drift", "revealed", "roster", "times"},
     {"digest", "images", "model", "sheet", "similar", "statements", "wire"},
     {"errors"},
