@@ -18,10 +18,13 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+from autograder import diff
 from autograder.course import find_root
 from autograder.gradebook import Journal
+from autograder.model import load_result
 
 LAB, PART, CHECK, SEED = "foundations", "part2_loops", "distances_keep_digits", "5"
 CODE = (find_root() / "reference" / LAB / f"{PART}.py").read_text()
@@ -32,10 +35,10 @@ HOSTILE = (  # none races with its own end: what it gets must not be chance
     "import os, signal, time; os.kill(-1, signal.SIGKILL); time.sleep(9)",
     "import os, signal; os.kill(os.getppid(), signal.SIGKILL)",
     "while True: pass",
-    "x = [bytearray(1 << 20) for _ in range(1 << 14)]",
+    "x = b'x' * (1 << 32)",
     "import os; [os.fork() or os._exit(0) for _ in range(9999)]",
     "print('x' * (1 << 28))",
-    "import sys; sys.setrecursionlimit(1 << 30); (f := lambda: f())()",
+    "import ctypes; ctypes.string_at(0)",
     "raise SystemExit(0)",
     "import shutil; shutil.rmtree('/', ignore_errors=True)",
 )
@@ -54,13 +57,11 @@ def main(kills: int) -> None:
         whole = time.monotonic() - began
         print(f"undisturbed: {whole:.0f} s, {outcomes(home / 'whole')}", flush=True)
         for number in range(kills):
-            after = chance.uniform(0.1, whole / 5)
-            killed(home, "killed", after)
-            print(f"kill {number + 1} after {after:.1f} s: {standing(home / 'killed')}", flush=True)
+            said = killed(home, "killed", chance.randrange(9), chance.random())
+            print(f"kill {number + 1} {said}: {standing(home / 'killed')}", flush=True)
         finish(home, "killed", "--resume")
         print(f"then to its end: {standing(home / 'killed')}")
-        pairs = zip(*map(grades, (home / "whole", home / "killed")), strict=True)
-        differ = [f"{a['submission']}: {a}\n  {b}" for a, b in pairs if a != b]
+        differ = differences(home / "whole", home / "killed")
         tables = [(home / out / "grades.csv").read_text() for out in ("whole", "killed")]
         print(f"results that differ: {differ or 'none'}; grades.csv the same: {tables[0] == tables[1]}")
         sys.exit(bool(differ))
@@ -147,25 +148,32 @@ def start(home: Path, out: str, *options: str) -> subprocess.Popen[str]:
         sys.executable, "-m", "autograder.cli", "grade", LAB, str(home / "in"), "--out", str(home / out), "--part", PART,
         "--only", CHECK, "--course", str(home / "course"), "--device", "cpu", "--json", *options,
     ]  # fmt: skip
-    said = (home / f"{out}.log").open("a")
-    return subprocess.Popen(command, stdout=said, stderr=said, text=True, start_new_session=True)
+    errors = (home / f"{out}.log").open("a")
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
 
 
 def finish(home: Path, out: str, *options: str) -> None:
     """Run it to its end."""
-    status = start(home, out, *(options or ("--seed", SEED))).wait()
-    if status not in (0, 3):
+    process = start(home, out, *(options or ("--seed", SEED)))
+    process.communicate()
+    if process.returncode not in (0, 3):
         sys.exit((home / f"{out}.log").read_text()[-2000:])
 
 
-def killed(home: Path, out: str, after: float) -> None:
-    """Kill it after a while, the command alone: what it started has to end with it."""
+def killed(home: Path, out: str, graded: int, seconds: float) -> str:
+    """Kill it after so many submissions and a moment: the command alone, what it started has to end with it."""
     begun = (home / out / "journal.sqlite").exists()
     seed = () if begun and sessions(home / out) else ("--seed", SEED)
     process = start(home, out, "--resume", *seed)
-    time.sleep(after)
+    assert process.stdout is not None
+    left = graded
+    while left and (line := process.stdout.readline()):
+        left -= json.loads(line)["event"] == "graded"
+    time.sleep(seconds)
+    ended = process.poll() is not None
     process.kill()
-    process.wait()
+    process.communicate()
+    return "came too late" if ended else f"{seconds:.1f} s after {graded} submissions"
 
 
 def sessions(out: Path) -> int:
@@ -183,10 +191,16 @@ def standing(out: Path) -> str:
     return f"{len(list(out.glob('*/result.json')))} results; attempts: {dict(sorted(found.items()))}"
 
 
-def grades(out: Path) -> list[dict[str, object]]:
-    """Read all that a run leaves but times."""
-    results = [json.loads(file.read_text()) for file in sorted(out.glob("*/result.json"))]
-    return [{k: v for k, v in one.items() if k not in ("started", "seconds")} for one in results]
+def differences(one: Path, other: Path) -> list[str]:
+    """Compare all that two runs leave but times."""
+    found = []
+    for file in sorted({path.relative_to(run) for run in (one, other) for path in run.glob("*/result.json")}):
+        old, new = (load_result(run / file) for run in (one, other))
+        if replace(old, started="", seconds=0.0) != replace(new, started="", seconds=0.0):
+            found += [f"{old.submission}: {said}" for said in diff.outcomes(old, new)] or [
+                f"{old.submission}: evidence"
+            ]
+    return found
 
 
 def outcomes(out: Path) -> str:
