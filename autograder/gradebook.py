@@ -1,7 +1,4 @@
-"""The journal of a folder of results: every attempt, written before it starts and ended once. Rows are only added.
-
-    sessions   one run of the grader: under which circumstances, with which seed
-    attempts   one submission, begun;  ends  what became of it;  finished  sessions that got through
+"""The journal of a folder of results: every attempt, written before it starts and ended once, and what follows of it.
 
 An attempt without an end was cut off: the whole grader was gone. result.json is the product; its hash is here.
 """
@@ -10,36 +7,23 @@ from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from random import Random
+from typing import Any, Literal, NamedTuple
 
-from autograder import __version__
+from autograder.drift import Drift
 from autograder.errors import UserError
+from autograder.journal_file import JournalFile
 
-FILE = "journal.sqlite"
-FORMAT = 1  # 1: the first.
-PATIENCE_SECONDS = 30.0  # with another program that reads or copies the journal
 MOST_TRIES = 3  # of what is owed again
 MOST_LOST = 2  # graders that one submission may take down
 MOST_CUT_OFF = 5  # times that the whole grader may be gone under it: mostly no doing of its own
-TABLES = {
-    "about": "format INTEGER, perflab TEXT",
-    "sessions": "id INTEGER PRIMARY KEY, began TEXT, key TEXT, ground TEXT, seed INTEGER, submissions INTEGER, "
-    "lab TEXT, lab_version TEXT, code TEXT, grader TEXT, device TEXT, isolation TEXT, only TEXT, parts TEXT, "
-    "facts TEXT",
-    "attempts": "id INTEGER PRIMARY KEY, session INTEGER REFERENCES sessions, submission TEXT, sha256 TEXT, began TEXT",
-    "ends": "attempt INTEGER PRIMARY KEY REFERENCES attempts, ended TEXT, outcome TEXT, result_sha256 TEXT, note TEXT",
-    "finished": "session INTEGER PRIMARY KEY REFERENCES sessions, ended TEXT",
-}
-
-Outcome = Literal["graded", "timing", "again", "lost", "stopped"]
-"""Settled; waits for the clock; something is undecided; its grader died; someone stopped the grader."""
+Outcome = Literal["graded", "timing", "again", "lost", "stopped", "twice"]
+"""Settled; waits for the clock; something is undecided; its grader died; someone stopped the grader; a second grade."""
 Standing = Literal["new", "timing", "again", "settled", "person", "aside"]
 
 
@@ -118,45 +102,23 @@ class History:
         return "new"
 
 
-class Journal:
+class Journal(JournalFile):
     """journal.sqlite below --out; a context. One process writes it."""
 
     def __init__(self, folder: Path, now: Any = lambda: datetime.now(UTC)) -> None:
         """Open the journal, or begin one."""
-        self.file, self._now = folder / FILE, now
+        super().__init__(folder)
+        self._now = now
         self.key, self._ground, self._session = "", "", 0
-        with self._said():
-            folder.mkdir(parents=True, exist_ok=True)
-            self._rows = sqlite3.connect(self.file, timeout=PATIENCE_SECONDS, isolation_level=None)
-            if not self._rows.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                self._create()
-            self._check()
-            # A commit is one wait for the disk, not four, and still survives a power cut.
-            self._rows.execute("PRAGMA journal_mode = WAL")
-            self._rows.execute("PRAGMA synchronous = FULL")
-
-    def __enter__(self) -> Self:
-        """Nothing more to open."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self._rows.close()
 
     def last(self) -> Last | None:
         """Describe the latest session, if there is one."""
-        with self._said():
-            row = self._rows.execute(
-                "SELECT id, lab, seed, submissions, session IS NOT NULL"
-                " FROM sessions LEFT JOIN finished ON session = id ORDER BY id DESC"
-            ).fetchone()
-            if row is None:
-                return None
-            graded = self._rows.execute(
-                "SELECT count(DISTINCT submission) FROM attempts JOIN ends ON attempt = attempts.id"
-                " WHERE result_sha256 != ''"
-            ).fetchone()[0]
-        return Last(row[1], row[2], row[3], graded, bool(row[4]))
+        rows = self._ask(
+            "SELECT lab, seed, submissions, session IS NOT NULL"
+            " FROM sessions LEFT JOIN finished ON session = id ORDER BY id DESC LIMIT 1"
+        )
+        [(graded,)] = self._ask("SELECT count(DISTINCT submission) FROM story WHERE result_sha256 != ''")
+        return next((Last(lab, seed, many, graded, bool(done)) for lab, seed, many, done in rows), None)
 
     def seed_for(self, lab: str, asked: int | None, *, resume: bool) -> int:
         """Choose the seed of a session; work that is not finished goes on with its own, and only when told to."""
@@ -180,9 +142,10 @@ class Journal:
         self._session = self._add("sessions", **row, facts=json.dumps(facts))
         self.key, self._ground = under.key, under.ground
 
-    def start(self, submission: str, digest: str) -> int:
+    def start(self, submission: str, digest: str, *, twice: bool = False) -> int:
         """Note an attempt that is about to start, and return its number; on disk when this returns."""
-        return self._add("attempts", session=self._session, submission=submission, sha256=digest, began=self._stamp())
+        row = {"submission": submission, "sha256": digest, "began": self._stamp(), "twice": int(twice)}
+        return self._add("attempts", session=self._session, **row)
 
     def end(self, attempt: int, outcome: Outcome, result_sha256: str = "", note: str = "") -> None:
         """Note what became of an attempt."""
@@ -203,87 +166,61 @@ class Journal:
 
     def history(self, submission: str, digest: str, seed: int | None = None) -> History:
         """Look up the attempts at these very files under the present circumstances, with this seed if one is given."""
-        with self._said():
-            rows = self._rows.execute(
-                "SELECT coalesce(outcome, 'cut off'), coalesce(result_sha256, '') FROM attempts"
-                " JOIN sessions ON session = sessions.id LEFT JOIN ends ON attempt = attempts.id"
-                " WHERE submission = ? AND sha256 = ? AND key = ? AND seed = coalesce(?, seed) ORDER BY attempts.id",
-                (submission, digest, self.key, seed),
-            ).fetchall()
+        rows = self._ask(
+            "SELECT outcome, result_sha256 FROM story WHERE submission = ? AND sha256 = ? AND key = ?"
+            " AND seed = coalesce(?, seed) AND NOT twice ORDER BY id",
+            submission, digest, self.key, seed,
+        )  # fmt: skip
         results = [result for _, result in rows if result]
         return History(tuple(outcome for outcome, _ in rows), results[-1] if results else "")
 
     def before(self, submission: str, digest: str, seed: int | None = None) -> Before:
         """Look up the latest result of these very files on this ground, whatever has become of the parts since."""
-        with self._said():
-            row = self._rows.execute(
-                "SELECT result_sha256, parts FROM attempts JOIN sessions ON session = sessions.id"
-                " JOIN ends ON attempt = attempts.id WHERE submission = ? AND sha256 = ? AND ground = ?"
-                " AND seed = coalesce(?, seed) AND result_sha256 != '' ORDER BY attempts.id DESC",
-                (submission, digest, self._ground, seed),
-            ).fetchone()
-        return Before(*row) if row else Before()
+        rows = self._ask(
+            "SELECT result_sha256, parts FROM story WHERE submission = ? AND sha256 = ? AND ground = ?"
+            " AND seed = coalesce(?, seed) AND result_sha256 != '' ORDER BY id DESC LIMIT 1",
+            submission, digest, self._ground, seed,
+        )  # fmt: skip
+        return Before(*rows[0]) if rows else Before()
+
+    def choose(self, share: float) -> list[str]:
+        """Draw who is graded twice, this share of all that was ever settled here; who was drawn before a kill stays."""
+        drawn = self._names("SELECT submission FROM chosen JOIN through WHERE session > through.last")
+        settled = self._names("SELECT submission FROM story WHERE open AND outcome = 'graded' AND key = ?", self.key)
+        [(ever, already, seed)] = self._ask(
+            "SELECT (SELECT count(*) FROM (SELECT DISTINCT submission, key FROM story WHERE outcome = 'graded')),"
+            " (SELECT count(*) FROM chosen), (SELECT seed FROM sessions WHERE id = ?)",
+            self._session,
+        )
+        new, missing = sorted(settled - drawn), int(share * ever + 0.5) - already
+        lot = Random(seed).sample(new, min(max(missing, 0), len(new)))  # noqa: S311 the same after a kill
+        for name in lot:
+            self._add("chosen", session=self._session, submission=name)
+        done = self._names("SELECT submission FROM story WHERE open AND twice AND outcome IN ('twice', 'lost')")
+        return sorted((drawn | {*lot}) - done)
+
+    def drift(self) -> list[Drift]:
+        """List who was graded twice, and what came out differently."""
+        rows = self._ask(
+            "SELECT submission, outcome, note FROM story WHERE twice AND outcome IN ('twice', 'lost') ORDER BY id"
+        )
+        return [one for name, outcome, note in rows for one in _drift(name, outcome, note)]
 
     def cut_off(self) -> set[str]:
         """Name the submissions that were being graded when a grader was gone."""
-        with self._said():
-            rows = self._rows.execute(
-                "SELECT submission FROM attempts LEFT JOIN ends ON attempt = attempts.id WHERE attempt IS NULL"
-            )
-            return {name for (name,) in rows}
+        return self._names("SELECT submission FROM story WHERE outcome = 'cut off'")
 
-    def _create(self) -> None:
-        script = "".join(f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items())
-        for name in TABLES:
-            for change in ("UPDATE", "DELETE"):
-                script += (
-                    f"CREATE TRIGGER {name}_{change} BEFORE {change} ON {name}"
-                    " BEGIN SELECT raise(ABORT, 'rows are only added'); END;"
-                )
-        script += "CREATE INDEX by_submission ON attempts (submission);"
-        script += f"INSERT INTO about VALUES ({FORMAT}, '{__version__}');"  # noqa: S608 both are ours
-        self._rows.executescript(f"BEGIN EXCLUSIVE; {script} COMMIT;")
-
-    def _check(self) -> None:
-        ours = self._rows.execute("SELECT count(*) FROM sqlite_master WHERE name = 'about'").fetchone()[0]
-        found = self._rows.execute("SELECT format FROM about").fetchone()[0] if ours else "of another program"
-        if found != FORMAT:
-            self._rows.close()
-            raise UserError(
-                f"{self.file}: format {found}; this perflab reads format {FORMAT}; choose another --out, or go on with"
-                " the perflab that wrote it"
-            )
-
-    def _add(self, table: str, **row: Any) -> int:
-        marks = ", ".join("?" * len(row))
-        with self._said():
-            # table and columns are ours
-            done = self._rows.execute(
-                f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})",  # noqa: S608
-                tuple(row.values()),
-            )
-        return int(done.lastrowid or 0)
+    def forget(self, submission: str) -> int:
+        """Remove every row about a submission, and say that somebody was removed; return how many attempts it had."""
+        attempts = self._remove(submission)
+        self._add("forgotten", at=self._stamp(), attempts=attempts)
+        return attempts
 
     def _stamp(self) -> str:
         return str(self._now().isoformat(timespec="milliseconds"))
 
-    @contextmanager
-    def _said(self) -> Iterator[None]:
-        """Say in one line what is wrong with the file; nothing that was written before is lost."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            words = str(error)
-            mend = next((advice for part, advice in ADVICE.items() if part in words), "see that it can be written")
-            raise UserError(f"{self.file}: {words}; {mend}, then go on with --resume") from None
 
-
-ADVICE = {
-    "locked": "another program holds it; close that",
-    "full": "free some space",
-    "No space left": "free some space",
-    "not a database": "it is no journal, or a damaged one; move it away",
-    "malformed": "it is damaged; move it away",
-    "readonly": "it may not be written; mend its permissions",
-    "unable to open": "it may not be written; mend the permissions of its folder",
-}
+def _drift(name: str, outcome: str, note: str) -> list[Drift]:
+    if outcome == "lost":
+        return [Drift(name, "all", "graded", note)]
+    return [Drift(name, *moved) for moved in json.loads(note)] or [Drift(name)]

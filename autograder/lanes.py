@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder import batch, scoring
+from autograder.diff import moved
 from autograder.errors import PerflabError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import CheckResult, Compared, PartResult, Result, Submission, load_result
@@ -62,6 +63,8 @@ class Go:
     seed: int
     last: bool
     """What is undecided after this is left to a person."""
+    twice: bool = False
+    """Grade once more beside the result, which stays."""
     good: dict[str, list[str]] | None = None
     """The checks of each part that still count as they were judged before."""
 
@@ -150,7 +153,11 @@ def _one(channel: Connection, work: Work, session: Session, order: Order, *, clo
         raise RuntimeError(f"{order.name}: {problem}") from problem
     channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
     if (told := _hear(channel)) is not None:
-        answer = _graded(work, session, handed_in, Go(**told), before, clocked=clocked)
+        go = Go(**told)
+        if before is not None and go.twice:
+            answer = _graded_twice(work, session, handed_in, go, before)
+        else:
+            answer = _graded(work, session, handed_in, go, before, clocked=clocked)
         channel.send_bytes(json.dumps(answer).encode())
 
 
@@ -180,6 +187,14 @@ def _graded(
         result = scoring.left_to_a_person(result)
     batch.save(result, work.out)
     return {"outcome": outcome, "result_sha256": batch.digest(result.submission, work.out), **figures(result)}
+
+
+def _graded_twice(work: Work, session: Session, handed_in: Submission, go: Go, before: Result) -> dict[str, Any]:
+    """Grade anew, and say what comes out differently."""
+    again = grade(handed_in, work.kit, session, seed=go.seed, parts=work.parts, only=work.only)
+    moves = moved({before.submission: before}, {before.submission: again})
+    differences = [[one.what, one.old, one.new] for move in moves for one in move.why]
+    return {"outcome": "twice", "moved": differences, **figures(again)}
 
 
 def _still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:

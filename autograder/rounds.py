@@ -3,6 +3,7 @@
     first     every submission in several lanes at a time; what has to be timed is put off
     timed     one lane: the clock, for those who wait for it, one after the other
     again     one lane, examined anew: what is still undecided, once more; after three tries a person decides
+    twice     one lane: some of the class, drawn by lot, on other inputs; what differs is drift, the first grade stands
 
 The journal is written before each attempt and says what is next; whatever is killed, the next run goes on from there.
 A submission that took down its lane twice is set aside for a person, with its points owed.
@@ -10,6 +11,7 @@ A submission that took down its lane twice is set aside for a person, with its p
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import deque
@@ -20,7 +22,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder import batch, scoring
+from autograder import batch, drift, scoring
 from autograder.circumstances import circumstances, machine, still_good
 from autograder.errors import UserError
 from autograder.grade import Session, grade
@@ -33,7 +35,7 @@ MOST_SECONDS = 3600.0  # of one attempt; workers have limits of their own, so th
 LANE_BYTES = 3 << 30  # a warm process and one worker at its usual limit
 ASIDE = "set aside: its grader died each time; a person looks at what was handed in and grades it alone, elsewhere"
 
-What = Literal["begins", "round", "starts", "graded", "waits", "kept", "lost", "aside", "tick", "ends"]
+What = Literal["begins", "round", "starts", "graded", "waits", "kept", "lost", "aside", "twice", "tick", "ends"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,10 @@ class Rounds:
     jobs: int
     asked_seed: int | None = None
     """If one was asked for, results with another are no longer good."""
+    twice: float = 0.0
+    """The share of the class that is graded twice."""
     now: Callable[[], float] = time.monotonic
+    _round_name: str = "first"
     _waiting: list[Order] = field(default_factory=list)
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
@@ -90,12 +95,16 @@ class Rounds:
             for name in ("timed", "again"):
                 orders, self._waiting = self._waiting, []
                 yield from self._round(name, orders, session)
+            if self.twice:
+                yield from self._round("twice", [Order(name) for name in self.journal.choose(self.twice)], session)
+        twice = self.journal.drift()
+        drift.write(self.work.out, twice)
         self.journal.finish()
-        yield Event("ends", facts={"undecided": len(self._waiting)})
+        yield Event("ends", facts={"undecided": len(self._waiting), "drift": [str(one) for one in twice if one.first]})
 
     def _round(self, name: str, orders: Sequence[Order], session: Session) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
-        self._queue, self._clocked = deque(orders), name != "first"
+        self._queue, self._round_name, self._clocked = deque(orders), name, name != "first"
         lanes = min(1 if self._clocked else self.jobs, len(orders))
         if not lanes:
             return
@@ -143,6 +152,10 @@ class Rounds:
 
     def _read(self, seat: Seat, order: Order, session: Session) -> Event:
         """Decide, now that it is known what was handed in, whether there is anything to do."""
+        if self._round_name == "twice":
+            seat.attempt = self.journal.start(order.name, seat.digest, twice=True)
+            seat.lane.tell(Go(self.seed + 1, last=False, twice=True))
+            return Event("starts", order.name, seat.lane.number, {"attempt": 2})
         history = self.journal.history(order.name, seat.digest, self.asked_seed)
         standing = history.standing
         if standing != "aside" and history.result_sha256 != batch.digest(order.name, self.work.out):
@@ -165,9 +178,11 @@ class Rounds:
         return still_good(before.parts, self._parts) if before.result_sha256 and same else {}
 
     def _judged(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
-        outcome = said.pop("outcome")
-        self.journal.end(seat.attempt, outcome, said.pop("result_sha256"))
-        seat.attempt = 0
+        outcome, attempt, seat.attempt = said.pop("outcome"), seat.attempt, 0
+        if outcome == "twice":
+            self.journal.end(attempt, outcome, note=json.dumps(said["moved"]))
+            return Event("twice", order.name, seat.lane.number, said)
+        self.journal.end(attempt, outcome, said.pop("result_sha256"))
         waits = outcome == "timing" or (outcome == "again" and seat.tries < MOST_TRIES)
         return self._done(seat, order, "graded", said, waits=waits)
 
@@ -178,9 +193,11 @@ class Rounds:
 
     def _lost(self, seat: Seat, order: Order, session: Session) -> Event:
         """Note that a lane died, and start another; the submission is tried once more, after the others."""
-        why = seat.lane.bury()
-        self.journal.end(seat.attempt or self.journal.start(order.name, seat.digest), "lost", note=why)
+        why, twice = seat.lane.bury(), self._round_name == "twice"
+        self.journal.end(seat.attempt or self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
         seat.attempt, seat.lane = 0, self._lane(seat.lane.number)
+        if twice:
+            return Event("twice", order.name, seat.lane.number, {"moved": [["all", "graded", why]]})
         if self.journal.history(order.name, seat.digest).standing == "aside":
             return self._aside(seat, order, session)
         self._queue.append(order)

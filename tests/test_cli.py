@@ -20,6 +20,7 @@ COMMANDS = [
     "grade",
     "report",
     "replay",
+    "forget",
     "build",
     "calibrate",
     "new",

@@ -79,3 +79,23 @@ def test_others_in_the_folder_keep_their_line(grade, tmp_path):
     grade(tmp_path / "in/ada")
 
     assert ["ada", "ben"] == [line.split(",")[0] for line in (tmp_path / "out/grades.csv").read_text().splitlines()[1:]]
+
+
+def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):
+    """A second submission comes while it waits; the pages have both."""
+    hand_in(tmp_path / "in", "ada/amp_results.csv")
+    polls = []
+
+    def sleep(_):
+        polls.append(1)
+        if len(polls) == 1:
+            hand_in(tmp_path / "in", "ben/amp_results.csv")
+        if len(polls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("autograder.watch.QUIET_SECONDS", 0)
+    monkeypatch.setattr("autograder.cli.grading.time.sleep", sleep)
+    status, output, errors = grade(tmp_path / "in", "--watch")
+
+    assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))
+    assert "ben" in (tmp_path / "out/index.html").read_text()

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autograder import gradebook
+from autograder import journal_file
+from autograder.drift import Drift
 from autograder.errors import UserError
 from autograder.gradebook import Before, Circumstances, History, Journal, Last
 
@@ -27,7 +28,7 @@ def test_an_attempt_is_on_disk_before_it_starts(tmp_path):
     """Whoever is killed then leaves an attempt without an end."""
     with opened(tmp_path) as journal:
         journal.start("ada", "ff")
-        with sqlite3.connect(tmp_path / gradebook.FILE) as other:
+        with sqlite3.connect(tmp_path / journal_file.FILE) as other:
             assert [("ada", "ff")] == other.execute("SELECT submission, sha256 FROM attempts").fetchall()
 
         assert History(("cut off",)) == journal.history("ada", "ff")
@@ -93,6 +94,53 @@ def test_who_stops_a_session_ends_its_attempts(tmp_path):
         ]
 
 
+def settle(journal, *names):
+    for name in names:
+        journal.end(journal.start(name, "ff"), "graded", "r")
+
+
+def test_a_share_of_the_class_is_drawn_by_the_seed_and_written_down(tmp_path):
+    """Who was drawn before a grader was killed stays drawn, and is due until the second grade is there."""
+    with opened(tmp_path) as journal:
+        settle(journal, *"abcdefghij")
+        first = journal.choose(0.2)
+    with opened(tmp_path) as journal:
+        again = journal.choose(0.2)
+        journal.end(journal.start(first[0], "ff", twice=True), "twice", note='[["p.c", "passed 1/1", "failed 0/1"]]')
+        journal.start(first[1], "ff", twice=True)
+
+        assert (2, first, first[1:]) == (len(first), again, journal.choose(0.2))
+        assert [Drift(first[0], "p.c", "passed 1/1", "failed 0/1")] == journal.drift()
+        assert History(("graded",), "r") == journal.history(first[0], "ff")
+        journal.end(journal.start(first[1], "ff", twice=True), "lost", note="killed")
+        assert ([], "killed") == (journal.choose(0.2), journal.drift()[1].second)
+
+
+SHARES = {
+    "one in twenty": ([20], [1]),
+    "of few nobody": ([9], [0]),
+    "of few each time, one at last": ([4, 4, 4], [0, 0, 1]),
+    "nobody new": ([20, 0], [1, 0]),
+    "only of those that are new": ([20, 1, 19], [1, 0, 1]),
+}
+
+
+@pytest.mark.parametrize(("sizes", "drawn"), SHARES.values(), ids=SHARES)
+def test_over_many_runs_the_share_is_kept(tmp_path, sizes, drawn):
+    """Of a run that finished nobody is drawn later."""
+    found = []
+    for number, size in enumerate(sizes):
+        with opened(tmp_path) as journal:
+            settle(journal, *(f"{number}-{one}" for one in range(size)))
+            found.append(journal.choose(0.05))
+            for name in found[-1]:
+                journal.end(journal.start(name, "ff", twice=True), "twice", note="[]")
+            journal.finish()
+
+    assert drawn == [len(names) for names in found]
+    assert all(name.startswith(f"{number}-") for number, names in enumerate(found) for name in names)
+
+
 STANDINGS = {
     "nothing yet": ([], "new"),
     "stopped by hand": (["stopped"], "new"),
@@ -120,7 +168,7 @@ def test_the_history_says_what_is_next(outcomes, standing):
 def test_rows_are_only_added(tmp_path):
     """Not even our own code changes or removes one."""
     with opened(tmp_path) as journal:
-        for table in gradebook.TABLES:
+        for table in journal_file.TABLES:
             journal._rows.execute(f"INSERT INTO {table} DEFAULT VALUES")
             for change in (f"DELETE FROM {table}", f"UPDATE {table} SET rowid = 99"):
                 with pytest.raises(sqlite3.IntegrityError, match="rows are only added"):
@@ -199,7 +247,7 @@ PROBLEMS = {
 @pytest.mark.parametrize(("spoil", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, message):
     """With the file, and what to do."""
-    file = tmp_path / gradebook.FILE
+    file = tmp_path / journal_file.FILE
     spoil(file)
     with pytest.raises(UserError) as caught:
         Journal(tmp_path)
@@ -211,10 +259,10 @@ def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, mess
 
 def test_a_locked_journal_loses_nothing(tmp_path, monkeypatch):
     """Another program holds it for longer than anyone waits; afterwards all that was written is there."""
-    monkeypatch.setattr(gradebook, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(journal_file, "PATIENCE_SECONDS", 0.01)
     with opened(tmp_path) as journal:
         journal.end(journal.start("ada", "ff"), "graded", "r")
-        holder = sqlite3.connect(tmp_path / gradebook.FILE, isolation_level=None)
+        holder = sqlite3.connect(tmp_path / journal_file.FILE, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
         with pytest.raises(UserError, match="database is locked; another program holds it; close that, then go on"):
             journal.start("bob", "ff")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import batch, rounds
+from autograder import batch, drift, rounds
 from autograder.errors import UserError
 from autograder.gradebook import Journal
 from autograder.lanes import LATER, Work
@@ -36,8 +36,13 @@ class Machine:
         """Answer one job, or take the lane down."""
         code = next(data for name, data in job.files.items() if name.startswith("part")).decode()
         self.note("run", job.side, code, job.probe)
-        if job.side == "student" and "deadly" in code:
+        if job.side == "student" and code == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
+        other = sum(note[1:] == ["run", "student", code, "single"] for note in self.all()) > 1
+        if job.side == "student" and "deadly on other inputs" in code and other:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if job.side == "student" and "fickle" in code and other:
+            return good(job.probe, -1)
         if job.side == "student" and "once deadly" in code and self.asked("run", code) == 1:
             os._exit(3)
         return good(job.probe, 101 if "our fault" in code else 0.5 if "partly" in code else 2)
@@ -93,10 +98,10 @@ class Class:
 
         return Work(self.kit, opened, self.root / "out")
 
-    def events(self, journal, *, jobs=2, seed=7, asked_seed=None):
+    def events(self, journal, *, jobs=2, seed=7, asked_seed=None, twice=0.0):
         """Grade all that was handed in."""
         found = {path.name: path for path in sorted((self.root / "in").iterdir())}
-        yield from Rounds(self.work(), journal, seed, jobs, asked_seed).run(found)
+        yield from Rounds(self.work(), journal, seed, jobs, asked_seed, twice).run(found)
 
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""
@@ -426,6 +431,40 @@ def test_a_fault_of_ours_is_tried_again_and_then_a_persons(a_class):
     assert ["again"] * 3 == [row[2] for row in a_class.rows("ends")]
     assert "error" == a_class.checks("ada")["positive"].outcome
     assert "person" == {o.check: o.settled_by for o in a_class.result("ada").owed}["part1_toy.positive"]
+
+
+SECOND = {
+    "the same": ("a", "the same"),
+    "another verdict": ("fickle", "part1_toy.positive: passed 2/2 -> failed 0/2"),
+    "its grader dies": ("deadly on other inputs", "all: graded -> its grader was killed by SIGKILL"),
+}
+
+
+@pytest.mark.parametrize(("code", "said"), SECOND.values(), ids=SECOND)
+def test_some_are_graded_twice_and_the_first_grade_stands(a_class, code, said):
+    """On other inputs, when all else is done; what differs is told, and counts for nothing."""
+    a_class.hand_in(ada=code)
+    happened = a_class.grade(twice=0.5)
+
+    assert ("twice", "ada") == happened[-2]
+    assert said in [str(one).removeprefix("ada: ") for one in drift.read(a_class.root / "out")]
+    assert ("passed", 7) == (a_class.checks("ada")["positive"].outcome, a_class.result("ada").seed)
+    assert {"ada": "kept"} == settled(a_class.grade(twice=0.5))
+    assert 1 == len(a_class.rows("chosen"))
+
+
+def test_a_second_grade_that_was_cut_off_is_done_when_the_run_goes_on(a_class):
+    """Of the same student, although nothing else is left to do."""
+    a_class.hand_in(ada="a", bob="b", cleo="c")
+    with Journal(a_class.root / "out") as journal:
+        events = a_class.events(journal, twice=0.3)
+        next(e for e in events if e.what == "round" and e.facts["round"] == "twice")
+        events.close()
+        [(_, _, drawn)] = a_class.rows("chosen")
+    happened = a_class.grade(twice=0.3)
+
+    assert [("twice", drawn)] == [one for one in happened if one[0] == "twice"]
+    assert 1 == len(a_class.rows("chosen"))
 
 
 def test_who_stops_the_run_ends_its_lanes_and_says_so_in_the_journal(a_class):

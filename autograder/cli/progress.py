@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import click
@@ -24,6 +24,7 @@ ROUNDS = {
     "first": "what is not timed, in {lanes} lane(s)",
     "timed": "timed, one after the other: what waits for the clock, and faults of the grader once more",
     "again": "once more: what is still undecided",
+    "twice": "a second grade, on other inputs, for some drawn by lot: how far grades can be trusted",
 }
 SAID = {
     "graded": "",
@@ -102,7 +103,7 @@ class Progress:
             self._round, self._answered, self._since = event.facts, 0, self._now()
         elif event.what == "starts":
             self._lanes[event.lane] = Busy(event.submission, self._now())
-        elif event.what in ("lost", *SAID):
+        elif event.what in ("lost", "twice", *SAID):
             self._lanes.pop(event.lane, None)
             self._counts[event.what] += 1
             self._answered += event.what != "lost"
@@ -112,16 +113,19 @@ class Progress:
         if event.what == "round":
             return f"-- {ROUNDS[event.facts['round']].format(**event.facts)} ({event.facts['of']})"
         if event.what == "lost":
-            margin = " " * len(f"{self.done:>3}/{self._of}")
-            return f"{margin}  {name:<28} {event.facts['why']}; it is tried again after the others"
+            return f"{self._margin()}  {name:<28} {event.facts['why']}; it is tried again after the others"
         if event.what in SAID:
             points = "{score:g} of {max_score:g}, {owed:g} owed".format(**event.facts)
             seconds = f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
             return f"{self.done:>3}/{self._of}  {name:<28} {points}{SAID[event.what]}{seconds}"
-        if event.what == "ends" and event.facts["undecided"]:
-            many = event.facts["undecided"]
-            return f"{many} submission(s) have points that are still undecided; --resume tries once more"
-        return ""
+        if event.what == "twice":
+            moved = len(event.facts["moved"])
+            said = f"{moved} of its checks came out differently" if moved else "the same"
+            return f"{self._margin()}  {name:<28} {said}"
+        return "\n".join(_last_words(event.facts)) if event.what == "ends" else ""
+
+    def _margin(self) -> str:
+        return " " * len(f"{self.done:>3}/{self._of}")
 
     def _standing(self) -> dict[str, int]:
         return {"done": self.done, "running": len(self._lanes), "of": self._of}
@@ -138,6 +142,13 @@ class Progress:
             doing = f"{clean(busy.submission)}  {self._now() - busy.since:.0f} s" if busy else ""
             table.add_row(f"lane {number}", doing)
         return table
+
+
+def _last_words(facts: dict[str, Any]) -> Iterator[str]:
+    if many := facts["undecided"]:
+        yield f"{many} submission(s) have points that are still undecided; done again, they are tried once more"
+    for line in facts["drift"]:
+        yield f"graded twice, and not the same: {clean(line)}; the first grade stands"
 
 
 def _named(event: Event) -> dict[str, Any]:

@@ -1,10 +1,8 @@
-"""perflab grade, report, replay: what whoever runs the grading machine uses."""
+"""perflab report, replay, forget: results shown again, graded again, removed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,111 +11,19 @@ import click
 from autograder.cli.base import (
     CHECK_FAILED,
     DONE,
-    OUR_FAULT,
     cli,
     course_option,
     device_option,
+    isolation_option,
     json_option,
     make_console,
     open_course,
-    seed_option,
 )
 from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
-    from autograder.lab import Lab
     from autograder.standing import Rules
-
-
-isolation_option = click.option(
-    "--isolation",
-    type=click.Choice(["bubblewrap", "none"]),
-    default="bubblewrap",
-    show_default=True,
-    help="The fence around submissions; 'none' runs them as you, so only work that you trust.",
-)
-
-
-@cli.command()
-@click.argument("lab")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for results and pages.")
-@isolation_option
-@click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
-@click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
-@click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
-@click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
-@roster_option
-@click.option("--attempts", type=click.Choice(["last", "all"]), default="last", help="Of a student: the last in time.")
-@course_option
-@device_option
-@seed_option
-@json_option
-def grade(
-    lab: str,
-    paths: tuple[Path, ...],
-    out: Path,
-    isolation: Literal["bubblewrap", "none"],
-    parts: tuple[str, ...],
-    only: str,
-    resume: bool,
-    jobs: int | None,
-    roster: Path | None,
-    attempts: str,
-    root: Path | None,
-    device: str,
-    seed: int | None,
-    as_json: bool,
-) -> int:
-    """Grade submissions and write results and pages to --out.
-
-    What is not timed runs in several lanes; then what is timed, one after the other, with nothing beside it. Done again
-    into the same folder, only what changed is graded: files, points, bars, limits, the lab, the device, the grader.
-    Folders are read as Canvas, Moodle, Gradescope and nbgrader write them; who is not in the roster is listed.
-
-    \b
-    Example:  perflab grade resnet18 handed_in/ --roster roster.csv --out results
-    """
-    from autograder.batch import RESULT, write_grades
-    from autograder.cli.progress import Progress
-    from autograder.gradebook import Journal
-    from autograder.intake import Intake, together
-    from autograder.lanes import Work
-    from autograder.model import load_result
-    from autograder.practice import open_session
-    from autograder.report.words import clean
-    from autograder.rounds import Rounds, lanes_for
-    from autograder.turns import only_one
-
-    course, console = open_course(root), make_console()
-    kit = course.kit(lab)
-    chosen = _chosen(kit.lab, parts, only)
-    rules = rules_for(out, root, roster)
-    found, notes = Intake(kit.config, kit.files, rules.roster, attempts == "all").find(paths)
-    for line in notes:
-        click.echo(f"not graded: {clean(line)}", err=True)
-    if not found:
-        raise UserError(f"{paths[0]}: no submission there is anybody's")
-    work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
-    with work.open() as session:
-        lanes = jobs or lanes_for(session.device)
-    with (
-        only_one(out),
-        together(found, out) as named,
-        Journal(out) as journal,
-        Progress(console, as_json=as_json) as progress,
-    ):
-        run_seed = journal.seed_for(kit.lab.name, seed, resume=resume)
-        with closing(Rounds(work, journal, run_seed, lanes, asked_seed=seed).run(named)) as events:
-            for event in events:
-                progress.show(event)
-    pages = _write_pages(out, rules)
-    results = {page.parent.name: load_result(page.with_name(RESULT)) for page in pages if page.parent != out}
-    grades = write_grades(list(results.values()), out)
-    console.print(f"{len(found)} graded; {grades}, {_open(out, pages)}", soft_wrap=True, highlight=False)
-    ours = (c for one in found for p in results[one.name].parts for c in p.checks if c.outcome == "error")
-    return OUR_FAULT if any(ours) else DONE
 
 
 @cli.command()
@@ -174,15 +80,37 @@ def replay(
     return CHECK_FAILED if any(one.moves_points for one in found) else DONE
 
 
-def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
-    """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
-    from autograder.errors import nearest
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("students", nargs=-1)
+@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Whoever was graded longer ago than that.")
+@roster_option
+@course_option
+def forget(
+    folder: Path, students: tuple[str, ...], older_than: float | None, roster: Path | None, root: Path | None
+) -> int:
+    """Remove what is kept of STUDENTS in FOLDER: files, results, pages, overrides, rows of the journal and of tables.
 
-    named = [lab.part(part) for part in parts] or list(lab.parts)
-    known = [check for part in named for check in part.checks]
-    if only and only not in known:
-        raise UserError(f"--only {only}: lab {lab.name} has no such check{nearest(only, known)}")
-    return [part.id for part in named if not only or only in part.checks]
+    What they handed in lies elsewhere, and so does what was exported; a roster is yours to edit.
+
+    \b
+    Example:  perflab forget results ada
+    """
+    from datetime import UTC, datetime
+
+    from autograder import forget as memory
+    from autograder.cli.grades import refresh
+    from autograder.turns import only_one
+
+    if bool(students) == (older_than is not None):
+        raise UserError("forget: name students, or say --older-than DAYS")
+    with only_one(folder):
+        names = memory.of(folder, students) if students else memory.older(folder, older_than or 0, datetime.now(UTC))
+        attempts = memory.forget(folder, names) if names else 0
+    click.echo(f"{len(names)} submission(s) and {attempts} attempt(s) removed: {', '.join(names) or 'nothing to do'}")
+    if names and any(folder.glob("*/result.json")):
+        refresh(folder, root, roster)
+    return DONE
 
 
 def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> list[Path]:
@@ -191,5 +119,5 @@ def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> list
     return write(folder, rules, anonymous=anonymous)
 
 
-def _open(folder: Path, pages: Sequence[Path]) -> str:
+def _open(folder: Path, pages: list[Path]) -> str:
     return f"{len(pages)} pages; open {folder / 'index.html'}"

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import standing
+from autograder import drift, standing
+from autograder.drift import Drift
 from autograder.errors import ReadError
 from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
@@ -49,7 +50,14 @@ def feedback_page(
     )
 
 
-def class_page(rows: Sequence[tally.Row], title: str, *, broken: Sequence[str] = (), anonymous: bool = False) -> str:
+def class_page(
+    rows: Sequence[tally.Row],
+    title: str,
+    *,
+    broken: Sequence[str] = (),
+    twice: Sequence[Drift] = (),
+    anonymous: bool = False,
+) -> str:
     """Show an instructor the class; *broken* says what could not be read.
 
     An *anonymous* page leaves out what is about one submission and not about the class.
@@ -70,6 +78,7 @@ def class_page(rows: Sequence[tally.Row], title: str, *, broken: Sequence[str] =
         median=statistics.median(result.score for result in results) if results else None,
         broken=broken,
         late=any(row.late for row in rows),
+        twice=twice,
     )
 
 
@@ -87,7 +96,8 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     key = names.key(folder, make=anonymous)
     title = ", ".join(sorted({one.result.lab for one in found.standings})) or folder.name
     pages = [_put(one.home / FEEDBACK, _feedback(one, key)) for one in found.standings]
-    pages.append(_put(folder / CLASS, class_page([_row(one) for one in found.standings], title, broken=found.broken)))
+    everyone = [_row(one) for one in found.standings]
+    pages.append(_put(folder / CLASS, class_page(everyone, title, broken=found.broken, twice=drift.read(folder))))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         hidden = [_row(one, key) for one in found.standings]
         pages.append(_put(folder / ANONYMOUS, class_page(hidden, title, anonymous=True)))

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
 from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
@@ -399,3 +400,14 @@ TIMES = {"seconds": (8.24, "8.2 s"), "minutes": (252.0, "4 min 12 s"), "hours": 
 @pytest.mark.parametrize(("seconds", "said"), TIMES.values(), ids=TIMES)
 def test_how_long_it_took_is_said_in_a_unit_that_fits(seconds, said):
     assert f"Half took less than {said}" in Page(class_page(rows([a_result(seconds=seconds)]), "resnet18")).text
+
+
+def test_who_was_graded_twice_is_told_with_what_differs():
+    """Nothing of it where nobody was."""
+    twice = [Drift("ada"), Drift("ben", "part3_amp.same", "passed 2/2", "failed 0/2"), Drift("ben", "b", "c", "d")]
+    page = class_page(rows([a_result()]), "resnet18", twice=twice)
+
+    assert "2 drawn by lot, on other inputs; 1 came out differently. The first grade stands." in page
+    assert "<li>ben: part3_amp.same: passed 2/2 -&gt; failed 0/2</li>" in page
+    assert "none came out differently" in class_page(rows([a_result()]), "resnet18", twice=twice[:1])
+    assert "Graded twice" not in class_page(rows([a_result()]), "resnet18")
