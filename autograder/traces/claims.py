@@ -54,6 +54,13 @@ QUANTITIES: Mapping[str, Quantity] = {
     "comm_overlap": Quantity("overlap of communication", "%", (("comm_overlap", ""), ("cpu_comm_overlap", ""))),
     "kernel_count": Quantity("number of kernels", "count", (("kernel_count", ""), ("launch_count", ""))),
     "kernel_mean": Quantity("mean kernel time", "ns", (("kernel_mean", ""), ("kernel_median", ""))),
+    "gaps": Quantity("number of gaps over 1 ms", "count", (("gaps_over_1ms", ""),)),
+    "small_kernels": Quantity("share of kernels under 10 us", "%", (("kernels_under_10us", ""),)),
+    "operator_gaps": Quantity("number of gaps between operators over 1 ms", "count", (("op_gaps_over_1ms", ""),)),
+    "small_operators": Quantity("share of operators under 10 us", "%", (("ops_under_10us", ""),)),
+    "operator_mean": Quantity("mean operator time", "ns", (("op_mean", ""),)),
+    "host_busy": Quantity("share in which the CPU was busy", "%", (("host_busy", "steps"),)),
+    "longest_wait": Quantity("longest wait for the loader", "ns", (("dataloader_longest", "steps"),)),
     "step_time": Quantity("time of a step", "ns", (("step_median", "steps"),)),
     "sm_throughput": Quantity("SM throughput", "%", (("sm_throughput", "kernel"),)),
     "memory_throughput": Quantity(
