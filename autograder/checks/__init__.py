@@ -4,7 +4,8 @@ numerics  arrays against arrays      speedup, memory  ratios against a bar
 table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
 precision dtypes, calls on a scaler  checkpointing    the same with and without it
-questions answers about a profile
+questions answers about a profile    profiling  eleven of them, in four groups
+commands  command lines              findings   a report with line numbers
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 

@@ -104,7 +104,7 @@ def compare(trace: Trace, quantity: str, value: float, subject: str = "") -> Fin
     if quantity == "nvidia_smi":
         return _sampled(trace, value)
     asked = QUANTITIES[quantity]
-    figures = [one for one in _accepted(trace, asked) if subject in one.subject]
+    figures = [one for one in accepted(trace, quantity) if subject in one.subject]
     said = f"{asked.said} is given as {shown(value, asked.unit)}"
     if not figures:
         return Finding("unknown", said, _missing(trace))
@@ -131,8 +131,9 @@ def _key(figure: Figure) -> tuple[str, str]:
     return figure.id, figure.window
 
 
-def _accepted(trace: Trace, asked: Quantity) -> Iterator[Figure]:
-    for name, window in asked.accepted:
+def accepted(trace: Trace, quantity: str) -> Iterator[Figure]:
+    """Yield the figures of a profile that answer for a quantity, the handout's own definition first."""
+    for name, window in QUANTITIES[quantity].accepted:
         yield from (one for one in trace.figures if one.id == name and window in ("", one.window))
 
 
