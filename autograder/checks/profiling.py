@@ -139,17 +139,16 @@ def _reason_problem(answers: Answers) -> str:
 def made_problem(told: Answers, known: Answers, slips: Mapping[str, Mapping[str, float]], group: Group) -> str:
     """Say how the answers of a group are not those of a made profile."""
     questions = asked(known)
-    where = "a profile with a GPU" if questions is ON_A_GPU else "a profile without a GPU"
     for name in of_group(questions, group):
         if name not in told:
-            return f"{where}: '{name}' is missing"
+            return f"'{name}' is missing"
         value, right = told[name], known[name]
         if value != right and not (isinstance(right, float | int) and _exact(value, float(right))):
             why = _story(value, right, questions[name], slips.get(name, {})) if isinstance(right, float | int) else ""
-            return f"{where}: {name} is {shown(value)}, and {shown(right)} is right{': ' * bool(why)}{why}"
+            return f"{name} is {shown(value)}, and {shown(right)} is right{': ' * bool(why)}{why}"
     nulls = [name for name in questions if known[name] is None]
     if group == "data" and bool(nulls) == (told.get("reason") is None):
-        return f"{where}: reason is {shown(told.get('reason'))}, and {len(nulls)} of the answers are None"
+        return f"reason is {shown(told.get('reason'))}, and {len(nulls)} of the answers are None"
     return ""
 
 

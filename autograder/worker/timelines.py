@@ -14,6 +14,7 @@ import numpy as np
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 STEPS = 5
 MARGIN = 20_000  # microseconds before the first step and after the last, in which something happens too
+FIRST = 1_500  # microseconds that the first batch takes longer, as it does
 CAUSES = {
     True: ("data loading", "synchronising", "launching", "Python and other"),
     False: ("data loading", "Python and other"),
@@ -65,7 +66,7 @@ class Timeline:
         return at + dur
 
     def _load(self, now: int) -> int:
-        wait = self._long("data loading", 250, 700)
+        wait = self._long("data loading", 250, 700) + (FIRST if now == MARGIN else 0)
         self._add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
         return self._add("user_annotation", LOADER, now, wait)
 
@@ -187,7 +188,8 @@ class Timeline:
 
     def slips(self) -> dict[str, dict[str, float]]:
         """Return, by answer, what a usual mistake gives, by what it is called in words."""
-        whole = 100.0 * float(self._loading.mean())
+        first, last = min(one["ts"] for one in self.events), max(one["ts"] + one["dur"] for one in self.events)
+        whole = 100.0 * float(self._loading.sum()) / (last - first)
         waited = {
             "data_wait_percent": {"that is the share of the whole recording, and the steps are the window": whole}
         }

@@ -26,7 +26,6 @@ from autograder.lab import (
     Verdict,
     list_of,
     map_of,
-    record,
 )
 from autograder.traces import Trace
 
@@ -92,7 +91,7 @@ def command_lines(student: Any, rig: Any) -> Any:
 def _words(rig: Any, line: Any) -> list[str]:
     """Take a list of words, or the line as it would be typed."""
     if isinstance(line, str):
-        text = rig.text(line, 2000).replace("\\\n", " ").replace("\\ ", " ")
+        text = str(rig.text(line, 2000)).replace("\\\n", " ").replace("\\ ", " ")
         try:
             return shlex.split(text)[:100]
         except ValueError:  # a quote that is never closed
@@ -207,9 +206,11 @@ def _made(analysed: Pair, group: profiling.Group) -> Verdict:
     slips = analysed.baseline.values["slips"]
     if len(told) != len(known):
         return Failed(f"{len(told)} answers to {len(known)} profiles", "each is to be answered", QUESTIONS)
-    problems = (profiling.made_problem(*one, group) for one in zip(told, known, slips, strict=True))
-    why = next(filter(None, problems), "")
-    return Failed("a made profile", why, QUESTIONS) if why else Passed(f"{len(known)} made profiles")
+    for number, (said, right, usual) in enumerate(zip(told, known, slips, strict=True), 1):
+        if why := profiling.made_problem(said, right, usual, group):
+            gpu = "with" if profiling.asked(right) is profiling.ON_A_GPU else "without"
+            return Failed(f"made profile {number}, {gpu} a GPU", why, QUESTIONS)
+    return Passed(f"{len(known)} made profiles")
 
 
 @part.check(basis="outputs")
