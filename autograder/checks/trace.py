@@ -14,6 +14,7 @@ from autograder.sandbox import evaluate
 from autograder.traces import claims
 from autograder.traces.events import STEP
 from autograder.traces.record import Trace
+from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024
 
@@ -40,6 +41,12 @@ def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Verdict:
     if finding.holds:
         return Passed(finding.words, {"definition": finding.definition})
     return Failed(finding.words, finding.why, try_)
+
+
+def known(trace: Trace, quantity: str) -> str:
+    """Say what the profile knows of a quantity, in a few words, or nothing."""
+    first = next(claims.accepted(trace, quantity), None)
+    return f"{shown(first.value, first.unit)} ({titled(first)})" if first else ""
 
 
 def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:

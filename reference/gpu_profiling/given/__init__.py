@@ -1,0 +1,13 @@
+"""What the parts of this lab are given: photos to train on, a network, the script that is to be profiled.
+
+    python -m given.training_unoptimized       # the script; some seconds on a CPU
+
+The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
+"""
+
+from .net import SimpleNet
+from .photos import CLASSES, Photos
+from .profiles import Event, covered, divided, gaps, load_events
+from .spans import span, spanned
+
+__all__ = ["CLASSES", "Event", "Photos", "SimpleNet", "covered", "divided", "gaps", "load_events", "span", "spanned"]
