@@ -5,6 +5,7 @@ table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
 precision dtypes, calls on a scaler  checkpointing    the same with and without it
 questions answers about a profile
+launches  counts of launches, a table of nets    ncu  command lines of Nsight Compute, figures of its reports
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 

@@ -5,8 +5,10 @@
 The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
 """
 
+from .devices import device_name
+from .events import NO_WORK, load_events
 from .net import SimpleNet
 from .photos import CLASSES, Photos
 from .spans import span, spanned
 
-__all__ = ["CLASSES", "Photos", "SimpleNet", "span", "spanned"]
+__all__ = ["CLASSES", "NO_WORK", "Photos", "SimpleNet", "device_name", "load_events", "span", "spanned"]
