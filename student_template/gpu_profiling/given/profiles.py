@@ -10,6 +10,10 @@ from pathlib import Path
 
 Window = tuple[float, float]
 REST = "Python and other"
+LOOKS = "alias as_strided detach expand flatten narrow permute reshape select slice split squeeze t transpose unflatten"
+MAKES = "empty empty_like empty_strided resize_ lift_fresh result_type to unsqueeze view view_as"
+NO_WORK = frozenset(f"aten::{name}" for name in f"{LOOKS} {MAKES}".split())
+"""Operators that look at memory in another shape, or ask for some; none of them computes a number."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +26,16 @@ class Event:
     name: str
     start: float
     end: float
+    thread: tuple[object, object]
+    """Process and thread, or device and stream."""
 
 
 def load_events(file: str | Path) -> list[Event]:
-    """Return every event that has a duration, by their start; the file may be gzipped."""
+    """Return every event that has a duration, by their start, a longer one first; the file may be gzipped."""
     data = Path(file).read_bytes()
     text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     events = [
-        Event(e["cat"], e["name"], e["ts"], e["ts"] + e["dur"])
+        Event(e["cat"], e["name"], e["ts"], e["ts"] + e["dur"], (e["pid"], e["tid"]))
         for e in json.loads(text)["traceEvents"]
         if e.get("ph") == "X" and "cat" in e
     ]
