@@ -74,7 +74,7 @@ def _lines(entry: str) -> frozenset[int]:
 
 def shares_problem(found: Findings, trace: Trace, *, try_: str) -> Verdict:
     """Pass a share that the profile gives, and a potential that it allows."""
-    has_gpu = trace.figure("busy_any") is not None
+    has_gpu = profile.has_gpu(trace)
     if has_gpu != (found.of == "gpu"):
         told = "a GPU utilization" if found.of == "gpu" else "a share of operators"
         return Failed(told, f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU", try_)

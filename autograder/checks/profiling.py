@@ -172,7 +172,7 @@ def _story(value: Any, right: float, question: Question, slips: Mapping[str, flo
 def fit(answers: Answers, trace: Trace, group: Group, *, try_: str) -> Verdict:
     """Pass a group of answers that the profile handed in with them bears out."""
     questions = asked(answers)
-    has_gpu = trace.figure("busy_any") is not None
+    has_gpu = profile.has_gpu(trace)
     if has_gpu != (questions is ON_A_GPU):
         names = "with a GPU" if questions is ON_A_GPU else "without one"
         return Failed(

@@ -43,6 +43,11 @@ def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Verdict:
     return Failed(finding.words, finding.why, try_)
 
 
+def has_gpu(trace: Trace) -> bool:
+    """Whether the work of a GPU is in it, be it sums alone."""
+    return any(trace.figure(name) is not None for name in ("busy_any", "kernel_count", "h2d_time"))
+
+
 def known(trace: Trace, quantity: str) -> str:
     """Say what the profile knows of a quantity, in a few words, or nothing."""
     first = next(claims.accepted(trace, quantity), None)

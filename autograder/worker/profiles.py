@@ -197,7 +197,7 @@ class Training:
                 loss.backward()
             with record_function("optimizer_step"):
                 window.optimizer.step()
-            self.losses.append(float(loss))
+            self.losses.append(float(loss.detach()))
             if on_step is not None:
                 self.stepped += 1
                 on_step()

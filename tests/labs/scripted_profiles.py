@@ -15,6 +15,7 @@ import numpy as np
 import yaml
 
 from autograder.checks import profiling
+from autograder.checks.trace import has_gpu
 from autograder.traces import Trace, claims, read
 from tests.labs.bench import ROOT
 from tests.traces.made import PID, event, export, kineto, step
@@ -110,7 +111,7 @@ def trace_of(data: bytes, folder: Path) -> Trace:
 
 def answers(trace: Trace, **changed: Any) -> dict[str, Any]:
     """Return the eleven answers as the profile has them, null where it says nothing, and some of them changed."""
-    gpu = trace.figure("busy_any") is not None
+    gpu = has_gpu(trace)
     found: dict[str, Any] = {}
     parts = profiling.idle(trace)
     for name, question in (profiling.ON_A_GPU if gpu else profiling.ON_A_CPU).items():
@@ -118,7 +119,8 @@ def answers(trace: Trace, **changed: Any) -> dict[str, Any]:
             first = next(claims.accepted(trace, question.quantity), None)
             found[name] = round(first.value / question.unit, 3) if first else None
         elif question.slice:
-            found[name] = round(next((share for one, share in parts if one.name == question.slice), 0.0), 3)
+            share = next((share for one, share in parts if one.name == question.slice), 0.0)
+            found[name] = round(share, 3) if parts else None
         else:
             found[name] = parts[0][0].name if parts else None
     found |= changed

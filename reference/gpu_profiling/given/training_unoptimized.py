@@ -56,7 +56,7 @@ def prepare(device: torch.device, batches: int) -> dict[str, Any]:
         "model": model,
         "loader": make_loader(batches, size["image_size"]),
         "criterion": nn.CrossEntropyLoss(),
-        "optimizer": optim.SGD(model.parameters(), lr=0.01, momentum=0.9),
+        "optimizer": optim.SGD(model.parameters(), lr=0.05, momentum=0.9),
         "device": device,
     }
 
