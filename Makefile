@@ -63,9 +63,9 @@ fence:
 
 system: fence
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  if ! command -v chromium >/dev/null; then \
-	    echo "perflab: installing chromium (Debian package), which the tests of the pages open"; \
-	    apt-get update -qq && apt-get install -y -qq chromium >/dev/null; fi; \
+	  if ! command -v chromedriver >/dev/null; then \
+	    echo "perflab: installing chromium and its driver (Debian packages), which the tests of the pages open"; \
+	    apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null; fi; \
 	  if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	    echo "perflab: installing postgresql (Debian package), which the tests of gradebooks start a server of"; \
 	    apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; fi; \

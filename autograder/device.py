@@ -50,6 +50,11 @@ def identity(worker_device: str) -> str:
     return "cpu" if kind == "cpu" else _ask_gpus("nvmlDeviceGetUUID")[int(index or 0)]
 
 
+def minor(worker_device: str) -> str:
+    """Return the number in the name of a GPU's device node, which need not be CUDA's."""
+    return _ask_gpus("nvmlDeviceGetMinorNumber")[int(worker_device.partition(":")[2] or 0)]
+
+
 def driver() -> str:
     """Return the version of the NVIDIA driver."""
     import pynvml

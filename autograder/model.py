@@ -14,6 +14,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -390,7 +391,7 @@ def _read_plain(kind: Any, value: Any, where: str) -> Any:
 
 def _read_record(kind: Any, value: Any, where: str) -> Any:
     _expect(type(value) is dict, value, where, "an object")
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     fields = {f.name.rstrip("_"): f for f in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
@@ -399,6 +400,11 @@ def _read_record(kind: Any, value: Any, where: str) -> Any:
         if name not in value and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
             raise ReadError(f"{where}: '{name}' is missing")
     return kind(**{fields[k].name: _read(hints[fields[k].name], v, f"{where}.{k}") for k, v in value.items()})
+
+
+@cache  # they are text until then, and a class has many records
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _expect(holds: bool, value: Any, where: str, wanted: str) -> Any:

@@ -15,7 +15,7 @@ from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grade import Clock, Run, Session, grade
 from autograder.model import Result
-from autograder.sandbox import BoxError, Workers, try_out
+from autograder.sandbox import BoxError, Workers, gpu, try_out
 from autograder.stopwatch import Stopwatch
 from autograder.turns import Turns, during
 
@@ -34,13 +34,15 @@ def open_session(
     found, worker_device = device.find(wanted, course.config.tier)
     fence = fence_for(isolation, worker_device)
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with Workers(fence) as workers:
+    lent = gpu.nodes(worker_device) if fence == "bubblewrap" else ()
+    with Workers(fence, lent=lent) as workers:
         run: Run = workers
         clock: Clock = Stopwatch(workers, rehearsal)
         if not rehearsal:
             turns = Turns(device.identity(worker_device))
             run, clock = during(turns.many, run), during(turns.alone, clock)
-        yield Session(run, found, worker_device, workers.isolation, started, time.monotonic, clock)
+        inside = gpu.INSIDE if lent else worker_device
+        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:
@@ -48,9 +50,7 @@ def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "n
     if wanted == "none":
         return "none"
     try:
-        try_out()
-        if worker_device != "cpu":
-            raise BoxError("the fence hands no GPU on yet", "--device cpu grades without one")
+        try_out(gpu.nodes(worker_device))
     except BoxError as problem:
         if wanted == "best":
             return "none"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.model import OWED, CheckResult, Device, Outcome, Owed, PartResult, Result
+from autograder.report.tally import Row
 
 PAIRS = [0.0, 0.02, -0.01, 0.01, 0.03, 0.01, 0.0, 0.02, -0.02]
 H100 = Device("NVIDIA H100 80GB HBM3", "cuda", "hopper", {"torch": "2.15.0", "python": "3.11.7"})
@@ -166,3 +167,8 @@ def a_class(size: int) -> list[Result]:
         return a_result(*parts, submission=f"student{n:02}")
 
     return [student(n) for n in range(size)]
+
+
+def rows(results: list[Result]) -> list[Row]:
+    """The results as rows of a class page."""
+    return [Row(result, result.submission) for result in results]

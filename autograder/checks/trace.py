@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Verdict, from_json
@@ -62,6 +63,11 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) 
     if odd is not None:
         return f"it holds the range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
     return "" if trace.figure("dataloader", "steps") else "it holds no wait for a DataLoader"
+
+
+def consists_of(trace: Trace) -> dict[str, Any]:
+    """Note what the time of a profile consists of, which the feedback page draws."""
+    return {"breakdown": {name: [[one.name, one.ns] for one in slices] for name, slices in trace.breakdown.items()}}
 
 
 def work_of(trace: Trace) -> Trace:

@@ -29,14 +29,16 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @roster_option
+@click.option("--anonymous", is_flag=True, help="Also anonymous.html: the class page under pseudonyms, to show to it.")
 @course_option
-def report(folder: Path, roster: Path | None, root: Path | None) -> int:
+def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None) -> int:
     """Write the feedback pages and the class page of a folder of results again, with lateness and what was set by hand.
 
     \b
     Example:  perflab report results
     """
-    make_console().print(_write_pages(folder, rules_for(folder, root, roster)), soft_wrap=True, highlight=False)
+    said = _write_pages(folder, rules_for(folder, root, roster), anonymous=anonymous)
+    make_console().print(said, soft_wrap=True, highlight=False)
     return DONE
 
 
@@ -111,8 +113,8 @@ def forget(
     return DONE
 
 
-def _write_pages(folder: Path, rules: Rules | None = None) -> str:
+def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> str:
     from autograder.report.html import write
 
-    written = write(folder, rules)
+    written = write(folder, rules, anonymous=anonymous)
     return f"{len(written)} pages; open {folder / 'index.html'}"

@@ -43,8 +43,22 @@ def points(value: float) -> str:
     return f"{round(value, 2) + 0.0:.10g}"
 
 
+def time(seconds: float) -> str:
+    """Show how long something took.
+
+    >>> time(8.24), time(252.0), time(10_000.0)
+    ('8.2 s', '4 min 12 s', '2 h 46 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds) // 60
+    return f"{minutes} min {round(seconds) % 60} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def clean(text: str) -> str:
     """Replace what could steer a terminal or mislead a reader: control characters, half characters, reordering."""
+    if text.isprintable():  # nearly all is, and what is replaced never
+        return text
     return "".join(c if c in "\n\t" or _plain(c) else "\N{REPLACEMENT CHARACTER}" for c in text.replace("\r\n", "\n"))
 
 
