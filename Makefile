@@ -84,7 +84,7 @@ gpu: .venv/ready
 	$(MAKE) evidence
 
 evidence: .venv/ready
-	@for part in reference/*/part*.py; do \
+	@for part in reference/*/part*.py reference/*/bonus*.py; do \
 	  (cd $$(dirname $$part) && ../../$(BIN)/python $$(basename $$part)) || exit 1; done
 
 clean:

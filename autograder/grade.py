@@ -179,7 +179,7 @@ class PartGrader:
         """Add up what was judged so far; what a person reads comes after the last check."""
         rubric = _rubric(self.part, self.config) if len(self._judged) == len(self.part.checks) else []
         judged = [self._judged[name] for name in self.part.checks if name in self._judged]
-        return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric])
+        return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus)
 
     def check(self, name: str) -> CheckResult:
         """Judge one check, after those it needs."""
@@ -276,7 +276,8 @@ class PartGrader:
             raise Settled(
                 Failed(f"no {self.part.file}", why, f"hand in {self.part.file}, as the template names it"), "missing"
             )
-        files = {self.part.file: source[self.part.file], **self._kit.given}
+        code = [self.part.file, *self.part.programs]
+        files = {**{name: source[name] for name in code if name in source}, **self._kit.given}
         seed = probe_seed(self._seed, self.part.id, probe.name)
         lab, limits = self._kit.lab.name, self.config.limits
         return Job(lab, self.part.id, probe.name, side, seed, limits, files, self._session.worker_device)

@@ -153,6 +153,11 @@ class Part:
         """The student's file."""
         return f"{self.id}.py"
 
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Python files that are handed in beside the student's file: a probe may run them."""
+        return tuple(name for name in self.artefacts.values() if name.endswith(".py"))
+
     def timed(
         self,
         kind: Kind,
@@ -252,12 +257,17 @@ def load_lab(name: str) -> Lab:
     if name not in labs:
         raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
     package = importlib.import_module(f"autograder.labs.{name}")
-    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    names = sorted((module.name for module in pkgutil.iter_modules(package.__path__)), key=_place)
     lab = Lab(name, tuple(_load_part(f"autograder.labs.{name}.{module}") for module in names))
     problems = [problem for part in lab.parts for problem in part.problems()]
     if problems:
         raise CourseError(f"lab {name}: " + "; ".join(problems))
     return lab
+
+
+def _place(name: str) -> tuple[bool, str]:
+    """A bonus comes last."""
+    return name.startswith("bonus"), name
 
 
 def _load_part(module_name: str) -> Part:

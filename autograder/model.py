@@ -12,7 +12,7 @@ import json
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -278,6 +278,8 @@ class PartResult:
     score: float
     max_score: float
     checks: tuple[CheckResult, ...]
+    bonus: bool = False
+    """Whether its points only make up for points lost in other parts."""
 
 
 @dataclass(frozen=True)
@@ -320,6 +322,16 @@ class Result:
     def lost(self) -> float:
         """Points that are gone."""
         return round(self.max_score - self.score - self.points_owed, 2) + 0.0  # never -0.0
+
+    @property
+    def made_up(self) -> float:
+        """Points lost in other parts that bonus points stand for in the score."""
+        return round(self.score - sum(part.score for part in without_bonus(self.parts)), 2) + 0.0
+
+
+def without_bonus(parts: Sequence[PartResult]) -> tuple[PartResult, ...]:
+    """Leave bonus parts out; graded by themselves, they are the whole."""
+    return tuple(part for part in parts if not part.bonus) or tuple(parts)
 
 
 def to_json(record: Any) -> Any:

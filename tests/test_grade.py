@@ -118,6 +118,18 @@ def test_both_sides_of_a_pair_get_the_same_seed_and_their_own_file():
     assert set(student.files) == {"part1_toy.py", "given/__init__.py"}
 
 
+def test_programs_stand_beside_the_file_where_they_were_handed_in():
+    """A table does not."""
+    kit = toy_kit()
+    [part] = kit.lab.parts
+    part.artefacts["train"] = "train.py"
+    _, _, run = graded(kit=kit, submission=toy_submission(train__py=b"print()"))
+
+    files = {job.side: set(job.files) for job in run.asked}
+    assert {"part1_toy.py", "train.py", "given/__init__.py"} == files["student"]
+    assert {"part1_toy.py", "given/__init__.py"} == files["baseline"]
+
+
 def test_a_part_that_was_not_handed_in_says_so_in_every_check():
     """No worker starts, and what was refused on reading is named."""
     submission = Submission("ada", "0" * 64, {}, {"part1_toy.py": "is a link"})

@@ -150,6 +150,32 @@ def result(parts: tuple[PartResult, ...]) -> Result:
     )
 
 
+USUAL = part(check("passed", 6.0, 6.0), check("failed", 0.0, 3.0, name="d"), check("error", 0.0, 1.0, name="e"))
+BONUS = {  # won in a bonus part -> score, lost, of which made up
+    "nothing": (0.0, (6.0, 3.0, 0.0)),
+    "less than was lost": (2.5, (8.5, 0.5, 2.5)),
+    "as much as was lost": (3.0, (9.0, 0.0, 3.0)),
+    "more than was lost: what is owed stays owed": (8.0, (9.0, 0.0, 3.0)),
+}
+
+
+@pytest.mark.parametrize(("won", "expected"), BONUS.values(), ids=BONUS)
+def test_bonus_points_make_up_for_lost_ones_and_for_no_more(won: float, expected: tuple[float, float, float]):
+    """Nobody needs them, nobody gets over the maximum, and nobody waits for those that are owed."""
+    checks = (check("partial", won, 9.0), check("unavailable", 0.0, 1.0, "person"))
+    graded = result((USUAL, scoring.part_result("bonus", "Bonus", checks, bonus=True)))
+
+    assert expected == (graded.score, graded.lost, graded.made_up)
+    assert (10.0, (Owed("part3_amp.e", 1.0, "again"),)) == (graded.max_score, graded.owed)
+
+
+def test_a_bonus_part_graded_by_itself_is_the_whole():
+    alone = scoring.part_result("bonus", "Bonus", [check("passed", 2.0, 2.0), check("failed", 0.0, 1.0)], bonus=True)
+
+    graded = result((alone,))
+    assert (2.0, 3.0, 1.0, 0.0) == (graded.score, graded.max_score, graded.lost, graded.made_up)
+
+
 def test_score_and_lost_and_owed_are_exactly_the_maximum():
     """Whatever mix of outcomes and steps of points, nothing is created or lost, and nobody loses less than nothing."""
     rng = random.Random(20270120)

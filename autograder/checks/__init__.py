@@ -4,7 +4,8 @@ numerics  arrays against arrays      speedup, memory  ratios against a bar
 table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
 precision dtypes, calls on a scaler  checkpointing    the same with and without it
-questions answers about a profile
+questions answers about a profile     configurations  a table of many runs
+report    what a report states       studies          plans of memory, profiles, a table of CPU options
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 
@@ -38,6 +39,6 @@ def _text(data: bytes, file: str) -> Text:
     if b"\0" in data:
         raise SubmissionError(f"{file}: holds a NUL byte, so it is no text")
     try:
-        return Text(file, data.decode("utf-8-sig"))
+        return Text(file, data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
     except UnicodeDecodeError as error:
         raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None

@@ -37,8 +37,8 @@ def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None
     \b
     Example:  perflab report results
     """
-    said = _write_pages(folder, rules_for(folder, root, roster), anonymous=anonymous)
-    make_console().print(said, soft_wrap=True, highlight=False)
+    pages = _write_pages(folder, rules_for(folder, root, roster), anonymous=anonymous)
+    make_console().print(_open(folder, pages), soft_wrap=True, highlight=False)
     return DONE
 
 
@@ -113,8 +113,11 @@ def forget(
     return DONE
 
 
-def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> str:
+def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> list[Path]:
     from autograder.report.html import write
 
-    written = write(folder, rules, anonymous=anonymous)
-    return f"{len(written)} pages; open {folder / 'index.html'}"
+    return write(folder, rules, anonymous=anonymous)
+
+
+def _open(folder: Path, pages: list[Path]) -> str:
+    return f"{len(pages)} pages; open {folder / 'index.html'}"

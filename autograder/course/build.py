@@ -22,7 +22,7 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
     for part in lab.parts:
         files[part.file] = _stripped(source / part.file)
         for name in part.artefacts.values():
-            if name.endswith(".md"):
+            if name.endswith((".md", ".py")):
                 files[name] = _stripped(source / name)
     # -rN: each failure is shown once, in its four parts, and not again in a list at the end.
     version = course.config.labs[lab_name].version

@@ -224,7 +224,7 @@ def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) ->
     missing = {"id", "about", "part", "replace", "fails"} - set(said)
     if missing:
         raise CourseError(f"{where}: {said.get('id', said)!r} lacks {', '.join(sorted(missing))}")
-    file = lab.part(said["part"]).file
+    file = said.get("file", lab.part(said["part"]).file)
     text = whole.files[file].decode()
     for change in said["replace"]:
         if text.count(change["old"]) != 1:

@@ -28,7 +28,9 @@ def release(course: Course, lab: str, to: Path) -> list[Path]:
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
     home = to / "course" / "source" / lab
-    shared = {name: data for name, data in files.items() if name.startswith(SHARED) or name == "pytest.ini"}
+    programs = {name for part in course.lab(lab).parts for name in part.programs}  # no notebook stands for them
+    beside = {"pytest.ini", *programs}
+    shared = {name: data for name, data in files.items() if name.startswith(SHARED) or name in beside}
     written = [_write(home / name, data) for name, data in shared.items()]
     written += [_write(home / f"{name}.ipynb", _json(notebook)) for name, notebook in notebooks.items()]
     config = to / "course" / CONFIG
@@ -48,7 +50,7 @@ def _notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str
     found = {}
     for part in course.lab(lab).parts:
         text = (course.reference(lab) / part.file).read_text(encoding="utf-8")
-        texts = {name: files[name].decode() for name in part.artefacts.values() if name in files}
+        texts = {name: files[name].decode() for name in part.artefacts.values() if name.endswith(".md")}
         found[part.id] = source.notebook(part, config.parts[part.id], text, texts, ours)
     return found
 

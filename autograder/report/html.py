@@ -18,7 +18,7 @@ from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip
-from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points, time
+from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, time
 from autograder.scoring import Late
 from autograder.standing import Rules, Standing
 from autograder.traces.words import shown
@@ -55,8 +55,8 @@ def class_page(
     title: str,
     *,
     broken: Sequence[str] = (),
-    anonymous: bool = False,
     twice: Sequence[Drift] = (),
+    anonymous: bool = False,
 ) -> str:
     """Show an instructor the class; *broken* says what could not be read.
 
@@ -77,8 +77,8 @@ def class_page(
         spent=None if anonymous or not rows else tally.spent(rows),
         median=statistics.median(result.score for result in results) if results else None,
         broken=broken,
-        twice=twice,
         late=any(row.late for row in rows),
+        twice=twice,
     )
 
 
@@ -96,14 +96,16 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     key = names.key(folder, make=anonymous)
     title = ", ".join(sorted({one.result.lab for one in found.standings})) or folder.name
     pages = [_put(one.home / FEEDBACK, _feedback(one, key)) for one in found.standings]
-    whole = [_row(one) for one in found.standings]
-    pages.append(_put(folder / CLASS, class_page(whole, title, broken=found.broken, twice=drift.read(folder))))
+    everyone = [_row(one) for one in found.standings]
+    pages.append(_put(folder / CLASS, class_page(everyone, title, broken=found.broken, twice=drift.read(folder))))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         hidden = [_row(one, key) for one in found.standings]
         pages.append(_put(folder / ANONYMOUS, class_page(hidden, title, anonymous=True)))
     if found.broken:
-        of = len(found.standings) + len(found.broken)
-        raise ReadError(f"{folder}: {len(found.broken)} of {of} results could not be read: {'; '.join(found.broken)}")
+        whole = len(found.standings) + len(found.broken)
+        raise ReadError(
+            f"{folder}: {len(found.broken)} of {whole} results could not be read: {'; '.join(found.broken)}"
+        )
     return pages
 
 
@@ -144,6 +146,7 @@ def render(name: str, **values: Any) -> str:
         "OUTCOMES": OUTCOMES,
         "BASES": BASES,
         "SETTLED_BY": SETTLED_BY,
+        "bonus": bonus,
         "explained": explained,
         "strip": strip,
         "memory": drawn.memory,

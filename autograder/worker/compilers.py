@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any, Self
 
 import torch
@@ -19,6 +20,7 @@ MOST = 64  # builds that are told
 KINDS = ("forward", "backward", "inference")  # the last one: a forward pass without gradients
 BUILT = {"forward": "fw_compiler", "backward": "bw_compiler", "inference": "inference_compiler"}
 HALF = (torch.float16, torch.bfloat16)
+NUMBERS = count(1)  # of names of backends, which last as long as the process
 
 
 class Compiler:
@@ -81,6 +83,15 @@ class Compiler:
             return make_boxed_func(run)
 
         return build
+
+
+def register(compiler: Compiler) -> str:
+    """Return a name under which torch.compile finds it: for programs, whose options are words."""
+    from torch._dynamo import register_backend
+
+    name = f"recording_{next(NUMBERS)}"
+    register_backend(compiler, name=name)
+    return name
 
 
 def _in_half_precision(graph: Any) -> bool:

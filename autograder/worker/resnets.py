@@ -93,6 +93,20 @@ class ResNets:
             return make().to(self._device)
 
 
+class Smaller(nn.Module):
+    """A criterion's value, divided."""
+
+    def __init__(self, criterion: nn.Module, by: int) -> None:
+        """Divide *by* a power of two, so that no digit is lost."""
+        super().__init__()
+        self.criterion, self.by = criterion, by
+
+    def forward(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the smaller loss."""
+        loss: Tensor = self.criterion(outputs, labels) / self.by
+        return loss
+
+
 def scripted(make: Callable[[], Any], clock: VirtualClock, seconds: float, cold: float) -> Callable[[Any], Any]:
     """Return a make_training whose networks take *seconds* for each convolution, and *cold* more for the very first."""
     left = [cold]

@@ -28,16 +28,21 @@ from torch import Tensor, nn
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
-from autograder.worker.compilers import Compiler, eager_takes, refusal
+from autograder.worker.compilers import Compiler, eager_takes, refusal, register
 from autograder.worker.counters import Ops, Saved
+from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
 from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.plans import Plans
+from autograder.worker.profiled import Programs
 from autograder.worker.profiles import Profiles
+from autograder.worker.programs import Program, loader_for, made_program, weights_of
+from autograder.worker.ranks import Ranks
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
-from autograder.worker.resnets import ResNets, scripted
+from autograder.worker.resnets import ResNets, Smaller, scripted
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall
 from autograder.worker.trainings import Made, Trainings
@@ -96,6 +101,9 @@ class Rig:
     changed = staticmethod(changed)
     returned = Returned
     picture = staticmethod(picture)
+    loader_for = staticmethod(loader_for)
+    weights_of = staticmethod(weights_of)
+    backend = staticmethod(register)
     profiles = Profiles
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
@@ -107,6 +115,8 @@ class Rig:
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
         self.loading = Loading(self._random, self.clock)
+        self.plans = Plans(self._random)
+        self.programs = Programs(self._random, self.clock)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
@@ -118,6 +128,14 @@ class Rig:
     def uninstall(self) -> None:
         """Put back what other work in this process would notice."""
         self.clock.uninstall()
+
+    def ranks(self) -> Ranks:
+        """Return a training for several processes."""
+        return Ranks(self._random, self.seed, self.folder)
+
+    def decorated(self) -> Decorated:
+        """Return what looks at functions before and after a decorator."""
+        return Decorated(self.clock, lambda count: self.seconds(0.1, 0.9, count))
 
     def integer(self, low: int, high: int) -> int:
         """Draw a secret whole number, both ends included; both sides draw the same ones."""
@@ -198,12 +216,18 @@ class Rig:
 
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
-    def resnet_trainings(self, seconds: float, cold: float) -> Callable[[Any], Any]:
-        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*."""
+    def resnet_trainings(
+        self, seconds: float, cold: float, norm: str = "batch", smaller: int = 1
+    ) -> Callable[[Any], Any]:
+        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*.
+
+        A loss that is so many times *smaller* leaves a scaler's float16 room, and is learnt from as much.
+        """
 
         def make() -> Any:
-            window = self.window(model=self.nets.small())
-            return window.model, window.criterion, window.optimizer
+            window = self.window(model=self.nets.small(norm), lr=LEARNING_RATE * smaller)
+            criterion = window.criterion if smaller == 1 else Smaller(window.criterion, smaller)
+            return window.model, criterion, window.optimizer
 
         return scripted(make, self.clock, seconds, cold)
 
@@ -223,6 +247,14 @@ class Rig:
             return window.model, window.criterion, window.optimizer
 
         return eager_takes(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
+
+    def program(self, student: ModuleType, name: str) -> Program:
+        """Return a program that was handed in beside the student's file."""
+        return Program(Path(str(student.__file__)).parent / name, self.folder)
+
+    def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
+        """Write a program whose last line of output are the *figures* of its options; see `worker/programs.py`."""
+        return made_program(self.folder, figures)
 
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""

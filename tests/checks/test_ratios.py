@@ -127,6 +127,10 @@ def test_any_other_file_is_text():
     assert Text("notes.md", "ä") == read(b"\xef\xbb\xbf\xc3\xa4", "notes.md")
 
 
+def test_lines_of_a_text_end_as_python_has_them():
+    assert Text("notes.md", "a\nb\n\nc") == read(b"a\nb\r\n\rc", "notes.md")
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

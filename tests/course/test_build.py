@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from autograder.course.build import strip_code, strip_text
+from autograder.course import Course
+from autograder.course.build import built, strip_code, strip_text
 from autograder.errors import CourseError
+from autograder.lab import Lab, Part
 
 SOURCE = '''# %%
 def work(x):
@@ -80,6 +84,23 @@ def test_a_stray_marker_in_code_is_named_with_its_line(text, message):
         strip_code(text, "x.py")
 
     assert message == str(caught.value)
+
+
+def test_a_program_is_handed_out_without_its_solution(tmp_path, monkeypatch):
+    part = Part("part1_toy", writes=["work"], hands_in=["train.py", "table.csv"])
+    (tmp_path / "grading_config.yaml").write_text("")
+    for folder in ("given", "baseline"):
+        (tmp_path / "reference" / "toy" / folder).mkdir(parents=True)
+    for name in ("part1_toy.py", "train.py"):
+        (tmp_path / "reference" / "toy" / name).write_text(SOURCE)
+    lab = SimpleNamespace(version=1)
+    monkeypatch.setattr(Course, "config", SimpleNamespace(labs={"toy": lab}))
+    monkeypatch.setattr(Course, "lab", lambda self, name: Lab(name, (part,)))
+
+    files = built(Course(tmp_path), "toy")
+
+    assert {"part1_toy.py", "train.py", "pytest.ini"} == set(files)
+    assert STRIPPED.encode() == files["train.py"]
 
 
 BEGIN, END = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"

@@ -201,6 +201,16 @@ def test_a_mutant_is_the_reference_with_its_replacements(course):
     assert ("wrong", {"positive": ""}) == (found.kind, found.fails)
 
 
+def test_a_mutant_may_be_of_any_file(course):
+    home = course.root / "tests/submissions/toy"
+    (course.root / "reference/toy/table.csv").write_text("a\n1\n")
+    said = mutant(file="table.csv", replace=[{"old": "1", "new": "2"}])
+    (home / "mutants.yaml").write_text(yaml.safe_dump([said]))
+    [found] = load_cases(course, toy_kit().lab)
+
+    assert (b"a\n2\n", REFERENCE.encode()) == tuple(found.submission.files[it] for it in ("table.csv", "part1_toy.py"))
+
+
 def test_a_list_may_have_any_name(course):
     """Mistakes, cheats and unusual work stand apart."""
     home = course.root / "tests/submissions/toy"

@@ -15,7 +15,7 @@ from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
 from autograder.roster import Roster, Student
 from autograder.standing import Rules
-from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows
+from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 
 VOID = {"meta", "link", "input", "br", "rect", "line"}
 
@@ -80,6 +80,13 @@ def test_the_feedback_page_says_all_that_the_result_says():
     for check in (check for part in result.parts for check in part.checks):
         expected += [check.title, check.measured, check.why, check.try_, check.reason]
     assert [] == [text for text in expected if text not in said]
+
+
+def test_a_bonus_is_said_with_what_it_counts():
+    page = feedback_page(with_bonus())
+
+    assert "Bonus: 2 of 9 points, 2 of them in the score, where other parts lost points" in page
+    assert "Bonus:" not in feedback_page(a_result())
 
 
 def test_each_outcome_is_a_word_beside_its_points():

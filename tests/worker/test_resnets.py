@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.worker.resnets import SEGMENTS, ResNets, scripted
+from autograder.worker.resnets import SEGMENTS, ResNets, Smaller, scripted
 
 NETS = ResNets(7, torch.device("cpu"))
 
@@ -25,6 +25,13 @@ def test_with_group_norms_a_batch_may_be_cut_anywhere():
     net, images = NETS.small("group"), torch.randn(5, 3, 8, 8)
 
     torch.testing.assert_close(net(images), torch.cat([net(images[:2]), net(images[2:])]))
+
+
+def test_a_smaller_loss_is_learnt_from_as_much_at_a_higher_rate():
+    outputs, labels = torch.randn(4, 3), torch.tensor([0, 1, 2, 0])
+    loss = torch.nn.CrossEntropyLoss()
+
+    assert torch.equal(loss(outputs, labels), 256 * Smaller(loss, 256)(outputs, labels))
 
 
 @pytest.mark.parametrize("net", [NETS.small(), NETS.resnet18()], ids=["small", "ResNet-18"])

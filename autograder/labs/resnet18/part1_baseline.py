@@ -410,7 +410,7 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
 
 @part.check(basis="report")
 def follows_the_schedule(profiled: Pair) -> Verdict:
-    """profile_training writes a trace of batches 3 to 12, a ProfilerStep each, and leaves no profiler on."""
+    """profile_training writes a trace of batches 2 to 11, a ProfilerStep each, and leaves no profiler on."""
     try_ = f"schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch; {SCHEDULE}"
     data, file = profiled.student.arrays["trace"].tobytes(), part.artefacts["baseline_trace"]
     if not data:

@@ -1,0 +1,220 @@
+"""Judges runs of a training program on a scripted clock, and the table that compares them; says what follows from it.
+
+A row has the configuration, the one it builds on, the figures of its run, speedup, gain and device. Each judge says
+what is wrong in one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained, shown
+from autograder.checks.report import Fact
+
+FIGURES = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
+COLUMNS = ("configuration", "builds_on", *FIGURES, "speedup", "gain", "device")
+NUMBERS = (*FIGURES, "speedup", "gain")
+BUILDS_ON = {
+    "Baseline": "",
+    "Data loader": "Baseline",
+    "AMP": "Data loader",
+    "Compile": "AMP",
+    "Accumulation": "AMP",
+    "Checkpointing": "AMP",
+}
+PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of seconds, which may hold a little more
+SAME = 0.03  # relative: numbers of samples that follow from rounded figures
+ROUNDED = 0.011  # seconds: two figures of two decimals, one taken from the other
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What the clock was told, in seconds: the waits of an epoch, a batch's work, and what comes once."""
+
+    samples: int
+    batches: int
+    wait: float
+    work: float
+    plain: float
+    """Of a batch where the option is not applied."""
+    once: float
+    """The slow first pass, and builds."""
+
+    @property
+    def seconds(self) -> float:
+        """Return how long an epoch takes."""
+        return self.wait + self.batches * self.work
+
+
+def pace_problem(told: Row, script: Script, option: str) -> str:
+    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
+    rate = script.samples / script.seconds
+    if not close(told["throughput"], rate, PACE):
+        why = explained(told["throughput"], _rates(script, option), PACE) or _slower(told["throughput"], script)
+        return f"throughput is {shown(told['throughput'])} samples/s where {rate:.4g} passed{': ' * bool(why)}{why}"
+    if not close(told["epoch_time"], script.seconds, WHOLE):
+        return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s"
+    if not close(told["data_wait"], script.wait, WHOLE):
+        return f"data_wait is {shown(told['data_wait'])} s, and an epoch waited {script.wait:.4g} s"
+    return ""
+
+
+def _rates(script: Script, option: str) -> list[tuple[float, str]]:
+    seconds = script.wait + script.batches * script.plain
+    return [
+        (script.samples / seconds, f"that is the pace without {option}"),
+        (script.samples / (script.seconds - script.wait), "it leaves out the wait for data"),
+        (2 * script.samples / script.seconds, "it counts the samples of all epochs, and the seconds of one"),
+        (script.samples / script.seconds / 2, "it counts the samples of one epoch, and the seconds of two"),
+    ]
+
+
+def _slower(rate: Any, script: Script) -> str:
+    late = isinstance(rate, float) and rate < script.samples / (script.seconds + script.once / 10)
+    return "it includes what happens once: warm up before, in the same modes" if late else ""
+
+
+def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -> str:
+    """Say what is wrong with the form of the rows, or how they contradict themselves."""
+    form = table.form_problem(rows, COLUMNS, NUMBERS, tuple(builds_on))
+    if form:
+        return form
+    odd = next((words for row in rows if (words := _odd(row, builds_on))), "")
+    return odd or _uneven(rows) or _ratio_problem(rows)
+
+
+def _odd(row: Row, builds_on: Mapping[str, str]) -> str:
+    name = row["configuration"]
+    if (row["builds_on"] or "") != builds_on[name]:
+        return f"builds_on of {name} is {row['builds_on']!r}, and it builds on {builds_on[name]!r}"
+    wrong = [column for column in ("throughput", "epoch_time", "peak_memory_mb") if not row[column] > 0]
+    if wrong:
+        return f"{wrong[0]} of {name} is not above 0"
+    if not -ROUNDED <= row["data_wait"] <= row["epoch_time"] + ROUNDED:
+        return f"data_wait of {name} is {row['data_wait']:.4g} s, and its epoch took {row['epoch_time']:.4g} s"
+    if not 0 <= row["accuracy"] <= 100:
+        return f"accuracy of {name} is {row['accuracy']:.4g}, and a percentage is asked for"
+    if not isinstance(row["device"], str) or not row["device"].strip():
+        return "the device is not named"
+    return ""
+
+
+def _uneven(rows: Sequence[Row]) -> str:
+    if len({row["device"].strip() for row in rows}) > 1:
+        return "the rows are from different devices, and one machine measures all of them"
+    counts = [row["throughput"] * row["epoch_time"] for row in rows]
+    for row, count in zip(rows, counts, strict=True):
+        if not close(count, counts[0], SAME):
+            told = f"throughput x epoch_time of {row['configuration']} is {count:.4g} samples"
+            return f"{told}, and {counts[0]:.4g} in the first row"
+    return ""
+
+
+def _ratio_problem(rows: Sequence[Row]) -> str:
+    rates = {row["configuration"]: row["throughput"] for row in rows}
+    for row in rows:
+        own = row["throughput"]
+        for column, other in (("speedup", rows[0]["configuration"]), ("gain", row["builds_on"])):
+            expected = own / rates.get(other, own)
+            if not table.alike(row[column], expected):
+                told = f"{column} of {row['configuration']} is {row[column]:.4g}"
+                return f"{told}, but its throughput / that of {other or 'its own row'} is {expected:.4g}"
+    return ""
+
+
+def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
+    """Say which figure of a row is not the one that its run printed."""
+    for row in rows:
+        printed = runs[row["configuration"]]
+        for name in FIGURES:
+            if not table.alike(row[name], printed[name]):
+                told = f"{name} of {row['configuration']} is {row[name]:.4g}, and its run printed {printed[name]:.4g}"
+                return told + _leak(name, row[name], printed[name])
+        if row["device"].strip() != printed["device"]:
+            return f"the device is called {row['device'][:60]!r}, and the run printed {printed['device']!r}"
+    return ""
+
+
+def _leak(name: str, told: float, printed: float) -> str:
+    stories = [
+        (
+            3 * printed,
+            ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each",
+        ),
+        (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
+    ]
+    return explained(told, stories, 0.01) if name == "throughput" else ""
+
+
+def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what summarize is to return."""
+    base = rows[0]
+
+    def best(column: str, sign: int) -> tuple[Row, float]:
+        row = max(rows, key=lambda it: sign * it[column])
+        return row, row[column] / base[column]
+
+    (quick, faster), (small, share) = best("throughput", 1), best("peak_memory_mb", -1)
+    return {
+        "fastest": quick["configuration"],
+        "speedup": faster,
+        "time_saved_s": base["epoch_time"] - quick["epoch_time"],
+        "leanest": small["configuration"],
+        "memory_saved_percent": 100 - 100 * share,
+    }
+
+
+# Of the device that the rows name: what no unit but the one asked for can give. Not what is good.
+BANDS = {
+    "throughput": (0.01, 1e6, "samples/s"),
+    "peak_memory_mb": (50.0, 1e6, "MB: PyTorch alone takes more than 50"),
+    "loss": (0.0, 10.0, "the mean cross-entropy of 10 classes: ln(10) = 2.30 when nothing is learnt"),
+    "epoch_time": (0.01, 1e5, "s"),
+}
+
+
+def implausible(rows: Sequence[Row]) -> str:
+    """Say which figure no run of this lab gives, so that its unit or its origin is another one."""
+    for row in rows:
+        for name, (least, most, unit) in BANDS.items():
+            if not least <= row[name] <= most:
+                return f"{name} of {row['configuration']} is {row[name]:.4g}; it is in {unit}"
+    return ""
+
+
+def facts(rows: Sequence[Row]) -> list[Fact]:
+    """Return what a report may say: the figures of each row, and any two rows compared."""
+    own = [fact for row in rows for fact in _own(row)]
+    return own + [fact for other, row in combinations(rows, 2) for fact in _compared(row, other)]
+
+
+UNITS = {"throughput": "samples/s", "epoch_time": "s", "data_wait": "s", "warm_up_s": "s", "peak_memory_mb": "MB"}
+
+
+def _own(row: Row) -> Iterator[Fact]:
+    name = row["configuration"]
+    for column, unit in {**UNITS, "accuracy": "%", "speedup": "x", "gain": "x"}.items():
+        yield Fact(row[column], unit, f"{column} of {name}")
+    waiting = 100 * row["data_wait"] / row["epoch_time"]
+    yield Fact(waiting, "%", f"data_wait / epoch_time of {name}")
+    yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait")
+    yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
+
+
+def _compared(row: Row, other: Row) -> Iterator[Fact]:
+    names = f"of {row['configuration']} and {other['configuration']}"
+    yield Fact(abs(row["accuracy"] - other["accuracy"]), "%", f"the difference of accuracy {names}")
+    for column, unit in UNITS.items():
+        about = f"{column} {names}"
+        yield Fact(abs(row[column] - other[column]), unit, f"the difference of {about}")
+        for one, base in ((row[column], other[column]), (other[column], row[column])):
+            if base > 0:
+                yield Fact(one / base, "x", f"the ratio of {about}")
+                yield Fact(100 * one / base, "%", f"the ratio of {about}")
+                yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")

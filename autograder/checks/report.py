@@ -1,0 +1,244 @@
+"""Judges what a report says: its headings, what is left to fill in, and each result that it states.
+
+A result is a number with a unit: x, %, s, ms, MB, GB or samples/s; a cell of a table has the unit that the header of
+its column or row names in brackets. What stands in `code`, in "quotation marks" or behind > is quoted: settings and
+figures from elsewhere. A range is an expectation. Style is never judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+QUOTED = re.compile(
+    r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)|^[ \t]*>.*?$|`[^`\n]*`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”"
+    r"|\]\([^)\n]{0,500}\)|https?://\S+",
+    re.DOTALL | re.MULTILINE,
+)
+FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
+HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE)
+PARAGRAPH = re.compile(r"(?:\A|\n[ \t]*\n)(?=\S)")
+MARK = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
+PLAIN = str.maketrans("*_", "  ")  # what makes words bold
+# Bounded, as every repeat here: a report may be hostile.
+NUMBER = r"(?:\d{1,3}(?:[,' \u2019\u00a0\u2009\u202f]\d{3}){1,4}|\d{1,12})(?:\.\d{1,9})?(?!\d)"
+UNITS = {  # unit -> its spellings; how many of the first one it is
+    "samples/s": (
+        r"(?:samples?|images?|imgs?)\s*(?:/\s*s(?:ec(?:ond)?)?|per\s+s(?:ec(?:ond)?)?|s⁻¹)",
+        "samples/s",
+        1.0,
+    ),
+    "%": (r"\\?%|per\s?cent", "%", 1.0),
+    "ms": (r"ms|milliseconds?", "s", 1e-3),
+    "s": (r"s|secs?|seconds?", "s", 1.0),
+    "MB": (r"MB|megabytes?", "MB", 1.0),
+    "GB": (r"GB|gigabytes?", "MB", 1e3),
+    "x": (
+        r"(?:[xX\u00d7]|\\times)(?!\s*\d)|-?fold|times(?=\s+(?:as|faster|slower|less|more|higher|lower|better))",
+        "x",
+        1.0,
+    ),
+}
+UNIT = "|".join(f"(?P<u{i}>{spelling})" for i, (spelling, _, _) in enumerate(UNITS.values()))
+ABOUT = r"about|around|roughly|nearly|almost|some|approximately|circa|ca\.|close to|just|~|≈"
+STATED = re.compile(
+    rf"(?<![\w.,/])(?:(?P<low>{NUMBER})\s{{0,3}}(?:{UNIT.replace('?P<u', '?P<low')})?"
+    rf"\s{{0,3}}(?P<joint>->|[-\u2013→±]|to|and|vs\.?|versus|\+/-)\s{{0,3}}(?:{ABOUT})?\s{{0,3}})?"
+    rf"(?P<number>{NUMBER})\s{{0,3}}(?:{UNIT})(?![\w/])"
+)
+BRACKETED = re.compile(rf"[(\[](?:{UNIT})[)\]]")
+FROM = re.compile(r"\bfrom\b[^.,;:\d\n]{0,40}$", re.IGNORECASE)
+BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
+RELATIONS = {  # what stands before a number -> its relation to what was measured
+    "more": r"\b(?:(?<!no )(?<!not )more than|not? less than|over|above|at least)|[>≥]",
+    "less": r"\b(?:not? more than|(?<!no )(?<!not )(?:less|fewer) than|under|below|up to|at most|within)|[<≤]",
+    "about": rf"(?<!\w)(?:{ABOUT})",
+}
+RELATION = re.compile("|".join(f"(?P<{name}>(?:{words})\\s*$)" for name, words in RELATIONS.items()), re.IGNORECASE)
+MOST = 500  # results that are looked at, of sentences and of tables
+LOOSE = 0.1  # relative: of what is "about"
+CLOSE = 0.005  # relative: of what was worked out from rounded figures
+LEFT_OVER = re.compile(
+    r"\*?Your answer here\.?\*?|\b(?:TODO|TBD|FIXME|XXX|lorem ipsum)\b"
+    r"|\[(?:Description|Recommendation|Lesson|High|Medium|Low|evidence|your|fill|insert)\b[^\]\n]{0,200}\](?![(\[])"
+    r"|(?-i:(?<![\w'])(?:[XYZ]\s?(?:x\b|%|samples\b|MB\b|s\b)|[XYZN]\shours?\b)|=\s?X\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that was measured, or follows from it."""
+
+    value: float
+    unit: str
+    """samples/s, %, s, MB or x."""
+    about: str
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A result that a report states."""
+
+    said: str
+    value: float
+    unit: str
+    half: float
+    """Half a unit of its last digit."""
+    line: int
+    relation: str = ""
+    """What was measured is "about" it, "less" or "more" than it, or it."""
+
+    def is_of(self, fact: Fact) -> bool:
+        """Whether it is this one, within its own rounding."""
+        rounded = 0.0 if self.relation in ("more", "less") else self.half * 1.001
+        within = max(rounded, abs(fact.value) * (LOOSE if self.relation == "about" else CLOSE))
+        over, under = self.value >= fact.value - within, self.value <= fact.value + within
+        return self.unit == fact.unit and (over or self.relation == "more") and (under or self.relation == "less")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading without its number, and all that stands below it, deeper headings included."""
+
+    name: str
+    start: int
+    end: int
+
+
+def sections(text: str) -> list[Section]:
+    """Cut a report at its headings, which are underlined or begin with #."""
+    marks = list(HEADING.finditer(FENCED.sub(_spaces, text)))
+    levels = [len(mark[1]) if mark[1] else "=-".index(mark[4]) + 1 for mark in marks]
+    found = []
+    for at, (mark, level) in enumerate(zip(marks, levels, strict=True)):
+        ends = (marks[it].start() for it in range(at + 1, len(marks)) if levels[it] <= level)
+        name = (mark[2] if mark[1] else mark[3]).replace("*", "").strip(" \t#").lstrip("0123456789.) ")
+        found.append(Section(name, mark.end(), next(ends, len(text))))
+    return found
+
+
+def below(text: str, heading: str) -> str:
+    """Return what stands below the headings that match a pattern; the title is one only if no other does."""
+    every = sections(text)
+    found = [it for it in every if re.search(heading, it.name, re.IGNORECASE)]
+    if len(found) > 1 and found[0] is every[0] and found[0].end == len(text):
+        found = found[1:]
+    pieces, end = [], 0
+    for it in found:
+        if it.start >= end:  # not within the one before
+            pieces.append(text[it.start : it.end])
+            end = it.end
+    return "\n".join(pieces)
+
+
+def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
+    """Say which headings are missing or have nothing below them; *asked* maps each to its pattern."""
+    found = [it.name for it in sections(text)]
+    missing = [name for name, one in asked.items() if not any(re.search(one, it, re.IGNORECASE) for it in found)]
+    empty = [name for name, one in asked.items() if name not in missing and not words(_bare(below(text, one)))]
+    return [f"no heading '{name}'" for name in missing] + [f"nothing below '{name}'" for name in empty]
+
+
+def left_over(text: str) -> list[str]:
+    """Name what the template asked to be replaced and is still there, each with its line."""
+    plain = QUOTED.sub(_spaces, text)
+    return [f"line {_line(plain, it.start())}: {it[0]!r}" for it in islice(LEFT_OVER.finditer(plain), MOST)]
+
+
+def words(text: str) -> int:
+    """Count words; those of code and tables are none."""
+    lines = FENCED.sub("", text).splitlines()
+    return sum(len(re.findall(r"[^\W\d_]{2,}", line)) for line in lines if not line.lstrip().startswith("|"))
+
+
+def points(text: str) -> list[list[str]]:
+    """Return the points of a section, in each way that it can be cut.
+
+    At the outermost marks of its lists; at paragraphs, each with the list below it; at its headings.
+    """
+    plain, heads = _bare(text), [it.start() for it in HEADING.finditer(text)]
+    marks = list(MARK.finditer(plain))
+    least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
+    listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]
+    leads = [it.end() for it in PARAGRAPH.finditer(plain) if not MARK.match(plain, it.end())]
+    leads = leads if len(leads) > 2 or not listed else []  # two are words before a list and after it
+    return [cut for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads)) if cut]
+
+
+def _cut(text: str, starts: Sequence[int]) -> list[str]:
+    return [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
+
+
+def _bare(text: str) -> str:
+    """Return a text without its headings, and as long."""
+    return HEADING.sub(_spaces, text)
+
+
+def stated(text: str) -> list[Stated]:
+    """Return every result that a report states, in its order."""
+    plain = QUOTED.sub(_spaces, text).translate(PLAIN)
+    found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
+    return sorted([*islice(found, MOST), *islice(_cells(plain), MOST)], key=lambda one: one.line)
+
+
+def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
+    """Yield a result; "from 10 to 20 s" and "10 -> 20 s" are two, "10 to 20 s" and "between 10 and 20 s" are none."""
+    said, unit, low, joint = " ".join(match[0].split()), _unit(match, "u"), _unit(match, "low"), match["joint"]
+    before, line = plain[max(0, match.start() - 60) : match.start()], _line(plain, match.start())
+    related = RELATION.search(before)
+    relation = (related and related.lastgroup) or ""
+    spread = joint in ("±", "+/-")
+    both = spread or FROM.search(before) or joint in ("->", "→", "vs", "vs.", "versus")
+    if match["low"] and not both and (joint != "and" or BETWEEN.search(before)):
+        return
+    if match["low"] and (both or low):
+        yield _made(said, match["low"], low or unit, line, relation)
+    if not spread:
+        yield _made(said, match["number"], unit, line, relation)
+
+
+def _unit(match: re.Match[str], group: str) -> str:
+    """Return the unit that a match names, or nothing."""
+    return next((unit for i, unit in enumerate(UNITS) if match[f"{group}{i}"]), "")
+
+
+def _made(said: str, digits: str, unit: str, line: int, relation: str = "") -> Stated:
+    _, first, scale = UNITS[unit]
+    decimals, value = len(digits.partition(".")[2]), float(re.sub(r"[^\d.]", "", digits))
+    return Stated(said, value * scale, first, 0.5 * 10**-decimals * scale, line, relation)
+
+
+def _cells(plain: str) -> Iterator[Stated]:
+    """Yield the bare numbers of tables, where the header of their column or else of their row names a unit."""
+    header: list[str] = []
+    for line, row in enumerate(plain.splitlines(), 1):
+        cells = [cell.strip() for cell in row.strip().strip("|").split("|")] if row.strip().startswith("|") else []
+        for name, cell in zip(header, cells, strict=False):
+            unit = BRACKETED.search(name) or BRACKETED.search(cells[0])
+            if unit and re.fullmatch(NUMBER, cell):
+                yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line)
+        header = (header or cells) if cells else []
+
+
+def unfounded(said: Sequence[Stated], facts: Sequence[Fact]) -> list[str]:
+    """Name each result that is no fact, with the nearest one of its unit."""
+    return [f"line {one.line}: {one.said}{_nearest(one, facts)}" for one in said if not any(map(one.is_of, facts))]
+
+
+def _nearest(one: Stated, facts: Sequence[Fact]) -> str:
+    alike = [fact for fact in facts if fact.unit == one.unit]
+    if not alike:
+        return ""
+    fact = min(alike, key=lambda it: abs(it.value - one.value))
+    return f" (nearest: {fact.value:.4g} {fact.unit}, {fact.about})"
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1

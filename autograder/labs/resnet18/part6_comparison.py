@@ -1,0 +1,553 @@
+"""Part 6: everything together. One program with every optimization, a fair comparison of all, a report that is true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from autograder.checks import configurations, numerics, outputs, plot, report, table
+from autograder.checks.configurations import BUILDS_ON, FIGURES, NUMBERS
+from autograder.checks.numerics import close, shown
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    PANELS,
+    TEXT,
+    Device,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Text,
+    Unavailable,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+
+PROGRAM = "optimized_training.py"
+part = Part(
+    "part6_comparison",
+    writes=["run_configuration", "compare_all", "summarize", "draw_dashboard"],
+    hands_in=[PROGRAM, "optimization_results.csv", "optimization_dashboard.png", "optimization_report.md"],
+)
+
+BATCH = 8  # samples
+EPOCHS = 2
+SIDE = 8  # pixels
+SMALLER = 256  # times, for a sum of gradients in float16
+COLD = 30.0  # seconds that the first pass of all takes longer: more than any epoch, so that nothing else looks alike
+UNITS = {  # a panel's label must match
+    "throughput": r"/|per|s⁻¹|\^\{?-1",
+    "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio",
+    "peak_memory_mb": r"MB|[Mm]egabyte",
+    "gain": r"\bx\b|\u00d7|[Gg]ain|ratio",
+}
+PROGRAM_TEXT = 'see "The program" in the part 6 handout'
+WRONG = 'see "What usually goes wrong" in the part 6 handout'
+
+
+# --- what is run: the program -----------------------------------------------------------------------------------------
+
+TOLD = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
+RUN = {
+    "told": record(**dict.fromkeys(TOLD, optional(NUMBER))),
+    "device": TEXT,
+    "asked": list_of(map_of(CELL)),
+    "unsaved": TEXT,
+    "script": record(samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER),
+}
+TRAINED = {"losses": ("float64", 1), "start": ("float32", 1), "weights": ("float32", 1), "running": ("float32", 1)}
+GROUP = 3  # batches of a step
+Prepared = tuple[list[str], Any, dict[str, float]]
+"""Options, make_training, and the seconds of a batch: with the option, without it, and what comes once."""
+
+
+def run(student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int = 1) -> Any:
+    """Run the program for two epochs on a scripted clock; the baseline joins batches and knows no options."""
+    batches = rig.integer(4, 6) if joined == 1 else joined * rig.integer(2, 3) + 1  # so that the last group is short
+    waits, at_once = rig.seconds(0.05, 0.2, batches), 1 if rig.side == "student" else joined
+    sizes = [BATCH * min(at_once, batches - at) for at in range(0, batches, at_once)]
+    window = rig.window(sizes)
+    rig.script(window, waits, [])
+    options, make, times = prepare(window)
+    program, file = rig.program(student, PROGRAM), str(rig.folder / "model.pt")
+    asked: list[Any] = []
+    words = ["--epochs", EPOCHS, "--batches", batches, "--batch-size", BATCH, "--image-size", SIDE, "--save", file]
+    stand_ins = {"make_training": make, "make_loader": rig.loader_for(window.loader, asked)}
+    figures = program.run(*map(str, words), *options, **stand_ins).figures()
+    plain, _, _ = make(rig.device)
+    unsaved, saved = program.saved("model.pt", plain)
+    return {
+        "told": {name: rig.number(figures[name]) for name in TOLD},
+        "device": rig.text(figures["device"]),
+        "asked": asked[:8],
+        "unsaved": unsaved,
+        "script": {"samples": BATCH * batches, "batches": batches, "wait": sum(waits), **times},
+        "losses": rig.series(figures["losses"], "losses"),
+        "start": rig.weights_of(plain.state_dict(), plain)["weights"],
+        **rig.weights_of(saved, plain),
+    }
+
+
+def of_a_resnet(
+    rig: Any, options: list[str], runs: int = 1, norm: str = "batch", smaller: int = 1
+) -> Callable[[Any], Prepared]:
+    """Let each convolution of a small ResNet take scripted seconds; with the option it runs so many times."""
+    (each,) = rig.seconds(0.01, 0.02, 1)
+    forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
+    times = {"work": forward * runs, "plain": forward, "once": COLD}
+    return lambda _: (options, rig.resnet_trainings(each, COLD, norm, smaller), times)
+
+
+@part.probe(pair=True, values=RUN, arrays=TRAINED)
+def plain(student: Any, rig: Any) -> Any:
+    return run(student, rig, of_a_resnet(rig, ["--workers", "2"]))
+
+
+@part.probe(pair=True, values=RUN, arrays=TRAINED)
+def accumulated(student: Any, rig: Any) -> Any:
+    """Without BatchNorm, so that a group is one large batch, which is what the baseline takes."""
+    return run(student, rig, of_a_resnet(rig, ["--accumulate", str(GROUP)], norm="group"), joined=GROUP)
+
+
+@part.probe(pair=True, values=RUN, arrays=TRAINED)
+def checkpointed(student: Any, rig: Any) -> Any:
+    """Each convolution runs again for the backward pass."""
+    return run(student, rig, of_a_resnet(rig, ["--checkpoint"], runs=2))
+
+
+@part.probe(pair=True, values=RUN, arrays=TRAINED)
+def half(student: Any, rig: Any) -> Any:
+    """A pass in half precision takes half the seconds, or fewer."""
+    (full,), (faster,) = rig.seconds(0.2, 0.4, 1), rig.seconds(2.0, 3.0, 1)
+    make = rig.trainings(full, full / faster, COLD)
+    return run(student, rig, lambda _: (["--amp"], make, {"work": full / faster, "plain": full, "once": COLD}))
+
+
+@part.probe(pair=True, values=RUN, arrays=TRAINED)
+def compiled(student: Any, rig: Any) -> Any:
+    """A build takes many scripted seconds; what was built runs in half the seconds, or fewer."""
+    (eager,), (faster,) = rig.seconds(0.2, 0.4, 1), rig.seconds(2.0, 3.0, 1)
+    (forward,), (backward,) = rig.seconds(22.0, 28.0, 1), rig.seconds(16.0, 22.0, 1)
+    times = {"work": eager / faster, "plain": eager, "once": forward + backward}
+
+    def prepare(window: Any) -> Prepared:
+        make, options = rig.eager_trainings(eager, 0.0), ["--compile"]
+        if rig.side == "student":
+            compiler = rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster)
+            options += ["--backend", rig.backend(compiler)]
+        return options, make, times
+
+    return run(student, rig, prepare)
+
+
+@part.probe(pair=True, values=RUN, arrays=TRAINED)
+def together(student: Any, rig: Any) -> Any:
+    """What each option does alone, it has to do beside the others."""
+    options = ["--amp", "--accumulate", str(GROUP), "--checkpoint"]
+    return run(student, rig, of_a_resnet(rig, options, runs=2, norm="group", smaller=SMALLER), joined=GROUP)
+
+
+REFUSED = (["--accumulate", "0"], ["--epochs", "0"], ["--data", "nonsense"], ["--compile", "--checkpoint"])
+
+
+@part.probe(values={"statuses": list_of(INTEGER)})
+def refusals(student: Any, rig: Any) -> Any:
+    """No training is begun: there is none to be had."""
+    program = rig.program(student, PROGRAM)
+    return {"statuses": [program.run(*options, make_training=None, make_loader=None).status for options in REFUSED]}
+
+
+# --- what is run: the comparison --------------------------------------------------------------------------------------
+
+DEVICE = "a made device"
+
+
+def drawn_rows(rig: Any, count: int) -> list[dict[str, Any]]:
+    """Draw rows that hold what is asked for, in no order of merit; an epoch takes a little more than its samples."""
+    samples, names = 160 * rig.integer(3, 9), list(BUILDS_ON)[:count]
+    rows = []
+    for name, rate, memory in zip(
+        names, rig.seconds(60.0, 400.0, count), rig.seconds(300.0, 5000.0, count), strict=True
+    ):
+        seconds, (wait, warm, loss, right) = 1.02 * samples / rate, rig.seconds(0.1, 0.9, 4)
+        values = (rate, seconds, wait * seconds, 40 * warm, memory, 2 * loss, 100 * right)
+        rows.append({"configuration": name, "builds_on": BUILDS_ON[name], **dict(zip(FIGURES, values, strict=True))})
+    rates = {row["configuration"]: row["throughput"] for row in rows}
+    for row in rows:
+        row["speedup"] = row["throughput"] / rows[0]["throughput"]
+        row["gain"] = row["throughput"] / rates.get(row["builds_on"], row["throughput"])
+        row["device"] = DEVICE
+    return rows
+
+
+@part.probe(pair=True, values={"rows": list_of(map_of(CELL)), "runs": list_of(map_of(CELL)), "csv": TEXT})
+def comparison(student: Any, rig: Any) -> Any:
+    """A made program instead of a training: it notices what reaches it from an earlier run, or from one beside it."""
+    runs, folder = drawn_rows(rig, rig.integer(5, 6)), rig.folder / "results"  # the fifth does not build on the fourth
+    options = [["--number", str(rig.integer(1, 1 << 30))] for _ in runs]
+    printed = [{name: run[name] for name in (*FIGURES, "device")} for run in runs]
+    made = rig.made_program({" ".join(words): figures for words, figures in zip(options, printed, strict=True)})
+    asked = [
+        {"configuration": run["configuration"], "builds_on": run["builds_on"], "options": words}
+        for run, words in zip(runs, options, strict=True)
+    ]
+    folder.mkdir()
+    rows = rig.rows(student.compare_all(asked, script=str(made), folder=str(folder)), "compare_all")
+    return {"rows": rows, "runs": runs, "csv": rig.file_text(folder / "optimization_results.csv")}
+
+
+@part.probe(values={"answer": TEXT, "raised": TEXT})
+def failing(student: Any, rig: Any) -> Any:
+    """The program prints figures, then says why it cannot go on, and ends with status 1."""
+    made = rig.made_program({"--hopeless": None})
+    try:
+        return {"answer": rig.text(student.run_configuration(["--hopeless"], script=str(made))), "raised": ""}
+    except (Exception, SystemExit) as error:
+        kind = RuntimeError if isinstance(error, RuntimeError) else type(error)
+        return {"answer": "", "raised": f"{kind.__name__}: {rig.text(error, 4000)}"[:4000]}
+
+
+@part.probe(pair=True, values={"rows": list_of(list_of(map_of(CELL))), "told": list_of(map_of(CELL))})
+def summaries(student: Any, rig: Any) -> Any:
+    tables = [drawn_rows(rig, count) for count in (6, 4, 3, 6)]
+    told = [rig.rows([student.summarize([dict(row) for row in rows])], "summarize")[0] for rows in tables]
+    return {"rows": tables, "told": told}
+
+
+@part.probe(values={"rows": list_of(map_of(CELL)), "panels": PANELS}, arrays={"picture": ("uint8", 1)})
+def dashboard(student: Any, rig: Any) -> Any:
+    rows, file = drawn_rows(rig, 5), "optimization_dashboard.png"
+    with rig.figures() as figures:
+        student.draw_dashboard([dict(row) for row in rows], str(rig.folder))
+    picture = rig.file_bytes(rig.folder / file, plot.BYTES + 1)
+    return {"rows": rows, "panels": figures.panels(file), "picture": picture}
+
+
+# --- what is judged: the program --------------------------------------------------------------------------------------
+
+LOSSES, UPDATE = 1e-3, 0.01  # losses absolutely, the update relative to its norm
+HALF_LOSSES, HALF_UPDATE = 0.02, 0.1
+ALL_LOSSES, ALL_UPDATE = 0.04 / SMALLER, 0.25  # of 60 seeds the furthest: 0.012, 0.15; one option left out: 0.05, 0.51
+
+
+@part.check(basis="outputs")
+def trains_as_the_plain_loop(plain: Pair) -> Verdict:
+    """Without --amp and the like, optimized_training.py trains for --epochs epochs as the plain loop does."""
+    told, known = plain.student.values, plain.baseline.values
+    found = _follows(plain, "a loop that is not the plain one: a step left out or taken twice, no zero_grad, eval()")
+    if isinstance(found, Failed):
+        return found
+    script = known["script"]
+    sizes = {"batch_size": BATCH, "batches": script["batches"], "image_size": SIDE, "num_workers": 2}
+    asked = {**sizes, "data": "synthetic"}
+    if asked not in told["asked"]:
+        measured = f"make_loader was called with {told['asked'][:1]}"
+        return Failed(measured, f"the options ask for {asked}", "hand every option on to make_loader, from given")
+    one = 101 / script["samples"]
+    if told["told"]["accuracy"] is None or abs(told["told"]["accuracy"] - known["told"]["accuracy"]) > one:
+        measured = f"accuracy {shown(told['told']['accuracy'])}"
+        why = f"{known['told']['accuracy']:.4g} % of the samples of the last epoch were right"
+        return Failed(measured, why, "100 * correct / samples of the last epoch")
+    if told["device"].strip() != known["device"].strip():
+        return Failed(f"device {told['device'][:60]!r}", f"it is called {known['device']!r}", "device_name(device)")
+    return found
+
+
+@part.check(basis="outputs")
+def figures_are_honest(plain: Pair) -> Verdict:
+    """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
+    measured, why = _pace(plain, "options")
+    if why:
+        return Failed(measured, why, f"one clock around all of an epoch, after warm_up; {PROGRAM_TEXT}")
+    memory = plain.student.values["told"]["peak_memory_mb"]
+    least, most, _ = configurations.BANDS["peak_memory_mb"]
+    if memory is None or not least <= memory <= most:
+        why = "a process with PyTorch in it holds some hundreds of MB"
+        return Failed(f"peak_memory_mb is {shown(memory)}", why, "return what peak_memory_mb(device) returns")
+    return Passed(measured)
+
+
+@part.check(basis="outputs")
+def accumulates(accumulated: Pair) -> Verdict:
+    """--accumulate N takes the step of one large batch for each N batches, the last ones included."""
+    why = "the step of a group is another one: not the mean over its samples, or the last group is dropped"
+    found = _follows(accumulated, why)
+    return found if isinstance(found, Failed) else _at_its_pace(accumulated, "--accumulate", found)
+
+
+@part.check(basis="outputs")
+def checkpoints(checkpointed: Pair) -> Verdict:
+    """--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics."""
+    why = "a segment without gradients, or BatchNorms whose statistics move twice"
+    found = _follows(checkpointed, why)
+    return found if isinstance(found, Failed) else _at_its_pace(checkpointed, "--checkpoint", found)
+
+
+@part.check(basis="outputs")
+def trains_in_half_precision(half: Pair) -> Verdict:
+    """--amp runs passes in half precision, and the losses follow FP32."""
+    why = "losses or weights leave FP32's: a step with scaled gradients, a loss in 16 bits, weights in 16 bits"
+    found = _follows(half, why, HALF_LOSSES, HALF_UPDATE)
+    return found if isinstance(found, Failed) else _at_its_pace(half, "--amp", found)
+
+
+@part.check(basis="outputs")
+def compiles_before_the_clock(compiled: Pair) -> Verdict:
+    """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
+    found = _follows(compiled, "the compiled model is another one, or is another one's copy")
+    found = found if isinstance(found, Failed) else _at_its_pace(compiled, "--compile", found)
+    if isinstance(found, Failed):
+        return found
+    told, least = compiled.student.values["told"]["warm_up_s"], compiled.baseline.values["script"]["once"]
+    if told is None or not 0.98 * least <= told <= 10 * least:
+        why = f"the builds took {least:.4g} s, and they are a part of the warm-up"
+        return Failed(f"warm_up_s is {shown(told)}", why, "read the clock before and after warm_up; in seconds")
+    return found
+
+
+@part.check(basis="outputs", needs=[accumulates, checkpoints, trains_in_half_precision])
+def options_work_together(together: Pair) -> Verdict:
+    """--amp, --accumulate N and --checkpoint at once still take the step of one large batch."""
+    found = _follows(together, "an option switches another one off, or comes in its way", ALL_LOSSES, ALL_UPDATE)
+    return found if isinstance(found, Failed) else _at_its_pace(together, "--checkpoint", found)
+
+
+@part.check(basis="outputs")
+def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: Pair) -> Verdict:
+    """--save writes a state_dict that a plain ResNet loads, with every option."""
+    runs = {"no option": plain, "--amp": half, "--checkpoint": checkpointed, "--compile": compiled}
+    for option, seen in runs.items():
+        if why := seen.student.values["unsaved"]:
+            measured = f"with {option}: {why}"
+            why = "what is trained in the model's place has other names for its weights, or nothing was saved"
+            return Failed(
+                measured, why, "torch.save(model.state_dict(), options.save), of the model from make_training"
+            )
+    return Passed(f"weights and running statistics with {', '.join(runs)}")
+
+
+@part.check(basis="outputs")
+def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
+    """What cannot be done is a usage error: status 2, before anything is trained."""
+    statuses = refusals.values["statuses"]
+    odd = [" ".join(words) for words, status in zip(REFUSED, statuses, strict=False) if status != 2]
+    if odd or len(statuses) != len(REFUSED):
+        why = "argparse ends a program so when parser.error(...) is called"
+        return Failed(f"{odd[:1]} ended with another status than 2", why, "parser.error(...) in read_options")
+    return Passed(f"{len(statuses)} times status 2")
+
+
+def _follows(seen: Pair, why: str, losses: float = LOSSES, update: float = UPDATE) -> Verdict:
+    """Judge the losses of the epochs, and the weights where they could be read."""
+    got, want = seen.student, seen.baseline
+    problem = numerics.misshapen(got.arrays["losses"], want.arrays["losses"]).replace("batch", "epoch")
+    if problem:
+        return Failed(problem, f"{EPOCHS} epochs were asked for", "losses: the mean loss of each epoch")
+    apart = numerics.furthest(got.arrays["losses"], want.arrays["losses"])
+    measured, evidence = f"losses of the epochs apart by {apart:.1e} (allowed {losses:.0e})", {"losses": apart / losses}
+    try_ = f"compare with a plain run on the same batches; {WRONG}"
+    if not apart <= losses:
+        return Failed(measured, why, try_, numerics.shares(**evidence))
+    if not close(seen.student.values["told"]["loss"], got.arrays["losses"][-1], 1e-3):
+        return Failed(f"loss is {shown(seen.student.values['told']['loss'])}", "it is not the last of losses", try_)
+    if got.values["unsaved"]:
+        return Passed(measured, numerics.shares(**evidence))
+    moved = numerics.update(seen)
+    running = outputs.furthest(got.arrays["running"], want.arrays["running"])
+    measured += f", update by {moved.error:.1e} of its norm (allowed {update:.0e}), running statistics by {running:.1e}"
+    evidence |= {"update": moved.error / update, "running": running / update}
+    right = moved.error <= update and running <= update
+    return (Passed if right else _failed(why, try_))(measured, numerics.shares(**evidence))
+
+
+def _failed(why: str, try_: str) -> Callable[[str, Any], Failed]:
+    return lambda measured, evidence: Failed(measured, why, try_, evidence)
+
+
+def _pace(seen: Pair, option: str) -> tuple[str, str]:
+    told, script = seen.student.values["told"], configurations.Script(**seen.baseline.values["script"])
+    measured = f"throughput {shown(told['throughput'])} samples/s on a clock that the grader moves"
+    return measured, configurations.pace_problem(told, script, option)
+
+
+def _at_its_pace(seen: Pair, option: str, found: Verdict) -> Verdict:
+    measured, why = _pace(seen, option)
+    return Failed(measured, why, f"apply {option}, and warm up in the modes of the training; {WRONG}") if why else found
+
+
+# --- what is judged: the comparison -----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def starts_a_process_each(comparison: Pair) -> Verdict:
+    """compare_all runs each configuration in a process of its own, one after the other; its rows are their figures."""
+    rows, runs = comparison.student.values["rows"], comparison.baseline.values["runs"]
+    measured = "; ".join(f"{row.get('configuration')}: {shown(row.get('throughput'))} samples/s" for row in rows[:6])
+    builds_on = {run["configuration"]: run["builds_on"] for run in runs}
+    why = (
+        table.form_problem(rows, configurations.COLUMNS, NUMBERS, tuple(builds_on))
+        or configurations.copied_problem(rows, {run["configuration"]: run for run in runs})
+        or configurations.row_problem(rows, builds_on)
+    )
+    try_ = f"subprocess.run([sys.executable, script, *options], ...) for each, and speedup from this table; {WRONG}"
+    return Failed(measured or "no rows", why, try_) if why else Passed(measured)
+
+
+@part.check(basis="outputs", needs=[starts_a_process_each])
+def csv_says_what_was_measured(comparison: Pair) -> Verdict:
+    """compare_all writes optimization_results.csv with the rows that it returns."""
+    seen, runs = comparison.student.values, comparison.baseline.values["runs"]
+    builds_on = {run["configuration"]: run["builds_on"] for run in runs}
+    return table.holds_the_rows(
+        seen["csv"],
+        "optimization_results.csv",
+        seen["rows"],
+        NUMBERS,
+        lambda rows: configurations.row_problem(rows, builds_on),
+    )
+
+
+@part.check(basis="outputs")
+def a_failed_run_is_an_error(failing: Observation) -> Verdict:
+    """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
+    raised, try_ = failing.values["raised"], "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
+    if not raised.startswith("RuntimeError"):
+        measured = f"it raised {raised[:100]}" if raised else f"it returned {failing.values['answer'][:100]}"
+        return Failed(measured, "the program ended with status 1, after a line of figures", try_)
+    if "out of ideas" not in raised:
+        return Failed(f"it raised {raised[:200]}", "what the program wrote to stderr is not in it", try_)
+    return Passed("a RuntimeError that says what the program said")
+
+
+@part.check(basis="outputs")
+def summary_is_right(summaries: Pair) -> Verdict:
+    """summarize names the fastest and the leanest configuration, and what they save, from measured figures."""
+    tables, answers = summaries.baseline.values["rows"], summaries.student.values["told"]
+    if len(answers) != len(tables):
+        return Failed(f"{len(answers)} answers", f"{len(tables)} tables were given", "return a dict for each")
+    for rows, told in zip(tables, answers, strict=True):
+        known = configurations.summary_of(rows)
+        for name, right in known.items():
+            given = told.get(name)
+            if given != right and not (isinstance(right, float) and table.alike(right, given)):
+                measured = f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
+                why = "it is of the last row, of another column, or worked out from the speedup"
+                return Failed(measured, why, "max and min over all rows; time from epoch_time, memory in percent")
+    return Passed(f"{len(tables)} tables")
+
+
+@part.check(basis="outputs")
+def dashboard_shows_the_rows(dashboard: Observation) -> Verdict:
+    """draw_dashboard draws four panels: throughput, speedup, memory and gain of the rows that it is given."""
+    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    return plot.shows_the_rows(dashboard, "optimization_dashboard.png", UNITS, "configuration", try_)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+AGAIN = "run part6_comparison.py again and hand in the file that it wrote, unchanged"
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(optimization_results: Table) -> Verdict:
+    """The optimization_results.csv handed in has six rows of numbers that fit each other."""
+    rows = table.as_numbers(optimization_results.rows, NUMBERS)
+    measured, why = f"{len(rows)} rows", configurations.row_problem(rows)
+    return Failed(measured, why, AGAIN) if why else Passed(measured)
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
+    """Its figures are ones that this machine can give; those of another machine are for a person."""
+    rows = table.as_numbers(optimization_results.rows, NUMBERS)
+    why, name = configurations.implausible(rows), rows[0]["device"].strip()
+    if why:
+        return Failed(f"{len(rows)} rows, measured on {name[:60]}", why, AGAIN)
+    if not device.name.startswith(name):
+        return Unavailable(f"measured on {name[:60]}, and this machine is {device.name}: not comparable here")
+    return Passed(f"{len(rows)} rows, measured on this machine")
+
+
+@part.check(basis="artefact")
+def dashboard_is_a_picture(optimization_dashboard: Picture) -> Verdict:
+    """The optimization_dashboard.png handed in is a picture with something on it."""
+    return plot.is_drawn(optimization_dashboard, try_="hand in the file that draw_dashboard wrote")
+
+
+HEADINGS = {  # of the report -> what one has to hold
+    "Executive Summary": r"summary",
+    "Bottlenecks Identified": r"bottlenecks?",
+    "DataLoader Optimization": r"data[ -]?load",
+    "Mixed Precision (AMP)": r"mixed precision|\bAMP\b",
+    "torch.compile": r"compile",
+    "Production Recommendations": r"recommendation",
+    "Lessons Learned": r"lessons?",
+}
+LEAST, MOST = 250, 3000  # words
+SUMMARY = {"samples/s": 2, "x": 1}  # unit -> how many results of it
+RECOMMENDATIONS, WORDS = 3, 6
+
+
+@part.check(basis="artefact")
+def report_is_complete(optimization_report: Text) -> Verdict:
+    """The report has its seven headings with something below each, nothing left to fill in, and 250 to 3000 words."""
+    text, found = optimization_report.text, report.words(optimization_report.text)
+    gaps, left = report.gaps(text, HEADINGS), report.left_over(text)
+    if gaps:
+        return Failed(f"{found} words", "; ".join(gaps[:4]), "keep the headings of the template")
+    if left:
+        return Failed(f"{len(left)} places left to fill in", "; ".join(left[:4]), "replace them with what you found")
+    if not LEAST <= found <= MOST:
+        return Failed(f"{found} words", f"{LEAST} to {MOST} are asked for, without tables and code", "say what you saw")
+    cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
+    given = max((sum(report.words(it) >= WORDS for it in cut) for cut in cuts), default=0)
+    if given < RECOMMENDATIONS:
+        why = f"{RECOMMENDATIONS} recommendations of at least {WORDS} words are asked for"
+        return Failed(f"{given} recommendations", why, "what to switch on, when, and why")
+    return Passed(f"{found} words, {given} recommendations")
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
+    """Each result in the report is in optimization_results.csv or follows from it; the summary has before and after."""
+    facts = configurations.facts(table.as_numbers(optimization_results.rows, NUMBERS))
+    said = report.stated(optimization_report.text)
+    wrong = report.unfounded(said, facts)
+    if wrong:
+        measured = f"{len(wrong)} of {len(said)} results are not in the table, nor follow from two of its rows"
+        return Failed(measured, "; ".join(wrong[:4]), 'correct it, or quote it: see "What a result is" in the handout')
+    units = [one.unit for one in report.stated(report.below(optimization_report.text, HEADINGS["Executive Summary"]))]
+    short = [unit for unit, least in SUMMARY.items() if units.count(unit) < least]
+    if short:
+        why = f"the summary states {units.count(short[0])} results in {short[0]}, and {SUMMARY[short[0]]} are asked for"
+        return Failed(f"{len(said)} results", why, "throughput before and after in samples/s, and the speedup in x")
+    return Passed(f"{len(said)} results, all of them measured")
+
+
+EVIDENCE = {
+    "data loading": r"data|load",
+    "compute": r"comput|arithmetic|GPU|CPU|kernel",
+    "memory": r"memory|activation",
+}
+
+
+@part.check(basis="artefact", needs=[report_agrees_with_csv])
+def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
+    """Data loading, compute and memory are each discussed as bottlenecks, with a measured result."""
+    cuts = report.points(report.below(optimization_report.text, HEADINGS["Bottlenecks Identified"]))
+    for name, one in EVIDENCE.items():
+        about = [it for cut in cuts for it in cut if re.search(one, it, re.IGNORECASE)]
+        if not any(report.stated(it) for it in about):
+            why = f"{name} is {'named without a result' if about else 'not named'}"
+            measured = f"{max(map(len, cuts), default=0)} points"
+            return Failed(measured, why, "one point for each, with a figure from the table")
+    return Passed(f"{', '.join(EVIDENCE)}: each with a result")

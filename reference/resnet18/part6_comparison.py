@@ -1,0 +1,152 @@
+# %% [markdown]
+# # Part 6: everything together
+#
+# Five parts made one thing better each. Now: one program that has all of it, a fair comparison, and a report that says
+# nothing that was not measured. You write two programs.
+#
+# | file | what it does |
+# |---|---|
+# | `optimized_training.py` | trains, with each optimization behind an option, and prints what it took |
+# | `part6_comparison.py`, this one | starts it for each configuration; makes a table, a dashboard, a summary |
+#
+# Each configuration runs in a process of its own. What one leaves behind (memory that is not given back, compiled code,
+# chosen kernels, flags, patched modules) cannot reach the next one.
+
+# %%
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+# %% [markdown]
+# ## 6.1 One configuration, one process
+#
+# A configuration is a name, the one it builds on, and the options that `optimized_training.py` is started with.
+
+# %%
+LOADER = ["--workers", "2"]
+CONFIGURATIONS = [
+    {"configuration": "Baseline", "builds_on": "", "options": []},
+    {"configuration": "Data loader", "builds_on": "Baseline", "options": LOADER},
+    {"configuration": "AMP", "builds_on": "Data loader", "options": [*LOADER, "--amp"]},
+    {"configuration": "Compile", "builds_on": "AMP", "options": [*LOADER, "--amp", "--compile"]},
+    {"configuration": "Accumulation", "builds_on": "AMP", "options": [*LOADER, "--amp", "--accumulate", "4"]},
+    {"configuration": "Checkpointing", "builds_on": "AMP", "options": [*LOADER, "--amp", "--checkpoint"]},
+]
+FIGURES = ["throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy"]
+COLUMNS = ["configuration", "builds_on", *FIGURES, "speedup", "gain", "device"]
+
+
+def run_configuration(options, script="optimized_training.py") -> dict[str, Any]:
+    """Run script with these options in a process of its own and return the JSON object that its last line is.
+
+    If the program fails, raise a RuntimeError that holds the end of what it wrote to stderr.
+    """
+    # TODO: this Python (sys.executable), script, options; wait for it; look at its exit status before its output.
+    ### BEGIN SOLUTION
+    ended = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, check=False)
+    if ended.returncode != 0:
+        raise RuntimeError(f"{script} {' '.join(options)}: status {ended.returncode}: {ended.stderr[-2000:]}")
+    return json.loads(ended.stdout.strip().splitlines()[-1])
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 6.2 The table
+
+
+# %%
+def compare_all(configurations, script="optimized_training.py", folder=".") -> list[dict[str, Any]]:
+    """Run every configuration, one after the other; return the rows, write them and draw them into folder.
+
+    A row has the names in COLUMNS: the configuration and what it builds on, the FIGURES of its run, speedup
+    (throughput / throughput of the first row), gain (throughput / throughput of the row that it builds on; 1 if it
+    builds on none), and the device.
+    Writes optimization_results.csv, numbers as numbers, and optimization_dashboard.png.
+    """
+    # TODO: one run at a time: two would take each other's cores.
+    ### BEGIN SOLUTION
+    rows: list[dict[str, Any]] = []
+    for one in configurations:
+        seen = run_configuration(one["options"], script)
+        row = {"configuration": one["configuration"], "builds_on": one["builds_on"]}
+        row |= {name: seen[name] for name in FIGURES}
+        rates = {other["configuration"]: other["throughput"] for other in rows}
+        row["speedup"] = row["throughput"] / (rows[0]["throughput"] if rows else row["throughput"])
+        row["gain"] = row["throughput"] / rates.get(one["builds_on"], row["throughput"])
+        rows.append({**row, "device": seen["device"]})
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(Path(folder) / "optimization_results.csv", index=False)
+    draw_dashboard(rows, folder)
+    return rows
+    ### END SOLUTION
+
+
+def summarize(rows) -> dict[str, Any]:
+    """Return what the summary of a report says; the first row is what the others are compared with.
+
+    fastest               the configuration with the highest throughput
+    speedup               its throughput / the first row's
+    time_saved_s          seconds of an epoch that it saves, from the measured epoch times
+    leanest               the configuration with the smallest peak memory
+    memory_saved_percent  percent of the first row's peak that it saves
+    """
+    # TODO: from the rows alone.
+    ### BEGIN SOLUTION
+    first = rows[0]
+    fastest = max(rows, key=lambda row: row["throughput"])
+    leanest = min(rows, key=lambda row: row["peak_memory_mb"])
+    return {
+        "fastest": fastest["configuration"],
+        "speedup": fastest["throughput"] / first["throughput"],
+        "time_saved_s": first["epoch_time"] - fastest["epoch_time"],
+        "leanest": leanest["configuration"],
+        "memory_saved_percent": 100 * (1 - leanest["peak_memory_mb"] / first["peak_memory_mb"]),
+    }
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 6.3 The dashboard
+
+# %%
+PANELS = {
+    "throughput": "Throughput (samples/s)",
+    "speedup": "Speedup over the baseline (x)",
+    "peak_memory_mb": "Peak memory (MB)",
+    "gain": "Gain over what it builds on (x)",
+}
+
+
+def draw_dashboard(rows, folder=".") -> None:
+    """Draw rows, any number of them, as optimization_dashboard.png in folder: four panels, a bar per configuration."""
+    # TODO: one panel per quantity in PANELS; bars named by their configuration and as high as the row says.
+    ### BEGIN SOLUTION
+    figure, axes = plt.subplots(2, 2, figsize=(12, 8), layout="constrained")
+    names = [row["configuration"] for row in rows]
+    for axis, (column, label) in zip(axes.flat, PANELS.items(), strict=True):
+        bars = axis.bar(names, [row[column] for row in rows], color=["C7", *["C0"] * (len(rows) - 1)], width=0.6)
+        axis.bar_label(bars, fmt="{:,.2f}", padding=2)
+        axis.margins(y=0.12)
+        axis.tick_params(axis="x", rotation=20)
+        axis.set_ylabel(label)
+        if column in ("speedup", "gain"):
+            axis.axhline(1.0, color="C3", linestyle="--", linewidth=1)
+    figure.suptitle(f"ResNet-18, {rows[0]['device']}")
+    figure.savefig(Path(folder) / "optimization_dashboard.png", dpi=150)
+    plt.close(figure)
+    ### END SOLUTION
+
+
+# %%
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # on shared cores more measure the neighbours
+    rows = compare_all(CONFIGURATIONS)
+    print(pd.DataFrame(rows).to_string(index=False))
+    print(summarize(rows))

@@ -1,0 +1,150 @@
+"""A table of many runs: how its rows fit each other, and what a report may take from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.checks.configurations import (
+    BUILDS_ON,
+    Script,
+    copied_problem,
+    facts,
+    implausible,
+    pace_problem,
+    row_problem,
+    summary_of,
+)
+
+RATES = {"Baseline": 100.0, "Data loader": 120.0, "AMP": 240.0, "Compile": 300.0, "Accumulation": 250.0, "Checkpointing": 180.0}  # fmt: skip
+
+
+def row(name, **other):
+    """One of 600 samples an epoch that fits the others."""
+    rate = RATES[name]
+    own = {"configuration": name, "builds_on": BUILDS_ON[name], "throughput": rate, "epoch_time": 600 / rate}
+    figures = {"data_wait": 0.5, "warm_up_s": 1.0, "peak_memory_mb": 900.0, "loss": 2.0, "accuracy": 30.0}
+    ratios = {"speedup": rate / 100, "gain": rate / RATES.get(BUILDS_ON[name], rate)}
+    return {**own, **figures, **ratios, "device": "a machine", **other}
+
+
+def rows(**changes):
+    """All rows; `AMP={...}` changes that one."""
+    return [row(name, **changes.get(name.replace(" ", "_"), {})) for name in RATES]
+
+
+SCRIPT = Script(samples=40, batches=5, wait=1.0, work=0.6, plain=1.0, once=9.0)  # 4 s an epoch
+TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        pytest.param({}, "", id="as it passed"),
+        pytest.param({"throughput": 40 / 6}, "that is the pace without --amp", id="the option is not applied"),
+        pytest.param({"throughput": 40 / 3}, "it leaves out the wait for data", id="no wait"),
+        pytest.param({"throughput": 20.0}, "the seconds of one", id="twice"),
+        pytest.param({"throughput": 5.0}, "the seconds of two", id="half"),
+        pytest.param({"throughput": 40 / 8}, "the seconds of two", id="half by chance"),
+        pytest.param({"throughput": 2.0}, "warm up before", id="cold"),
+        pytest.param({"throughput": 11.0}, "where 10 passed", id="something else"),
+        pytest.param({"throughput": None}, "None samples/s where 10 passed", id="no number"),
+        pytest.param({"epoch_time": 8.0}, "an epoch took 4 s", id="all epochs"),
+        pytest.param({"data_wait": 2.0}, "an epoch waited 1 s", id="waits of all epochs"),
+    ],
+)
+def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
+    found = pace_problem({**TOLD, **told}, SCRIPT, "--amp")
+
+    assert (words in found) if words else "" == found
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({}, "", id="rows that fit"),
+        pytest.param({"AMP": {"throughput": "240x"}}, "a number is asked for", id="text"),
+        pytest.param({"AMP": {"builds_on": "Baseline"}}, "it builds on 'Data loader'", id="another order"),
+        pytest.param({"AMP": {"peak_memory_mb": 0.0}}, "peak_memory_mb of AMP is not above 0", id="no memory"),
+        pytest.param({"AMP": {"data_wait": 3.0}}, "its epoch took 2.5 s", id="a longer wait than the epoch"),
+        pytest.param({"AMP": {"accuracy": 130.0}}, "a percentage is asked for", id="no percentage"),
+        pytest.param({"AMP": {"device": " "}}, "the device is not named", id="no device"),
+        pytest.param({"AMP": {"device": "another"}}, "one machine measures all", id="two machines"),
+        pytest.param({"AMP": {"epoch_time": 3.5}}, "throughput x epoch_time of AMP is 840 samples", id="other samples"),
+        pytest.param({"AMP": {"speedup": 2.9}}, "speedup of AMP is 2.9", id="another baseline"),
+        pytest.param({"AMP": {"gain": 2.4}}, "that of Data loader is 2", id="gain over another row"),
+        pytest.param({"Baseline": {"gain": 2.0}}, "that of its own row is 1", id="the first row gains"),
+    ],
+)
+def test_rows_contradict_each_other_in_words(changes, words):
+    found = row_problem(rows(**changes))
+
+    assert (words in found) if words else "" == found
+
+
+def test_an_empty_builds_on_may_be_none():
+    assert "" == row_problem(rows(Baseline={"builds_on": None}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        pytest.param({}, "", id="copied"),
+        pytest.param({"AMP": {"throughput": 720.0}}, "start one for each", id="left by an earlier run"),
+        pytest.param({"AMP": {"throughput": 120.0}}, "start one when the last has ended", id="at the same time"),
+        pytest.param({"AMP": {"loss": 1.0}}, "loss of AMP is 1, and its run printed 2", id="another loss"),
+        pytest.param({"AMP": {"device": "else"}}, "the run printed 'a machine'", id="another device"),
+    ],
+)
+def test_rows_are_what_the_runs_printed(changes, words):
+    found = copied_problem(rows(**changes), {one["configuration"]: one for one in rows()})
+
+    assert (words in found) if words else "" == found
+
+
+def test_the_summary_is_of_the_fastest_and_the_leanest():
+    expected = {"fastest": "Compile", "speedup": 3.0, "time_saved_s": 4.0}
+    expected |= {"leanest": "Data loader", "memory_saved_percent": 50.0}
+
+    assert expected == summary_of(rows(Data_loader={"peak_memory_mb": 450.0}))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param({}, "", id="plausible"),
+        pytest.param({"peak_memory_mb": 0.9}, "it is in MB", id="gigabytes"),
+        pytest.param({"throughput": 1e7}, "it is in samples/s", id="samples per hour"),
+        pytest.param({"loss": 40.0}, "ln(10)", id="a sum of losses"),
+    ],
+)
+def test_a_unit_that_is_another_one_is_implausible(change, words):
+    found = implausible(rows(AMP=change))
+
+    assert (words in found) if words else "" == found
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        pytest.param(240.0, "samples/s", id="a throughput"),
+        pytest.param(2.4, "x", id="a speedup"),
+        pytest.param(2.0, "x", id="a gain"),
+        pytest.param(140.0, "samples/s", id="a difference"),
+        pytest.param(58.3, "%", id="seconds saved in percent"),
+        pytest.param(8.33, "%", id="the share of waiting"),
+        pytest.param(91.7, "%", id="the rest"),
+        pytest.param(30.0, "%", id="an accuracy"),
+        pytest.param(0.75, "x", id="a slowdown over what it builds on"),
+        pytest.param(0.6, "x", id="two rows, neither of which builds on the other"),
+        pytest.param(72.0, "%", id="a ratio in percent"),
+        pytest.param(4.5, "s", id="the rest of an epoch without the wait"),
+    ],
+)
+def test_figures_and_what_follows_from_them_are_facts(value, unit):
+    assert any(unit == fact.unit and abs(fact.value - value) < 0.006 * value for fact in facts(rows()))
+
+
+def test_without_a_wait_there_is_no_ratio_of_it():
+    found = facts(rows(Baseline={"data_wait": 0.0}))
+
+    assert not any("ratio of data_wait of Baseline and" in fact.about for fact in found if fact.value == float("inf"))
