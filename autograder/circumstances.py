@@ -75,7 +75,7 @@ def _matters(part: PartConfig, files: Sequence[str], tier: str) -> dict[str, Any
     """What of a part affects its verdicts and points on this tier: not where a bar comes from, nor other bars."""
     checks = {name: [check.points, check.bar.get(tier)] for name, check in part.checks.items()}
     runs = _hash({"files": files, "limits": asdict(part.limits)})
-    return {"runs": runs, "checks": checks, "rubric": dict(part.rubric)}
+    return {"runs": runs, "checks": checks, "rubric": dict(part.rubric), "bonus": part.bonus}
 
 
 def _own(part: str) -> Sequence[str]:

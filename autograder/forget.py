@@ -11,8 +11,8 @@ from autograder import drift, standing, times
 from autograder.errors import UserError, nearest
 from autograder.gradebook import Journal
 
-OF_ALL = ("index.html", "anonymous.html", "grades.csv")
-"""Made from all results; written again by whoever removes one."""
+OF_ALL = ("index.html", "grades.csv", "anonymous.html")
+"""Made from all results; written again by whoever removes one. The last has no names, and is kept up to date."""
 
 
 def of(out: Path, students: Collection[str]) -> list[str]:
@@ -38,9 +38,9 @@ def forget(out: Path, names: Collection[str]) -> int:
         attempts = sum(journal.forget(name) for name in names)
         drift.write(out, journal.drift())
     times.write(out, {name: one for name, one in times.read(out).items() if name not in names})
-    for file in OF_ALL:
-        (out / file).unlink(missing_ok=True)
     for name in names:
         if (out / name).is_dir():
             shutil.rmtree(out / name)
+    for file in OF_ALL[:2] if any(out.glob(f"*/{standing.RESULT}")) else OF_ALL:
+        (out / file).unlink(missing_ok=True)
     return attempts

@@ -277,6 +277,10 @@ def no_rubric(a_class):
     set_part(a_class, rubric={})
 
 
+def a_bonus(a_class):
+    set_part(a_class, bonus=True)
+
+
 def another_bar(a_class):
     set_check(a_class, "faster", bar={"t4": 1.7})
 
@@ -307,6 +311,7 @@ def another_part(a_class):
 REGRADED = {
     "points": (points_up, set(), (8.5, 17)),
     "the rubric": (no_rubric, set(), (7, 12)),
+    "a part that is a bonus now": (a_bonus, set(), (7, 14)),
     "a bar": (another_bar, {"amp"}, (7, 14)),
     "the bar of a check that nothing needs": (bar_of_the_last, {"amp"}, (7, 14)),
     "limits": (other_limits, {"single", "both", "amp"}, (7, 14)),
@@ -329,6 +334,7 @@ def test_only_what_a_change_affects_runs_again(a_class, change, again, score):
 
     assert again == {note[4] for note in ran}
     assert score == (result.score, result.max_score)
+    assert a_class.kit.config.parts["part1_toy"].bonus == result.parts[0].bonus
     assert (8 if change is other_given or change is other_limits or change is other_baseline else 7) == result.seed
 
 
