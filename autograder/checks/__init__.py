@@ -4,6 +4,7 @@ numerics  arrays against arrays      speedup, memory  ratios against a bar
 table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
 precision dtypes, calls on a scaler  checkpointing    the same with and without it
+footprint a table of nets at several batch sizes and precisions
 questions answers about a profile
 launches  counts of launches, a table of nets    ncu  command lines of Nsight Compute, figures of its reports
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
