@@ -82,6 +82,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part2_loops"): (21, 8, 10),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
     ("gpu_profiling", "part3_kernels"): (38, 12, 8),
+    ("gpu_profiling", "part4_memory"): (24, 8, 5),
 }
 
 

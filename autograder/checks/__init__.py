@@ -8,7 +8,7 @@ questions answers about a profile    configurations  a table of many runs
 report    what a report states       studies    plans of memory, profiles, a table of CPU options
 commands  command lines              profiling  eleven questions about a profile, in four groups
 launches  counts of launches         ncu        command lines of Nsight Compute, figures of its reports
-findings  a report with line numbers
+findings  a report with line numbers  footprint  nets at several batch sizes and precisions
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 
