@@ -214,7 +214,7 @@ class PartGrader:
         if name == "device":
             return self._session.device
         if name in self.part.artefacts:
-            return _artefact(self._submission, self.part.artefacts[name], self.part.file)
+            return _artefact(self._submission, self.part.artefacts[name], self.part)
         probe = self.part.probes[name]
         seen = self._observe(probe)
         if isinstance(seen, Timed) and "bar" in check.reads:
@@ -322,11 +322,13 @@ def probe_seed(seed: int, part: str, probe: str) -> int:
     return int.from_bytes(sha256(f"{seed}/{part}/{probe}".encode()).digest()[:6], "big")
 
 
-def _artefact(submission: Submission, file: str, part_file: str) -> Any:
+def _artefact(submission: Submission, file: str, part: Part) -> Any:
     if file in submission.refused:
         raise Settled(Failed(f"{file} was not taken", submission.refused[file], f"write {file} again"), "missing")
     if file not in submission.files:
-        why, try_ = f"{part_file} writes it when it is run", f"python {part_file}, and keep {file} beside it"
+        why, try_ = f"{part.file} writes it when it is run", f"python {part.file}, and keep {file} beside it"
+        if file in part.made_by:
+            why, try_ = f"it is handed in beside {part.file}, which does not write it", part.made_by[file]
         raise Settled(Failed(f"no {file} here yet", why, try_), "missing")
     try:
         return checks.read(submission.files[file], file)

@@ -139,11 +139,22 @@ class Check:
 class Part:
     """One part of a lab: what is run, then what is judged."""
 
-    def __init__(self, id: str, *, writes: Sequence[str], hands_in: Sequence[str] = ()) -> None:  # noqa: A002
-        """Name the functions that a student writes and the files that come with them."""
+    def __init__(
+        self,
+        id: str,  # noqa: A002
+        *,
+        writes: Sequence[str],
+        hands_in: Sequence[str] = (),
+        made_by: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the functions that a student writes and the files that come with them.
+
+        *made_by* says of a file how it is made, where running the student's file does not write it.
+        """
         self.id = id
         self.writes = tuple(writes)
         self.artefacts = {PurePath(name).name.split(".")[0]: name for name in hands_in}  # of .json.gz, too
+        self.made_by = dict(made_by or {})
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
         self.title = id

@@ -144,9 +144,16 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
 
 
 @pytest.mark.parametrize(
-    ("refused", "said"),
+    ("made_by", "refused", "said"),
     [
         pytest.param(
+            {"picture.png": "draw it"},
+            {},
+            ("no picture.png here yet", "it is handed in beside part1_toy.py, which does not write it", "draw it"),
+            id="not there yet, and nothing writes it",
+        ),
+        pytest.param(
+            {},
             {},
             (
                 "no picture.png here yet",
@@ -156,17 +163,19 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
             id="not there yet",
         ),
         pytest.param(
+            {},
             {"picture.png": "is a link"},
             ("picture.png was not taken", "is a link", "write picture.png again"),
             id="there and refused",
         ),
     ],
 )
-def test_a_missing_artefact_says_what_writes_it(refused, said):
+def test_a_missing_artefact_says_what_writes_it(made_by, refused, said):
     """While the work goes on, as well as after it was handed in."""
-    given = toy_submission()
+    given, kit = toy_submission(), toy_kit()
+    kit.lab.parts[0].made_by.update(made_by)
     files = {name: data for name, data in given.files.items() if name != "picture.png"}
-    _, checks, _ = graded(submission=Submission(given.name, given.sha256, files, refused))
+    _, checks, _ = graded(kit=kit, submission=Submission(given.name, given.sha256, files, refused))
 
     assert said == (checks["has_picture"].measured, checks["has_picture"].why, checks["has_picture"].try_)
     assert ("failed", "missing") == (checks["has_picture"].outcome, checks["has_picture"].reason)

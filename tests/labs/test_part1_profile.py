@@ -169,8 +169,7 @@ def test_the_script_trains():
     losses = training_unoptimized.train_epoch(**training, on_step=lambda: calls.append(1))
 
     assert (40, 40) == (len(losses), len(calls))
-    assert losses[-1] < 1.0
-    assert losses[0] > 2.0
+    assert losses[-1] < losses[0] / 2
     assert 2 == len(training_unoptimized.train(batches=2))
 
 

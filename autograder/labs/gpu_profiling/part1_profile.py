@@ -39,6 +39,10 @@ part = Part(
         "baseline_timeline.png",
         "part1_notes.md",
     ],
+    made_by={
+        "baseline_analysis.txt": 'write it as "The report" in the part 1 handout shows it',
+        "baseline_timeline.png": "perflab trace baseline_profile.gz --page baseline_timeline.png",
+    },
 )
 
 RANGES = ("copy", "forward", "backward", "optimizer_step")
@@ -317,7 +321,7 @@ def answers_know_the_cpu(answers: Text, baseline_profile: Trace) -> Verdict:
     return _fits(answers, baseline_profile, "cpu")
 
 
-REPORT = 'write it as "The report" in the part 1 handout shows it'
+REPORT = part.made_by["baseline_analysis.txt"]
 
 
 @part.check(basis="artefact")
@@ -359,4 +363,4 @@ def starts_with_the_largest(baseline_analysis: Text, baseline_profile: Trace, pl
 @part.check(basis="artefact")
 def timeline_is_a_picture(baseline_timeline: Picture) -> Verdict:
     """The baseline_timeline.png handed in is a picture of a timeline that can be read."""
-    return plot.is_drawn(baseline_timeline, try_="perflab trace baseline_profile.gz --page baseline_timeline.png")
+    return plot.is_drawn(baseline_timeline, try_=part.made_by["baseline_timeline.png"])
