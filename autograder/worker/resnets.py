@@ -107,6 +107,11 @@ class Smaller(nn.Module):
         return loss
 
 
+def smaller_loss(criterion: nn.Module, by: int) -> nn.Module:
+    """Return a criterion whose value is so many times smaller, or itself."""
+    return criterion if by == 1 else Smaller(criterion, by)
+
+
 def scripted(make: Callable[[], Any], clock: VirtualClock, seconds: float, cold: float) -> Callable[[Any], Any]:
     """Return a make_training whose networks take *seconds* for each convolution, and *cold* more for the very first."""
     left = [cold]

@@ -44,7 +44,7 @@ from autograder.worker.profiles import Profiles
 from autograder.worker.programs import Program, loader_for, made_program, weights_of
 from autograder.worker.ranks import Ranks
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
-from autograder.worker.resnets import ResNets, Smaller, scripted
+from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall, ScriptedNet
 from autograder.worker.trainings import Made, Trainings
@@ -210,12 +210,15 @@ class Rig:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
         return Queue(window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True))
 
-    def trainings(self, full: float, half: float, cold: float) -> Trainings:
-        """Return a maker of trainings whose forward pass takes *full* seconds, or *half* in half precision."""
+    def trainings(self, full: float, half: float, cold: float, smaller: int = 1) -> Trainings:
+        """Return a maker of trainings whose forward pass takes *full* seconds, or *half* in half precision.
+
+        For *smaller*, see resnet_trainings.
+        """
 
         def make() -> Made:
             window = self.window()
-            return window.model, window.criterion, window.optimizer
+            return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
@@ -224,13 +227,13 @@ class Rig:
     ) -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*.
 
-        A loss that is so many times *smaller* leaves a scaler's float16 room, and is learnt from as much.
+        A loss that is so many times *smaller* leaves a scaler's float16 room. It is learnt from at the same rate, so
+        more slowly: what half precision rounds is then not amplified from step to step.
         """
 
         def make() -> Any:
-            window = self.window(model=self.nets.small(norm), lr=LEARNING_RATE * smaller)
-            criterion = window.criterion if smaller == 1 else Smaller(window.criterion, smaller)
-            return window.model, criterion, window.optimizer
+            window = self.window(model=self.nets.small(norm))
+            return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
         return scripted(make, self.clock, seconds, cold)
 

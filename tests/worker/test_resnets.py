@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from autograder.worker.resnets import SEGMENTS, ResNets, Smaller, scripted
+from autograder.worker.resnets import SEGMENTS, ResNets, scripted, smaller_loss
 
 NETS = ResNets(7, torch.device("cpu"))
 
@@ -27,11 +27,12 @@ def test_with_group_norms_a_batch_may_be_cut_anywhere():
     torch.testing.assert_close(net(images), torch.cat([net(images[:2]), net(images[2:])]))
 
 
-def test_a_smaller_loss_is_learnt_from_as_much_at_a_higher_rate():
+def test_a_smaller_loss_is_the_same_in_every_digit():
     outputs, labels = torch.randn(4, 3), torch.tensor([0, 1, 2, 0])
     loss = torch.nn.CrossEntropyLoss()
 
-    assert torch.equal(loss(outputs, labels), 256 * Smaller(loss, 256)(outputs, labels))
+    assert torch.equal(loss(outputs, labels), 64 * smaller_loss(loss, 64)(outputs, labels))
+    assert loss is smaller_loss(loss, 1)
 
 
 @pytest.mark.parametrize("net", [NETS.small(), NETS.resnet18()], ids=["small", "ResNet-18"])
