@@ -29,7 +29,7 @@ from given import SimpleNet, device_name, saved_mb
 # ## 4.1 Checkpointing that still trains every weight
 #
 # `checkpoint(block, x)` as Lab 02 had it uses the old, reentrant variant, which gives no gradient to a block whose
-# input needs none. Images need none: the first block never trained, and the loss went down all the same.
+# input needs none. Images need none: no convolution ever trained, and the loss went down all the same.
 
 
 # %%

@@ -32,7 +32,7 @@ WARM = "    train(3)\n"
 MISTAKES = {
     "reentrant": (
         [(CHECKPOINT, CHECKPOINT.replace("False", "True"))],
-        {"gradients_match": "the reentrant variant gives none", "every_weight_trains": "2 of 10 weights"},
+        {"gradients_match": "the reentrant variant gives none", "every_weight_trains": "6 of 10 weights"},
     ),
     "another function": (
         [("simple.conv3, simple.relu, simple.shrink", "simple.conv3, simple.shrink, simple.relu")],

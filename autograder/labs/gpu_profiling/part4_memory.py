@@ -34,10 +34,10 @@ part = Part(
     hands_in=["memory_results.csv", "part4_notes.md"],
 )
 
-BATCH, SIDE = 6, 16  # samples, pixels
+BATCH, SIDE = 6, 32  # samples, pixels: so many that shrink has something to average
 MOMENTUM = 0.9
 HALVES = ("bfloat16", "float16")
-LARGE = {"width": 16, "batch": 32, "side": 128}  # so large that activations outweigh the process
+LARGE = {"width": 16, "batch": 64, "side": 128}  # so large that activations outweigh the process
 BLOCKS = 'see "What a checkpoint does" in the part 4 handout'
 WHERE = 'see "Where autocast goes" in the part 4 handout'
 STEPS = 'see "What is measured" in the part 4 handout'
@@ -83,7 +83,7 @@ def network(student: Any, rig: Any) -> Any:
 def training(student: Any, rig: Any) -> Any:
     """Some steps of an optimizer that holds SimpleNet's own parameters."""
     simple = simple_net(rig, 3)
-    window = rig.window([BATCH] * 4, model=simple, momentum=MOMENTUM, enlarged=2)
+    window = rig.window([BATCH] * 4, model=simple, momentum=MOMENTUM, enlarged=4)
     start, without, net = window.weights(), set(), student.MemoryEfficientNet(simple)
     net.train()
     for images, labels in window.loader:
@@ -117,22 +117,16 @@ def kept(student: Any, rig: Any) -> Any:
     return {"saved": seen.bytes, "inputs": kept_inputs(width, batch, side)}
 
 
-@part.probe(pair=True, values={"block": INTEGER, "saved": INTEGER}, arrays=NUMBERS)
+@part.probe(pair=True, arrays=NUMBERS)
 def large_step(student: Any, rig: Any) -> Any:
     """One forward and backward pass; the first block keeps most, and comes back as a whole."""
     width, batch, side = LARGE.values()
     simple = simple_net(rig, width)
-    small = rig.tensor(rig.random.normal(size=(1, 3, side, side)))
-    with rig.saved(*simple.parameters(), small) as one:
-        simple(small)
-    with rig.saved(*simple.parameters(), small) as first:
-        simple.pool(simple.relu(simple.conv1(small)))
     images = rig.tensor(rig.random.normal(size=(batch, 3, side, side)))
     net = student.MemoryEfficientNet(simple)
     rig.return_memory_at_once()
     net(images).square().mean().backward()
-    found = [parameter.grad for parameter in simple.parameters() if parameter.grad is not None]
-    return {"block": batch * first.bytes, "saved": batch * one.bytes, "numbers": rig.flat(found)}
+    return {"numbers": rig.flat([it.grad for it in simple.parameters() if it.grad is not None])}
 
 
 @part.probe(pair=True)
@@ -252,22 +246,19 @@ def measured(student: Any, rig: Any) -> Any:
 
 def saved_by_size(rig: Any, sizes: Any) -> list[float]:
     """Return the MB that are kept at each size, in FP32 and in half precision."""
-    found = []
+    found: list[float] = []
     for size in sizes:
         images = rig.tensor(rig.random.normal(size=(size, 3, 8, 8)))
-        look = partial(_saved, rig, images)
+        look = partial(rig.given("saved_mb"), rig.window([2]).model, images)
         found += [look(), rig.autocast(HALVES[0], look)]
     return found
-
-
-def _saved(rig: Any, images: Any) -> float:
-    return float(rig.given("saved_mb")(rig.window([2]).model, images))
 
 
 # --- what is judged: checkpointing ------------------------------------------------------------------------------------
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
 APART = 1e-4  # of the update's norm, after four steps
+LEANER = 0.92  # of SimpleNet's peak: measured, MEASURED
 NO_GRADIENT = "the reentrant variant gives none to a block whose input needs none, and images need none"
 
 
@@ -310,17 +301,14 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
 
 @part.check(basis="outputs", needs=[gradients_match])
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
-    """Checkpointing saves at least half of what the first block lets it save, measured from outside."""
+    """The peak of a large step is at most 92 % of SimpleNet's, measured from outside."""
     apart = outputs.furthest(large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"])
     if not apart <= APART:
         return Failed(f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG)
-    known = large_step.baseline.values
-    least = (known["block"] + kept_inputs(**LARGE)) / known["saved"]
     needed, plain = memory.beyond(large_step, idle)
-    allowed = (1 + least) / 2
-    found = f"{needed / 1e6:.0f} MB where SimpleNet takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
+    found = f"{needed / 1e6:.0f} MB where SimpleNet takes {plain / 1e6:.0f} MB; allowed {LEANER:.0%} of it"
     why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
-    return Passed(found) if needed <= allowed * plain else Failed(found, why, f"three blocks; {BLOCKS}")
+    return Passed(found) if needed <= LEANER * plain else Failed(found, why, f"three blocks; {BLOCKS}")
 
 
 # --- what is judged: mixed precision ----------------------------------------------------------------------------------
