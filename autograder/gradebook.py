@@ -3,7 +3,7 @@
     sessions   one run of the grader: under which circumstances, with which seed
     attempts   one submission, begun;  ends  what became of it;  finished  sessions that got through
 
-An attempt without an end was cut off: the whole grader was gone. result.json is the product; its hash is here.
+An attempt without an end was cut off: the whole grader was gone; on a cluster also its node. result.json is the product; its hash is here.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ TABLES = {
     "finished": "session INTEGER PRIMARY KEY REFERENCES sessions, ended TEXT",
 }
 
-Outcome = Literal["graded", "timing", "again", "lost", "stopped"]
-"""Settled; waits for the clock; something is undecided; its grader died; someone stopped the grader."""
+Outcome = Literal["graded", "timing", "again", "lost", "stopped", "cut off"]
+"""Settled; waits for the clock; something is undecided; its grader died; someone stopped the grader; the node died."""
 Standing = Literal["new", "timing", "again", "settled", "person", "aside"]
 
 

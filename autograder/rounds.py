@@ -74,6 +74,7 @@ class Rounds:
     _waiting: list[Order] = field(default_factory=list)
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
+    _name: str = ""
     _parts: str = "{}"
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
@@ -96,7 +97,9 @@ class Rounds:
     def _round(self, name: str, orders: Sequence[Order], session: Session) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
         self._queue, self._clocked = deque(orders), name != "first"
-        lanes = min(1 if self._clocked else self.jobs, len(orders))
+        self._name = name
+        # Elsewhere each device has a clock of its own.
+        lanes = min(1 if self._clocked and not self.work.away else self.jobs, len(orders))
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
@@ -109,7 +112,8 @@ class Rounds:
                     seat = busy[channel]  # type: ignore[index]
                     yield from self._answered(seat, session)
                 for seat in busy.values():
-                    if seat.order and self.now() - seat.since > MOST_SECONDS:
+                    # Elsewhere an attempt may wait in a queue; whoever grades it there keeps to the limit.
+                    if seat.order and not self.work.away and self.now() - seat.since > MOST_SECONDS:
                         seat.lane.kill()
                 yield Event("tick")
             for seat in seats:
@@ -136,6 +140,8 @@ class Rounds:
         elif "sha256" in said:
             seat.digest = said["sha256"]
             yield self._read(seat, seat.order, session)
+        elif said["outcome"] in ("lost", "cut off"):
+            yield self._gone(seat, seat.order, session, said)
         else:
             yield self._judged(seat, seat.order, said)
         if not seat.attempt:
@@ -150,7 +156,7 @@ class Rounds:
         if standing != "aside" and (self._clocked or standing == "new"):
             good = {} if self._clocked else self._good(order, seat.digest)
             seat.attempt, seat.tries = self.journal.start(order.name, seat.digest), history.tries + 1
-            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES, good=good))
+            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES, good=good, round=self._name))
             return Event("starts", order.name, seat.lane.number, {"attempt": len(history.outcomes) + 1})
         seat.lane.tell(None)
         if standing == "aside":
@@ -166,7 +172,7 @@ class Rounds:
 
     def _judged(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
         outcome = said.pop("outcome")
-        self.journal.end(seat.attempt, outcome, said.pop("result_sha256"))
+        self.journal.end(seat.attempt, outcome, said.pop("result_sha256"), said.pop("note"))
         seat.attempt = 0
         waits = outcome == "timing" or (outcome == "again" and seat.tries < MOST_TRIES)
         return self._done(seat, order, "graded", said, waits=waits)
@@ -177,10 +183,20 @@ class Rounds:
         return Event("waits" if waits else what, order.name, seat.lane.number, facts)
 
     def _lost(self, seat: Seat, order: Order, session: Session) -> Event:
-        """Note that a lane died, and start another; the submission is tried once more, after the others."""
+        """Note that a lane died, and start another."""
         why = seat.lane.bury()
         self.journal.end(seat.attempt or self.journal.start(order.name, seat.digest), "lost", note=why)
         seat.attempt, seat.lane = 0, self._lane(seat.lane.number)
+        return self._once_more(seat, order, session, why)
+
+    def _gone(self, seat: Seat, order: Order, session: Session, said: dict[str, Any]) -> Event:
+        """Note that who graded elsewhere is gone; the lane is not."""
+        self.journal.end(seat.attempt, said["outcome"], note=said["note"])
+        seat.attempt = 0
+        return self._once_more(seat, order, session, said["note"])
+
+    def _once_more(self, seat: Seat, order: Order, session: Session, why: str) -> Event:
+        """Try the submission again after the others, unless that was tried often enough."""
         if self.journal.history(order.name, seat.digest).standing == "aside":
             return self._aside(seat, order, session)
         self._queue.append(order)
