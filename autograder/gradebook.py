@@ -3,7 +3,8 @@
     sessions   one run of the grader: under which circumstances, with which seed
     attempts   one submission, begun;  ends  what became of it;  finished  sessions that got through
 
-An attempt without an end was cut off: the whole grader was gone; on a cluster also its node. result.json is the product; its hash is here.
+An attempt without an end was cut off: the whole grader was gone. On a cluster a node can be gone; that is written down.
+result.json is the product; its hash is here.
 """
 
 from __future__ import annotations

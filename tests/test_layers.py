@@ -11,7 +11,8 @@ ROOT = Path(autograder.__file__).parent
 # Top first. The table of autograder/README.md; a module may import modules of lower lines only.
 LAYERS = [
     {"cli", "pytest_plugin"},
-    {"nbgrader"},
+    {"cluster", "nbgrader"},
+    {"job"},
     {"calibrate", "practice", "replay"},
     {"course"},
     {"rounds"},

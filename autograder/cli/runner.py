@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +26,7 @@ from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
-    from autograder.lab import Lab
+    from autograder.lanes import Work
     from autograder.standing import Rules
 
 
@@ -47,6 +47,7 @@ isolation_option = click.option(
 @click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
 @click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
+@click.option("--site", type=click.Path(path_type=Path), help="Grade on a cluster, as this file says: docs/cluster.md.")
 @click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
 @roster_option
 @click.option("--attempts", type=click.Choice(["last", "all"]), default="last", help="Of a student: the last in time.")
@@ -62,6 +63,7 @@ def grade(
     parts: tuple[str, ...],
     only: str,
     resume: bool,
+    site: Path | None,
     jobs: int | None,
     roster: Path | None,
     attempts: str,
@@ -87,12 +89,12 @@ def grade(
     from autograder.model import load_result
     from autograder.practice import open_session
     from autograder.report.words import clean
-    from autograder.rounds import Rounds, lanes_for
+    from autograder.rounds import Rounds
     from autograder.turns import only_one
 
     course, console = open_course(root), make_console()
     kit = course.kit(lab)
-    chosen = _chosen(kit.lab, parts, only)
+    chosen = kit.lab.chosen(parts, only)
     rules = rules_for(out, root, roster)
     found, notes = Intake(kit.config, kit.files, rules.roster, attempts == "all").find(paths)
     for line in notes:
@@ -100,16 +102,13 @@ def grade(
     if not found:
         raise UserError(f"{paths[0]}: no submission there is anybody's")
     work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
-    with work.open() as session:
-        lanes = jobs or lanes_for(session.device)
-    with (
-        only_one(out),
-        together(found, out) as named,
-        Journal(out) as journal,
-        Progress(console, as_json=as_json) as progress,
-    ):
+    with only_one(out), together(found, out) as named, Journal(out) as journal:
         run_seed = journal.seed_for(kit.lab.name, seed, resume=resume)
-        with closing(Rounds(work, journal, run_seed, lanes, asked_seed=seed).run(named)) as events:
+        with (
+            _place(work, site, course.root, device, isolation) as (work, lanes),
+            Progress(console, as_json=as_json) as progress,
+            closing(Rounds(work, journal, run_seed, jobs or lanes, asked_seed=seed).run(named)) as events,
+        ):
             for event in events:
                 progress.show(event)
     pages = _write_pages(out, rules)
@@ -173,15 +172,26 @@ def replay(
     return CHECK_FAILED if any(one.moves_points for one in found) else DONE
 
 
-def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
-    """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
-    from autograder.errors import nearest
+@contextmanager
+def _place(
+    work: Work, site: Path | None, root: Path, device: str, isolation: Literal["bubblewrap", "none"]
+) -> Iterator[tuple[Work, int]]:
+    """Say where the class is graded, and in how many lanes: on this machine, or as the site file says."""
+    from autograder.rounds import lanes_for
 
-    named = [lab.part(part) for part in parts] or list(lab.parts)
-    known = [check for part in named for check in part.checks]
-    if only and only not in known:
-        raise UserError(f"--only {only}: lab {lab.name} has no such check{nearest(only, known)}")
-    return [part.id for part in named if not only or only in part.checks]
+    if site is None:
+        with work.open() as session:
+            lanes = lanes_for(session.device)
+        yield work, lanes
+        return
+    from autograder.cluster.away import cluster
+    from autograder.job import FORMAT, GradeJob
+
+    like = GradeJob(
+        FORMAT, work.kit.lab.name, str(work.out), course=str(root.resolve()), device=device, isolation=isolation
+    )
+    with cluster(site, work, like) as found:
+        yield found
 
 
 def _write_pages(folder: Path, rules: Rules) -> list[Path]:
