@@ -92,6 +92,11 @@ def _ask_gpus(question: str) -> list[str]:
         pynvml.nvmlShutdown()
 
 
+def node() -> str:
+    """Name this machine as those who share it do."""
+    return os.environ.get("SLURMD_NODENAME") or platform.node()
+
+
 def versions() -> dict[str, str]:
     """Versions that a verdict may depend on."""
     found = {"python": platform.python_version()}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import secrets
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import Any, Literal, Self
 
 from autograder import batch
 from autograder.course import Course, find_root
-from autograder.device import VISIBLE
+from autograder.device import VISIBLE, node
 from autograder.errors import ReadError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.lanes import later
@@ -59,11 +58,11 @@ def read(file: Path) -> GradeJob:
     """Read job.json; whatever is wrong with it is one line."""
     try:
         value = json.loads(file.read_bytes())
-        job = from_json(GradeJob, value, file.name)
+        job = from_json(GradeJob, value, str(file))
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{file}: cannot be read: {error}") from None
     except ReadError as error:
-        raise UserError(f"{file}: {error}") from None
+        raise UserError(str(error)) from None
     if job.format != FORMAT:
         raise UserError(f"{file}: format {job.format}; this perflab reads format {FORMAT}")
     return job
@@ -140,11 +139,6 @@ def _handed_in(path: Path, kit: Kit) -> Submission:
     if path.name == batch.HANDED_IN:
         return batch.kept(path.parent.name, path.parent.parent, kit.lab.files)
     return batch.load_or_say(path, kit.lab.files, kit.released)
-
-
-def node() -> str:
-    """Name this machine as its users do."""
-    return os.environ.get("SLURMD_NODENAME") or platform.node()
 
 
 def _now() -> str:

@@ -11,12 +11,10 @@ Lines of JSON both ways. A lane has warm workers of its own. It ends with the ru
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -28,8 +26,8 @@ from autograder import batch, scoring
 from autograder.errors import GoneError, PerflabError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import CheckResult, Compared, PartResult, Result, Submission, load_result
+from autograder.ties import die_with, how
 
-PR_SET_PDEATHSIG = 1
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")
 NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -126,18 +124,6 @@ class Lane:
         self._process.join()
         self.channel.close()
         return how(self._process.exitcode or 0)
-
-
-def how(code: int) -> str:
-    """Say how a grader ended."""
-    return f"its grader was killed by {signal.Signals(-code).name}" if code < 0 else f"its grader ended with {code}"
-
-
-def die_with(parent: int) -> None:
-    """End with the process that started this one, however that ends; at once, if it is gone already."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 def _hear(channel: Connection) -> Any:

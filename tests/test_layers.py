@@ -29,7 +29,7 @@ LAYERS = [
     {"clock", "notebook", "sandbox", "traces", "unpack"},
     {"config", "device", "downloads", "turns"},
     {"revealed", "roster", "times"},
-    {"digest", "images", "model", "sheet", "similar", "statements", "wire"},
+    {"digest", "images", "model", "sheet", "similar", "statements", "ties", "wire"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

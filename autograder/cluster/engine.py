@@ -21,6 +21,7 @@ from typing import Any
 from autograder.cluster import node
 from autograder.cluster import site as sites
 from autograder.errors import UserError
+from autograder.rounds import MOST_SECONDS
 
 Submit = Callable[[str], "Future[dict[str, Any]]"]
 
@@ -51,7 +52,7 @@ def serve(site: sites.Site, address: str, run_dir: Path, ready: Callable[[int], 
 
 
 def _submitted(app: Any, gpus: int, job: str) -> Future[dict[str, Any]]:
-    found: Future[dict[str, Any]] = app(job, gpus)
+    found: Future[dict[str, Any]] = app(job, gpus, MOST_SECONDS)
     return found
 
 

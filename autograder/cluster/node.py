@@ -12,12 +12,11 @@ import select
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from autograder.device import VISIBLE
-from autograder.job import node
-from autograder.lanes import how
-from autograder.rounds import MOST_SECONDS
+from autograder.device import VISIBLE, node
+from autograder.ties import how
 
 COMMAND = [sys.executable, "-P", "-m", "autograder.cli", "grade-one", "-"]
 RANK = "PARSL_WORKER_RANK"  # of this worker among those of its node, from 0
@@ -25,7 +24,7 @@ RANK = "PARSL_WORKER_RANK"  # of this worker among those of its node, from 0
 _grader: subprocess.Popen[str] | None = None
 
 
-def grade(job: str, gpus: int, seconds: float = MOST_SECONDS) -> dict[str, Any]:
+def grade(job: str, gpus: int, seconds: float) -> dict[str, Any]:
     """Have one job graded; the answer is that of `grade-one -`, or how it was lost."""
     global _grader  # noqa: PLW0603 one for each worker, for as long as that lasts
     if _grader is None or _grader.poll() is not None:
@@ -37,8 +36,7 @@ def grade(job: str, gpus: int, seconds: float = MOST_SECONDS) -> dict[str, Any]:
         _grader = subprocess.Popen(COMMAND, env=environ, **pipes)  # type: ignore[call-overload]
     if line := _asked(_grader, job, seconds):
         return {**json.loads(line)}
-    _grader.kill()
-    return {"lost": how(_grader.wait())}
+    return {"lost": _buried(_grader)}
 
 
 def _asked(grader: subprocess.Popen[str], job: str, seconds: float) -> str:
@@ -52,6 +50,14 @@ def _asked(grader: subprocess.Popen[str], job: str, seconds: float) -> str:
         return ""
     ready, _, _ = select.select([grader.stdout], [], [], seconds)
     return grader.stdout.readline() if ready else ""
+
+
+def _buried(grader: subprocess.Popen[str]) -> str:
+    """End it if it still runs, and say how it ended."""
+    grader.kill()
+    with suppress(OSError), grader:  # half of a question may be left
+        pass
+    return how(grader.wait())
 
 
 def pinned(environ: Mapping[str, str], gpus: int) -> dict[str, str]:

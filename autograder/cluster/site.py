@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 HEARTBEAT = {"heartbeat_period": 10, "heartbeat_threshold": 60}  # seconds; a node that is silent for longer is gone
 LABEL = "nodes"
+# Parsl's own relay of messages outlives a Parsl that was killed, and its pilots with it, unless it is tied to it.
+TIED = "import os; from autograder.ties import die_with; die_with(os.getppid()); os.execlp('{0}', '{0}')"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def read(file: Path) -> Site:
     if find_spec("parsl") is None:
         raise UserError("grading on a cluster needs parsl: pip install 'perflab[cluster]'")
     try:
-        site = from_json(Site, yaml.safe_load(file.read_bytes()), file.name)
+        site = from_json(Site, yaml.safe_load(file.read_bytes()), str(file))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{file}: cannot be read: {' '.join(str(error).split())}") from None
     except ReadError as error:
@@ -69,7 +71,9 @@ def config(site: Site, run_dir: Path) -> Config:
     from parsl.executors import HighThroughputExecutor
 
     values = {**HEARTBEAT, **site.executor, "max_workers_per_node": site.per_node, "provider": provider(site)}
-    executor = _made(HighThroughputExecutor, {"label": LABEL, "cores_per_worker": 1e-6, **values}, "executor")
+    values |= {"label": LABEL, "cores_per_worker": 1e-6}
+    values["interchange_launch_cmd"] = [sys.executable, "-P", "-c", TIED.format("interchange.py")]
+    executor = _made(HighThroughputExecutor, values, "executor")
     return parsl.Config(executors=[executor], retries=0, run_dir=str(run_dir), strategy="simple")
 
 

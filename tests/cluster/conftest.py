@@ -18,6 +18,7 @@ import pytest
 
 PROGRAMS = ("munged", "munge", "slurmctld", "slurmd", "sinfo", "sbatch", "scancel", "squeue")
 READY_SECONDS = 20.0
+SAID = {"capture_output": True, "text": True}
 CONF = """\
 ClusterName=perflab
 SlurmctldHost={host}(127.0.0.1)
@@ -64,7 +65,7 @@ class Slurm:
 
     def __call__(self, *command, check=True):
         """Run a command of Slurm; return what it says, line by line."""
-        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=self.environ, timeout=60, check=False, **SAID)
         assert not check or done.returncode == 0, done.stderr
         return done.stdout.split("\n")[:-1]
 
@@ -135,7 +136,7 @@ def _start(slurm):
         ["slurmd", "-N", "n2", "-f", conf],
     ):
         path = shutil.which(command[0], path=f"{os.environ['PATH']}:/usr/sbin")
-        done = subprocess.run([path, *command[1:]], env=slurm.environ, capture_output=True, text=True, timeout=30)
+        done = subprocess.run([path, *command[1:]], env=slurm.environ, timeout=30, check=False, **SAID)
         if done.returncode:
             pytest.skip(f"{command[0]} does not start here: {(done.stderr or done.stdout).strip()}")
     end = time.monotonic() + READY_SECONDS
@@ -146,7 +147,11 @@ def _start(slurm):
 
 
 def _end(home):
-    pids = [int(file.read_text()) for name in ("slurmd.n1", "slurmd.n2", "slurmctld", "munge") for file in home.glob(f"{name}.pid")]
+    pids = [
+        int(file.read_text())
+        for name in ("slurmd.n1", "slurmd.n2", "slurmctld", "munge")
+        for file in home.glob(f"{name}.pid")
+    ]
     for pid in pids:
         os.kill(pid, signal.SIGTERM)
     end = time.monotonic() + 10.0
