@@ -69,9 +69,11 @@ def config(site: Site, run_dir: Path) -> Config:
     """Say the same to Parsl: it tries nothing twice, and its files are below *run_dir*."""
     import parsl
     from parsl.executors import HighThroughputExecutor
+    from parsl.jobs.error_handlers import windowed_error_handler
 
     values = {**HEARTBEAT, **site.executor, "max_workers_per_node": site.per_node, "provider": provider(site)}
-    values |= {"label": LABEL, "cores_per_worker": 1e-6}
+    # Three pilots in a row that failed end it; one of many may.
+    values |= {"label": LABEL, "cores_per_worker": 1e-6, "block_error_handler": windowed_error_handler}
     values["interchange_launch_cmd"] = [sys.executable, "-P", "-c", TIED.format("interchange.py")]
     executor = _made(HighThroughputExecutor, values, "executor")
     return parsl.Config(executors=[executor], retries=0, run_dir=str(run_dir), strategy="simple")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 from autograder.cluster import site as sites
+from autograder.course import find_root
 from autograder.errors import UserError
 
 pytest.importorskip("parsl", reason="parsl is an extra: pip install 'perflab[cluster]'")
@@ -46,15 +49,16 @@ def test_whoever_starts_workers_in_another_way_says_how(tmp_path):
     assert ("module load cuda", "SimpleLauncher") == (found.worker_init.splitlines()[1], type(found.launcher).__name__)
 
 
-RECIPES = ["SlurmProvider", "PBSProProvider", "KubernetesProvider", "LocalProvider"]
+DOCS = (find_root() / "docs/cluster.md").read_text(encoding="utf-8")
+RECIPES = [dedent(text) for text in re.findall(r"(?m)^(    provider: .*\n(?:    .*\n)+)", DOCS)]
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_providers_that_the_recipes_name_are_there(name):
+@pytest.mark.parametrize("text", RECIPES, ids=["one machine", "Slurm", "PBS"])
+def test_site_files_that_are_shown_are_taken(tmp_path, text):
     """Parsl renames things."""
-    from parsl import providers
+    site = read(tmp_path, text + "executor: {address: 127.0.0.1}\n")
 
-    assert name in providers.__all__
+    assert sites.config(site, tmp_path).executors[0].provider.max_blocks >= 1
 
 
 MISTAKES = {
