@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +28,9 @@ from autograder.errors import UserError
 if TYPE_CHECKING:
     from autograder.lanes import Work
     from autograder.standing import Rules
+
+    Place = AbstractContextManager[tuple[Work, int]]
+    """Who grades, and in how many lanes."""
 
 
 isolation_option = click.option(
@@ -102,10 +105,11 @@ def grade(
     if not found:
         raise UserError(f"{paths[0]}: no submission there is anybody's")
     work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
+    place = _on_nodes(work, site, course.root, device, isolation) if site else _here(work)
     with only_one(out), together(found, out) as named, Journal(out) as journal:
         run_seed = journal.seed_for(kit.lab.name, seed, resume=resume)
         with (
-            _place(work, site, course.root, device, isolation) as (work, lanes),
+            place as (work, lanes),
             Progress(console, as_json=as_json) as progress,
             closing(Rounds(work, journal, run_seed, jobs or lanes, asked_seed=seed).run(named)) as events,
         ):
@@ -172,26 +176,22 @@ def replay(
     return CHECK_FAILED if any(one.moves_points for one in found) else DONE
 
 
-@contextmanager
-def _place(
-    work: Work, site: Path | None, root: Path, device: str, isolation: Literal["bubblewrap", "none"]
-) -> Iterator[tuple[Work, int]]:
-    """Say where the class is graded, and in how many lanes: on this machine, or as the site file says."""
+def _here(work: Work) -> Place:
+    """Grade on this machine: say what is wrong with it before anything is written."""
     from autograder.rounds import lanes_for
 
-    if site is None:
-        with work.open() as session:
-            lanes = lanes_for(session.device)
-        yield work, lanes
-        return
+    with work.open() as session:
+        return nullcontext((work, lanes_for(session.device)))
+
+
+def _on_nodes(work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]) -> Place:
+    """Grade as a site file says."""
     from autograder.cluster.away import cluster
     from autograder.job import FORMAT, GradeJob
 
-    like = GradeJob(
-        FORMAT, work.kit.lab.name, str(work.out), course=str(root.resolve()), device=device, isolation=isolation
-    )
-    with cluster(site, work, like) as found:
-        yield found
+    course = str(root.resolve())
+    like = GradeJob(FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation)
+    return cluster(site, work, like)
 
 
 def _write_pages(folder: Path, rules: Rules) -> list[Path]:
