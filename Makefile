@@ -69,7 +69,10 @@ system: fence
 	  if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	    echo "perflab: installing postgresql (Debian package), which the tests of gradebooks start a server of"; \
 	    apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; fi; \
-	else echo "perflab: not root or no apt-get; tests that want chromium or postgresql will be skipped"; fi
+	  if ! command -v slurmctld >/dev/null; then \
+	    echo "perflab: installing slurm and munge (Debian packages), which the tests of clusters start two nodes of"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge >/dev/null; fi; \
+	else echo "perflab: not root or no apt-get; tests that want chromium, postgresql or slurm will be skipped"; fi
 
 course: .venv/ready
 	$(BIN)/perflab course check

@@ -1,6 +1,7 @@
 """The journal of a folder of results: every attempt, written before it starts and ended once, and what follows of it.
 
-An attempt without an end was cut off: the whole grader was gone. result.json is the product; its hash is here.
+An attempt without an end was cut off: the whole grader was gone. On a cluster a node can be gone; that is written down.
+result.json is the product; its hash is here.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from autograder.journal_file import JournalFile
 MOST_TRIES = 3  # of what is owed again
 MOST_LOST = 2  # graders that one submission may take down
 MOST_CUT_OFF = 5  # times that the whole grader may be gone under it: mostly no doing of its own
-Outcome = Literal["graded", "timing", "again", "lost", "stopped", "twice"]
-"""Settled; waits for the clock; something is undecided; its grader died; someone stopped the grader; a second grade."""
+Outcome = Literal["graded", "timing", "again", "lost", "stopped", "cut off", "twice"]
+"""Settled; waits for the clock; undecided; its grader died; someone stopped it; its node died; a second grade."""
 Standing = Literal["new", "timing", "again", "settled", "person", "aside"]
 
 

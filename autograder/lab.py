@@ -14,12 +14,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from autograder.errors import CourseError, nearest
+from autograder.errors import CourseError, UserError, nearest
 from autograder.model import (
     Bar,
     Basis,
@@ -259,6 +259,14 @@ class Lab:
         if len(found) != 1:
             raise CourseError(f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}")
         return found[0]
+
+    def chosen(self, parts: Collection[str], only: str = "") -> list[str]:
+        """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
+        named = [self.part(part) for part in parts] or list(self.parts)
+        known = [check for part in named for check in part.checks]
+        if only and only not in known:
+            raise UserError(f"--only {only}: lab {self.name} has no such check{nearest(only, known)}")
+        return [part.id for part in named if not only or only in part.checks]
 
 
 def load_lab(name: str) -> Lab:

@@ -11,12 +11,10 @@ Lines of JSON both ways. A lane has warm workers of its own. It ends with the ru
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -26,11 +24,11 @@ from typing import Any
 
 from autograder import batch, scoring
 from autograder.diff import moved
-from autograder.errors import PerflabError, UserError
+from autograder.errors import GoneError, PerflabError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import CheckResult, Compared, PartResult, Result, Submission, load_result
+from autograder.ties import die_with, how
 
-PR_SET_PDEATHSIG = 1
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")
 NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -46,6 +44,8 @@ class Work:
     out: Path
     parts: Collection[str] = ()
     only: str = ""
+    away: Away | None = None
+    """Who grades elsewhere what lanes read; without it they grade themselves."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,28 @@ class Go:
     """Grade once more beside the result, which stays."""
     good: dict[str, list[str]] | None = None
     """The checks of each part that still count as they were judged before."""
+    round: str = ""
+    """What was found out about a machine holds for one round."""
 
 
-class Later:
+@dataclass(frozen=True)
+class Errand:
+    """What is graded elsewhere: files that were kept, and what of their result is settled."""
+
+    handed_in: Submission
+    seed: int
+    settled: Result | None
+    timed: bool
+    round: str
+
+
+Away = Callable[[Errand], tuple[Result, str]]
+"""Returns the result, and a note for the journal: where it was graded."""
+
+
+def later(*_: object) -> Compared:
     """In the clock's place while other lanes work: nothing is timed, and what would have been is judged later."""
-
-    def __init__(self) -> None:
-        """Nothing was asked for yet."""
-        self.asked = 0
-
-    def __call__(self, *_: object) -> Compared:
-        """Put it off."""
-        self.asked += 1
-        return Compared("INCONCLUSIVE", "", undecided=LATER)
+    return Compared("INCONCLUSIVE", "", undecided=LATER)
 
 
 class Lane:
@@ -117,8 +126,7 @@ class Lane:
         self.kill()
         self._process.join()
         self.channel.close()
-        code = self._process.exitcode or 0
-        return f"its grader was killed by {signal.Signals(-code).name}" if code < 0 else f"its grader ended with {code}"
+        return how(self._process.exitcode or 0)
 
 
 def _hear(channel: Connection) -> Any:
@@ -130,9 +138,7 @@ def _hear(channel: Connection) -> Any:
 
 def _serve(channel: Connection, work: Work, clocked: bool, run: int) -> None:
     """Be the lane."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != run:
-        return
+    die_with(run)
     os.setsid()  # Ctrl-C is for the run, which ends its lanes
     try:
         with work.open() as session:
@@ -154,10 +160,13 @@ def _one(channel: Connection, work: Work, session: Session, order: Order, *, clo
     channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
     if (told := _hear(channel)) is not None:
         go = Go(**told)
-        if before is not None and go.twice:
-            answer = _graded_twice(work, session, handed_in, go, before)
-        else:
-            answer = _graded(work, session, handed_in, go, before, clocked=clocked)
+        try:
+            if before is not None and go.twice:
+                answer = _graded_twice(work, session, handed_in, go, before)
+            else:
+                answer = _graded(work, session, handed_in, go, before, clocked=clocked)
+        except GoneError as gone:
+            answer = {"outcome": gone.outcome, "note": str(gone)}
         channel.send_bytes(json.dumps(answer).encode())
 
 
@@ -171,27 +180,37 @@ def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
 def _graded(
     work: Work, session: Session, handed_in: Submission, go: Go, before: Result | None, *, clocked: bool
 ) -> dict[str, Any]:
-    later = Later()
-    if session.clock is not None and not clocked:
-        session = replace(session, clock=later)
     if before is None:
         batch.keep(handed_in, work.out)
         before = _still(work, handed_in.name, go.good) if go.good else None
-    result = grade(
-        handed_in, work.kit, session,
-        seed=before.seed if before else go.seed, parts=work.parts, only=work.only, settled=before,
-    )  # fmt: skip
+    errand = Errand(handed_in, before.seed if before else go.seed, before, clocked, go.round)
+    result, note = _result(work, session, errand)
+    put_off = any(check.reason == LATER for part in result.parts for check in part.checks)
     undecided = any(item.settled_by == "again" for item in result.owed)
-    outcome = "timing" if later.asked else "again" if undecided else "graded"
+    outcome = "timing" if put_off else "again" if undecided else "graded"
     if go.last and outcome == "again":
         result = scoring.left_to_a_person(result)
     batch.save(result, work.out)
-    return {"outcome": outcome, "result_sha256": batch.digest(result.submission, work.out), **figures(result)}
+    written = batch.digest(result.submission, work.out)
+    return {"outcome": outcome, "result_sha256": written, "note": note, **figures(result)}
+
+
+def _result(work: Work, session: Session, errand: Errand) -> tuple[Result, str]:
+    return work.away(errand) if work.away else (_here(work, session, errand), "")
+
+
+def _here(work: Work, session: Session, errand: Errand) -> Result:
+    if session.clock is not None and not errand.timed:
+        session = replace(session, clock=later)
+    return grade(
+        errand.handed_in, work.kit, session,
+        seed=errand.seed, parts=work.parts, only=work.only, settled=errand.settled,
+    )  # fmt: skip
 
 
 def _graded_twice(work: Work, session: Session, handed_in: Submission, go: Go, before: Result) -> dict[str, Any]:
     """Grade anew, and say what comes out differently."""
-    again = grade(handed_in, work.kit, session, seed=go.seed, parts=work.parts, only=work.only)
+    again, _ = _result(work, session, Errand(handed_in, go.seed, None, True, go.round))
     moves = moved({before.submission: before}, {before.submission: again})
     differences = [[one.what, one.old, one.new] for move in moves for one in move.why]
     return {"outcome": "twice", "moved": differences, **figures(again)}

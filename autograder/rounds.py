@@ -105,7 +105,8 @@ class Rounds:
     def _round(self, name: str, orders: Sequence[Order], session: Session) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
         self._queue, self._round_name, self._clocked = deque(orders), name, name != "first"
-        lanes = min(1 if self._clocked else self.jobs, len(orders))
+        # Elsewhere each device has a clock of its own.
+        lanes = min(1 if self._clocked and not self.work.away else self.jobs, len(orders))
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
@@ -118,7 +119,8 @@ class Rounds:
                     seat = busy[channel]  # type: ignore[index]
                     yield from self._answered(seat, session)
                 for seat in busy.values():
-                    if seat.order and self.now() - seat.since > MOST_SECONDS:
+                    # Elsewhere an attempt may wait in a queue; whoever grades it there keeps to the limit.
+                    if seat.order and not self.work.away and self.now() - seat.since > MOST_SECONDS:
                         seat.lane.kill()
                 yield Event("tick")
             for seat in seats:
@@ -145,6 +147,8 @@ class Rounds:
         elif "sha256" in said:
             seat.digest = said["sha256"]
             yield self._read(seat, seat.order, session)
+        elif said["outcome"] in ("lost", "cut off"):
+            yield self._gone(seat, seat.order, session, said)
         else:
             yield self._judged(seat, seat.order, said)
         if not seat.attempt:
@@ -154,7 +158,7 @@ class Rounds:
         """Decide, now that it is known what was handed in, whether there is anything to do."""
         if self._round_name == "twice":
             seat.attempt = self.journal.start(order.name, seat.digest, twice=True)
-            seat.lane.tell(Go(self.seed + 1, last=False, twice=True))
+            seat.lane.tell(Go(self.seed + 1, last=False, twice=True, round=self._round_name))
             return Event("starts", order.name, seat.lane.number, {"attempt": 2})
         history = self.journal.history(order.name, seat.digest, self.asked_seed)
         standing = history.standing
@@ -163,7 +167,7 @@ class Rounds:
         if standing != "aside" and (self._clocked or standing == "new"):
             good = {} if self._clocked else self._good(order, seat.digest)
             seat.attempt, seat.tries = self.journal.start(order.name, seat.digest), history.tries + 1
-            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES, good=good))
+            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES, good=good, round=self._round_name))
             return Event("starts", order.name, seat.lane.number, {"attempt": len(history.outcomes) + 1})
         seat.lane.tell(None)
         if standing == "aside":
@@ -182,7 +186,7 @@ class Rounds:
         if outcome == "twice":
             self.journal.end(attempt, outcome, note=json.dumps(said["moved"]))
             return Event("twice", order.name, seat.lane.number, said)
-        self.journal.end(attempt, outcome, said.pop("result_sha256"))
+        self.journal.end(attempt, outcome, said.pop("result_sha256"), said.pop("note"))
         waits = outcome == "timing" or (outcome == "again" and seat.tries < MOST_TRIES)
         return self._done(seat, order, "graded", said, waits=waits)
 
@@ -192,11 +196,21 @@ class Rounds:
         return Event("waits" if waits else what, order.name, seat.lane.number, facts)
 
     def _lost(self, seat: Seat, order: Order, session: Session) -> Event:
-        """Note that a lane died, and start another; the submission is tried once more, after the others."""
+        """Note that a lane died, and start another."""
         why, twice = seat.lane.bury(), self._round_name == "twice"
         self.journal.end(seat.attempt or self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
         seat.attempt, seat.lane = 0, self._lane(seat.lane.number)
-        if twice:
+        return self._once_more(seat, order, session, why)
+
+    def _gone(self, seat: Seat, order: Order, session: Session, said: dict[str, Any]) -> Event:
+        """Note that who graded elsewhere is gone; the lane is not."""
+        self.journal.end(seat.attempt, said["outcome"], note=said["note"])
+        seat.attempt = 0
+        return self._once_more(seat, order, session, said["note"])
+
+    def _once_more(self, seat: Seat, order: Order, session: Session, why: str) -> Event:
+        """Try the submission again after the others, unless that was tried often enough; a second grade is not."""
+        if self._round_name == "twice":
             return Event("twice", order.name, seat.lane.number, {"moved": [["all", "graded", why]]})
         if self.journal.history(order.name, seat.digest).standing == "aside":
             return self._aside(seat, order, session)

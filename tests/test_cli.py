@@ -18,6 +18,7 @@ TEMPLATE = find_root() / "student_template" / "resnet18"
 COMMANDS = [
     "check",
     "grade",
+    "grade-one",
     "report",
     "replay",
     "forget",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,9 +28,11 @@ from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from autograder.downloads import Attempt
-    from autograder.lab import Lab
     from autograder.lanes import Work
     from autograder.standing import Rules
+
+    Place = AbstractContextManager[tuple[Work, int]]
+    """Who grades, and in how many lanes."""
 
 A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes first
 
@@ -44,6 +46,7 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
 @click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
 @click.option("--watch", is_flag=True, help="Grade what comes into PATHS, once nobody writes to it; Ctrl-C ends it.")
+@click.option("--site", type=click.Path(path_type=Path), help="Grade on a cluster, as this file says: docs/cluster.md.")
 @click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
 @click.option(
     "--twice",
@@ -68,6 +71,7 @@ def grade(
     only: str,
     resume: bool,
     watch: bool,
+    site: Path | None,
     jobs: int | None,
     twice: int,
     roster: Path | None,
@@ -90,26 +94,42 @@ def grade(
     from autograder.intake import Intake
     from autograder.lanes import Work
     from autograder.practice import open_session
-    from autograder.rounds import lanes_for
     from autograder.watch import Arrivals, forever
 
     course = open_course(root)
     kit = course.kit(lab)
-    chosen, rules = _chosen(kit.lab, parts, only), rules_for(out, root, roster)
+    chosen, rules = kit.lab.chosen(parts, only), rules_for(out, root, roster)
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all")
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
     found = [] if watch else _found(intake.find(paths), paths[0])
     work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
-    with work.open() as session:
-        lanes = jobs or lanes_for(session.device)
-    run = Run(work, rules, lanes, {"asked_seed": seed, "twice": twice / 100}, as_json)
-    if not watch:
-        return run.grade(found, resume=resume)
-    arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
-    for some in forever(arrivals, A_LANE * lanes, time.sleep):
-        run.grade(some, resume=True)
+    with _on_nodes(work, site, course.root, device, isolation) if site else _here(work) as (work, lanes):
+        run = Run(work, rules, jobs or lanes, {"asked_seed": seed, "twice": twice / 100}, as_json)
+        if not watch:
+            return run.grade(found, resume=resume)
+        arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
+        for some in forever(arrivals, A_LANE * run.lanes, time.sleep):
+            run.grade(some, resume=True)
     return DONE
+
+
+def _here(work: Work) -> Place:
+    """Grade on this machine: say what is wrong with it before anything is written."""
+    from autograder.rounds import lanes_for
+
+    with work.open() as session:
+        return nullcontext((work, lanes_for(session.device)))
+
+
+def _on_nodes(work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]) -> Place:
+    """Grade as a site file says."""
+    from autograder.cluster.away import cluster
+    from autograder.job import FORMAT, GradeJob
+
+    course = str(root.resolve())
+    like = GradeJob(FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation)
+    return cluster(site, work, like)
 
 
 @dataclass(frozen=True)
@@ -173,14 +193,3 @@ def _not_graded(note: str) -> None:
     from autograder.report.words import clean
 
     click.echo(f"not graded: {clean(note)}", err=True)
-
-
-def _chosen(lab: Lab, parts: Sequence[str], only: str) -> list[str]:
-    """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
-    from autograder.errors import nearest
-
-    named = [lab.part(part) for part in parts] or list(lab.parts)
-    known = [check for part in named for check in part.checks]
-    if only and only not in known:
-        raise UserError(f"--only {only}: lab {lab.name} has no such check{nearest(only, known)}")
-    return [part.id for part in named if not only or only in part.checks]
