@@ -97,14 +97,12 @@ def run(student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int 
     }
 
 
-def of_a_resnet(
-    rig: Any, options: list[str], runs: int = 1, norm: str = "batch", smaller: int = 1
-) -> Callable[[Any], Prepared]:
+def of_a_resnet(rig: Any, options: list[str], runs: int = 1, norm: str = "batch") -> Callable[[Any], Prepared]:
     """Let each convolution of a small ResNet take scripted seconds; with the option it runs so many times."""
     (each,) = rig.seconds(0.01, 0.02, 1)
     forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     times = {"work": forward * runs, "plain": forward, "once": COLD}
-    return lambda _: (options, rig.resnet_trainings(each, COLD, norm, smaller), times)
+    return lambda _: (options, rig.resnet_trainings(each, COLD, norm, SMALLER), times)
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
@@ -116,7 +114,7 @@ def plain(student: Any, rig: Any) -> Any:
 def accumulated(student: Any, rig: Any) -> Any:
     """Without BatchNorm, so that a group is one large batch, which is what the baseline takes."""
     options = ["--accumulate", str(GROUP)]
-    return run(student, rig, of_a_resnet(rig, options, norm="group", smaller=SMALLER), joined=GROUP)
+    return run(student, rig, of_a_resnet(rig, options, norm="group"), joined=GROUP)
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
@@ -154,7 +152,7 @@ def compiled(student: Any, rig: Any) -> Any:
 def together(student: Any, rig: Any) -> Any:
     """What each option does alone, it has to do beside the others."""
     options = ["--amp", "--accumulate", str(GROUP), "--checkpoint"]
-    return run(student, rig, of_a_resnet(rig, options, runs=2, norm="group", smaller=SMALLER), joined=GROUP)
+    return run(student, rig, of_a_resnet(rig, options, runs=2, norm="group"), joined=GROUP)
 
 
 REFUSED = (["--accumulate", "0"], ["--epochs", "0"], ["--data", "nonsense"], ["--compile", "--checkpoint"])
@@ -235,7 +233,7 @@ def dashboard(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the program --------------------------------------------------------------------------------------
 
-LOSSES, UPDATE = 1e-3, 0.01  # losses absolutely, the update relative to its norm
+LOSSES, UPDATE = 1e-3, 0.03  # losses absolutely, the update relative to its norm: of 60 seeds channels_last was 0.006 off
 HALF_LOSSES, HALF_UPDATE = 0.02 / SMALLER, 0.1
 ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25  # of 100 seeds the furthest: 0.004, 0.07; no accumulation: 1.2 and more
 
@@ -281,7 +279,7 @@ def figures_are_honest(plain: Pair) -> Verdict:
 def accumulates(accumulated: Pair) -> Verdict:
     """--accumulate N takes the step of one large batch for each N batches, the last ones included."""
     why = "the step of a group is another one: not the mean over its samples, or the last group is dropped"
-    found = _follows(accumulated, why, LOSSES / SMALLER)
+    found = _follows(accumulated, why)
     return found if isinstance(found, Failed) else _at_its_pace(accumulated, "--accumulate", found)
 
 
@@ -304,7 +302,7 @@ def trains_in_half_precision(half: Pair) -> Verdict:
 @part.check(basis="outputs")
 def compiles_before_the_clock(compiled: Pair) -> Verdict:
     """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
-    found = _follows(compiled, "the compiled model is another one, or is another one's copy")
+    found = _follows(compiled, "the compiled model is another one, or is another one's copy", LOSSES)
     found = found if isinstance(found, Failed) else _at_its_pace(compiled, "--compile", found)
     if isinstance(found, Failed):
         return found
@@ -347,7 +345,7 @@ def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
     return Passed(f"{len(statuses)} times status 2")
 
 
-def _follows(seen: Pair, why: str, losses: float = LOSSES, update: float = UPDATE) -> Verdict:
+def _follows(seen: Pair, why: str, losses: float = LOSSES / SMALLER, update: float = UPDATE) -> Verdict:
     """Judge the losses of the epochs, and the weights where they could be read."""
     got, want = seen.student, seen.baseline
     problem = numerics.misshapen(got.arrays["losses"], want.arrays["losses"]).replace("batch", "epoch")
