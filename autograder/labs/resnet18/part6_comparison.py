@@ -233,7 +233,7 @@ def dashboard(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the program --------------------------------------------------------------------------------------
 
-LOSSES, UPDATE = 1e-3, 0.03  # losses absolutely, the update relative to its norm: of 60 seeds channels_last was 0.006 off
+LOSSES, UPDATE = 1e-3, 0.03  # losses; the update relative to its norm: of 60 seeds channels_last was 0.006 off
 HALF_LOSSES, HALF_UPDATE = 0.02 / SMALLER, 0.1
 ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25  # of 100 seeds the furthest: 0.004, 0.07; no accumulation: 1.2 and more
 
