@@ -33,13 +33,19 @@ PARAMETERS = {"resnet18": 11_181_642 * 4, "resnet50": 23_528_522 * 4}  # bytes i
 def same_plans(plans: Pair, *, try_: str) -> Verdict:
     """Pass plans that are right to the byte."""
     known = plans.baseline.values["plans"]
-    for got, want in zip(plans.student.values["plans"], known, strict=True):
+    for got, want in beside(plans, "plans"):
         for kind, expected in want["bytes"].items():
-            told = got["bytes"].get(kind)
+            told = got.get("bytes", {}).get(kind)
             if told != expected:
                 measured = f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
                 return Failed(measured, _plan_reason(kind, told, want["bytes"]), try_)
     return Passed(f"{len(known)} plans, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB")
+
+
+def beside(pair: Pair, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Put each answer beside what is known; one that is missing is empty."""
+    told, known = pair.student.values[name], pair.baseline.values[name]
+    return [(told[at] if at < len(told) else {}, want) for at, want in enumerate(known)]
 
 
 def _whole(value: float | None) -> str:

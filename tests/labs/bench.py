@@ -11,7 +11,7 @@ import numpy as np
 
 import autograder
 from autograder import checks
-from autograder.lab import Part
+from autograder.lab import Part, conform
 from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Timed, Unavailable
 from tests.worker.harness import observe
 
@@ -87,8 +87,12 @@ class Bench:
         check = self.part.checks[name]
         own = {n: self.own_answer(n) if n in self.part.probes else self.evidence(n, None, 1, {}) for n in check.reads}
         for spoil in (lambda seen: hostile(seen, number), emptied):
-            read = {n: self.paired(n, spoil(it)) if n in self.part.probes else it for n, it in own.items()}
-            yield check.judge(**read)
+            read = {n: self.answered(n, spoil(it)) if n in self.part.probes else it for n, it in own.items()}
+            yield verdict(check, read)
+
+    def answered(self, probe, seen):
+        """What a check gets of an answer, which is refused when it has another form."""
+        return self.paired(probe, conform(self.part.probes[probe], seen))
 
     def own_answer(self, probe):
         """The baseline's, or the reference's where no baseline is asked."""
