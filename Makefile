@@ -63,13 +63,16 @@ fence:
 
 system: fence
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  if ! command -v chromium >/dev/null; then \
-	    echo "perflab: installing chromium (Debian package), which the tests of the pages open"; \
-	    apt-get update -qq && apt-get install -y -qq chromium >/dev/null; fi; \
+	  if ! command -v chromedriver >/dev/null; then \
+	    echo "perflab: installing chromium and its driver (Debian packages), which the tests of the pages open"; \
+	    apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null; fi; \
 	  if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
 	    echo "perflab: installing postgresql (Debian package), which the tests of gradebooks start a server of"; \
 	    apt-get update -qq && apt-get install -y -qq postgresql >/dev/null; fi; \
-	else echo "perflab: not root or no apt-get; tests that want chromium or postgresql will be skipped"; fi
+	  if ! command -v slurmctld >/dev/null; then \
+	    echo "perflab: installing slurm and munge (Debian packages), which the tests of clusters start two nodes of"; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge >/dev/null; fi; \
+	else echo "perflab: not root or no apt-get; tests that want chromium, postgresql or slurm will be skipped"; fi
 
 course: .venv/ready
 	$(BIN)/perflab course check
@@ -84,7 +87,7 @@ gpu: .venv/ready
 	$(MAKE) evidence
 
 evidence: .venv/ready
-	@for part in reference/*/part*.py; do \
+	@for part in reference/*/part*.py reference/*/bonus*.py; do \
 	  (cd $$(dirname $$part) && ../../$(BIN)/python $$(basename $$part)) || exit 1; done
 
 clean:

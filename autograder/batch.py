@@ -1,8 +1,9 @@
-"""Many submissions in a row: find them, grade each, write each result before the next begins."""
+"""The files of many submissions: where they are found, what is kept of each, where results go; and grading one."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +13,7 @@ from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
+from autograder.submission import name_of
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 FILES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
@@ -20,11 +22,11 @@ FILES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
 def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
     """Name every submission: a path that holds a listed file is one, a folder of folders and archives is many."""
     found = [one for path in paths for one in _below(path, listed)]
-    names = [_name(path) for path in found]
-    twice = next((path for path in found if names.count(_name(path)) > 1), None)
+    names = Counter(map(name_of, found))
+    twice = next((path for path in found if names[name_of(path)] > 1), None)
     if twice is not None:
         raise UserError(
-            f"{twice}: two submissions are called '{_name(twice)}'; rename one, so that no result is overwritten"
+            f"{twice}: two submissions are called '{name_of(twice)}'; rename one, so that no result is overwritten"
         )
     return found
 
@@ -43,27 +45,12 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
     yield from inside
 
 
-def _name(path: Path) -> str:
-    return path.name.split(".")[0] if path.is_file() else path.resolve().name
-
-
-def grade_all(
-    paths: Sequence[Path],
-    kit: Kit,
-    session: Session,
-    out: Path,
-    *,
-    seed: int,
-    parts: Collection[str] = (),
-    only: str = "",
-) -> Iterator[Result]:
-    """Grade each and yield its result, which is on disk by then."""
-    for path in paths:
-        handed_in = load_or_say(path, kit.lab.files, kit.released)
-        keep(handed_in, out)
-        result = grade(handed_in, kit, session, seed=seed, parts=parts, only=only)
-        save(result, out)
-        yield result
+def grade_one(handed_in: Submission, kit: Kit, session: Session, out: Path, *, seed: int) -> Result:
+    """Grade one submission; its files and its result are below *out* then."""
+    keep(handed_in, out)
+    result = grade(handed_in, kit, session, seed=seed)
+    save(result, out)
+    return result
 
 
 def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING) -> Submission:
@@ -72,7 +59,7 @@ def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING)
         return submission.load(path, listed, released=released)
     except SubmissionError as problem:
         digest = sha256(path.read_bytes()).hexdigest() if path.is_file() else sha256(b"").hexdigest()
-        return Submission(_name(path), digest, {}, dict.fromkeys(listed, str(problem)))
+        return Submission(name_of(path), digest, {}, dict.fromkeys(listed, str(problem)))
 
 
 def keep(handed_in: Submission, out: Path) -> None:
@@ -82,12 +69,23 @@ def keep(handed_in: Submission, out: Path) -> None:
     _replace(target, submission.packed(handed_in))
 
 
+def kept(name: str, out: Path, listed: Collection[str]) -> Submission:
+    """Read back what `keep` wrote."""
+    return submission.unpacked(out / name / HANDED_IN, name, listed)
+
+
 def save(result: Result, out: Path) -> Path:
     """Write result.json by a temporary name, so that a reader never sees half of one."""
     target = out / result.submission / RESULT
     target.parent.mkdir(parents=True, exist_ok=True)
     _replace(target, (json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n").encode())
     return target
+
+
+def digest(name: str, out: Path) -> str:
+    """Hash the result as it is on disk; nothing where there is none."""
+    file = out / name / RESULT
+    return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def write_grades(results: Sequence[Result], out: Path) -> Path:

@@ -50,6 +50,8 @@ class PartConfig:
     limits: Limits
     checks: Mapping[str, CheckConfig]
     rubric: Mapping[str, float]
+    bonus: bool = False
+    """Whether its points only make up for points lost in other parts."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,8 @@ def _part(raw: Mapping[str, Any]) -> PartConfig:
     limits = {name: float(value) if name == "seconds" else int(value) for name, value in raw.get("limits", {}).items()}
     checks = {name: _check(value) for name, value in raw["checks"].items()}
     rubric = {name: float(value) for name, value in raw.get("rubric", {}).items()}
-    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric)  # type: ignore[arg-type]
+    bonus = raw.get("bonus", False)
+    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, bonus)  # type: ignore[arg-type]
 
 
 def _check(raw: Any) -> CheckConfig:

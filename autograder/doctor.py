@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from autograder.sandbox import BoxError, try_out
+from autograder.sandbox import BoxError, gpu, try_out
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,12 @@ def _package(name: str, wanted: str) -> Callable[[], Finding]:
 
 
 def _fence() -> Finding:
-    wanted = "grading work that is not trusted"
+    from autograder.device import gpu_names
+
+    wanted, lent = "grading work that is not trusted", gpu.nodes("cuda:0") if gpu_names() else ()
+    with_gpu = ", with a GPU in it" if lent else ""
     try:
-        return Finding("the fence", True, f"{try_out()}, comes up", "", wanted)
+        return Finding("the fence", True, f"{try_out(lent)}, comes up{with_gpu}", "", wanted)
     except BoxError as problem:
         return Finding("the fence", False, problem.seen, problem.mend, wanted)
 

@@ -8,6 +8,7 @@ PerflabError
   x WireError            bytes of a worker that are not a well-formed message
   x ReadError            a record or file of ours does not have its declared form
   x WorkerLostError      the trusted zygote died; the caller starts another
+  x GoneError            who graded elsewhere is gone
   x SpoiltError          a pair of timed processes that does not count, through nobody's fault
     + MovedError         one of them worked while it was stopped; once it is chance
 """
@@ -48,6 +49,15 @@ class ReadError(PerflabError):
 
 class WorkerLostError(PerflabError):
     """The zygote is gone."""
+
+
+class GoneError(PerflabError):
+    """Who graded a submission elsewhere is gone: its own process (`lost`), or all that it ran on (`cut off`)."""
+
+    def __init__(self, outcome: str, why: str) -> None:
+        """Name what it is to the journal, and say why."""
+        super().__init__(why)
+        self.outcome = outcome
 
 
 class SpoiltError(PerflabError):

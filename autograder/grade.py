@@ -18,6 +18,7 @@ from autograder.errors import SubmissionError
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
+    OWED,
     Bar,
     CheckResult,
     Compared,
@@ -57,6 +58,11 @@ class Kit:
     baseline: Mapping[str, bytes]
     released: Released = NOTHING
 
+    @property
+    def files(self) -> list[str]:
+        """What of a submission is looked at."""
+        return [*self.lab.files, *self.released.notebooks]
+
 
 @dataclass(frozen=True)
 class Session:
@@ -83,11 +89,19 @@ def grade(
     attempt: int = 1,
     parts: Collection[str] = (),
     only: str = "",
+    settled: Result | None = None,
+    refusal: str = "",
 ) -> Result:
-    """Grade a submission: every part, or the named ones; every check, or one and those it needs."""
+    """Grade a submission: every part, or the named ones; every check, or one and those it needs.
+
+    What *settled*, its result so far, has settled is kept. With a *refusal* nothing is run: it is why the rest is owed.
+    """
     begun = session.now()
+    before = {part.id: part.checks for part in settled.parts} if settled else {}
     graders = [
-        PartGrader(part, submission, kit, session, seed) for part in kit.lab.parts if not parts or part.id in parts
+        PartGrader(part, submission, kit, session, seed, before.get(part.id, ()), refusal)
+        for part in kit.lab.parts
+        if not parts or part.id in parts
     ]
     results = tuple(grader.result(only) for grader in graders)
     score, max_score, owed = scoring.totals(results)
@@ -100,7 +114,7 @@ def grade(
         attempt=attempt,
         seed=seed,
         started=session.started,
-        seconds=round(session.now() - begun, 3),
+        seconds=round(session.now() - begun + (settled.seconds if settled else 0.0), 3),
         device=session.device,
         isolation=session.isolation,
         score=score,
@@ -134,13 +148,23 @@ class Settled(Exception):  # noqa: N818 a verdict is no error of ours
 class PartGrader:
     """One part of one submission; each probe runs at most once, each check is judged at most once."""
 
-    def __init__(self, part: Part, submission: Submission, kit: Kit, session: Session, seed: int) -> None:
+    def __init__(
+        self,
+        part: Part,
+        submission: Submission,
+        kit: Kit,
+        session: Session,
+        seed: int,
+        before: Collection[CheckResult] = (),
+        refusal: str = "",
+    ) -> None:
         """Nothing runs before a check asks for it."""
         self.part, self.config = part, kit.config.parts[part.id]
         self._submission, self._kit, self._session, self._seed = submission, kit, session, seed
         self._seen: dict[tuple[str, Side], Observation] = {}
         self._timed: dict[tuple[str, float], Compared] = {}
-        self._judged: dict[str, CheckResult] = {}
+        self._judged = _kept(part, before)
+        self._refusal = refusal
         self._overtime = ""
         """The student's probe that used up its time; none is started after it."""
 
@@ -154,14 +178,16 @@ class PartGrader:
     def judged(self) -> PartResult:
         """Add up what was judged so far; what a person reads comes after the last check."""
         rubric = _rubric(self.part, self.config) if len(self._judged) == len(self.part.checks) else []
-        return scoring.part_result(self.part.id, self.part.title, [*self._judged.values(), *rubric])
+        judged = [self._judged[name] for name in self.part.checks if name in self._judged]
+        return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus)
 
     def check(self, name: str) -> CheckResult:
         """Judge one check, after those it needs."""
         if name not in self._judged:
             check = self.part.checks[name]
             needed = [self.check(need) for need in check.needs]
-            self._judged[name] = self._blocked(check, needed) or self._judge(check)
+            refused = self._error(check, self._refusal) if self._refusal else None
+            self._judged[name] = refused or self._blocked(check, needed) or self._judge(check)
         return self._judged[name]
 
     def _blocked(self, check: Check, needed: list[CheckResult]) -> CheckResult | None:
@@ -188,7 +214,7 @@ class PartGrader:
         if name == "device":
             return self._session.device
         if name in self.part.artefacts:
-            return _artefact(self._submission, self.part.artefacts[name], self.part.file)
+            return _artefact(self._submission, self.part.artefacts[name], self.part)
         probe = self.part.probes[name]
         seen = self._observe(probe)
         if isinstance(seen, Timed) and "bar" in check.reads:
@@ -273,10 +299,22 @@ class PartGrader:
         )
 
     def _fault(self, check: Check, fault: Exception) -> CheckResult:
-        points = self.config.checks[check.name].points
         last = traceback.extract_tb(fault.__traceback__)[-1]
-        words = f"{type(fault).__name__}: {fault} ({Path(last.filename).name}, line {last.lineno})"
+        return self._error(check, f"{type(fault).__name__}: {fault} ({Path(last.filename).name}, line {last.lineno})")
+
+    def _error(self, check: Check, words: str) -> CheckResult:
+        points = self.config.checks[check.name].points
         return CheckResult(check.name, "error", check.basis, 0.0, points, check.title, reason=words)
+
+
+def _kept(part: Part, before: Collection[CheckResult]) -> dict[str, CheckResult]:
+    """Keep what is not owed again and rests on nothing that is; a check stands below those it needs."""
+    found = {check.id: check for check in before if OWED.get(check.outcome) != "again"}
+    kept: dict[str, CheckResult] = {}
+    for name, check in part.checks.items():
+        if name in found and all(need in kept for need in check.needs):
+            kept[name] = found[name]
+    return kept
 
 
 def probe_seed(seed: int, part: str, probe: str) -> int:
@@ -284,11 +322,13 @@ def probe_seed(seed: int, part: str, probe: str) -> int:
     return int.from_bytes(sha256(f"{seed}/{part}/{probe}".encode()).digest()[:6], "big")
 
 
-def _artefact(submission: Submission, file: str, part_file: str) -> Any:
+def _artefact(submission: Submission, file: str, part: Part) -> Any:
     if file in submission.refused:
         raise Settled(Failed(f"{file} was not taken", submission.refused[file], f"write {file} again"), "missing")
     if file not in submission.files:
-        why, try_ = f"{part_file} writes it when it is run", f"python {part_file}, and keep {file} beside it"
+        why, try_ = f"{part.file} writes it when it is run", f"python {part.file}, and keep {file} beside it"
+        if file in part.made_by:
+            why, try_ = f"it is handed in beside {part.file}, which does not write it", part.made_by[file]
         raise Settled(Failed(f"no {file} here yet", why, try_), "missing")
     try:
         return checks.read(submission.files[file], file)

@@ -14,12 +14,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from autograder.errors import CourseError, nearest
+from autograder.errors import CourseError, UserError, nearest
 from autograder.model import (
     Bar,
     Basis,
@@ -139,11 +139,22 @@ class Check:
 class Part:
     """One part of a lab: what is run, then what is judged."""
 
-    def __init__(self, id: str, *, writes: Sequence[str], hands_in: Sequence[str] = ()) -> None:  # noqa: A002
-        """Name the functions that a student writes and the files that come with them."""
+    def __init__(
+        self,
+        id: str,  # noqa: A002
+        *,
+        writes: Sequence[str],
+        hands_in: Sequence[str] = (),
+        made_by: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name the functions that a student writes and the files that come with them.
+
+        *made_by* says of a file how it is made, where running the student's file does not write it.
+        """
         self.id = id
         self.writes = tuple(writes)
         self.artefacts = {PurePath(name).name.split(".")[0]: name for name in hands_in}  # of .json.gz, too
+        self.made_by = dict(made_by or {})
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
         self.title = id
@@ -249,6 +260,14 @@ class Lab:
             raise CourseError(f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}")
         return found[0]
 
+    def chosen(self, parts: Collection[str], only: str = "") -> list[str]:
+        """Return the ids of the parts to grade: the named ones, and of these the one that holds the check."""
+        named = [self.part(part) for part in parts] or list(self.parts)
+        known = [check for part in named for check in part.checks]
+        if only and only not in known:
+            raise UserError(f"--only {only}: lab {self.name} has no such check{nearest(only, known)}")
+        return [part.id for part in named if not only or only in part.checks]
+
 
 def load_lab(name: str) -> Lab:
     """Import every part file of a lab; a wrong declaration is an error here and not while grading."""
@@ -257,12 +276,17 @@ def load_lab(name: str) -> Lab:
     if name not in labs:
         raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
     package = importlib.import_module(f"autograder.labs.{name}")
-    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
+    names = sorted((module.name for module in pkgutil.iter_modules(package.__path__)), key=_place)
     lab = Lab(name, tuple(_load_part(f"autograder.labs.{name}.{module}") for module in names))
     problems = [problem for part in lab.parts for problem in part.problems()]
     if problems:
         raise CourseError(f"lab {name}: " + "; ".join(problems))
     return lab
+
+
+def _place(name: str) -> tuple[bool, str]:
+    """A bonus comes last."""
+    return name.startswith("bonus"), name
 
 
 def _load_part(module_name: str) -> Part:

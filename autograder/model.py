@@ -12,8 +12,9 @@ import json
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -277,6 +278,8 @@ class PartResult:
     score: float
     max_score: float
     checks: tuple[CheckResult, ...]
+    bonus: bool = False
+    """Whether its points only make up for points lost in other parts."""
 
 
 @dataclass(frozen=True)
@@ -319,6 +322,16 @@ class Result:
     def lost(self) -> float:
         """Points that are gone."""
         return round(self.max_score - self.score - self.points_owed, 2) + 0.0  # never -0.0
+
+    @property
+    def made_up(self) -> float:
+        """Points lost in other parts that bonus points stand for in the score."""
+        return round(self.score - sum(part.score for part in without_bonus(self.parts)), 2) + 0.0
+
+
+def without_bonus(parts: Sequence[PartResult]) -> tuple[PartResult, ...]:
+    """Leave bonus parts out; graded by themselves, they are the whole."""
+    return tuple(part for part in parts if not part.bonus) or tuple(parts)
 
 
 def to_json(record: Any) -> Any:
@@ -390,7 +403,7 @@ def _read_plain(kind: Any, value: Any, where: str) -> Any:
 
 def _read_record(kind: Any, value: Any, where: str) -> Any:
     _expect(type(value) is dict, value, where, "an object")
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     fields = {f.name.rstrip("_"): f for f in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
@@ -399,6 +412,11 @@ def _read_record(kind: Any, value: Any, where: str) -> Any:
         if name not in value and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
             raise ReadError(f"{where}: '{name}' is missing")
     return kind(**{fields[k].name: _read(hints[fields[k].name], v, f"{where}.{k}") for k, v in value.items()})
+
+
+@cache  # they are text until then, and a class has many records
+def _hints(kind: Any) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _expect(holds: bool, value: Any, where: str, wanted: str) -> Any:

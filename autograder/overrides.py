@@ -97,7 +97,7 @@ def by_hand(check: CheckResult) -> str:
 
 def _part(part: PartResult, ours: Mapping[str, Override]) -> PartResult:
     checks = [_check(check, ours.get(f"{part.id}.{check.id}")) for check in part.checks]
-    return scoring.part_result(part.id, part.title, checks)
+    return scoring.part_result(part.id, part.title, checks, bonus=part.bonus)
 
 
 def _check(check: CheckResult, one: Override | None) -> CheckResult:

@@ -13,10 +13,11 @@ from typing import Literal
 from autograder import device, submission
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.grade import Session, grade
+from autograder.grade import Clock, Run, Session, grade
 from autograder.model import Result
-from autograder.sandbox import BoxError, Workers, try_out
+from autograder.sandbox import BoxError, Workers, gpu, try_out
 from autograder.stopwatch import Stopwatch
+from autograder.turns import Turns, during
 
 POLL_SECONDS = 0.5
 Isolation = Literal["bubblewrap", "none", "best"]
@@ -26,13 +27,22 @@ Isolation = Literal["bubblewrap", "none", "best"]
 def open_session(
     course: Course, wanted: str = "auto", isolation: Isolation = "none", *, rehearsal: bool = True
 ) -> Iterator[Session]:
-    """Find the device and keep one warm process for as long as the session lasts; a rehearsal judges no speed."""
+    """Find the device and keep one warm process for as long as the session lasts; a rehearsal judges no speed.
+
+    Whoever judges waits for its turn: nothing else is graded on the device while something is timed.
+    """
     found, worker_device = device.find(wanted, course.config.tier)
     fence = fence_for(isolation, worker_device)
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with Workers(fence) as workers:
-        stopwatch = Stopwatch(workers, rehearsal)
-        yield Session(workers, found, worker_device, workers.isolation, started, time.monotonic, stopwatch)
+    lent = gpu.nodes(worker_device) if fence == "bubblewrap" else ()
+    with Workers(fence, lent=lent) as workers:
+        run: Run = workers
+        clock: Clock = Stopwatch(workers, rehearsal)
+        if not rehearsal:
+            turns = Turns(device.identity(worker_device))
+            run, clock = during(turns.many, run), during(turns.alone, clock)
+        inside = gpu.INSIDE if lent else worker_device
+        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:
@@ -40,9 +50,7 @@ def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "n
     if wanted == "none":
         return "none"
     try:
-        try_out()
-        if worker_device != "cpu":
-            raise BoxError("the fence hands no GPU on yet", "--device cpu grades without one")
+        try_out(gpu.nodes(worker_device))
     except BoxError as problem:
         if wanted == "best":
             return "none"

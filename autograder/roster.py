@@ -11,12 +11,13 @@ from pathlib import Path
 from autograder import sheet
 from autograder.errors import UserError
 
-COLUMNS = ("student", "name", "email", "canvas_id", "moodle_id", "extension_hours")
+COLUMNS = ("student", "name", "email", "canvas_id", "moodle_id", "extension_hours", "leaderboard")
 FORMS = {  # a column -> what stands in it, and the words for it
     "student": (re.compile(r"[^\W_][\w.@-]*"), "a short name of letters, digits and . _ - @"),
     "email": (re.compile(r"[^\s@=+-][^\s@]*@[^\s@]+"), "an address such as ada@example.org"),
     "canvas_id": (re.compile(r"\d+"), "a number, the column ID of Canvas's gradebook"),
     "moodle_id": (re.compile(r"\d+"), "a number, that after 'Participant' in Moodle's grading worksheet"),
+    "leaderboard": (re.compile(r"yes|no"), "'no' for who does not want to stand there, or empty"),
 }
 MOST_HOURS = 24 * 366
 
@@ -32,6 +33,8 @@ class Student:
     canvas_id: str = ""
     moodle_id: str = ""
     extension_hours: float = 0.0
+    leaderboard: str = ""
+    """'no': not to be named there, not even by a pseudonym."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def _student(where: str, row: sheet.Row) -> Student:
         value = row.get(column, "")
         if not form.fullmatch(value) and (value or column == "student"):
             raise UserError(f"{where}: {column} {value!r} is not {words}")
-    plain = {column: row.get(column, "") for column in COLUMNS[:-1]}
+    plain = {column: row.get(column, "") for column in COLUMNS if column != "extension_hours"}
     return Student(**plain, extension_hours=_hours(where, row.get("extension_hours", "")))
 
 

@@ -1,16 +1,18 @@
 """Verdicts -> points -> sums -> the late policy. Pure functions; every figure is kept in whole hundredths of a point.
 
 score + lost + owed = max_score holds exactly: sums are rounded to hundredths once, so steps of 0.1 do not drift.
+Points of bonus parts fill up what other parts lost, and no more: nobody needs them, and nobody gets over the maximum.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from autograder.config import LatePolicy
+from autograder.config import CheckConfig, LatePolicy
 from autograder.model import (
     OWED,
     CheckResult,
@@ -20,8 +22,10 @@ from autograder.model import (
     Partial,
     PartResult,
     Passed,
+    Result,
     Unavailable,
     Verdict,
+    without_bonus,
 )
 
 
@@ -77,10 +81,39 @@ def _tenths(credit: float) -> float:
     return math.floor(round(min(max(credit, 0.0), 1.0) * 10, 9)) / 10
 
 
-def part_result(id: str, title: str, checks: Sequence[CheckResult]) -> PartResult:  # noqa: A002 as the record calls it
+def part_result(
+    id: str,  # noqa: A002 as the record calls it
+    title: str,
+    checks: Sequence[CheckResult],
+    *,
+    bonus: bool = False,
+) -> PartResult:
     """Put a part together from its checks, rubric items included."""
     score, max_score = _sum(check.points for check in checks), _sum(check.max_points for check in checks)
-    return PartResult(id, title, score, max_score, tuple(checks))
+    return PartResult(id, title, score, max_score, tuple(checks), bonus)
+
+
+def repriced(checks: Sequence[CheckResult], config: Mapping[str, CheckConfig]) -> list[CheckResult]:
+    """Pay verdicts by what their checks are worth now; a part of no points says nothing of other points."""
+    found = [(check, config[check.id].points) for check in checks]
+    return [
+        replace(check, points=_paid(check, worth), max_points=worth)
+        for check, worth in found
+        if check.outcome != "partial" or check.max_points
+    ]
+
+
+def _paid(check: CheckResult, worth: float) -> float:
+    if check.outcome == "partial":
+        return _sum([round(check.points / check.max_points, 1) * worth])
+    return worth if check.outcome == "passed" else 0.0
+
+
+def left_to_a_person(result: Result) -> Result:
+    """Have a person settle what was to be judged again."""
+    return replace(
+        result, owed=tuple(replace(o, settled_by="person") if o.settled_by == "again" else o for o in result.owed)
+    )
 
 
 def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:
@@ -94,8 +127,13 @@ def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:
 
 
 def totals(parts: Sequence[PartResult]) -> Totals:
-    """Add the parts up."""
-    return Totals(_sum(part.score for part in parts), _sum(part.max_score for part in parts), owed(parts))
+    """Add the parts up; what bonus parts won counts as far as other parts lost; what they are owed waits for nobody."""
+    usual = without_bonus(parts)
+    waiting = owed(usual)
+    won, most = _sum(part.score for part in usual), _sum(part.max_score for part in usual)
+    lost = _sum([most, -won, *(-item.points for item in waiting)])
+    bonus = _sum(part.score for part in parts if part not in usual)
+    return Totals(_sum([won, min(bonus, lost)]), most, waiting)
 
 
 def late_factor(policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0) -> float:

@@ -87,11 +87,11 @@ def read(folder: Path, rules: Rules | None = None) -> Class:
     return Class(tuple(standings), tuple(broken))
 
 
-def kept(home: Path) -> dict[str, bytes]:
+def kept(home: Path, ending: str = "") -> dict[str, bytes]:
     """Read the files that were kept beside a result; none where there are none, or they cannot be read."""
     try:
         with ZipFile(home / HANDED_IN) as archive:
-            return {name: archive.read(name) for name in archive.namelist()}
+            return {name: archive.read(name) for name in archive.namelist() if name.endswith(ending)}
     except (OSError, BadZipFile):
         return {}
 

@@ -33,7 +33,7 @@ from autograder.sandbox.windows import TimedWorker, Work
 
 WINDOW_SECONDS = 0.1  # of the shorter arm, when the student is as fast as the bar asks for
 LONGEST_WINDOW_SECONDS = 0.25  # of the baseline
-CHECK_SECONDS = 100.0
+CHECK_SECONDS = 330.0  # 25 ordinary pairs take 110; this is what the first look takes at a student 40 times too slow
 GATE_SECONDS = 100.0
 KNOWN_GOOD_BAR = 1.4  # for half of the work
 MOST = 4096  # calls or batches in a window
@@ -98,13 +98,15 @@ class Stopwatch:
                 raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
         if not self._session.counts:
-            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal)
+            evidence = {"examination": self._session.figures}
+            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal, evidence=evidence)
         key = sides.student.fingerprint
         self._peaks.clear()
         found = compare(self._take(sides, size), bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
         self._pooled[key] = found.gathered.pairs
-        memory = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
-        evidence = {**_evidence(found.gathered, found.ruling, size), **memory, "seconds": round(self.now() - began, 1)}
+        about: dict[str, Any] = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
+        about |= {"seconds": round(self.now() - began, 1), "examination": self._session.figures}
+        evidence = {**_evidence(found.gathered, found.ruling, size), **about}
         return _compared(found.ruling, found.gathered, evidence)
 
     def _examine(self, itself: Sides, size: Size) -> None:
@@ -145,17 +147,20 @@ class Stopwatch:
         return Size(work.count, seconds)
 
     def _take(self, sides: Sides, size: Size, fewer: int = 0) -> Take:
-        """Return what takes one pair after the other."""
-        moved = list[str]()
+        """Return what takes one pair after the other; who is slow in the first has less to do in the next."""
+        moved, sizes = list[str](), [size]
 
         def take(index: int) -> float:
             try:
-                return self._pair(sides, size, fewer, index)
+                ratio = self._pair(sides, sizes[-1], fewer, index)
             except MovedError as error:
                 moved.append(error.arm)
                 if sides.student.side == "student" and moved == ["student"] * MOST_MOVED:
                     raise Stopped("tampering", str(error)) from None
                 raise
+            if len(sizes) == 1:
+                sizes.append(size._replace(amount=_enough(size.amount, ratio, sides.probe)))
+            return ratio
 
         return take
 
@@ -183,6 +188,11 @@ class Stopwatch:
             return Load(count, seed, fewer, self.now)
         assert probe.inputs is not None
         return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
+
+
+def _enough(amount: int, ratio: float, probe: Probe) -> int:
+    """Return how much fills a window of the slower side, which may be the student."""
+    return max(min(amount, SAMPLES if probe.timed == "load" else 2), math.ceil(amount * min(1.0, math.exp(ratio))))
 
 
 def _compared(ruling: Ruling, gathered: Gathered, evidence: dict[str, Any]) -> Compared:

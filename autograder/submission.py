@@ -34,7 +34,7 @@ def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Relea
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(_plain("/".join(names)) for names in sorted(rest, key=len)[:50])
-    return Submission(_name(path), _digest(files), files, refused, left_out, tuple(_plain(n, 1000) for n in notes))
+    return Submission(name_of(path), _digest(files), files, refused, left_out, tuple(_plain(n, 1000) for n in notes))
 
 
 def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], released: Released) -> Sequence[str]:
@@ -161,10 +161,11 @@ def _plain(text: str, longest: int = 100) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)[:longest]
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """Name a submission after its folder or archive; its results go to a folder of this name, so it is never '..'."""
     name = path.resolve().name
     stem = name if path.is_dir() else re.sub(r"\.(zip|tgz|tar|tar\.gz|ipynb)$", "", name, flags=re.IGNORECASE)
-    return _plain(stem).lstrip(".") or "submission"  # results go to a folder of this name: never '..'
+    return _plain(stem).lstrip(".") or "submission"
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.model import OWED, CheckResult, Device, Outcome, Owed, PartResult, Result
+from autograder.report.tally import Row
 
 PAIRS = [0.0, 0.02, -0.01, 0.01, 0.03, 0.01, 0.0, 0.02, -0.02]
 H100 = Device("NVIDIA H100 80GB HBM3", "cuda", "hopper", {"torch": "2.15.0", "python": "3.11.7"})
@@ -105,6 +106,18 @@ def a_part(part_id: str, title: str, *checks: CheckResult) -> PartResult:
     return PartResult(part_id, title, sum(c.points for c in checks), sum(c.max_points for c in checks), checks)
 
 
+def a_bonus(won: float = 2.0) -> PartResult:
+    """A bonus part of one check."""
+    check = a_silent_check(id="finds_the_hot_line", outcome="partial", points=won, max_points=9.0, title="The hot line")
+    return replace(a_part("bonus", "Bonus", check), bonus=True)
+
+
+def with_bonus(won: float = 2.0) -> Result:
+    """The result with every outcome, and a bonus part that makes up for some of what is lost."""
+    parts = (*every_outcome(), a_bonus(won))
+    return a_result(*every_outcome(), parts=parts, score=sum(part.score for part in parts))
+
+
 def a_result(*parts: PartResult, **changes: Any) -> Result:
     """A result whose sums agree: by default the one with every outcome."""
     parts = parts or every_outcome()
@@ -166,3 +179,8 @@ def a_class(size: int) -> list[Result]:
         return a_result(*parts, submission=f"student{n:02}")
 
     return [student(n) for n in range(size)]
+
+
+def rows(results: list[Result]) -> list[Row]:
+    """The results as rows of a class page."""
+    return [Row(result, result.submission) for result in results]

@@ -1,4 +1,4 @@
-"""Several submissions in a row: found, graded, and on disk one by one."""
+"""The files of many submissions: found, read whatever they are, and results on disk."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from autograder import batch, overrides
 from autograder.errors import UserError
 from autograder.model import read_result
+from autograder.submission import name_of
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 FILE = "part1_toy.py"
@@ -23,7 +24,9 @@ def hand_in(folder, name, **files):
 
 
 def graded(paths, out):
-    return list(batch.grade_all(paths, toy_kit(), toy_session(FakeWorkers()), out, seed=1))
+    kit = toy_kit()
+    loaded = [batch.load_or_say(path, kit.lab.files) for path in paths]
+    return [batch.grade_one(one, kit, toy_session(FakeWorkers()), out, seed=1) for one in loaded]
 
 
 def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
@@ -57,15 +60,21 @@ def test_two_submissions_of_one_name_are_not_mixed(tmp_path):
         batch.find([one, two], [FILE])
 
 
-def test_each_result_is_on_disk_when_the_next_begins(tmp_path):
-    """A crash loses at most the submission that was being graded."""
-    paths, out = [hand_in(tmp_path / "in", "ada"), hand_in(tmp_path / "in", "bob")], tmp_path / "out"
-    results = batch.grade_all(paths, toy_kit(), toy_session(FakeWorkers()), out, seed=1)
-    next(results)
+def test_names_that_differ_after_a_dot_are_two_submissions(tmp_path):
+    """A submission is called what its archive is called."""
+    names = ["lab.ada.zip", "lab.bob.zip"]
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
 
-    assert ["ada"] == [p.parent.name for p in out.glob("*/result.json")]
-    assert list(results)
-    assert ["ada", "bob"] == sorted(p.parent.name for p in out.glob("*/result.json"))
+    assert ["lab.ada", "lab.bob"] == [name_of(path) for path in batch.find([tmp_path], [FILE])]
+
+
+def test_what_was_kept_reads_back_as_what_was_handed_in(tmp_path):
+    """The timed round and `perflab replay` work with it."""
+    handed_in = batch.load_or_say(hand_in(tmp_path, "ada", notes__txt=b"not listed"), [FILE])
+    batch.keep(handed_in, tmp_path / "out")
+
+    assert handed_in == batch.kept("ada", tmp_path / "out", [FILE])
 
 
 def test_a_result_reads_back_as_what_was_written(tmp_path):

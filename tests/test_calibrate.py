@@ -17,11 +17,12 @@ from autograder.config import CheckConfig, LabConfig, PartConfig
 from autograder.course.proof import Case
 from autograder.grade import Kit
 from autograder.lab import NUMBER, Failed, Part, Passed
-from autograder.model import Compared, Limits, Observation, Submission
+from autograder.model import Compared, Limits, Observation, Submission, Unavailable
 from tests import toy
 from tests.samples import H100
 
 HONEST = (Share("reference", True, 0.1), Share("channels_last", True, 0.5))
+ONLY_SLOW = 0.25
 WRONG = (Share("skips_a_step", False, 4.5), Share("no_zero_grad", False, 80.0))
 
 
@@ -114,6 +115,8 @@ class Lab:
         def near(single):
             """It is near."""
             x = single.values["x"]
+            if x == ONLY_SLOW:
+                return Unavailable("waits for a clock", shares(x=x))
             return Passed("", shares(x=x)) if x <= 1 else Failed("", "", "", shares(x=x))
 
         config = PartConfig(1.0, Limits(), {"near": CheckConfig(1.0, {}, "")}, {})
@@ -147,12 +150,13 @@ def deviation(job):
 
 
 def test_lines_are_drawn_from_the_reference_and_the_corpus(tmp_path, monkeypatch):
-    """Honest entries count for A, and for C those that state that they fail the check; others fail something else."""
+    """Honest entries count for A, and for C those that fail the check; others fail something else, or are only slow."""
     lab = Lab(
         tmp_path,
         ("channels_last", "unusual", [], b"0.5"),
         ("skips_a_step", "wrong", ["near"], b"8"),
         ("waits", "wrong", [], b"0.9"),
+        ("is_slow", "cheat", ["near"], str(ONLY_SLOW).encode()),
     )
     lab.another_part()
     monkeypatch.setattr(calibrate, "load_cases", lab.cases)

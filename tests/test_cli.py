@@ -18,8 +18,10 @@ TEMPLATE = find_root() / "student_template" / "resnet18"
 COMMANDS = [
     "check",
     "grade",
+    "grade-one",
     "report",
     "replay",
+    "forget",
     "build",
     "calibrate",
     "new",
@@ -93,7 +95,7 @@ def test_what_the_user_can_mend_is_one_clear_line(monkeypatch, capsys, arguments
 def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):
     """It never falls through to none; who asks for none has said so."""
 
-    def no_box():
+    def no_box(*_):
         raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
 
     monkeypatch.setattr("autograder.practice.try_out", no_box)

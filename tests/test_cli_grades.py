@@ -179,6 +179,13 @@ def test_report_shows_lateness(monkeypatch, capsys, results):
     assert "1 day 10 h late, -20 %" in pages[1]
 
 
+def test_report_writes_a_page_without_names_when_told_to(monkeypatch, capsys, results):
+    status, output, _ = run(monkeypatch, capsys, "report", results, "--anonymous")
+
+    assert (0, True) == (status, output.startswith("4 pages"))
+    assert "ben" not in (results / "anonymous.html").read_text()
+
+
 def test_the_zip_for_gradescope_is_of_a_lab_that_is_there(monkeypatch, capsys, tmp_path):
     (tmp_path / "perflab-0-py3-none-any.whl").write_bytes(b"PK")
     wheel = tmp_path / "perflab-0-py3-none-any.whl"

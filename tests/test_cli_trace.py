@@ -39,7 +39,7 @@ def test_two_profiles_are_compared(folder):
     assert "note  1 steps against 2: compare shares and times per step, not totals" in plain.output
     assert "dataloader" in plain.output
     assert ["1 steps against 2: compare shares and times per step, not totals"] == found["incomparable"]
-    assert {"step_median", "dataloader"} == {row["id"] for row in found["changes"]}
+    assert {"step_median", "dataloader", "dataloader_longest"} == {row["id"] for row in found["changes"]}
 
 
 def test_pages_pictures_and_copies_are_written(folder):

@@ -83,6 +83,13 @@ def test_what_may_be_left_out_has_its_default(tmp_path: Path):
     )
 
 
+@pytest.mark.parametrize(("said", "expected"), [("bonus: true, ", True), ("bonus: false, ", False), ("", False)])
+def test_a_part_is_a_bonus_if_it_says_so(tmp_path: Path, said: str, expected: bool):
+    text = f"format: 1\nlabs: {{a: {{parts: {{p: {{{said}points: 1, checks: {{c: 1}}}}}}}}}}"
+
+    assert expected == config.load(written(tmp_path, text)).lab("a").parts["p"].bonus
+
+
 def test_seconds_in_the_due_time_do_not_make_it_another_type(tmp_path: Path):
     path = written(tmp_path, GOOD.replace("T23:59+05:30", "T23:59:30+05:30"))
 
@@ -118,7 +125,8 @@ def test_the_schema_is_a_schema():
 
 # (what is written instead of what, the line that answers it after the file's name)
 MISTAKES = {
-    "misspelt part key": ("points: 14.3", "pionts: 14.3", f"{PART}: unknown name 'pionts' (did you mean 'points'?); known here: points, limits, checks, rubric"),
+    "misspelt part key": ("points: 14.3", "pionts: 14.3", f"{PART}: unknown name 'pionts' (did you mean 'points'?); known here: points, bonus, limits, checks, rubric"),
+    "bonus is a word": ("points: 14.3", "points: 14.3\n        bonus: yes", f"{PART}.bonus: 'yes' is not true, or false as it is without it"),
     "misspelt check key": ("from: seed", "form: seed", f"{PART}.checks.amp_is_faster: unknown name 'form' (did you mean 'from'?); known here: points, bar, from"),
     "unknown top key": ("tiers:", "teirs:", "the file: unknown name 'teirs' (did you mean 'tiers'?); known here: format, tiers, labs"),
     "no format": ("format: 1\n", "", "the file: 'format' is missing; add 1, the format that this perflab reads"),

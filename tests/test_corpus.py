@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from autograder import submission
 from autograder.course import Course, find_root
 from autograder.course.build import stale
-from autograder.course.proof import floor, full, load_cases, prove_case, report_share, undecorated
+from autograder.course.proof import floor, full, load_cases, prove_case, report_share, undecorated, untimed
 from autograder.grade import grade
 from autograder.practice import open_session
 
@@ -23,8 +23,8 @@ CASES = {f"{name}-{case.id}": (name, case) for name, kit in KITS.items() for cas
 @pytest.fixture(scope="module")
 def session():
     """Nothing is timed here: `make course` does that, for as long as it takes."""
-    with open_session(COURSE, "cpu", "best") as opened:
-        yield replace(opened, clock=None)
+    with untimed(partial(open_session, COURSE, "cpu", "best"), *(kit.lab for kit in KITS.values())) as opened:
+        yield opened
 
 
 SEED = secrets.randbits(48)  # one for all, so that the baseline answers once
@@ -57,7 +57,7 @@ def test_each_entry_is_judged_as_it_states(name, case, session):
     """Wrong work fails exactly its checks with words that name the mistake; honest, unusual work passes; cheats gain nothing."""
     if only_timed(name, case):
         pytest.skip("only the clock shows what is wrong with it, and nothing is timed here: make course")
-    assert prove_case(case, KITS[name], session, SEED).problems == (), f"seed {SEED}"
+    assert prove_case(session, case, KITS[name], SEED).problems == (), f"seed {SEED}"
 
 
 @pytest.mark.parametrize("name", KITS)
@@ -76,9 +76,13 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("resnet18", "part3_amp"): (12, 8, 5),
     ("resnet18", "part4_memory"): (30, 8, 6),
     ("resnet18", "part5_compile"): (35, 8, 5),
+    ("resnet18", "bonus"): (46, 8, 6),
     ("resnet18", "part6_comparison"): (35, 18, 7),
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
+    ("gpu_profiling", "part1_profile"): (50, 8, 8),
+    ("gpu_profiling", "part3_kernels"): (38, 12, 8),
+    ("gpu_profiling", "part4_memory"): (24, 8, 5),
 }
 
 

@@ -14,7 +14,9 @@ def tier(name, kind):
 
 @pytest.fixture
 def two_gpus(monkeypatch):
+    monkeypatch.delenv(device.VISIBLE, raising=False)
     monkeypatch.setattr(device, "gpu_names", lambda: ["NVIDIA A", "NVIDIA B"])
+    monkeypatch.setattr(device, "_ask_gpus", lambda question: ["GPU-1a", "GPU-2b"])
 
 
 CHOICES = {"auto": ("NVIDIA A", "cuda:0"), "cuda": ("NVIDIA A", "cuda:0"), "cuda:1": ("NVIDIA B", "cuda:1")}
@@ -27,6 +29,34 @@ def test_a_gpu_is_found_by_its_number(two_gpus, wanted):
 
     assert CHOICES[wanted] == (found.name, worker_device)
     assert f"cuda {found.name}" == found.tier
+
+
+# What CUDA_VISIBLE_DEVICES says -> what auto finds, and what the second GPU is.
+GIVEN = {
+    "0,1": (("NVIDIA A", "cuda:0"), ("NVIDIA B", "cuda:1")),
+    "1,0": (("NVIDIA B", "cuda:1"), ("NVIDIA A", "cuda:0")),
+    "1": (("NVIDIA B", "cuda:1"), "--device cuda:1: this machine has 1 NVIDIA GPU(s); use auto, cpu or cuda:N"),
+    "": ((device.cpu_name(), "cpu"), "--device cuda:1: this machine has 0 NVIDIA GPU(s); use auto, cpu or cuda:N"),
+    "GPU-2b, GPU-1a": (("NVIDIA B", "cuda:1"), ("NVIDIA A", "cuda:0")),
+    "MIG-3": ("CUDA_VISIBLE_DEVICES=MIG-3: 'MIG-3' is neither the number nor the UUID of a GPU here",) * 2,
+    "2": ("CUDA_VISIBLE_DEVICES=2: '2' is neither the number nor the UUID of a GPU here",) * 2,
+}
+
+
+def found(wanted):
+    try:
+        record, worker_device = device.find(wanted, tier)
+    except UserError as problem:
+        return str(problem)
+    return record.name, worker_device
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_process_uses_the_gpus_that_it_was_given(two_gpus, monkeypatch, given):
+    """A worker is told the driver's number, since its environment says nothing of others."""
+    monkeypatch.setenv(device.VISIBLE, given)
+
+    assert GIVEN[given] == (found("auto"), found("cuda:1"))
 
 
 def test_without_a_gpu_the_processor_grades(monkeypatch):

@@ -9,7 +9,7 @@ from autograder.sandbox import BoxError
 def test_a_fence_that_does_not_come_up_is_explained(monkeypatch):
     """What was seen, and what mends it."""
 
-    def no_box():
+    def no_box(*_):
         raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
 
     monkeypatch.setattr(doctor, "try_out", no_box)

@@ -27,6 +27,17 @@ def test_the_reference_loses_nothing_on_a_gpu(name):
     assert [] == [problem for problem in full(result) if "inconclusive" not in problem]
 
 
+def test_a_gpu_works_in_the_fence():
+    """The same, with nothing in sight but one GPU: the fence that a class is graded in."""
+    name = COURSE.labs[0]
+    kit = COURSE.kit(name)
+    with open_session(COURSE, "cuda:0", "bubblewrap") as session:
+        result = grade(load(COURSE.reference(name), kit.lab.files), kit, session, seed=7)
+
+    assert ("bubblewrap", "cuda") == (result.isolation, result.device.kind)
+    assert [] == [problem for problem in full(result) if "inconclusive" not in problem]
+
+
 def test_weights_on_a_gpu_have_the_same_projection():
     """The worker computes it where the weights are, the supervisor from the bytes that it was shown."""
     import torch

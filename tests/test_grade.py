@@ -144,9 +144,16 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
 
 
 @pytest.mark.parametrize(
-    ("refused", "said"),
+    ("made_by", "refused", "said"),
     [
         pytest.param(
+            {"picture.png": "draw it"},
+            {},
+            ("no picture.png here yet", "it is handed in beside part1_toy.py, which does not write it", "draw it"),
+            id="not there yet, and nothing writes it",
+        ),
+        pytest.param(
+            {},
             {},
             (
                 "no picture.png here yet",
@@ -156,17 +163,19 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
             id="not there yet",
         ),
         pytest.param(
+            {},
             {"picture.png": "is a link"},
             ("picture.png was not taken", "is a link", "write picture.png again"),
             id="there and refused",
         ),
     ],
 )
-def test_a_missing_artefact_says_what_writes_it(refused, said):
+def test_a_missing_artefact_says_what_writes_it(made_by, refused, said):
     """While the work goes on, as well as after it was handed in."""
-    given = toy_submission()
+    given, kit = toy_submission(), toy_kit()
+    kit.lab.parts[0].made_by.update(made_by)
     files = {name: data for name, data in given.files.items() if name != "picture.png"}
-    _, checks, _ = graded(submission=Submission(given.name, given.sha256, files, refused))
+    _, checks, _ = graded(kit=kit, submission=Submission(given.name, given.sha256, files, refused))
 
     assert said == (checks["has_picture"].measured, checks["has_picture"].why, checks["has_picture"].try_)
     assert ("failed", "missing") == (checks["has_picture"].outcome, checks["has_picture"].reason)
@@ -319,3 +328,48 @@ def test_work_without_a_tolerance_is_not_timed():
     check = next(c for c in result.parts[0].checks if c.id == "faster")
 
     assert ("unavailable", grading.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)
+
+
+NOISY = Compared("INCONCLUSIVE", "", undecided="too noisy")
+
+
+def test_what_was_settled_is_kept_and_what_is_owed_again_is_judged():
+    """With all that needs it; nothing else runs, and seconds add up."""
+    run = FakeWorkers()
+    session = replace(toy_session(run), clock=lambda *_: NOISY)
+    before = replace(grade(toy_submission(), toy_kit(), session, seed=7), seconds=2.0)
+    run.asked.clear()
+    session = replace(session, clock=lambda *_: Compared("PASS", "2x", 1.0))
+    after = grade(toy_submission(), toy_kit(), session, seed=7, settled=before)
+
+    assert {"faster": "inconclusive", "much_faster": "unavailable"} == {
+        check.id: check.outcome for check in before.parts[0].checks if "faster" in check.id
+    }
+    assert ["positive", "equal", "faster", "much_faster", "has_table", "has_picture", "explains"] == [
+        check.id for check in after.parts[0].checks
+    ]
+    assert {"passed"} == {check.outcome for check in after.parts[0].checks if "faster" in check.id}
+    assert {"amp"} == {job.probe for job in run.asked}
+    assert (before.score + 4, 2.0) == (after.score, after.seconds)
+    assert adds_up(after)
+
+
+def test_a_fault_of_ours_is_judged_again_with_all_that_rests_on_it():
+    """What did not rest on it is kept."""
+    before, _, _ = graded({("single", "student"): good("single", 101)})
+    after, checks, run = graded(settled=before)
+
+    assert ("passed", "passed") == (checks["positive"].outcome, checks["equal"].outcome)
+    assert {"single", "both", "amp"} == {job.probe for job in run.asked}
+    assert adds_up(after)
+
+
+def test_with_a_refusal_nothing_runs_and_nothing_is_lost():
+    """Each check is owed with the reason; what was settled before stays."""
+    before, _, _ = graded()
+    nothing, checks, run = graded(refusal="set aside")
+    kept, _, _ = graded(refusal="set aside", settled=before)
+
+    assert ([], {"set aside"}) == (run.asked, {c.reason for c in checks.values() if c.basis != "person"})
+    assert (0, 14) == (nothing.score, nothing.points_owed)
+    assert before.parts == kept.parts

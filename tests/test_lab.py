@@ -104,6 +104,12 @@ def test_a_part_is_found_by_the_beginning_of_its_name():
     assert "part3_amp" == load_lab("resnet18").part("part3").id
 
 
+def test_parts_come_by_their_names_and_a_bonus_last():
+    ids = [part.id for part in load_lab("resnet18").parts]
+
+    assert ids == [*sorted(set(ids) - {"bonus"}), "bonus"]
+
+
 def test_a_title_comes_from_the_files_first_sentence():
     """One home for it."""
     assert load_lab("resnet18").part("part3").title.startswith("Part 3: mixed precision")

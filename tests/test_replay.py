@@ -16,14 +16,19 @@ FILE = "part1_toy.py"
 COURSE = SimpleNamespace(kit=lambda lab: toy_kit())
 
 
+def grade(path, out):
+    """Grade one submission into a folder of results."""
+    kit = toy_kit()
+    return batch.grade_one(batch.load_or_say(path, kit.lab.files), kit, toy_session(FakeWorkers()), out, seed=5)
+
+
 def graded(tmp_path, name="ada"):
     """Grade one submission; returns the folder of its result."""
     home = tmp_path / "in" / name
     home.mkdir(parents=True)
     (home / FILE).write_text("def work(): ...")
     (home / "extra.txt").write_text("not listed")
-    [result] = batch.grade_all([home], toy_kit(), toy_session(FakeWorkers()), tmp_path / "out", seed=5)
-    return tmp_path / "out" / result.submission
+    return tmp_path / "out" / grade(home, tmp_path / "out").submission
 
 
 def again(folder, run=None):
@@ -53,7 +58,7 @@ def test_a_submission_that_could_not_be_read_is_replayed_too(tmp_path):
     """Its checks fail with the same reason."""
     broken = tmp_path / "eve.zip"
     broken.write_bytes(b"PK\3\4 no archive")
-    list(batch.grade_all([broken], toy_kit(), toy_session(FakeWorkers()), tmp_path / "out", seed=5))
+    grade(broken, tmp_path / "out")
     old, new = again(tmp_path / "out" / "eve")
 
     assert [] == [*diff.circumstances(old, new), *diff.outcomes(old, new)]
@@ -63,7 +68,7 @@ def test_files_that_changed_since_are_refused(tmp_path):
     """A replay of other work would say nothing about the result."""
     mine, other = graded(tmp_path, "ada"), graded(tmp_path, "bob")
     (tmp_path / "in" / "bob" / FILE).write_text("def work(): return 1")
-    list(batch.grade_all([tmp_path / "in" / "bob"], toy_kit(), toy_session(FakeWorkers()), tmp_path / "out", seed=5))
+    grade(tmp_path / "in" / "bob", tmp_path / "out")
     (mine / batch.HANDED_IN).write_bytes((other / batch.HANDED_IN).read_bytes())
 
     with pytest.raises(UserError, match=r"handed_in\.zip: its files hash to [0-9a-f]{12}, the result was of"):

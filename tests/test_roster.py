@@ -27,6 +27,8 @@ def test_a_whole_roster_and_one_of_names_alone(tmp_path):
 
     assert Roster({"ada": ada, "ben": ben}) == roster.read(write(tmp_path, WHOLE))
     assert Roster({"ada": Student("ada")}) == roster.read(write(tmp_path, "student\nada\n"))
+    opted_out = Roster({"ada": Student("ada", leaderboard="no")})
+    assert opted_out == roster.read(write(tmp_path, "student,leaderboard\nada,no\n"))
 
 
 FOUND = {
@@ -58,6 +60,10 @@ MISTAKES = {
     "a formula": ("ada,,=1@b.c\n", "line 2: email '=1@b.c' is not an address such as ada@example.org"),
     "hours in words": ("ada,,,,,two\n", "line 2: extension_hours 'two' is not a number of hours from 0 to 8784"),
     "no hours": ("ada,,,,,nan\n", "line 2: extension_hours 'nan' is not a number of hours from 0 to 8784"),
+    "a leaderboard in other words": (
+        "ada,,,,,,never\n",
+        "line 2: leaderboard 'never' is not 'no' for who does not want to stand there, or empty",
+    ),
     "a student twice": ("ada\nADA\n", "line 3: student 'ADA' stands twice; keep one"),
     "an id twice": ("ada,,,7\nben,,,7\n", "line 3: canvas_id '7' stands twice; keep one"),
 }
@@ -66,7 +72,7 @@ MISTAKES = {
 @pytest.mark.parametrize(("rows", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_line_with_its_place(tmp_path, rows, message):
     """A roster that is half read would lose a student."""
-    file = write(tmp_path, "student,name,email,canvas_id,moodle_id,extension_hours\n" + rows)
+    file = write(tmp_path, f"{','.join(roster.COLUMNS)}\n{rows}")
     with pytest.raises(UserError) as raised:
         roster.read(file)
 

@@ -25,7 +25,7 @@ WORDS = {
     ("Owed", "settled_by"): model.SettledBy,
     ("Device", "kind"): typing.get_type_hints(Device)["kind"],
 }
-PLAIN = {str: "string", int: "integer", float: "number"}
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def sample() -> dict:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from autograder import scoring
-from autograder.config import LatePolicy
+from autograder.config import CheckConfig, LatePolicy
 from autograder.model import (
     FORMAT,
     OWED,
@@ -57,6 +57,27 @@ def test_a_credit_that_is_no_number_is_a_fault_of_the_check_and_no_zero():
         scoring.points_for(partial(float("nan")), 6.0)
 
 
+REPRICED = {
+    "passed earns all of it": (("passed", 6.0, 6.0), 9.0, (9.0, 9.0)),
+    "worth nothing before": (("passed", 0.0, 0.0), 9.0, (9.0, 9.0)),
+    "failed earns nothing": (("failed", 0.0, 6.0), 9.0, (0.0, 9.0)),
+    "owed is owed": (("inconclusive", 0.0, 6.0), 9.0, (0.0, 9.0)),
+    "a part is the same part": (("partial", 1.8, 6.0), 4.5, (1.35, 4.5)),
+    "also of what was rounded": (("partial", 0.11, 0.37), 10.0, (3.0, 10.0)),
+    "a part of nothing is judged again": (("partial", 0.0, 0.0), 9.0, None),
+}
+
+
+@pytest.mark.parametrize(("before", "worth", "after"), REPRICED.values(), ids=REPRICED)
+def test_a_verdict_keeps_its_share_when_its_check_is_worth_something_else(before, worth, after):
+    """Nothing runs for that."""
+    outcome, points, max_points = before
+    check = CheckResult("faster", outcome, "outputs", points, max_points, "It is faster")
+    found = scoring.repriced([check], {"faster": CheckConfig(worth)})
+
+    assert [after] * (after is not None) == [(one.points, one.max_points) for one in found]
+
+
 def test_points_are_kept_in_hundredths():
     assert scoring.points_for(partial(0.7), 0.35) == ("partial", 0.24)
 
@@ -97,6 +118,15 @@ def test_what_a_person_judges_is_settled_by_a_person():
     assert scoring.owed([part(check("unavailable", 0.0, 2.0, "person"))]) == (Owed("part3_amp.c", 2.0, "person"),)
 
 
+def test_what_was_to_be_judged_again_can_be_left_to_a_person():
+    """What waits for a GPU still does."""
+    graded = result((part(check("error", 0.0, 2.0), check("unavailable", 0.0, 3.0, name="d")),))
+
+    assert (Owed("part3_amp.c", 2.0, "person"), Owed("part3_amp.d", 3.0, "gpu")) == (
+        scoring.left_to_a_person(graded).owed
+    )
+
+
 def test_totals_have_the_names_that_a_result_gives_them():
     parts = [part(check("passed", 6.0, 6.0)), part(check("error", 0.0, 4.0), id="part4_memory")]
 
@@ -118,6 +148,32 @@ def result(parts: tuple[PartResult, ...]) -> Result:
     return Result(
         FORMAT, "resnet18", "1", "ada", "0" * 64, 1, 7, "2027-01-09T10:00Z", 1.0, device, "none", parts=parts, **totals
     )
+
+
+USUAL = part(check("passed", 6.0, 6.0), check("failed", 0.0, 3.0, name="d"), check("error", 0.0, 1.0, name="e"))
+BONUS = {  # won in a bonus part -> score, lost, of which made up
+    "nothing": (0.0, (6.0, 3.0, 0.0)),
+    "less than was lost": (2.5, (8.5, 0.5, 2.5)),
+    "as much as was lost": (3.0, (9.0, 0.0, 3.0)),
+    "more than was lost: what is owed stays owed": (8.0, (9.0, 0.0, 3.0)),
+}
+
+
+@pytest.mark.parametrize(("won", "expected"), BONUS.values(), ids=BONUS)
+def test_bonus_points_make_up_for_lost_ones_and_for_no_more(won: float, expected: tuple[float, float, float]):
+    """Nobody needs them, nobody gets over the maximum, and nobody waits for those that are owed."""
+    checks = (check("partial", won, 9.0), check("unavailable", 0.0, 1.0, "person"))
+    graded = result((USUAL, scoring.part_result("bonus", "Bonus", checks, bonus=True)))
+
+    assert expected == (graded.score, graded.lost, graded.made_up)
+    assert (10.0, (Owed("part3_amp.e", 1.0, "again"),)) == (graded.max_score, graded.owed)
+
+
+def test_a_bonus_part_graded_by_itself_is_the_whole():
+    alone = scoring.part_result("bonus", "Bonus", [check("passed", 2.0, 2.0), check("failed", 0.0, 1.0)], bonus=True)
+
+    graded = result((alone,))
+    assert (2.0, 3.0, 1.0, 0.0) == (graded.score, graded.max_score, graded.lost, graded.made_up)
 
 
 def test_score_and_lost_and_owed_are_exactly_the_maximum():

@@ -12,7 +12,7 @@ from autograder.clock.pairs import TIMED
 from autograder.errors import MovedError, SpoiltError
 from autograder.model import Job, Limits
 from autograder.sandbox.watch import Stopped
-from autograder.stopwatch import LONGEST_WINDOW_SECONDS, MOST_BYTES, WINDOW_SECONDS, Stopwatch
+from autograder.stopwatch import CHECK_SECONDS, LONGEST_WINDOW_SECONDS, MOST_BYTES, WINDOW_SECONDS, Stopwatch
 from tests import timed_toy
 
 PROBE = timed_toy.part.probes["sums"]
@@ -116,6 +116,20 @@ def test_the_ratio_is_judged_by_the_bar(watch, ratio, decision, credit, device):
     assert (decision, credit, "ok") == (found.decision, found.credit, found.ended)
 
 
+@pytest.mark.parametrize("slower", [2.0, 5.0, 35.0])
+def test_however_slow_a_student_is_there_is_a_verdict(watch, slower):
+    """The first pair shows it; the next ones have less to do, so that a first look fits into the time allowed."""
+    stopwatch, machine = watch()
+    compared(stopwatch, 1.7)
+    began, most = machine.time, max(machine.calls)
+    machine.calls.clear()
+    found = compared(stopwatch, 1 / slower)
+
+    assert ("FAIL", 7) == (found.decision, len(found.evidence["pairs"]))
+    assert machine.time - began < CHECK_SECONDS
+    assert (most, pytest.approx(most / slower, rel=0.1)) == (max(machine.calls), min(machine.calls))
+
+
 def test_the_evidence_says_what_the_verdict_rests_on(watch):
     stopwatch, machine = watch()
     found = compared(stopwatch, 1.7)
@@ -124,7 +138,12 @@ def test_the_evidence_says_what_the_verdict_rests_on(watch):
     low, high = evidence.pop("interval")
     pairs, noise, seconds = evidence.pop("pairs"), evidence.pop("noise"), evidence.pop("seconds")
     assert low < 1.7 < high
+    examination = evidence.pop("examination")
     assert (7, True, True) == (len(pairs), 0 < noise < 0.05, seconds > 5)
+    assert ("OPEN", {"known-good": "PASS", "known-slow": "FAIL"}) == (
+        examination["state"],
+        {name: said.split(",")[0] for name, said in examination["canaries"].items()},
+    )
     assert evidence == {
         "dropped": [],
         "windows": TIMED,

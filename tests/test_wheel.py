@@ -45,15 +45,18 @@ def test_the_wheel_holds_what_a_student_needs(wheel):
 
 
 def solution_lines():
-    """Every line inside a solution region that says something of its own."""
-    found = set()
+    """Every line inside a solution region that says something of its own, and that no line outside of one says too."""
+    found, outside = set(), []
     for path in (ROOT / "reference").rglob("*.py"):
         inside = False
         for line in path.read_text(encoding="utf-8").splitlines():
             inside = (inside or line.strip() == BEGIN) and line.strip() != END
             if inside and len(re.sub(r"\W", "", line)) > 25 and line.strip() != BEGIN:
-                found.add(line.strip().encode())
-    return found
+                found.add(line.strip())
+            elif not inside:
+                outside.append(line)
+    told = "\n".join(outside)
+    return {line.encode() for line in found if line not in told}
 
 
 def test_no_line_of_a_solution_is_in_the_wheel(wheel):

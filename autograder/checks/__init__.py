@@ -4,8 +4,11 @@ numerics  arrays against arrays      speedup, memory  ratios against a bar
 table     CSV                        plot             PNG, and what figures show
 timing    a scripted clock, waits    comparison       a table of two trainings
 precision dtypes, calls on a scaler  checkpointing    the same with and without it
-questions answers about a profile     configurations  a table of many runs
-report    what a report states
+questions answers about a profile    configurations  a table of many runs
+report    what a report states       studies    plans of memory, profiles, a table of CPU options
+commands  command lines              profiling  eleven questions about a profile, in four groups
+launches  counts of launches         ncu        command lines of Nsight Compute, figures of its reports
+findings  a report with line numbers  footprint  nets at several batch sizes and precisions
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 

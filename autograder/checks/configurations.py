@@ -154,14 +154,19 @@ def _leak(name: str, told: float, printed: float) -> str:
 
 def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
     """Return what summarize is to return."""
-    first, fastest = rows[0], max(rows, key=lambda row: row["throughput"])
-    leanest = min(rows, key=lambda row: row["peak_memory_mb"])
+    base = rows[0]
+
+    def best(column: str, sign: int) -> tuple[Row, float]:
+        row = max(rows, key=lambda it: sign * it[column])
+        return row, row[column] / base[column]
+
+    (quick, faster), (small, share) = best("throughput", 1), best("peak_memory_mb", -1)
     return {
-        "fastest": fastest["configuration"],
-        "speedup": fastest["throughput"] / first["throughput"],
-        "time_saved_s": first["epoch_time"] - fastest["epoch_time"],
-        "leanest": leanest["configuration"],
-        "memory_saved_percent": 100 * (1 - leanest["peak_memory_mb"] / first["peak_memory_mb"]),
+        "fastest": quick["configuration"],
+        "speedup": faster,
+        "time_saved_s": base["epoch_time"] - quick["epoch_time"],
+        "leanest": small["configuration"],
+        "memory_saved_percent": 100 - 100 * share,
     }
 
 

@@ -25,4 +25,5 @@ def at_least_less(run: Pair, bar: Bar, device: Device, *, why: str, try_: str) -
         return Unavailable(f"{baseline / MB:.1f} MB of the baseline's are too little to compare")
     peaks = f"{student / MB:.0f} MB, the baseline {baseline / MB:.0f} MB"
     measured = f"{baseline / student:.2f}x less than the baseline ({peaks}); the bar is {bar}"
-    return Passed(measured) if baseline / student >= bar.value else Failed(measured, why, try_)
+    evidence = {"student_peak_bytes": student, "baseline_peak_bytes": baseline, "memory_bar": bar.value}
+    return Passed(measured, evidence) if baseline / student >= bar.value else Failed(measured, why, try_, evidence)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Verdict, from_json
@@ -13,6 +14,7 @@ from autograder.sandbox import evaluate
 from autograder.traces import claims
 from autograder.traces.events import STEP
 from autograder.traces.record import Trace
+from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024
 
@@ -41,6 +43,17 @@ def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Verdict:
     return Failed(finding.words, finding.why, try_)
 
 
+def has_gpu(trace: Trace) -> bool:
+    """Whether the work of a GPU is in it, be it sums alone."""
+    return any(trace.figure(name) is not None for name in ("busy_any", "kernel_count", "h2d_time"))
+
+
+def known(trace: Trace, quantity: str) -> str:
+    """Say what the profile knows of a quantity, in a few words, or nothing."""
+    first = next(claims.accepted(trace, quantity), None)
+    return f"{shown(first.value, first.unit)} ({titled(first)})" if first else ""
+
+
 def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:
     """Pass names that lead some table of the profile: kernels, operators by own time or by GPU work, and so on."""
     finding = claims.compare_top(trace, named)
@@ -62,6 +75,11 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) 
     if odd is not None:
         return f"it holds the range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
     return "" if trace.figure("dataloader", "steps") else "it holds no wait for a DataLoader"
+
+
+def consists_of(trace: Trace) -> dict[str, Any]:
+    """Note what the time of a profile consists of, which the feedback page draws."""
+    return {"breakdown": {name: [[one.name, one.ns] for one in slices] for name, slices in trace.breakdown.items()}}
 
 
 def work_of(trace: Trace) -> Trace:

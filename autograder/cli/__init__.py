@@ -7,11 +7,11 @@ from typing import NoReturn
 
 import click
 
-from autograder.cli import author, grades, nbgrader, runner, student, trace
+from autograder.cli import author, grades, grading, jobs, nbgrader, runner, student, trace
 from autograder.cli.base import DONE, INTERRUPTED, OUR_FAULT, USER_ERROR, cli
 from autograder.errors import ReadError, UserError
 
-__all__ = ["author", "cli", "grades", "main", "nbgrader", "runner", "student", "trace"]
+__all__ = ["author", "cli", "grades", "grading", "jobs", "main", "nbgrader", "runner", "student", "trace"]
 
 
 def main() -> NoReturn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,16 +65,25 @@ def course_group() -> None:
     help="Run the clock for the reference and, of the corpus, for entries that fail a timed check and one unusual "
     "entry of each part; for all; or for none. Timed checks of the others are owed.",
 )
+@click.option("--lanes", type=click.IntRange(0, 8), default=0, help="Entries at a time; else one for each core.")
 @course_option
 @device_option
 @seed_option
 @json_option
 def course_check(
-    lab: str | None, only: str, timed: Timing, root: Path | None, device: str, seed: int | None, as_json: bool
+    lab: str | None,
+    only: str,
+    timed: Timing,
+    lanes: int,
+    root: Path | None,
+    device: str,
+    seed: int | None,
+    as_json: bool,
 ) -> int:
     """Prove labs whole: reference full, template at its floor, each known submission judged as it states.
 
-    A timed check takes half a minute, so only those entries are timed whose verdict depends on it.
+    A timed check takes half a minute, so only those entries are timed whose verdict depends on it, one by one after
+    all others.
 
     \b
     Example:  perflab course check resnet18
@@ -84,15 +94,15 @@ def course_check(
     course, console = open_course(root), make_console()
     run_seed = seed if seed is not None else secrets.randbits(48)
     bad = count = 0
-    with open_session(course, device, "best", rehearsal=False) as session:
-        for name in [lab] if lab else course.labs:
-            for finding in prove(course, name, session, seed=run_seed, only=only, timing=timed):
-                count, bad = count + 1, bad + bool(finding.problems)
-                _show_finding(name, finding, console, as_json=as_json)
+    begin = partial(open_session, course, device, "best", rehearsal=False)
+    with begin() as session:
+        isolation = session.isolation
+    for name in [lab] if lab else course.labs:
+        for finding in prove(course, name, begin, seed=run_seed, only=only, timing=timed, lanes=lanes):
+            count, bad = count + 1, bad + bool(finding.problems)
+            _show_finding(name, finding, console, as_json=as_json)
     if not as_json:
-        console.print(
-            f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {session.isolation}", highlight=False
-        )
+        console.print(f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {isolation}", highlight=False)
     return CHECK_FAILED if bad or not count else DONE
 
 

@@ -27,6 +27,14 @@ device_option = click.option("--device", default="auto", show_default=True, help
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
 seed_option = click.option("--seed", type=int, help="Draw the inputs from this seed again; else fresh ones.")
 
+isolation_option = click.option(
+    "--isolation",
+    type=click.Choice(["bubblewrap", "none"]),
+    default="bubblewrap",
+    show_default=True,
+    help="The fence around submissions; 'none' runs them as you, so only work that you trust.",
+)
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="perflab")

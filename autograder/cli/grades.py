@@ -143,7 +143,7 @@ def override(result: Path, check: str, points: str, reason: str, roster: Path | 
     overrides.append(home, [made])
     after = standing.load(home / standing.RESULT)
     click.echo(f"{after.submission}: {made.check}: {before.score:g} -> {after.score:g} of {after.max_score:g}")
-    _refresh(home.resolve().parent, root, roster)
+    refresh(home.resolve().parent, root, roster)
     return DONE
 
 
@@ -176,7 +176,7 @@ def rubric(folder: Path, out: Path | None, filled: Path | None, roster: Path | N
     for home, decisions in made.items():
         overrides.append(home, decisions)
     click.echo(f"{sum(map(len, made.values()))} items set for {len(made)} submissions")
-    _refresh(folder, root, roster)
+    refresh(folder, root, roster)
     return DONE
 
 
@@ -261,7 +261,7 @@ def _who() -> dict[str, str]:
     return {"by": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}
 
 
-def _refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
+def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
     """Write pages and grades.csv again, so that all show the same."""
     from autograder import batch
     from autograder.model import load_result

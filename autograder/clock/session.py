@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import stdev
-from typing import Literal
+from typing import Any, Literal
 
 from autograder.clock.pairs import Now, Take, gather
 from autograder.clock.verdict import FIRST_LOOK, Decision, Ruling, Z, rule
@@ -71,6 +71,8 @@ class Session:
 
     examined: float | None = None
     refusal: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """Of the last examination; they go with every result that rests on it."""
 
     @property
     def counts(self) -> bool:
@@ -84,6 +86,8 @@ class Session:
     def record(self, now: float, found: Gate, canaries: Mapping[str, Ruling]) -> None:
         """Note one examination; a missing canary is a canary with the wrong verdict."""
         self.examined = now
+        said = {name: f"{ruling.decision}, {ruling}" for name, ruling in canaries.items()}
+        self.figures = {"state": found.state, "pairs": found.pairs, "noise": round(found.noise, 4), "canaries": said}
         problem = found.problem or _canary_problem(canaries)
         if problem and not self.refusal:
             self.refusal = f"nothing timed in this session counts: {problem}; close what else runs and grade again"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +14,8 @@ from autograder import submission
 from autograder.config import LabConfig
 from autograder.course import Course
 from autograder.course.build import stale
+from autograder.course.lanes import Lanes, Open, Task
+from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
 from autograder.lab import Lab
@@ -49,29 +53,37 @@ class Finding:
 
 
 def prove(
-    course: Course, lab_name: str, session: Session, *, seed: int, only: str = "", timing: Timing = "few"
+    course: Course, lab_name: str, open_: Open, *, seed: int, only: str = "", timing: Timing = "few", lanes: int = 0
 ) -> Iterator[Finding]:
-    """Yield a finding for each thing that was looked at; the last ones look at the corpus as a whole."""
+    """Yield a finding for each thing that was looked at: some at a time, and then, one by one, what is timed."""
     kit = course.kit(lab_name)
     cases = load_cases(course, kit.lab)
-    untimed = replace(session, clock=None)
-    session = untimed if timing == "none" else session
-    clocked = {case.id for case in cases} if timing == "all" else to_time(cases, kit.lab)
+    clocked = set() if timing == "none" else {case.id for case in cases} if timing == "all" else to_time(cases, kit.lab)
+    tasks = {case.id: _task(prove_case, case, kit, seed) for case in cases if only in case.id}
     if not only:
-        yield Finding(
-            "template is what the reference builds",
-            tuple(f"{n} is stale: perflab build" for n in stale(course, lab_name)),
-        )
+        yield Finding("template is what the reference builds", tuple(_stale(course, lab_name)))
         yield Finding("points rest on outputs", tuple(report_share(kit.lab, kit.config)))
-        yield _graded("reference", course.reference(lab_name), kit, session, seed, full)
-        yield _graded("template", course.template(lab_name), kit, session, seed, floor)
-    for case in cases:
-        if only in case.id:
-            yield prove_case(case, kit, session if case.id in clocked else untimed, seed)
-    if not only:
-        yield Finding(
-            "every check is failed by an entry", tuple(undecorated(kit.lab, kit.config, cases, session.device.tier))
-        )
+        tasks["template"] = _task(_graded, "template", course.template(lab_name), kit, seed, floor)
+        tasks["reference"] = _task(_graded, "reference", course.reference(lab_name), kit, seed, full)
+        clocked |= {"reference"} if timing != "none" else set()
+    together = Lanes[Finding](partial(untimed, open_, kit.lab), lanes)
+    yield from together([task for name, task in tasks.items() if name not in clocked])
+    with open_() as session:
+        yield from (task(session) for name, task in tasks.items() if name in clocked)
+        if not only:
+            unfailed = undecorated(kit.lab, kit.config, cases, session.device.tier)
+            yield Finding("every check is failed by an entry", tuple(unfailed))
+
+
+@contextmanager
+def untimed(open_: Open, *labs: Lab) -> Iterator[Session]:
+    """Open a session without a clock, in which what is known is not run again."""
+    with open_() as session:
+        yield replace(session, run=Remembered(session.run, {lab.name: lab for lab in labs}), clock=None)
+
+
+def _task(do: Callable[..., Finding], *what: Any) -> Task[Finding]:
+    return lambda session: do(session, *what)
 
 
 def to_time(cases: list[Case], lab: Lab) -> set[str]:
@@ -81,7 +93,7 @@ def to_time(cases: list[Case], lab: Lab) -> set[str]:
     return slow | set(unusual.values())
 
 
-def prove_case(case: Case, kit: Kit, session: Session, seed: int) -> Finding:
+def prove_case(session: Session, case: Case, kit: Kit, seed: int) -> Finding:
     """Grade one entry and compare."""
     part = kit.config.parts[case.part]
     limited = replace(part, limits=case.limits or part.limits)
@@ -91,7 +103,7 @@ def prove_case(case: Case, kit: Kit, session: Session, seed: int) -> Finding:
 
 
 def _graded(
-    name: str, folder: Path, kit: Kit, session: Session, seed: int, judge: Callable[[Result], list[str]]
+    session: Session, name: str, folder: Path, kit: Kit, seed: int, judge: Callable[[Result], list[str]]
 ) -> Finding:
     result = grade(submission.load(folder, kit.lab.files), kit, session, seed=seed)
     return Finding(name, tuple(judge(result)), result.seconds)
@@ -125,6 +137,10 @@ def floor(result: Result) -> list[str]:
         if c.outcome == "failed" and c.reason == "raised" and "not written yet" not in c.why
     ]
     return won + odd + unclear
+
+
+def _stale(course: Course, lab: str) -> list[str]:
+    return [f"{name} is stale: perflab build" for name in stale(course, lab)]
 
 
 def differences(case: Case, part: PartResult) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.export import told
 from autograder.model import CheckResult
-from autograder.report.words import SETTLED_BY, points
+from autograder.report.words import SETTLED_BY, bonus, points
 from autograder.standing import Standing
 
 IMAGE = Path(__file__).parent / "gradescope_image"
@@ -61,6 +61,8 @@ def _results(one: Standing) -> dict[str, Any]:
 def _lines(one: Standing) -> Iterator[str]:
     result = one.result
     yield f"{points(result.score)} of {points(result.max_score)} points, {points(result.lost)} lost"
+    if bonus(result):
+        yield f"bonus: {bonus(result)}"
     for who, words in SETTLED_BY.items():
         if owed := sum(item.points for item in result.owed if item.settled_by == who):
             yield f"{points(owed)} points are neither won nor lost: settled by {words}"

@@ -45,10 +45,14 @@ def record(gradebook: Any, assignment: str, student: str, result: Result) -> Non
     pairs = [(notebook, parts[notebook.name]) for notebook in submission.notebooks]
     for notebook, part in pairs:
         _agree(notebook, part, assignment)
+    left = result.made_up
     for notebook, part in pairs:
         checks = {check.id: check for check in part.checks}
         for grade in notebook.grades:
-            _settle(grade, checks[grade.name])
+            if part.bonus:
+                grade.extra_credit = min(left, checks[grade.name].points)
+                left -= grade.extra_credit
+            _settle(grade, checks[grade.name], bonus=part.bonus)
         _comment(notebook, summary(part, result.notes))
     gradebook.db.commit()
 
@@ -93,7 +97,7 @@ def summary(part: PartResult, notes: tuple[str, ...]) -> str:
 def _agree(notebook: Any, part: PartResult, assignment: str) -> None:
     """Refuse to write into cells that are worth something else than the result says."""
     there = {grade.name: grade.max_score for grade in notebook.grades}
-    here = {check.id: check.max_points for check in part.checks}
+    here = {check.id: 0 if part.bonus else check.max_points for check in part.checks}
     for name in sorted(there.keys() | here.keys()):
         if there.get(name) != here.get(name):
             found = f"{there.get(name, 'no')} points in the gradebook, {here.get(name, 'no')} in the result"
@@ -101,8 +105,8 @@ def _agree(notebook: Any, part: PartResult, assignment: str) -> None:
             raise NotGradedError(f"{part.id}.{name}: {found}; {mend}")
 
 
-def _settle(grade: Any, check: CheckResult) -> None:
-    auto = None if check.owed else check.points
+def _settle(grade: Any, check: CheckResult, *, bonus: bool = False) -> None:
+    auto = 0.0 if bonus else None if check.owed else check.points
     moved = grade.auto_score != auto
     grade.auto_score = auto
     if grade.manual_score is None:

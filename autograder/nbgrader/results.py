@@ -12,7 +12,7 @@ from pathlib import Path
 from autograder import batch, standing
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
-from autograder.grade import Kit, Session, grade
+from autograder.grade import Kit, Session
 from autograder.model import Result, Submission, load_result
 from autograder.practice import Isolation, open_session
 
@@ -63,10 +63,7 @@ def stale(source: Source, submission: Submission, kit: Kit) -> str:
 
 
 def _graded(source: Source, submission: Submission, kit: Kit, session: Session) -> Result:
-    batch.keep(submission, source.folder)
-    result = grade(submission, kit, session, seed=secrets.randbits(48))
-    batch.save(result, source.folder)
-    return result
+    return batch.grade_one(submission, kit, session, source.folder, seed=secrets.randbits(48))
 
 
 @cache

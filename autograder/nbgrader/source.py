@@ -31,14 +31,16 @@ process of its own, and judges it from outside."""
 
 def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, str], ours: Json) -> Json:
     """Make the source notebook of a part; *texts* are its reports as students get them."""
+    points = {**{name: check.points for name, check in config.checks.items()}, **config.rubric}
+    worth = dict.fromkeys(points, 0.0) if config.bonus else points  # nbgrader calls it extra credit
     cells = [
         *map(_from_source, cells_of(source, part.file)),
         text_cell("practice-text", PRACTICE),
         code_cell("practice", f"%load_ext autograder.nbgrader.magic\n%perflab {part.id}", GIVEN),
         text_cell("judged-text", JUDGED),
-        *(_check_cell(part, check, config.checks[check.name].points) for check in part.checks.values()),
+        *(_check_cell(part, check, worth[check.name]) for check in part.checks.values()),
         *(cell for name, text in texts.items() for cell in _report_cells(name, text)),
-        *(_rubric_cell(name, worth) for name, worth in config.rubric.items()),
+        *(_rubric_cell(name, worth[name]) for name in config.rubric),
     ]
     ids = [cell["id"] for cell in cells]
     if twice := [name for name in ids if ids.count(name) > 1]:

@@ -6,18 +6,22 @@ Each page is a single file without any request to elsewhere; what students wrote
 from __future__ import annotations
 
 import statistics
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import standing
+from autograder import drift, standing
+from autograder.drift import Drift
 from autograder.errors import ReadError
 from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
-from autograder.report import tally
+from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip
-from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, clean, explained, points
+from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, time
 from autograder.scoring import Late
-from autograder.standing import Rules
+from autograder.standing import Rules, Standing
+from autograder.traces.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,39 +29,56 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
+CLASS, ANONYMOUS, FEEDBACK = "index.html", "anonymous.html", "feedback.html"
 
 
-def feedback_page(result: Result, late: Late | None = None) -> str:
-    """Show one student what holds, what does not, why, and what to try; lateness has a line of its own."""
-    waiting = tally.waiting([tally.Row(result, ".")])
-    return render("feedback.html.j2", result=result, late=late, waiting=waiting)
+def feedback_page(
+    result: Result, late: Late | None = None, *, files: Mapping[str, bytes] | None = None, pseudonym: str = ""
+) -> str:
+    """Show one student what holds, what does not, why, and what to try; lateness has a line of its own.
+
+    *files* are those handed in, whose tables stand beside what was measured here.
+    """
+    return render(
+        "feedback.html.j2",
+        result=result,
+        late=late,
+        waiting=tally.waiting([tally.Row(result, ".")]),
+        own=defaultdict(list, own.tables(result.lab, files or {})),
+        measured=own.measured,
+        pseudonym=pseudonym,
+    )
 
 
 def class_page(
-    results: Sequence[Result],
+    rows: Sequence[tally.Row],
     title: str,
     *,
-    folders: Sequence[str] = (),
     broken: Sequence[str] = (),
-    late: Mapping[str, Late] | None = None,
+    twice: Sequence[Drift] = (),
+    anonymous: bool = False,
 ) -> str:
-    """Show an instructor the class; *folders* hold the feedback pages, *broken* says what could not be read."""
-    homes = folders or [result.submission for result in results]
-    rows = [
-        tally.Row(result, home, (late or {}).get(result.submission))
-        for result, home in zip(results, homes, strict=True)
-    ]
+    """Show an instructor the class; *broken* says what could not be read.
+
+    An *anonymous* page leaves out what is about one submission and not about the class.
+    """
+    results = [row.result for row in rows]
+    measured = speeds.speeds(rows)
     return render(
         "class.html.j2",
         title=title,
-        rows=rows,
+        anonymous=anonymous,
+        rows=sorted(rows, key=lambda row: row.name),
         parts=list(dict.fromkeys(part.id for result in results for part in result.parts)),
         rates=tally.rates(rows),
-        waiting=tally.waiting(rows),
-        bars=tally.histogram(results),
+        waiting=[] if anonymous else [one for one in tally.waiting(rows) if not one.aside],
+        scores=_scores(rows) if rows else "",
+        speeds=[(one, _speedups(one)) for one in measured],
+        spent=None if anonymous or not rows else tally.spent(rows),
         median=statistics.median(result.score for result in results) if results else None,
         broken=broken,
-        late=bool(late),
+        late=any(row.late for row in rows),
+        twice=twice,
     )
 
 
@@ -66,27 +87,57 @@ def checks_table(checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> st
     return render("cell.html.j2", checks=checks, notes=notes)
 
 
-def write(folder: Path, rules: Rules | None = None) -> list[Path]:
-    """Write the pages of every `<folder>/*/result.json`; what could not be read is raised once the rest is written."""
+def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) -> list[Path]:
+    """Write the pages of every `<folder>/*/result.json`; what could not be read is raised once the rest is written.
+
+    An *anonymous* page of the class, once there, is kept up to date.
+    """
     found = standing.read(folder, rules)
-    results = [one.result for one in found.standings]
-    labs = ", ".join(sorted({result.lab for result in results}))
-    pages = {one.home / "feedback.html": feedback_page(one.result, one.late) for one in found.standings}
-    pages[folder / "index.html"] = class_page(
-        results,
-        labs or folder.name,
-        folders=[one.home.name for one in found.standings],
-        broken=found.broken,
-        late={one.result.submission: one.late for one in found.standings if one.late},
-    )
-    for path, text in pages.items():
-        path.write_text(text, encoding="utf-8")
+    key = names.key(folder, make=anonymous)
+    title = ", ".join(sorted({one.result.lab for one in found.standings})) or folder.name
+    pages = [_put(one.home / FEEDBACK, _feedback(one, key)) for one in found.standings]
+    everyone = [_row(one) for one in found.standings]
+    pages.append(_put(folder / CLASS, class_page(everyone, title, broken=found.broken, twice=drift.read(folder))))
+    if key and (anonymous or (folder / ANONYMOUS).exists()):
+        hidden = [_row(one, key) for one in found.standings]
+        pages.append(_put(folder / ANONYMOUS, class_page(hidden, title, anonymous=True)))
     if found.broken:
-        whole = len(results) + len(found.broken)
+        whole = len(found.standings) + len(found.broken)
         raise ReadError(
             f"{folder}: {len(found.broken)} of {whole} results could not be read: {'; '.join(found.broken)}"
         )
-    return list(pages)
+    return pages
+
+
+def _feedback(one: Standing, key: bytes | None) -> str:
+    pseudonym = stats.pseudonym(key, one.student.student) if key else ""
+    return feedback_page(one.result, one.late, files=standing.kept(one.home, ".csv"), pseudonym=pseudonym)
+
+
+def _row(one: Standing, key: bytes | None = None) -> tally.Row:
+    ranked = one.student.leaderboard != "no"
+    if key is None:
+        return tally.Row(one.result, one.home.name, one.late, ranked=ranked)
+    return tally.Row(one.result, "", None, stats.pseudonym(key, one.student.student), ranked)
+
+
+def _put(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _scores(rows: Sequence[tally.Row]) -> str:
+    bins = stats.tenths(tally.shares(rows))
+    counts = ", ".join(str(one.many) for one in bins)
+    said = f"Submissions by score, in tenths of the full score from lowest to highest: {counts}"
+    return plots.histogram(bins, said, lambda share: f"{100 * share:.0f} %")
+
+
+def _speedups(found: speeds.Speeds) -> str:
+    bins = stats.spread(found.ratios, found.bar)
+    ends = f"{min(found.ratios):.2f}x to {max(found.ratios):.2f}x"
+    said = f"{len(found.ratios)} speedups from {ends}, half of them above {statistics.median(found.ratios):.2f}x"
+    return plots.histogram(bins, f"{said}; the bar is {found.bar:.2f}x", lambda ratio: f"{ratio:.2f}x", found.bar)
 
 
 def render(name: str, **values: Any) -> str:
@@ -95,13 +146,19 @@ def render(name: str, **values: Any) -> str:
         "OUTCOMES": OUTCOMES,
         "BASES": BASES,
         "SETTLED_BY": SETTLED_BY,
+        "bonus": bonus,
         "explained": explained,
         "strip": strip,
+        "memory": drawn.memory,
+        "breakdown": drawn.breakdown,
+        "colour": profile.colour,
+        "shown": shown,
         "by_hand": by_hand,
     }
-    return _environment().get_template(name).render(**words, **values)
+    return _environment().get_template(name).render(**words | values)
 
 
+@cache  # a template is compiled once, and not once for each submission
 def _environment() -> Environment:
     """Escape everything, refuse unknown names, and clean every text on its way into a page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -114,5 +171,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters["points"] = points
+    pages.filters |= {"points": points, "time": time}
     return pages

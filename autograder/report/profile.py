@@ -18,6 +18,17 @@ TOOLS = {"kineto": "torch.profiler", "nsys": "Nsight Systems", "nsys stats": "ns
 BAR = 30  # characters
 TOP = 5  # rows of each table
 NAME = 60
+COLOURS = {
+    "kernels": "kernels",
+    "operators": "kernels",
+    "communication": "comm",
+    "copies": "copies",
+    "data loading": "loading",
+    "allocating": "alloc",
+    "synchronising": "sync",
+    "launching": "launch",
+    "GPU calls": "launch",
+}
 SHARE = "share of the time listed, never a utilization"
 WINDOWS = {
     "steps": "the steps",
@@ -73,6 +84,21 @@ def where(name: str) -> str:
     ('GPU 0', 'CPU')
     """
     return f"GPU {name[3:]}" if name.startswith("gpu") else "CPU"
+
+
+def colour(lane: str) -> str:
+    """Return the class that colours a lane or a slice.
+
+    >>> colour("GPU 0 kernels"), colour("Python and other")
+    ('kernels', 'rest')
+    """
+    return next((style for name, style in COLOURS.items() if lane.endswith(name)), "rest")
+
+
+def parts(slices: Sequence[Slice]) -> list[tuple[Slice, float]]:
+    """Return each slice with its percentage of them all."""
+    whole = max(sum(one.ns for one in slices), 1)
+    return [(one, 100 * one.ns / whole) for one in slices]
 
 
 def grouped(trace: Trace) -> dict[str, list[Figure]]:

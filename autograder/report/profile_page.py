@@ -9,22 +9,11 @@ from autograder.report import profile
 from autograder.report.html import render
 from autograder.traces.compare import changes, incomparable
 from autograder.traces.definitions import DEFINITIONS
-from autograder.traces.record import Lane, Slice, Trace, Window
+from autograder.traces.record import Lane, Trace, Window
 from autograder.traces.words import shown
 
 LEVELS = 16  # of shade, in a lane
 FAINTEST = 0.01  # share; less is not drawn
-COLOURS = {
-    "kernels": "kernels",
-    "operators": "kernels",
-    "communication": "comm",
-    "copies": "copies",
-    "data loading": "loading",
-    "allocating": "alloc",
-    "synchronising": "sync",
-    "launching": "launch",
-    "GPU calls": "launch",
-}
 TABLES = {
     "kernels": "Kernels",
     "operators": "Operators, by their own time on the CPU",
@@ -61,9 +50,9 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         before=before,
         headline=profile.headline(trace),
         key=_key(trace),
-        colours=COLOURS,
-        parts={profile.where(name): _parts(slices) for name, slices in trace.breakdown.items()},
-        lanes=[(lane.name, colour(lane.name), blocks(lane)) for lane in trace.timeline],
+        colour=profile.colour,
+        parts={profile.where(name): profile.parts(slices) for name, slices in trace.breakdown.items()},
+        lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],
         pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
         ticks=ticks(trace),
         figures=profile.grouped(trace),
@@ -82,20 +71,6 @@ def _key(trace: Trace) -> list[tuple[str, str]]:
         if one is not None:
             found.append((shown(one.value, one.unit), KEY_WORDS[name]))
     return found[:4]
-
-
-def _parts(slices: tuple[Slice, ...]) -> list[tuple[Slice, float]]:
-    whole = max(sum(one.ns for one in slices), 1)
-    return [(one, 100 * one.ns / whole) for one in slices]
-
-
-def colour(lane: str) -> str:
-    """Return the class that colours a lane or a slice.
-
-    >>> colour("GPU 0 kernels"), colour("Python and other")
-    ('kernels', 'rest')
-    """
-    return next((style for name, style in COLOURS.items() if lane.endswith(name)), "rest")
 
 
 def blocks(lane: Lane) -> list[Block]:

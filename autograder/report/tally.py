@@ -1,10 +1,14 @@
-"""What the pages count: how a class fared at each check, what is owed and for what it waits, how scores spread."""
+"""What the pages count: how a class fared at each check, what is owed and for what it waits, how long grading took."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
+
+from autograder.overrides import by_hand
+from autograder.report import stats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -12,16 +16,27 @@ if TYPE_CHECKING:
     from autograder.model import CheckResult, Outcome, PartResult, Result, SettledBy
     from autograder.scoring import Late
 
-BINS = 10  # of the histogram, each a tenth of the full score
+ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again
+SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")
+SLOWEST = 5  # submissions that are named
 
 
 @dataclass(frozen=True)
 class Row:
-    """A submission and the folder that holds its page."""
+    """A submission, the folder that holds its page, and what it is called on this page."""
 
     result: Result
     folder: str
     late: Late | None = None
+    pseudonym: str = ""
+    """In place of the name, and then there is no way to the page either."""
+    ranked: bool = True
+    """Whether its speedups may stand on the leaderboard."""
+
+    @property
+    def name(self) -> str:
+        """What the page calls it."""
+        return self.pseudonym or self.result.submission
 
     @property
     def final(self) -> float:
@@ -43,6 +58,25 @@ class Row:
         """Checks that we could not run."""
         return sum(check.outcome == "error" for _, check in _checks(self.result))
 
+    @property
+    def aside(self) -> bool:
+        """Whether it was set aside for a person."""
+        return any(check.reason.startswith(ASIDE) for _, check in _checks(self.result))
+
+    @property
+    def marks(self) -> str:
+        """By what the table can be filtered, in one word each."""
+        checks = [check for _, check in _checks(self.result)]
+        found = {
+            "lost": self.result.lost > 0,
+            "owed": self.result.points_owed > 0,
+            "undecided": any(check.outcome == "inconclusive" for check in checks),
+            "fault": self.faults > 0,
+            "hand": any(map(by_hand, checks)),
+            "late": self.late is not None,
+        }
+        return " ".join(mark for mark, holds in found.items() if holds)
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -52,6 +86,8 @@ class Rate:
     title: str
     basis: str
     counts: Mapping[Outcome, int]
+    discrimination: float | None = None
+    """How passing goes with the score of all other checks: -1 to 1."""
 
     @property
     def owed(self) -> int:
@@ -61,8 +97,16 @@ class Rate:
     @property
     def passing(self) -> float | None:
         """The share that passed among those that are settled."""
-        settled = sum(self.counts[outcome] for outcome in ("passed", "partial", "failed", "skipped"))
-        return self.counts["passed"] / settled if settled else None
+        return stats.pass_rate(self.counts["passed"], self._settled)
+
+    @property
+    def remark(self) -> str:
+        """What is odd about the check."""
+        return stats.remark(self.discrimination, self._settled)
+
+    @property
+    def _settled(self) -> int:
+        return sum(self.counts[outcome] for outcome in SETTLED)
 
 
 @dataclass(frozen=True)
@@ -76,16 +120,22 @@ class Waiting:
     points: float
     rows: tuple[Row, ...]
 
+    @property
+    def aside(self) -> bool:
+        """Whether it waits because a submission was set aside, which is said once for all of its checks."""
+        return self.reason.startswith(ASIDE)
+
 
 def rates(rows: Sequence[Row]) -> list[Rate]:
     """Count outcomes by check, the check that fails most often first."""
-    counts: dict[str, Counter[Outcome]] = {}
-    checks: dict[str, CheckResult] = {}
+    seen: dict[str, list[tuple[CheckResult, Result]]] = {}
     for row in rows:
         for name, check in _checks(row.result):
-            counts.setdefault(name, Counter())[check.outcome] += 1
-            checks.setdefault(name, check)
-    found = [Rate(name, checks[name].title, checks[name].basis, seen) for name, seen in counts.items()]
+            seen.setdefault(name, []).append((check, row.result))
+    found = [
+        Rate(name, every[0][0].title, every[0][0].basis, Counter(check.outcome for check, _ in every), _tells(every))
+        for name, every in seen.items()
+    ]
     return sorted(found, key=lambda rate: [-rate.counts[outcome] for outcome in ("failed", "partial", "skipped")])
 
 
@@ -102,11 +152,39 @@ def waiting(rows: Sequence[Row]) -> list[Waiting]:
     return sorted(found, key=lambda item: item.outcome != "error")
 
 
-def histogram(results: Sequence[Result]) -> list[int]:
-    """Count results by tenths of the full score; the full score falls into the last."""
-    shares = [result.score / result.max_score if result.max_score else 0.0 for result in results]
-    bins = Counter(min(int(share * BINS), BINS - 1) for share in shares)
-    return [bins[i] for i in range(BINS)]
+@dataclass(frozen=True)
+class Spent:
+    """How long grading took, in seconds of the grader's."""
+
+    total: float
+    median: float
+    slowest: tuple[Row, ...]
+    where: Mapping[str, int]
+    """Device and fence -> submissions."""
+
+
+def spent(rows: Sequence[Row]) -> Spent:
+    """Add up how long grading took, and name those that took longest."""
+    seconds = [row.result.seconds for row in rows]
+    slowest = sorted(rows, key=lambda row: -row.result.seconds)[:SLOWEST]
+    where = Counter(f"{row.result.device.name}, isolation {row.result.isolation}" for row in rows)
+    return Spent(sum(seconds), median(seconds), tuple(slowest), where)
+
+
+def shares(rows: Sequence[Row]) -> list[float]:
+    """Return each score as a share of the full one."""
+    return [row.result.score / row.result.max_score if row.result.max_score else 0.0 for row in rows]
+
+
+def _tells(every: Sequence[tuple[CheckResult, Result]]) -> float | None:
+    """Correlate passing a check with what else was scored of what else is settled."""
+    passed, rest = [], []
+    for check, result in every:
+        others = result.max_score - result.points_owed - check.max_points
+        if check.outcome in SETTLED and others > 0:
+            passed.append(check.outcome == "passed")
+            rest.append((result.score - check.points) / others)
+    return stats.point_biserial(passed, rest)
 
 
 def _checks(result: Result) -> Iterator[tuple[str, CheckResult]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from autograder.overrides import by_hand
 from autograder.report.pairs import line, strip
-from autograder.report.words import BASES, SETTLED_BY, clean, explained, points
+from autograder.report.words import BASES, SETTLED_BY, bonus, clean, explained, points
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,7 @@ def _coloured(part_id: str, check: CheckResult, width: int, *, verbose: bool) ->
 def _heading(part: PartResult) -> Text:
     from rich.text import Text
 
-    score = f"{points(part.score)}/{points(part.max_score)}"
+    score = f"{points(part.score)}/{points(part.max_score)}{' bonus' * part.bonus}"
     return Text.assemble((clean(part.id), "bold"), f"  {clean(part.title)}  ", (score, "bold"))
 
 
@@ -118,11 +118,12 @@ def _totals(result: Result, width: int) -> Text:
     score = f"{points(result.score)} of {points(result.max_score)} points"
     said = {
         "score": f"{score}, {points(result.lost)} lost, {points(result.points_owed)} owed",
+        "bonus": bonus(result),
         "owed": _settlers(result),
         "graded on": f"{result.device.name} ({result.device.tier}), isolation {result.isolation}",
     }
     text = Text("\n".join(_said(label, text, width, indent=0) for label, text in said.items() if text))
-    text.highlight_regex(r"(?m)^(score|graded on|owed) ", "dim")
+    text.highlight_regex(r"(?m)^(score|bonus|graded on|owed) ", "dim")
     return text
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from autograder.model import without_bonus
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autograder.model import Basis, Outcome, SettledBy
+    from autograder.model import Basis, Outcome, Result, SettledBy
 
 OUTCOMES: Mapping[Outcome, str] = {
     "passed": "passed",
@@ -43,8 +45,31 @@ def points(value: float) -> str:
     return f"{round(value, 2) + 0.0:.10g}"
 
 
+def time(seconds: float) -> str:
+    """Show how long something took.
+
+    >>> time(8.24), time(252.0), time(10_000.0)
+    ('8.2 s', '4 min 12 s', '2 h 46 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds) // 60
+    return f"{minutes} min {round(seconds) % 60} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def bonus(result: Result) -> str:
+    """Say what bonus parts won and how much of it counts; nothing where there are none."""
+    usual = without_bonus(result.parts)
+    parts = [part for part in result.parts if part not in usual]
+    won, most = sum(part.score for part in parts), sum(part.max_score for part in parts)
+    counts = f"{points(result.made_up)} of them in the score, where other parts lost points"
+    return f"{points(won)} of {points(most)} points, {counts}" if parts else ""
+
+
 def clean(text: str) -> str:
     """Replace what could steer a terminal or mislead a reader: control characters, half characters, reordering."""
+    if text.isprintable():  # nearly all is, and what is replaced never
+        return text
     return "".join(c if c in "\n\t" or _plain(c) else "\N{REPLACEMENT CHARACTER}" for c in text.replace("\r\n", "\n"))
 
 

@@ -12,12 +12,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
 from autograder.errors import UserError
-from autograder.sandbox import seccomp, tree
+from autograder.sandbox import gpu, seccomp, tree
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
@@ -56,9 +57,9 @@ class BoxError(UserError):
 class Box:
     """One box around one folder of code, and its end."""
 
-    def __init__(self, code: Path) -> None:
-        """Start it, and wait until it can be entered."""
-        self._process = start(code, ["/usr/bin/cat"])
+    def __init__(self, code: Path, lent: Sequence[Path] = ()) -> None:
+        """Start it, with the device nodes that are lent to it, and wait until it can be entered."""
+        self._process = start(code, ["/usr/bin/cat"], lent)
         said = self._exchange()
         if said != READY:
             raise explained(said.decode("utf-8", "replace"))
@@ -94,11 +95,13 @@ class Box:
         os.close(self.pidfd)
 
 
-def start(code: Path, command: list[str], errors: int = subprocess.STDOUT) -> subprocess.Popen[bytes]:
+def start(
+    code: Path, command: list[str], lent: Sequence[Path] = (), errors: int = subprocess.STDOUT
+) -> subprocess.Popen[bytes]:
     """Start a program of the system, or of ours, in a box of its own."""
     files = {f"/etc/{name}": _filled(text.encode()) for name, text in ETC.items()}
-    rules = _filled(system_calls())
-    args = _filled("\0".join(_options(code, files, rules)).encode())
+    rules = _filled(system_calls(gpu=bool(lent)))
+    args = _filled("\0".join(_options(code, files, rules, lent)).encode())
     descriptors = [*files.values(), rules, args]
     try:
         # An empty environment and no telling arguments: both can be read from inside, in /proc/1.
@@ -130,26 +133,36 @@ def unprivileged() -> User:
     return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
-def system_calls() -> bytes:
+def system_calls(*, gpu: bool = False) -> bytes:
     """Return the filter that everything in a box runs under."""
     try:
-        return seccomp.program()
+        return seccomp.program(gpu=gpu)
     except OSError as error:
         raise BoxError(str(error), "apt-get install libseccomp2") from None
 
 
 @cache
-def try_out() -> str:
+def try_out(lent: tuple[Path, ...] = ()) -> str:
     """Bring one box up and down and return bubblewrap's version; `BoxError` says what is missing."""
     closed = next(filter(None, map(_closed, [*environment(), Path(sys.executable), Path(tempfile.gettempdir())])), None)
     if closed is not None:
         mend = "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
         raise BoxError(f"{closed} cannot be read by user {NOBODY}, who runs submissions when root grades", mend)
     try:
-        Box(PACKAGE).close()
+        Box(PACKAGE, lent).close()
+        if lent:
+            _start_cuda(lent)
         return subprocess.run([_bwrap(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     except OSError as error:  # a container whose root may not become another user
         raise BoxError(f"bubblewrap does not start: {error}", OTHER_ADVICE) from None
+
+
+def _start_cuda(lent: Sequence[Path]) -> None:
+    process = start(PACKAGE, gpu.STARTS, lent)
+    said, _ = process.communicate()
+    if process.returncode:
+        last = (said.decode("utf-8", "replace").strip() or f"error {process.returncode}").splitlines()[-1]
+        raise BoxError(f"CUDA does not start in the box: {last}", "docs/gpu.md says what it needs")
 
 
 def explained(said: str) -> BoxError:
@@ -188,7 +201,7 @@ def _filled(data: bytes) -> int:
     return reader
 
 
-def _options(code: Path, files: dict[str, int], rules: int) -> list[str]:
+def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]) -> list[str]:
     """Return bubblewrap's options; later ones lie over earlier ones."""
     system = [name for name in map(Path, ("/lib", "/lib64", "/bin", "/sbin")) if name.is_symlink()]
     options: list[tuple[object, ...]] = [
@@ -196,6 +209,7 @@ def _options(code: Path, files: dict[str, int], rules: int) -> list[str]:
         *(("--ro-bind-data", fd, path) for path, fd in files.items()),
         *(("--ro-bind", path, path) for path in environment()),
         ("--ro-bind", code, CODE),
+        *gpu.options(lent),
         ("--seccomp", rules),
         ("--remount-ro", "/dev"),
         ("--remount-ro", "/"),

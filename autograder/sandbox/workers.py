@@ -30,13 +30,16 @@ Isolation = Literal["bubblewrap", "none"]
 class Workers:
     """A context in which jobs run; calling it runs one."""
 
-    def __init__(self, isolation: Isolation = "none", preload: Sequence[str] = PRELOAD) -> None:
-        """Name the fence, and what the warm process imports; nothing starts yet."""
+    def __init__(
+        self, isolation: Isolation = "none", preload: Sequence[str] = PRELOAD, lent: Sequence[Path] = ()
+    ) -> None:
+        """Name the fence, what the warm process imports, and the nodes of a GPU in the fence; nothing starts yet."""
         self.isolation: Isolation = isolation
         """The fence in force. none: processes of their own with limits, as the user who grades."""
         self._fenced = isolation == "bubblewrap"
         self._user = box.unprivileged() if self._fenced else box.User()
         self._preload = tuple(preload)
+        self._lent = tuple(lent)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._inherited = 0
@@ -47,7 +50,7 @@ class Workers:
     def __enter__(self) -> Self:
         """Try the fence; start the rest lazily: a submission without the part's file needs no torch."""
         if self._fenced:
-            box.try_out()
+            box.try_out(self._lent)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -125,12 +128,14 @@ class Workers:
 
     def _fork(self, job: Job, code: Path, work: Path, cores: Collection[int]) -> Watched:
         assert self._control is not None
-        fence = box.Box(code) if self._fenced else None
+        fence = box.Box(code, self._lent) if self._fenced else None
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         status_read, status_write = os.pipe()
         watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
+        if fence:
+            request["seccomp"] = box.system_calls(gpu=bool(self._lent)).hex()
         request["cores"] = list(cores)
         descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]
         try:
@@ -183,7 +188,6 @@ def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
     if code == box.CODE:
         # Counted inside the box; outside, the limit would count every process of the user who grades.
         request["limits"] = {"seconds": job.limits.seconds, "processes": MAX_PROCESSES}
-        request["seccomp"] = box.system_calls().hex()
     return request
 
 
@@ -217,4 +221,5 @@ def _environ(home: str) -> dict[str, str]:
         "GLOO_SOCKET_IFNAME": "lo",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # whoever asks whether there is a GPU does not start CUDA by asking
     }

@@ -54,6 +54,13 @@ QUANTITIES: Mapping[str, Quantity] = {
     "comm_overlap": Quantity("overlap of communication", "%", (("comm_overlap", ""), ("cpu_comm_overlap", ""))),
     "kernel_count": Quantity("number of kernels", "count", (("kernel_count", ""), ("launch_count", ""))),
     "kernel_mean": Quantity("mean kernel time", "ns", (("kernel_mean", ""), ("kernel_median", ""))),
+    "gaps": Quantity("number of gaps over 1 ms", "count", (("gaps_over_1ms", ""),)),
+    "small_kernels": Quantity("share of kernels under 10 us", "%", (("kernels_under_10us", ""),)),
+    "operator_gaps": Quantity("number of gaps between operators over 1 ms", "count", (("op_gaps_over_1ms", ""),)),
+    "small_operators": Quantity("share of operators under 10 us", "%", (("ops_under_10us", ""),)),
+    "operator_mean": Quantity("mean operator time", "ns", (("op_mean", ""),)),
+    "host_busy": Quantity("share in which the CPU was busy", "%", (("host_busy", "steps"),)),
+    "longest_wait": Quantity("longest wait for the loader", "ns", (("dataloader_longest", "steps"),)),
     "step_time": Quantity("time of a step", "ns", (("step_median", "steps"),)),
     "sm_throughput": Quantity("SM throughput", "%", (("sm_throughput", "kernel"),)),
     "memory_throughput": Quantity(
@@ -97,7 +104,7 @@ def compare(trace: Trace, quantity: str, value: float, subject: str = "") -> Fin
     if quantity == "nvidia_smi":
         return _sampled(trace, value)
     asked = QUANTITIES[quantity]
-    figures = [one for one in _accepted(trace, asked) if subject in one.subject]
+    figures = [one for one in accepted(trace, quantity) if subject in one.subject]
     said = f"{asked.said} is given as {shown(value, asked.unit)}"
     if not figures:
         return Finding("unknown", said, _missing(trace))
@@ -124,8 +131,9 @@ def _key(figure: Figure) -> tuple[str, str]:
     return figure.id, figure.window
 
 
-def _accepted(trace: Trace, asked: Quantity) -> Iterator[Figure]:
-    for name, window in asked.accepted:
+def accepted(trace: Trace, quantity: str) -> Iterator[Figure]:
+    """Yield the figures of a profile that answer for a quantity, the handout's own definition first."""
+    for name, window in QUANTITIES[quantity].accepted:
         yield from (one for one in trace.figures if one.id == name and window in ("", one.window))
 
 

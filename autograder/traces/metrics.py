@@ -168,8 +168,18 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
     waited = loading(events).spans.within(where).length
     yield Figure("dataloader", share(waited, where[1] - where[0]), "%", "steps")
     work = events.of(*ON_GPU)
+    yield from _host(events, where)
     if len(work):
         yield Figure("spill", work.spans.within((where[1], max(events.length, where[1]))).length, "ns", "steps")
+
+
+def _host(events: Events, where: Stretch) -> Iterator[Figure]:
+    """Yield how busy the CPU was, and how long it was held up at most."""
+    waits, calls = loading(events).spans.within(where), events.of(Kind.CALL)
+    if waits:
+        yield Figure("dataloader_longest", int((waits.end - waits.start).max()), "ns", "steps")
+    layers = {"held up": calls.named(SYNC).spans, "busy": waits | events.of(Kind.OP, Kind.CALL).spans}
+    yield Figure("host_busy", share(growth(layers, where)["busy"], where[1] - where[0]), "%", "steps")
 
 
 def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
@@ -179,6 +189,7 @@ def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
         return
     yield Figure("op_count", len(ops), "count", "trace")
     yield Figure("op_mean", float(ops.durations.mean()), "ns", "trace")
+    yield Figure("ops_under_10us", share(int(np.sum(ops.durations < SHORT)), len(ops)), "%", "trace")
     named = stretch(found, "steps", "trace")
     assert named is not None
     label, where = named
@@ -186,6 +197,8 @@ def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
     layers = growth({"loader": loader, "ops": ops.spans}, where)
     alone = growth({"loader": loader, "comm": comm, "ops": ops.spans}, where)["ops"]
     yield Figure("op_busy", share(layers["ops"], where[1] - where[0]), "%", label)
+    gaps = ops.where(~loader.hold(ops.start)).spans.gaps(where)
+    yield Figure("op_gaps_over_1ms", int(np.sum(gaps > GAPS["gaps_over_1ms"])), "count", label)
     if comm:
         yield Figure("cpu_comm", share(comm.length, where[1] - where[0]), "%", label)
         yield Figure("cpu_comm_overlap", share(layers["ops"] - alone, comm.length), "%", label)

@@ -53,6 +53,12 @@ class Spans:
         long: Array = lengths[lengths > 0]
         return long
 
+    def hold(self, times: Array) -> Array:
+        """Say of each time whether it is covered."""
+        index = np.searchsorted(self.start, times, side="right")
+        held: Array = (index > 0) & (np.append(self.end, 0)[index - 1] > times)
+        return held
+
     def coverage(self, window: tuple[int, int], bins: int) -> Array:
         """Return the share of each of *bins* equal pieces of a window that is covered."""
         edges = np.linspace(window[0], window[1], bins + 1)

@@ -1,4 +1,4 @@
-"""Recorders that count: operations, bytes kept for the backward pass. They read and never judge."""
+"""Recorders that count: operations, bytes moved, bytes kept for the backward pass. They read and never judge."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 
 class Ops(TorchDispatchMode):
@@ -22,6 +23,23 @@ class Ops(TorchDispatchMode):
         """Count, then compute."""
         self.count += 1
         return func(*args, **(kwargs or {}))
+
+
+class Traffic(TorchDispatchMode):
+    """Adds up the bytes that operators read and write, and counts those operators; views move nothing."""
+
+    def __init__(self) -> None:
+        """Start at none."""
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.count = self.bytes = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Compute, then count."""
+        result = func(*args, **(kwargs or {}))
+        if not func.is_view:
+            self.count += 1
+            self.bytes += sum(it.nbytes for it in tree_leaves((args, kwargs, result)) if isinstance(it, Tensor))
+        return result
 
 
 class Saved:

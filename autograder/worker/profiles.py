@@ -1,22 +1,30 @@
 """What a probe needs around a profiler: the ranges that work runs in, and made traces whose figures are known.
 
 with rig.profiles.ranges(window) as seen: ...      which named range was open when forward, backward, step ran
-rig.profiles.made(rig.random, gpu=True)            (the bytes of a trace, what is true of it)
+rig.profiles.made(rig.random, gpu=True)            a trace of which four answers are known; .timeline: eleven
+rig.profiles.training(window)                      a train(on_step, batches) with named ranges, that counts its calls
+rig.profiles.lines("given.script", {...})          the lines of a module in which something stands
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch.autograd.profiler import record_function
+
+from autograder.worker.timelines import Timeline
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 STEPS = 5  # of a made trace
@@ -165,9 +173,52 @@ class Made:
         }
 
 
+class Training:
+    """What a profiler is put around: it trains on the first batches, in named ranges, and notes how it was called."""
+
+    def __init__(self, window: Any) -> None:
+        """Train nothing yet."""
+        self._window = window
+        self.asked: list[int] = []
+        self.stepped = 0
+        self.losses: list[float] = []
+
+    def __call__(self, on_step: Callable[[], Any] | None = None, batches: int = 20) -> list[float]:
+        """Train, and call *on_step* at the end of each batch."""
+        self.asked.append(int(batches))
+        window = self._window
+        for images, labels in islice(window.loader, int(batches)):
+            with record_function("copy"):
+                images, labels = images.to(window.device), labels.to(window.device)  # noqa: PLW2901
+            with record_function("forward"):
+                loss = window.criterion(window.model(images), labels)
+            with record_function("backward"):
+                window.optimizer.zero_grad()
+                loss.backward()
+            with record_function("optimizer_step"):
+                window.optimizer.step()
+            self.losses.append(float(loss.detach()))
+            if on_step is not None:
+                self.stepped += 1
+                on_step()
+        return self.losses
+
+
+def lines(module: str, patterns: Mapping[str, str]) -> dict[str, list[int]]:
+    """Return the numbers of the lines in which each pattern is found."""
+    found = find_spec(module)
+    text = Path(str(found and found.origin)).read_text(encoding="utf-8").splitlines()
+    return {
+        name: [n for n, line in enumerate(text, 1) if re.search(pattern, line)] for name, pattern in patterns.items()
+    }
+
+
 class Profiles:
     """`rig.profiles`."""
 
     ranges = staticmethod(ranges)
     profiling = staticmethod(profiling)
     made = staticmethod(Made)
+    timeline = staticmethod(Timeline)
+    training = staticmethod(Training)
+    lines = staticmethod(lines)

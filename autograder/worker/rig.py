@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import ctypes
+import importlib
 import os
 import re
 import stat
@@ -29,18 +30,23 @@ from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, eager_takes, refusal, register
-from autograder.worker.counters import Ops, Saved
+from autograder.worker.counters import Ops, Saved, Traffic
+from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
+from autograder.worker.launches import Launches
 from autograder.worker.loading import Loading
 from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.plans import Plans
+from autograder.worker.profiled import Programs
 from autograder.worker.profiles import Profiles
 from autograder.worker.programs import Program, loader_for, made_program, weights_of
+from autograder.worker.ranks import Ranks
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
-from autograder.worker.scripted import ScriptedCall
+from autograder.worker.scripted import ScriptedCall, ScriptedNet
 from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
@@ -101,6 +107,7 @@ class Rig:
     weights_of = staticmethod(weights_of)
     backend = staticmethod(register)
     profiles = Profiles
+    launches = Launches
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
@@ -111,6 +118,8 @@ class Rig:
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
         self.loading = Loading(self._random, self.clock)
+        self.plans = Plans(self._random)
+        self.programs = Programs(self._random, self.clock)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
@@ -122,6 +131,14 @@ class Rig:
     def uninstall(self) -> None:
         """Put back what other work in this process would notice."""
         self.clock.uninstall()
+
+    def ranks(self) -> Ranks:
+        """Return a training for several processes."""
+        return Ranks(self._random, self.seed, self.folder)
+
+    def decorated(self) -> Decorated:
+        """Return what looks at functions before and after a decorator."""
+        return Decorated(self.clock, lambda count: self.seconds(0.1, 0.9, count))
 
     def integer(self, low: int, high: int) -> int:
         """Draw a secret whole number, both ends included; both sides draw the same ones."""
@@ -292,6 +309,10 @@ class Rig:
         """Count operations."""
         return Ops()
 
+    def traffic(self) -> Traffic:
+        """Count operators that compute, and the bytes that they read and write."""
+        return Traffic()
+
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""
         return Saved(inputs)
@@ -301,6 +322,15 @@ class Rig:
         self.clock.freeze()
         pattern = self._random.permutation([0.8, 5.0, *[1.0] * (repeats - 2)]).tolist()
         return ScriptedCall(self.clock, seconds, size, pattern=pattern, cold=3.0)
+
+    def scripted_net(self, seconds: float, rows: int, operators: int, repeats: int) -> ScriptedNet:
+        """Return a network of a known number of operators that takes these seconds for inputs of so many *rows*."""
+        return ScriptedNet(self.scripted_call({rows: seconds}, {}, repeats), operators)
+
+    @staticmethod
+    def given(name: str) -> Any:
+        """Return what the lab hands out under this name."""
+        return getattr(importlib.import_module("given"), name)
 
     def return_memory_at_once(self) -> None:
         """Let memory that is freed be gone, so that what the process holds is what it uses."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from autograder.worker.clock import VirtualClock
@@ -48,3 +48,18 @@ class ScriptedCall:
         self._calls[length] += 1
         self._clock.advance(self._seconds[length] * self._pattern[calls % len(self._pattern)] + extra, busy=True)
         return first
+
+
+class ScriptedNet(nn.Module):
+    """Asks for a known number of operators, and takes scripted seconds: the first call *cold* more."""
+
+    def __init__(self, call: ScriptedCall, operators: int) -> None:
+        """Each operator is a ReLU; a view among them is none."""
+        super().__init__()
+        self._call, self._operators = call, operators
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Let time pass."""
+        for _ in range(self._operators):
+            x = x.relu().view(x.shape)
+        return self._call(x)

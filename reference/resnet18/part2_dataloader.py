@@ -12,12 +12,13 @@
 # | `prefetch_factor` | batches that each worker keeps ready | reads of uneven length |
 #
 # Whether they help is what you measure here, and the usual measurement cannot see it: run
-# `python baseline/part2_dataloader.py` first, and hold its throughput against its epoch times.
+# `python -m baseline.part2_dataloader` first, and hold its throughput against its epoch times.
 
 # %%
 from __future__ import annotations
 
 import time
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ import pandas as pd
 import torch
 from torch.utils.data import DataLoader
 
-from given import device_name, loading_workload, make_dataset, make_step
+from given import device_name, loading_workload, make_dataset, make_step, quietest
 
 # %% [markdown]
 # ## 2.1 Measure an epoch
@@ -223,7 +224,8 @@ if __name__ == "__main__":
     sizes = loading_workload(device)
     dataset, step = make_dataset(**sizes), make_step(device)
     make_loader = partial(DataLoader, dataset, sizes["batch_size"], shuffle=True)
-    rows = sweep_workers(make_loader, [0, 2, 4, 8], step, device)
+    warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores: these sleep
+    rows = quietest(partial(sweep_workers, make_loader, [0, 2, 4, 8], step, device))
     print(pd.DataFrame(rows).to_string(index=False))
-    compared = compare_configurations(make_loader, best_workers(rows), step, device)
+    compared = quietest(partial(compare_configurations, make_loader, best_workers(rows), step, device))
     print(pd.DataFrame(compared).to_string(index=False))

@@ -26,7 +26,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from given import device_name, make_loader, make_training, workload
+from given import device_name, make_loader, make_training, quietest, workload
 
 # %% [markdown]
 # ## 5.1 A forward pass that can be recorded
@@ -133,7 +133,8 @@ def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
     loader is a DataLoader; its last batch may be smaller than the others.
     """
     # TODO: complete steps (forward, loss, backward, optimizer) in the modes of the epoch, for each size of a batch.
-    # TODO: put back what they changed: parameters, running statistics, the optimizer's state.
+    # TODO: put back what they changed: parameters, running statistics, the optimizer's state. Random numbers and the
+    # order of a loader that shuffles may go on.
     ### BEGIN SOLUTION
     before = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
     images, labels = next(iter(loader))
@@ -207,6 +208,15 @@ def compare_compile(
 
 # %%
 if __name__ == "__main__":
+    from torch._inductor.utils import fresh_cache
+
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    rows = compare_compile(make_training, make_loader(**workload(device)), device)
+
+    def experiment(folder):
+        torch.compiler.reset()  # what this process has built would be found again,
+        with fresh_cache():  # and so would what is in inductor's folder on the disk: that is no cold start
+            return compare_compile(make_training, make_loader(**workload(device)), device, folder)
+
+    rows = quietest(experiment)
     print(pd.DataFrame(rows).to_string(index=False))

@@ -148,7 +148,8 @@ def analyse_trace(file) -> dict[str, Any]:
     data_loading_percent     of the time, waiting for the loader ("enumerate(DataLoader)...", a user_annotation)
     gpu_utilization_percent  of the time, at least one kernel ran; None if the trace has no kernel
     gpu_utilization_band     "low" below 50 %, "high" above 80 %, else "medium"; None if there is no kernel
-    host_to_device_ms        copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), ms in all; None if there is no kernel
+    host_to_device_ms        copies to the GPU ("Memcpy HtoD ...", a gpu_memcpy), ms in the whole trace; None if there
+                             is no kernel
     top_operators            names of the three operators (cpu_op) with the most own time, the largest first
     reason                   why there are Nones, in words; None if there are none
     """
@@ -168,6 +169,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", default="auto", choices=["auto", "cifar10", "synthetic"])
     options, _ = parser.parse_known_args()  # a notebook has arguments of its own
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     size = workload(device)
     batch_size, batches = size["batch_size"], size["batches"]

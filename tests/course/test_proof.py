@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -106,10 +107,10 @@ def test_as_many_entries_are_timed_as_is_wanted(course, monkeypatch, timing, clo
     (course.root / "tests/submissions/toy/mutants.yaml").write_text(yaml.safe_dump(entries))
     monkeypatch.setattr(Course, "kit", lambda *_: toy_kit())
     sessions = []
-    monkeypatch.setattr(proof, "prove_case", lambda case, kit, session, seed: sessions.append(session))
+    monkeypatch.setattr(proof, "prove_case", lambda session, *_: sessions.append(session))
     session = replace(toy_session(FakeWorkers({})), clock=lambda *_: None)
 
-    list(prove(course, "toy", session, seed=1, only="entry", timing=timing))
+    list(prove(course, "toy", lambda: nullcontext(session), seed=1, only="entry", timing=timing, lanes=1))
 
     assert [clocked, 2] == [sum(s.clock is not None for s in sessions), len(sessions)]
 
@@ -141,7 +142,7 @@ def test_the_template_wins_nothing_and_says_why():
 def test_an_entry_is_run_under_its_own_shorter_limits():
     """An endless loop need not be sat out."""
     run = FakeWorkers()
-    prove_case(case({}, limits=Limits(seconds=2)), toy_kit(), toy_session(run), 1)
+    prove_case(toy_session(run), case({}, limits=Limits(seconds=2)), toy_kit(), 1)
 
     assert {2} == {job.limits.seconds for job in run.asked}
 

@@ -21,7 +21,7 @@ from autograder.overrides import Override, applied
 from autograder.roster import Student
 from autograder.scoring import Late
 from autograder.standing import Standing
-from tests.samples import a_check, a_part, a_result
+from tests.samples import a_check, a_part, a_result, with_bonus
 
 VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
 FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
@@ -112,6 +112,14 @@ def test_the_head_says_score_lateness_and_what_is_owed():
         "1 day late, -20 %: 1.5 points; 6 remain",
         "left out: scratch.py is no file of this lab",
     ] == value["output"].splitlines()
+
+
+def test_the_head_says_what_a_bonus_counts():
+    value = written(with_bonus())
+
+    assert 9.5 == value["score"]
+    expected = "bonus: 2 of 9 points, 2 of them in the score, where other parts lost points"
+    assert expected == value["output"].splitlines()[1]
 
 
 def test_what_was_set_by_hand_is_said_with_its_reason():

@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 from autograder import checks
 from autograder.labs.foundations.part1_attention import COLUMNS, part
-from autograder.model import Failed, Observation, Pair, Passed, Timed, Unavailable
-from autograder.worker.rig import Rig
-from tests.labs.foundations import REFERENCE, baseline_answer, changed, emptied, failing, hostile, judged, source
+from autograder.model import Failed, Observation, Pair, Passed, Unavailable
+from tests.labs.bench import Bench, emptied, failing
 
-pytestmark = pytest.mark.filterwarnings("ignore")
 FUSED = "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)"
 LONG = {"lean_forward", "lean_backward"}
 MB = 10**6
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """`given` to import, no display; and this process keeps its allocator."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr(Rig, "return_memory_at_once", lambda rig: None)
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judge(tmp_path):
-    def of(text, seed=1, only=()):
-        path = tmp_path / part.file
-        path.write_text(text, encoding="utf-8")
-        return judged(part, path, seed, only or set(part.checks) - LONG)
-
-    return of
+bench = Bench("foundations", part, without=LONG)
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def test_the_part_declares_nothing_unknown():
@@ -47,7 +25,7 @@ def test_the_part_declares_nothing_unknown():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes_and_speed_waits_for_a_clock(judge, seed):
-    verdicts = judge(source(part), seed)
+    verdicts = judge(bench.source, seed)
 
     assert {} == failing(verdicts)
     assert {"attention_is_faster"} == {name for name, it in verdicts.items() if isinstance(it, Unavailable)}
@@ -117,7 +95,7 @@ MISTAKES = {
 @pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
     """The corpus states all that a mistake fails; here is what the check says."""
-    found = failing(judge(changed(part, *pairs), only=fails))
+    found = failing(judge(bench.changed(*pairs), only=fails))
 
     assert set(fails) == set(found)
     for name, words in fails.items():
@@ -161,21 +139,6 @@ def test_figures_of_saved_bytes_that_are_missing_are_no_pass():
     assert isinstance(part.checks["keeps_little_for_backward"].judge(Pair(emptied(baseline), baseline)), Failed)
 
 
-SHORT_PROBES = [name for name, it in part.probes.items() if it.pair and not name.startswith("long") and name != "idle"]
-
-
-@pytest.mark.parametrize("probe", SHORT_PROBES)
-@pytest.mark.parametrize("number", [0.0, -1.0, 1e308, 5e-324])
-@pytest.mark.filterwarnings("error")
-def test_a_judge_never_stumbles_over_numbers(probe, number):
-    answer = baseline_answer(part.id, probe)
-    for student in (hostile(answer, number), emptied(answer)):
-        pair = (Timed if part.probes[probe].timed else Pair)(student, answer)
-        for check in part.checks.values():
-            if set(check.reads) == {probe}:
-                assert isinstance(check.judge(pair), Passed | Failed)
-
-
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -196,6 +159,6 @@ def test_a_file_that_contradicts_itself_fails(rows, words):
 
 def test_a_row_of_the_schema_is_a_row_of_the_table():
     """The schema that students read names the columns that the check asks for."""
-    file = REFERENCE.parent.parent / "assignments/foundations/schemas/attention_growth.schema.json"
+    file = bench.reference.parent.parent / "assignments/foundations/schemas/attention_growth.schema.json"
 
     assert list(COLUMNS) == json.loads(file.read_text(encoding="utf-8"))["required"]

@@ -2,95 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-import yaml
 
-import autograder
-from autograder import checks
 from autograder.labs.resnet18.part1_baseline import part
-from autograder.model import Failed, Pair, Passed
-from tests.worker.harness import import_file, observe
+from autograder.model import Failed, Pair
+from tests.labs.bench import Bench, failing
+from tests.worker.harness import import_file
 
-ROOT = Path(autograder.__file__).parent.parent
-REFERENCE = ROOT / "reference" / "resnet18"
-BASELINE = REFERENCE / "baseline" / part.file
-SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
-CORPUS = yaml.safe_load((ROOT / "tests/submissions/resnet18/part1_baseline.yaml").read_text(encoding="utf-8"))
-FROM_FILES = {"trace_is_whole", "answers_fit_the_trace"}
-
+bench = Bench("resnet18", part)
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """What a worker has: `given` to import."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
-
-    def judged(source, seed=1, only=()):
-        path = tmp_path / part.file
-        path.write_text(source, encoding="utf-8")
-        seen = {}
-        chosen = [part.checks[name] for name in part.checks if name in (only or part.checks)]
-        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
-
-    return judged
-
-
-def evidence(name, path, seed, seen):
-    if name in part.artefacts:
-        return handed_in(part.artefacts[name])
-    if name not in seen:
-        student = observe(part, name, path, seed)
-        seen[name] = Pair(student, baseline_answer(name, seed)) if part.probes[name].pair else student
-    return seen[name]
-
-
-@functools.cache
-def handed_in(file):
-    return checks.read((REFERENCE / file).read_bytes(), file)
-
-
-@functools.cache
-def baseline_answer(probe, seed=1):
-    seen = observe(part, probe, BASELINE, seed, "baseline")
-    assert "ok" == seen.ended, seen.error
-    return seen
-
-
-def verdict(check, read):
-    for one in read.values():
-        student = one.student if isinstance(one, Pair) else one
-        if getattr(student, "ended", "ok") != "ok":
-            return Failed(student.ended, student.error, "raised")
-    return check.judge(**read)
-
-
-def changed(entry):
-    """The reference with each replacement; old stands in it exactly once."""
-    text = SOURCE
-    for change in entry["replace"]:
-        assert 1 == text.count(change["old"]), change["old"]
-        text = text.replace(change["old"], change["new"])
-    return text
-
-
-def failing(verdicts):
-    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed)}
 
 
 def test_the_part_declares_nothing_unknown():
@@ -99,20 +23,7 @@ def test_the_part_declares_nothing_unknown():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes(judge, seed):
-    assert {} == failing(judge(SOURCE, seed))
-
-
-@pytest.mark.parametrize("entry", CORPUS, ids=lambda entry: entry["id"])
-def test_an_entry_fails_the_checks_that_it_states(judge, entry):
-    """With words that name the mistake, and something to try; the rest of the checks is left to the course check."""
-    stated = entry["fails"]
-
-    found = failing(judge(changed(entry), only=stated or set(part.checks) - FROM_FILES))
-
-    assert set(stated) == set(found), found
-    for name, words in stated.items():
-        assert words.lower() in f"{found[name].measured} {found[name].why} {found[name].try_}".lower()
-        assert found[name].try_
+    assert {} == failing(judge(bench.source, seed))
 
 
 NONSENSE = {
@@ -129,7 +40,7 @@ NONSENSE = {
 def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, values):
     """A process that answers in the student's place gets no exception out of a check."""
     check = part.checks[request.node.callspec.id]
-    trusted = baseline_answer(probe)
+    trusted = bench.baseline_answer(probe)
     sent = replace(trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values})
 
     assert isinstance(check.judge(Pair(sent, trusted)), Failed)
@@ -148,12 +59,13 @@ def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, value
     ids=["no steps", "no ranges", "no loader"],
 )
 def test_a_trace_that_is_not_whole(change, words):
-    trace = replace(handed_in("baseline_trace.json.gz"), **change)
+    trace = replace(bench.handed_in("baseline_trace.json.gz"), **change)
 
     found = part.checks["trace_is_whole"].judge(trace)
 
     assert isinstance(found, Failed)
     assert words in found.why
+    assert ["cpu"] == list(found.evidence["breakdown"])  # which the feedback page draws
 
 
 # --- what is handed out -----------------------------------------------------------------------------------------------
@@ -175,7 +87,7 @@ def test_pictures_are_like_those_of_cifar10():
 def test_pictures_can_be_learnt(tmp_path):
     """Cut and mirrored as they are in training: a small network is right far more often than by chance."""
     torch.manual_seed(0)
-    student = import_file(REFERENCE / part.file)
+    student = import_file(bench.reference / part.file)
     data = student.make_data("synthetic", 16)
     batches = [torch.utils.data.default_collate([data[64 * b + i] for i in range(64)]) for b in range(25)]
     model = torch.nn.Sequential(

@@ -2,95 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import sys
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import autograder
 from autograder import checks
 from autograder.labs.resnet18.part2_dataloader import part
-from autograder.model import Bar, Failed, Observation, Pair, Passed, Timed, Unavailable
-from tests.worker.harness import observe
+from autograder.model import Bar, Failed, Passed
+from tests.labs.bench import ROOT, Bench, failing
 
-ROOT = Path(autograder.__file__).parent.parent
-REFERENCE = ROOT / "reference" / "resnet18"
-BASELINE = REFERENCE / "baseline" / part.file
 SCHEMAS = ROOT / "assignments" / "resnet18" / "schemas"
-SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
 BAR = Bar(1.3, "seed")
-
+bench = Bench("resnet18", part)
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """What a worker has: `given` to import, and no display."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
-
-    def judged(source, seed=1, only=()):
-        path = tmp_path / part.file
-        path.write_text(source, encoding="utf-8")
-        seen = {}
-        chosen = [part.checks[name] for name in part.checks if name in (only or part.checks)]
-        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
-
-    return judged
-
-
-def evidence(name, path, seed, seen):
-    if name == "bar":
-        return BAR
-    if name in part.artefacts:
-        file = part.artefacts[name]
-        return checks.read((REFERENCE / file).read_bytes(), file)
-    if name not in seen:
-        student, probe = observe(part, name, path, seed), part.probes[name]
-        kind = Timed if probe.timed else Pair
-        seen[name] = kind(student, baseline_answer(name, seed)) if probe.pair else student
-    return seen[name]
-
-
-@functools.cache
-def baseline_answer(probe, seed=1):
-    seen = observe(part, probe, BASELINE, seed, "baseline")
-    assert "ok" == seen.ended, seen.error
-    return seen
-
-
-def verdict(check, read):
-    for one in read.values():
-        student = getattr(one, "student", one)
-        if isinstance(student, Observation) and student.ended != "ok":
-            return Failed(student.ended, student.error, "")
-    return check.judge(**read)
-
-
-def changed(*pairs):
-    """The reference with each (old, new) replaced; old stands in it exactly once."""
-    text = SOURCE
-    for old, new in pairs:
-        assert 1 == text.count(old), old
-        text = text.replace(old, new)
-    return text
-
-
-def failing(verdicts):
-    """What is not passed; without a clock nothing is said about speed."""
-    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed | Unavailable)}
 
 
 def test_the_part_declares_nothing_unknown():
@@ -99,7 +24,7 @@ def test_the_part_declares_nothing_unknown():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes(judge, seed):
-    assert {} == failing(judge(SOURCE, seed))
+    assert {} == failing(judge(bench.source, seed))
 
 
 AHEAD = '    ahead = {"persistent_workers": True, "prefetch_factor": 4} if num_workers else {}\n'
@@ -234,52 +159,11 @@ MISTAKES = {
 @pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
     """The corpus states all that a mistake fails; here is what the check says."""
-    found = failing(judge(changed(*pairs), only=fails))
+    found = failing(judge(bench.changed(*pairs), only=fails))
 
     assert set(fails) == set(found)
     for name, words in fails.items():
         assert words in f"{found[name].measured} {found[name].why}"
-
-
-def hostile(seen, number):
-    """The same answer with every number replaced."""
-
-    def everywhere(value):
-        if isinstance(value, dict):
-            return {key: everywhere(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [everywhere(item) for item in value]
-        return number if isinstance(value, float) else value
-
-    arrays = {name: np.full_like(array, 7) for name, array in seen.arrays.items()}
-    return replace(seen, values=everywhere(dict(seen.values)), arrays=arrays)
-
-
-def emptied(seen):
-    """The same answer with nothing in any list or array."""
-    arrays = {name: array[:0] for name, array in seen.arrays.items()}
-    return replace(seen, values={k: [] if isinstance(v, list) else v for k, v in seen.values.items()}, arrays=arrays)
-
-
-PROBED = [check.name for check in part.checks.values() if check.basis != "artefact"]
-
-
-@pytest.mark.parametrize("name", PROBED)
-@pytest.mark.parametrize("number", [0.0, -1.0, np.nan, 1e308, 5e-324])
-@pytest.mark.filterwarnings("error")
-def test_a_judge_never_stumbles_over_numbers(name, number):
-    """Whatever a worker sent becomes a verdict, and with nothing in it no pass."""
-    check = part.checks[name]
-    answers = {probe: baseline_answer(probe) for probe in check.reads if probe != "bar"}
-    for spoil in (lambda seen: hostile(seen, number), emptied):
-        read = {"bar": BAR} if "bar" in check.reads else {}
-        for probe, answer in answers.items():
-            kind = Timed if part.probes[probe].timed else Pair
-            read[probe] = kind(spoil(answer), answer) if part.probes[probe].pair else spoil(answer)
-        found = check.judge(**read)
-
-        assert isinstance(found, Passed | Failed)
-    assert isinstance(found, Failed)
 
 
 SWEEP = "num_workers,throughput,epoch_time,data_wait,without_wait,device\n0,10,10,5,20,AMD\n2,20,5,0,20,AMD\n4,18,5.56,0.5,19.8,AMD\n"
@@ -306,6 +190,24 @@ def test_files_that_contradict_each_other_fail(swept, compared, words):
 
     assert isinstance(found, Failed if words else Passed)
     assert words in getattr(found, "why", "")
+
+
+def test_the_run_that_was_disturbed_least_is_kept(tmp_path, capsys):
+    """Rows and files are of one run, the one whose epochs took the least time in all."""
+    from given import quietest
+
+    left = iter([(1.0, 5.0), (2.0, 3.0), (4.0, 4.0)])
+
+    def experiment(folder):
+        rows = [{"epoch_time": seconds} for seconds in next(left)]
+        Path(folder, "rows.csv").write_text(str(rows), encoding="utf-8")
+        return rows
+
+    found = quietest(experiment, times=3, folder=str(tmp_path))
+
+    assert [{"epoch_time": 2.0}, {"epoch_time": 3.0}] == found
+    assert str(found) == (tmp_path / "rows.csv").read_text(encoding="utf-8")
+    assert "run 2 of 3: its epochs took 5.00 s in all" in capsys.readouterr().out
 
 
 def test_the_handout_names_the_columns_and_every_check():

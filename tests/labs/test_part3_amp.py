@@ -2,99 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import autograder
 from autograder import checks
 from autograder.labs.resnet18.part3_amp import part
-from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Timed, Unavailable
-from tests.worker.harness import observe
+from autograder.model import Bar, Device, Failed, Pair, Timed, Unavailable
+from tests.labs.bench import Bench, failing
 
-REFERENCE = Path(autograder.__file__).parent.parent / "reference" / "resnet18"
-BASELINE = REFERENCE / "baseline" / "part3_amp.py"
-SOURCE = (REFERENCE / "part3_amp.py").read_text(encoding="utf-8")
 CPU = Device("a CPU", "cpu", "cpu")
 BAR = Bar(1.5, "seed")
 COMPARISON = {"compares_both", "csv_says_what_was_measured", "figure_shows_the_rows"}
 AUTOCAST = "with torch.autocast(device.type, enabled=use_amp):"
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """What a worker has: `given` to import, no display, and warnings that are only logged."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", "part3_amp")]:
-        del sys.modules[name]
-
-
+bench = Bench("resnet18", part)
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
-
-    def judged(source, seed=1, only=()):
-        path = tmp_path / "part3_amp.py"
-        path.write_text(source, encoding="utf-8")
-        seen = {}
-        chosen = [check for check in part.checks.values() if check.name in (only or part.checks)]
-        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
-
-    return judged
-
-
-def evidence(name, path, seed, seen):
-    fixed = {"bar": BAR, "device": CPU}
-    if name in part.artefacts:
-        file = part.artefacts[name]
-        return checks.read((REFERENCE / file).read_bytes(), file)
-    if name not in fixed and name not in seen:
-        probe = part.probes[name]
-        student = observe(part, name, path, seed)
-        if probe.pair:
-            baseline = baseline_answer(name, seed)
-            seen[name] = Timed(student, baseline, None, "no clock") if probe.timed else Pair(student, baseline)
-        else:
-            seen[name] = student
-    return fixed.get(name) or seen[name]
-
-
-@functools.cache
-def baseline_answer(probe, seed=1):
-    seen = observe(part, probe, BASELINE, seed, "baseline")
-    assert "ok" == seen.ended, seen.error
-    return seen
-
-
-def verdict(check, read):
-    for one in read.values():
-        student = getattr(one, "student", one)
-        if isinstance(student, Observation) and student.ended != "ok":
-            return Failed(student.ended, student.error, "")
-    return check.judge(**read)
-
-
-def changed(*pairs):
-    """The reference with each (old, new) replaced; old stands in it exactly once."""
-    text = SOURCE
-    for old, new in pairs:
-        assert 1 == text.count(old), old
-        text = text.replace(old, new)
-    return text
-
-
-def failing(verdicts):
-    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed | Unavailable)}
 
 
 def test_the_part_declares_nothing_unknown():
@@ -103,7 +27,7 @@ def test_the_part_declares_nothing_unknown():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes_and_what_needs_a_gpu_is_owed(judge, seed):
-    verdicts = judge(SOURCE, seed)
+    verdicts = judge(bench.source, seed)
 
     assert {} == failing(verdicts)
     assert {"amp_is_faster", "amp_saves_memory"} == {n for n, it in verdicts.items() if isinstance(it, Unavailable)}
@@ -153,7 +77,7 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("pairs", UNUSUAL.values(), ids=UNUSUAL)
 def test_unusual_right_work_passes(judge, pairs):
-    assert {} == failing(judge(changed(*pairs)))
+    assert {} == failing(judge(bench.changed(*pairs)))
 
 
 # What is replaced -> {check: words in its measured or why}. Every other check of the training loop passes.
@@ -470,12 +394,12 @@ MISTAKEN_COMPARISONS = {
 
 @pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_in_the_loop_fails_the_checks_that_show_it(judge, pairs, fails):
-    expect(fails, failing(judge(changed(*pairs), only=set(part.checks) - COMPARISON)))
+    expect(fails, failing(judge(bench.changed(*pairs), only=set(part.checks) - COMPARISON)))
 
 
 @pytest.mark.parametrize(("pairs", "fails"), MISTAKEN_COMPARISONS.values(), ids=MISTAKEN_COMPARISONS)
 def test_a_mistaken_comparison_fails_the_checks_that_show_it(judge, pairs, fails):
-    expect(fails, failing(judge(changed(*pairs), only=COMPARISON)))
+    expect(fails, failing(judge(bench.changed(*pairs), only=COMPARISON)))
 
 
 def expect(fails, found):
@@ -513,43 +437,9 @@ def test_what_cannot_be_read_is_said_in_words(judge, body, words):
 # --- verdicts on numbers that only a hostile worker sends -------------------------------------------------------------
 
 
-def hostile(seen, number):
-    """The same answer with every number replaced."""
-
-    def everywhere(value):
-        if isinstance(value, dict):
-            return {key: everywhere(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [everywhere(item) for item in value]
-        return number if isinstance(value, float) else value
-
-    arrays = {name: np.full_like(array, number) for name, array in seen.arrays.items()}
-    return replace(seen, values=everywhere(dict(seen.values)), arrays=arrays)
-
-
-def emptied(seen):
-    """The same answer with nothing in any list or array."""
-    arrays = {name: array[:0] for name, array in seen.arrays.items()}
-    return replace(seen, values={k: [] if isinstance(v, list) else v for k, v in seen.values.items()}, arrays=arrays)
-
-
-@pytest.mark.parametrize("probe", [name for name, it in part.probes.items() if it.pair])
-@pytest.mark.parametrize("number", [0.0, -1.0, 1e308, 5e-324])
-@pytest.mark.filterwarnings("error")
-def test_a_judge_never_stumbles_over_numbers(probe, number):
-    answer = baseline_answer(probe)
-    with np.errstate(over="ignore"):  # 1e308 becomes infinite in float32, which is meant
-        student = hostile(answer, number)
-    for student_answer in (student, emptied(answer)):
-        pair = (Timed if part.probes[probe].timed else Pair)(student_answer, answer)
-        for check in part.checks.values():
-            if set(check.reads) == {probe}:
-                assert isinstance(check.judge(pair), Passed | Failed)
-
-
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_weights_that_are_not_finite_fail(number):
-    answer = baseline_answer("amp")
+    answer = bench.baseline_answer("amp")
     bad = replace(answer, arrays={**answer.arrays, "weights": np.full_like(answer.arrays["weights"], number)})
 
     verdict = part.checks["follows_fp32"].judge(Timed(bad, answer))
@@ -559,7 +449,7 @@ def test_weights_that_are_not_finite_fail(number):
 
 
 def test_weights_that_are_not_finite_are_said_first_where_gradients_are_clipped():
-    answer = baseline_answer("clipping")
+    answer = bench.baseline_answer("clipping")
     bad = np.full_like(answer.arrays["amp_weights"], math.nan)
 
     verdict = part.checks["clips_true_gradients"].judge(

@@ -2,89 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import autograder
 from autograder import checks
 from autograder.labs.resnet18.part4_memory import part
 from autograder.model import Failed, Observation, Pair, Passed
-from autograder.worker.rig import Rig
-from tests.worker.harness import observe
+from tests.labs.bench import Bench, emptied, failing
 
-ROOT = Path(autograder.__file__).parent.parent
-REFERENCE = ROOT / "reference" / "resnet18"
-BASELINE = REFERENCE / "baseline" / part.file
-SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
 OUTSIDE = {"keeps_memory_flat", "needs_less_memory"}  # memory of a process of its own
-
+bench = Bench("resnet18", part, without=OUTSIDE)
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """What a worker has: `given` to import, no display; and this process keeps its allocator."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr(Rig, "return_memory_at_once", lambda rig: None)
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it where it is asked for."""
-
-    def judged(source, seed=1, only=()):
-        path = tmp_path / part.file
-        path.write_text(source, encoding="utf-8")
-        seen = {}
-        chosen = [part.checks[name] for name in part.checks if name in (only or set(part.checks) - OUTSIDE)]
-        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
-
-    return judged
-
-
-def evidence(name, path, seed, seen):
-    if name in part.artefacts:
-        file = part.artefacts[name]
-        return checks.read((REFERENCE / file).read_bytes(), file)
-    if name not in seen:
-        seen[name] = Pair(observe(part, name, path, seed), baseline_answer(name, seed))
-    return seen[name]
-
-
-@functools.cache
-def baseline_answer(probe, seed=1):
-    seen = observe(part, probe, BASELINE, seed, "baseline")
-    assert "ok" == seen.ended, seen.error
-    return seen
-
-
-def verdict(check, read):
-    for one in read.values():
-        if isinstance(one, Pair) and one.student.ended != "ok":
-            return Failed(one.student.ended, one.student.error, "")
-    return check.judge(**read)
-
-
-def changed(*pairs):
-    """The reference with each (old, new) replaced; old stands in it exactly once."""
-    text = SOURCE
-    for old, new in pairs:
-        assert 1 == text.count(old), old
-        text = text.replace(old, new)
-    return text
-
-
-def failing(verdicts):
-    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed)}
 
 
 def test_the_part_declares_nothing_unknown():
@@ -93,7 +23,7 @@ def test_the_part_declares_nothing_unknown():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes(judge, seed):
-    assert {} == failing(judge(SOURCE, seed))
+    assert {} == failing(judge(bench.source, seed))
 
 
 CHECKPOINT = (
@@ -228,7 +158,7 @@ MISTAKES = {
 @pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
     """The corpus states all that a mistake fails; here is what the check says."""
-    found = failing(judge(changed(*pairs), only=fails))
+    found = failing(judge(bench.changed(*pairs), only=fails))
 
     assert set(fails) == set(found)
     for name, words in fails.items():
@@ -257,7 +187,7 @@ def seen_from_outside(answer, student, baseline, idle=20):
     ("check", "probe"), [("keeps_memory_flat", "large_group"), ("needs_less_memory", "large_step")]
 )
 def test_memory_is_what_was_seen_beyond_an_idle_worker(check, probe, student, idle, kind, measured):
-    run = seen_from_outside(baseline_answer(probe), student, 120, idle)
+    run = seen_from_outside(bench.baseline_answer(probe), student, 120, idle)
 
     found = part.checks[check].judge(*run)
 
@@ -270,7 +200,7 @@ def test_memory_is_what_was_seen_beyond_an_idle_worker(check, probe, student, id
 )  # fmt: skip
 @pytest.mark.parametrize("number", [np.nan, 7.0])
 def test_little_memory_with_other_numbers_is_no_saving(check, probe, array, number):
-    run, idle = seen_from_outside(baseline_answer(probe), 30, 120)
+    run, idle = seen_from_outside(bench.baseline_answer(probe), 30, 120)
     wrong = replace(run.student, arrays={**run.student.arrays, array: np.full_like(run.student.arrays[array], number)})
 
     found = part.checks[check].judge(replace(run, student=wrong), idle)
@@ -279,42 +209,8 @@ def test_little_memory_with_other_numbers_is_no_saving(check, probe, array, numb
     assert "larger images" in found.why
 
 
-def hostile(seen, number):
-    """The same answer with every number replaced."""
-
-    def everywhere(value):
-        if isinstance(value, dict):
-            return {key: everywhere(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [everywhere(item) for item in value]
-        return number if isinstance(value, float) else value
-
-    arrays = {name: np.full_like(array, number) for name, array in seen.arrays.items()}
-    return replace(seen, values=everywhere(dict(seen.values)), arrays=arrays)
-
-
-def emptied(seen):
-    """The same answer with nothing in any list or array."""
-    arrays = {name: array[:0] for name, array in seen.arrays.items()}
-    return replace(seen, values={k: [] if isinstance(v, list) else v for k, v in seen.values.items()}, arrays=arrays)
-
-
-ALONE = sorted({check.reads[0] for check in part.checks.values() if len(check.reads) == 1} & set(part.probes))
-
-
-@pytest.mark.parametrize("probe", ALONE)
-@pytest.mark.parametrize("number", [0.0, -1.0, np.nan, 1e308, 5e-324])
-@pytest.mark.filterwarnings("error")
-def test_a_judge_never_stumbles_over_numbers(probe, number):
-    answer = baseline_answer(probe)
-    for student in (hostile(answer, number), emptied(answer)):
-        for check in part.checks.values():
-            if check.reads == (probe,):
-                assert isinstance(check.judge(Pair(student, answer)), Passed | Failed)
-
-
 def test_steps_that_were_not_told_are_no_pass():
-    answer = baseline_answer("groups")
+    answer = bench.baseline_answer("groups")
 
     assert isinstance(part.checks["one_step_a_group"].judge(Pair(emptied(answer), answer)), Failed)
 

@@ -2,87 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import sys
-from dataclasses import replace
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-import autograder
 from autograder import checks
 from autograder.labs.resnet18.part5_compile import part
-from autograder.model import Bar, Failed, Pair, Passed, Timed, Unavailable
-from tests.worker.harness import observe
+from autograder.model import Bar, Failed, Timed, Unavailable
+from tests.labs.bench import Bench, failing
 
-ROOT = Path(autograder.__file__).parent.parent
-REFERENCE = ROOT / "reference" / "resnet18"
-BASELINE = REFERENCE / "baseline" / part.file
-SOURCE = (REFERENCE / part.file).read_text(encoding="utf-8")
 TIMED = {"compiled_is_faster"}
-
+bench = Bench("resnet18", part, without=TIMED)
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """What a worker has: `given` to import, no display."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """judge(source, seed, only) -> {check: verdict}; a probe runs once, the baseline beside it."""
-
-    def judged(source, seed=1, only=()):
-        path = tmp_path / part.file
-        path.write_text(source, encoding="utf-8")
-        seen = {}
-        chosen = [part.checks[name] for name in part.checks if name in (only or set(part.checks) - TIMED)]
-        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
-
-    return judged
-
-
-def evidence(name, path, seed, seen):
-    if name in part.artefacts:
-        file = part.artefacts[name]
-        return checks.read((REFERENCE / file).read_bytes(), file)
-    if name not in seen:
-        seen[name] = Pair(observe(part, name, path, seed), baseline_answer(name, seed))
-    return seen[name]
-
-
-@functools.cache
-def baseline_answer(probe, seed=1):
-    seen = observe(part, probe, BASELINE, seed, "baseline")
-    assert "ok" == seen.ended, seen.error
-    return seen
-
-
-def verdict(check, read):
-    for one in read.values():
-        if isinstance(one, Pair) and one.student.ended != "ok":
-            return Failed(one.student.ended, one.student.error, "")
-    return check.judge(**read)
-
-
-def changed(*pairs):
-    """The reference with each (old, new) replaced; old stands in it exactly once."""
-    text = SOURCE
-    for old, new in pairs:
-        assert 1 == text.count(old), old
-        text = text.replace(old, new)
-    return text
-
-
-def failing(verdicts):
-    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed)}
 
 
 def test_the_part_declares_nothing_unknown():
@@ -91,7 +20,7 @@ def test_the_part_declares_nothing_unknown():
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_reference_passes(judge, seed):
-    assert {} == failing(judge(SOURCE, seed))
+    assert {} == failing(judge(bench.source, seed))
 
 
 STEP = "        train_epoch_compiled(model, batches, criterion, optimizer, device, use_amp)\n"
@@ -203,55 +132,15 @@ MISTAKES = {
 @pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
     """The corpus states all that a mistake fails; here is what the check says."""
-    found = failing(judge(changed(*pairs), only=fails))
+    found = failing(judge(bench.changed(*pairs), only=fails))
 
     assert set(fails) == set(found)
     for name, words in fails.items():
         assert words in f"{found[name].measured} {found[name].why}"
 
 
-def hostile(seen, number):
-    """The same answer with every number replaced."""
-
-    def everywhere(value):
-        if isinstance(value, dict):
-            return {key: everywhere(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [everywhere(item) for item in value]
-        return number if isinstance(value, float) else value
-
-    arrays = {name: np.full_like(array, number) for name, array in seen.arrays.items()}
-    return replace(seen, values=everywhere(dict(seen.values)), arrays=arrays)
-
-
-def emptied(seen):
-    """The same answer with nothing in any list or array, and in no record that a backend noted."""
-
-    def nothing(value):
-        if isinstance(value, dict):
-            return {key: nothing(item) for key, item in value.items()}
-        return [] if isinstance(value, list) else value
-
-    arrays = {name: array[:0] for name, array in seen.arrays.items()}
-    return replace(seen, values=nothing(dict(seen.values)), arrays=arrays)
-
-
-ALONE = sorted({check.reads[0] for check in part.checks.values() if len(check.reads) == 1} & set(part.probes))
-
-
-@pytest.mark.parametrize("probe", ALONE)
-@pytest.mark.parametrize("number", [0.0, -1.0, np.nan, 1e308, 5e-324])
-@pytest.mark.filterwarnings("error")
-def test_a_judge_never_stumbles_over_numbers(probe, number):
-    answer = baseline_answer(probe)
-    for student in (hostile(answer, number), emptied(answer)):
-        for check in part.checks.values():
-            if check.reads == (probe,):
-                assert isinstance(check.judge(Pair(student, answer)), Passed | Failed)
-
-
 def test_without_a_clock_the_speed_is_owed():
-    answer = baseline_answer("training")
+    answer = bench.baseline_answer("training")
     timed = Timed(answer, answer, unavailable="no clock")
 
     assert Unavailable("no clock") == part.checks["compiled_is_faster"].judge(Bar(1.1, "t4"), timed)

@@ -53,6 +53,17 @@ def test_points_of_the_cells_are_those_of_the_configuration(out: Path):
     assert config.rubric == {m["grade_id"]: m["points"] for m in marked if m.get("task")}
 
 
+def test_cells_of_a_bonus_are_worth_nothing_by_themselves(out: Path):
+    """nbgrader adds cells up; what a bonus counts is extra credit."""
+    config = Course(find_root()).config.labs[LAB].parts["bonus"]
+    cells = json.loads((out / "course" / "source" / LAB / "bonus.ipynb").read_text())["cells"]
+    points = {
+        m["grade_id"]: m["points"] for m in (cell["metadata"].get("nbgrader", {}) for cell in cells) if "points" in m
+    }
+
+    assert dict.fromkeys([*config.checks, *config.rubric], 0) == points
+
+
 def test_each_function_has_its_cell_and_stays_what_it_is_called(out: Path):
     """Ids do not change from one release to the next."""
     cells = {cell["id"]: cell for cell in source(out)["cells"]}

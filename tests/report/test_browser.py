@@ -1,90 +1,212 @@
-"""The pages in a browser: they fit a phone and a desk, and the class table sorts and filters."""
+"""The pages in Debian's Chromium: they fit a phone and a desk, sort and filter, open, and complain of nothing."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
-import subprocess
-from html import unescape
+from dataclasses import replace
 
 import pytest
 
-from autograder.report.html import class_page, feedback_page
-from tests.samples import a_class, a_result
+from autograder import batch
+from autograder.model import Submission
+from autograder.report.html import write
+from tests.samples import a_check, a_class, a_part, a_silent_check
 
-CHROMIUM = shutil.which("chromium") or ""
-FLAGS = ["--headless", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=2000", "--dump-dom"]
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="wants the Debian package chromium: make system")
-
-
-def ask(folder, html: str, question: str, width: int = 1100, *flags: str):
-    """Open the page, evaluate a JavaScript expression in it, and return its value."""
-    script = f"<script>document.title = 'ANSWER' + JSON.stringify({question});</script>"
-    page = folder / "page.html"
-    page.write_text(html.replace("</body>", f"{script}</body>"), encoding="utf-8")
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    command = [
-        CHROMIUM,
-        *FLAGS,
-        *root,
-        *flags,
-        f"--user-data-dir={folder}",
-        f"--window-size={width},900",
-        page.as_uri(),
-    ]
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    return json.loads(unescape(re.search("<title>ANSWER(.*?)</title>", dom, re.DOTALL)[1]))
+webdriver = pytest.importorskip("selenium.webdriver", reason="wants selenium, which the extra dev installs")
+DRIVER, CHROMIUM = shutil.which("chromedriver"), shutil.which("chromium")
+pytestmark = pytest.mark.skipif(
+    not (DRIVER and CHROMIUM), reason="wants the Debian packages chromium and chromium-driver: make system"
+)
+WIDTHS = {"phone": 390, "desk": 1200}
+PAGES = {"class": "index.html", "anonymous": "anonymous.html", "feedback": "student03/feedback.html"}
+HOSTILE = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
+CSV = f"precision,speedup,device\nFP32,1,{HOSTILE}\n".replace('"', "").encode()
 
 
-PAGES = {"class": lambda: class_page(a_class(12), "resnet18"), "feedback": lambda: feedback_page(a_result())}
-
-
-@pytest.mark.parametrize("width", [500, 1100], ids=["narrow", "wide"])
-@pytest.mark.parametrize("page", PAGES)
-def test_no_page_is_wider_than_its_window(tmp_path, page, width):
-    """Chromium makes no window narrower than 500 pixels; wide tables scroll inside their own box."""
-    assert 0 == ask(tmp_path, PAGES[page](), "document.documentElement.scrollWidth - innerWidth", width)
-
-
-def test_a_click_on_a_head_sorts_the_class(tmp_path):
-    """Scores start with the highest, and a second click turns the order."""
-    scores = "[...document.querySelectorAll('#class tbody tr')].map(row => Number(row.cells[1].dataset.value))"
-    click = "document.querySelectorAll('#class thead button')[1].click()"
-    down, up = ask(tmp_path, class_page(a_class(12), "resnet18"), f"[({click}, {scores}), ({click}, {scores})]")
-
-    assert sorted(down, reverse=True) == down
-    assert sorted(up) == up != down
-
-
-def test_typing_a_name_leaves_those_that_hold_it(tmp_path):
-    """The rest of the table is hidden, and the count says how many are shown."""
-    names = [result.submission for result in a_class(12)]
-    question = f"""(() => {{
-        const filter = document.getElementById("filter");
-        filter.value = {json.dumps(names[0].upper())};
-        filter.dispatchEvent(new Event("input"));
-        const shown = [...document.querySelectorAll("#class tbody tr")].filter(row => !row.hidden);
-        return [shown.map(row => row.cells[0].textContent.trim()), document.getElementById("shown").textContent];
-    }})()"""
-
-    assert [[names[0]], f"1 of {len(names)}"] == ask(tmp_path, class_page(a_class(12), "resnet18"), question)
-
-
-def test_dark_screens_get_a_dark_page(tmp_path):
-    """The page follows the system's colours."""
-    colour = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
-    light, dark = (
-        ask(
-            tmp_path,
-            class_page(a_class(12), "resnet18"),
-            colour,
-            1100,
-            f"--blink-settings=preferredColorScheme={scheme}",
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """A class of 30 with speedups, memory, a trace, a table of their own, and one whose texts are markup."""
+    out = tmp_path_factory.mktemp("results")
+    for n, result in enumerate(a_class(30)):
+        ratio = 1.2 + n / 20
+        evidence = {"pairs": [0.4] * 9, "interval": [0.97 * ratio, 1.03 * ratio], "bar": 1.5}
+        peaks = {"student_peak_bytes": 9e8, "baseline_peak_bytes": 1e9, "memory_bar": 1.3}
+        trace = {"breakdown": {"cpu": [["data loading", 10], ["operators", 30], ["Python and other", 5]]}}
+        more = (
+            a_check(outcome="passed", points=6, evidence=evidence),
+            a_silent_check(id="memory", outcome="failed", evidence=peaks),
+            a_silent_check(id="trace", outcome="failed", measured=HOSTILE, why=HOSTILE, try_=HOSTILE, evidence=trace),
         )
-        for scheme in (1, 0)
+        parts = (*result.parts[1:], a_part("part3_amp", "Mixed precision", *more))
+        batch.save(replace(result, parts=parts, notes=(HOSTILE,)), out)
+        batch.keep(Submission(result.submission, "", {"amp_results.csv": CSV}), out)
+    write(out, anonymous=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    for flag in (
+        "--headless=new",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
+        *root,
+    ):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield found
+    found.quit()
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Open a page at a width, in light or dark, on a screen or on paper."""
+
+    def get(page="class", width=1200, scheme="light", media="screen"):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+        browser.get((pages / PAGES[page]).as_uri())
+        return browser
+
+    return get
+
+
+def names(page) -> list[str]:
+    """Who the class table shows, in its order."""
+    rows = "[...document.querySelectorAll('#class tbody tr')].filter(row => !row.hidden)"
+    return page.execute_script(f"return {rows}.map(row => row.cells[0].textContent.trim())")
+
+
+def scores(page) -> list[float]:
+    cells = "[...document.querySelectorAll('#class tbody tr')].map(row => Number(row.cells[1].dataset.value))"
+    return page.execute_script(f"return {cells}")
+
+
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_is_wider_than_its_window_or_complains(opened, page, width):
+    """Wide tables scroll inside their own box, which is there; nothing that a student wrote ran."""
+    found = opened(page, width)
+
+    assert 0 == found.execute_script("return document.documentElement.scrollWidth - innerWidth")
+    assert [] == found.get_log("browser")
+    assert "run" != found.title
+    assert [] == found.find_elements("css selector", "main img")
+
+
+# How far each text is apart from what is behind it: the contrast of WCAG, at worst.
+CONTRAST = """
+const light = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map(Number).map(v => v / 255).map(
+  v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+  if (!c.startsWith("rgba(0, 0, 0, 0")) return c; } return "rgb(255, 255, 255)"; };
+return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility() && !e.closest("svg, .unseen, .skip") &&
+  [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
+    const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x);
+    return [(a + 0.05) / (b + 0.05), e.className + " " + e.textContent.trim().slice(0, 30)]; })
+  .filter(([ratio]) => ratio < 4.5);
+"""
+
+
+@pytest.mark.parametrize(("scheme", "media"), [("light", "screen"), ("dark", "screen"), ("dark", "print")])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_text_stands_out_from_what_is_behind_it(opened, page, scheme, media):
+    """4.5 to 1, in light, in dark, and on paper, which is light whatever the screen is."""
+    assert [] == opened(page, scheme=scheme, media=media).execute_script(CONTRAST)
+
+
+def test_dark_screens_get_a_dark_page_and_paper_a_light_one(opened):
+    ask = "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+    light, dark, paper = (
+        opened(scheme=scheme, media=media).execute_script(ask)
+        for scheme, media in (("light", "screen"), ("dark", "screen"), ("dark", "print"))
     )
 
     assert min(light) > 200
     assert max(dark) < 80
+    assert [255, 255, 255] == paper
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_whatever_can_be_reached_has_a_name_for_who_hears_it(opened, page):
+    found = opened(page).execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    reached = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in found
+        if node.get("role", {}).get("value") in ("button", "link", "searchbox", "combobox", "image", "region")
+    ]
+
+    assert reached
+    assert [] == [one for one in reached if not one[1]]
+
+
+def test_the_first_key_leads_past_the_head_of_a_page(opened):
+    page = opened()
+    page.switch_to.active_element.send_keys("\ue004")  # Tab
+
+    assert "Skip to the results" == page.switch_to.active_element.text
+
+
+def test_a_head_sorts_the_class_by_click_and_by_key(opened):
+    """Scores start with the highest, and a second time turns the order."""
+    page = opened()
+    head = page.find_elements("css selector", "#class thead button")[1]
+    head.click()
+    down = scores(page)
+    head.send_keys("\ue007")  # Enter
+    up = scores(page)
+
+    assert sorted(down, reverse=True) == down
+    assert sorted(up) == up != down
+    assert "ascending" == page.find_elements("css selector", "#class thead th")[1].get_attribute("aria-sort")
+
+
+def test_typing_a_name_leaves_those_that_hold_it(opened):
+    """The rest of the table is hidden, and the count is said to who hears the page."""
+    page = opened()
+    page.find_element("id", "filter").send_keys("STUDENT03")
+
+    assert ["student03"] == names(page)
+    assert "1 of 30" == page.find_element("id", "shown").text
+
+
+def test_a_kind_of_row_can_be_asked_for(opened):
+    page = opened()
+    shown = []
+    for mark in ("hand", "fault"):
+        page.find_element("css selector", f"#marks option[value={mark}]").click()
+        shown.append(len(names(page)))
+
+    assert [0, 30] == shown
+
+
+def test_a_name_opens_its_page_and_the_board_opens_to_its_end(opened):
+    page = opened()
+    more = page.find_element("css selector", ".rest summary")
+    more.send_keys("\ue007")
+    last = page.find_elements("css selector", ".rest a")[-1]
+
+    assert "10 more" == more.text
+    assert "student00" == last.text
+    last.click()
+    assert "student00" == page.find_element("tag name", "h1").text
+
+
+def test_the_anonymous_page_names_nobody_and_leads_nowhere(opened):
+    """Whoever the name means finds it on the own feedback page."""
+    found = opened("anonymous")
+    text, links = found.page_source, found.find_elements("css selector", "a[href*=feedback]")
+    pseudonym = opened("feedback").find_element("css selector", "header .quiet strong").text
+
+    assert "student" not in text.replace("student_", "")
+    assert [] == links
+    assert pseudonym in text

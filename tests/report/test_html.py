@@ -8,11 +8,14 @@ from html.parser import HTMLParser
 
 import pytest
 
+from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
-from autograder.model import Owed, to_json
+from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
-from autograder.report.tally import Row, histogram, rates, waiting
-from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
+from autograder.report.tally import Row
+from autograder.roster import Roster, Student
+from autograder.standing import Rules
+from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 
 VOID = {"meta", "link", "input", "br", "rect", "line"}
 
@@ -79,6 +82,13 @@ def test_the_feedback_page_says_all_that_the_result_says():
     assert [] == [text for text in expected if text not in said]
 
 
+def test_a_bonus_is_said_with_what_it_counts():
+    page = feedback_page(with_bonus())
+
+    assert "Bonus: 2 of 9 points, 2 of them in the score, where other parts lost points" in page
+    assert "Bonus:" not in feedback_page(a_result())
+
+
 def test_each_outcome_is_a_word_beside_its_points():
     words = re.findall(r'<div class="verdict"><span class="badge (\w+)">([\w ]+)</span>', feedback_page(a_result()))
 
@@ -105,7 +115,7 @@ def test_a_check_that_passed_quietly_has_no_empty_lines():
 
 
 @pytest.mark.parametrize(
-    "page", [feedback_page(a_result()), class_page(a_class(3), "resnet18")], ids=["feedback", "class"]
+    "page", [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")], ids=["feedback", "class"]
 )
 def test_every_link_inside_a_page_has_its_target(page):
     elements = Page(page).elements
@@ -119,7 +129,7 @@ def test_every_link_inside_a_page_has_its_target(page):
 
 
 @pytest.mark.parametrize(
-    "page", [feedback_page(a_result()), class_page(a_class(3), "resnet18")], ids=["feedback", "class"]
+    "page", [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")], ids=["feedback", "class"]
 )
 def test_a_page_needs_nothing_from_elsewhere(page):
     """No address of another place, no file beside it but the feedback pages, and a policy that says so."""
@@ -144,7 +154,7 @@ def test_nothing_that_a_student_wrote_becomes_markup():
         a_part("part3_amp", bad, check, owed), submission=bad, notes=(bad,), isolation=bad, lab=bad, started=bad
     )
 
-    feedback, overview = feedback_page(result), class_page([result], bad, broken=[bad])
+    feedback, overview = feedback_page(result), class_page(rows([result]), bad, broken=[bad])
 
     for page in map(Page, (feedback, overview)):
         assert bad in page.text
@@ -162,7 +172,7 @@ def test_control_characters_and_half_characters_do_not_reach_a_page():
 
 def test_the_class_table_can_be_sorted_and_read_aloud():
     """Sorting is by a button in a header of a column; the initial order is announced; each row has a header."""
-    page = class_page(a_class(3), "resnet18")
+    page = class_page(rows(a_class(3)), "resnet18")
     parsed = Page(page)
     scopes = [a.get("scope") for a in parsed.all("th")]
 
@@ -180,77 +190,19 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
     one = a_result(a_part("part3_amp", "Mixed precision", a_check()), submission="one")
     two = a_result(a_part("part4_memory", "Memory", a_check()), submission="two")
 
-    assert 2 == class_page([one, two], "resnet18").count('data-value="-1"><span class="quiet">none</span>')
+    assert 2 == class_page(rows([one, two]), "resnet18").count('data-value="-1"><span class="quiet">none</span>')
 
 
 @pytest.mark.parametrize(
     ("size", "said"), [(0, "0 submissions There are no results yet."), (1, "1 submission "), (2, "2 submissions ")]
 )
 def test_a_class_of_any_size_has_a_page(size, said):
-    assert said in Page(class_page(a_class(size), "resnet18")).text + " "
+    assert said in Page(class_page(rows(a_class(size)), "resnet18")).text + " "
 
 
 def test_one_fault_is_counted_in_the_singular():
-    assert "1 fault of ours" in Page(class_page(a_class(1), "resnet18")).text
-    assert "2 faults of ours" in Page(class_page(a_class(2), "resnet18")).text
-
-
-def outcomes(submission, *given):
-    checks = [a_silent_check(id=f"check{i}", outcome=outcome, reason=f"no {i}") for i, outcome in enumerate(given)]
-    return Row(a_result(a_part("p", "P", *checks), submission=submission), submission)
-
-
-def test_the_check_that_fails_most_often_comes_first():
-    found = rates(
-        [
-            outcomes("a", "passed", "failed", "partial", "error"),
-            outcomes("b", "failed", "failed", "partial", "unavailable"),
-            outcomes("c", "passed", "passed", "skipped", "inconclusive"),
-        ]
-    )
-
-    expected = [
-        ("p.check1", {"failed": 2, "passed": 1}, 1 / 3, 0),
-        ("p.check0", {"passed": 2, "failed": 1}, 2 / 3, 0),
-        ("p.check2", {"partial": 2, "skipped": 1}, 0.0, 0),
-        ("p.check3", {"error": 1, "unavailable": 1, "inconclusive": 1}, None, 2),
-    ]
-    assert expected == [(rate.check, rate.counts, rate.passing, rate.owed) for rate in found]
-
-
-def test_what_is_owed_for_one_reason_is_one_line_and_our_faults_come_first():
-    found = waiting([outcomes("a", "unavailable", "error"), outcomes("b", "unavailable", "passed")])
-
-    expected = [
-        ("p.check1", "again", "error", "no 1", 6, ["a"]),
-        ("p.check0", "gpu", "unavailable", "no 0", 12, ["a", "b"]),
-    ]
-    assert expected == [
-        (w.check, w.settled_by, w.outcome, w.reason, w.points, [row.folder for row in w.rows]) for w in found
-    ]
-
-
-def test_points_owed_for_a_check_that_is_not_shown_still_wait():
-    row = Row(a_result(owed=(Owed("part9.gone", 3, "person"),)), "asha")
-
-    assert [("part9.gone", "person", "unavailable", "", 3)] == [
-        (w.check, w.settled_by, w.outcome, w.reason, w.points) for w in waiting([row])
-    ]
-
-
-SCORES = [
-    (0, 10, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-    (1, 10, [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
-    (9.99, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    (10, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    (12, 10, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-    (0, 0, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
-]
-
-
-@pytest.mark.parametrize(("score", "max_score", "expected"), SCORES)
-def test_a_score_falls_into_its_tenth(score, max_score, expected):
-    assert expected == histogram([a_result(score=score, max_score=max_score)])
+    assert "1 fault of ours" in Page(class_page(rows(a_class(1)), "resnet18")).text
+    assert "2 faults of ours" in Page(class_page(rows(a_class(2)), "resnet18")).text
 
 
 def test_pages_are_written_beside_the_results(tmp_path):
@@ -312,3 +264,150 @@ def test_a_folder_without_results_says_which_folder_is_meant(tmp_path):
 
     assert f"{tmp_path}: no */result.json here; give the folder that `perflab grade --out` wrote" == str(raised.value)
     assert [] == list(tmp_path.iterdir())
+
+
+TRACE = {"breakdown": {"gpu0": [["kernels", 3_000_000], ["launching", 1_000_000]]}}
+DRAWN = {
+    "memory with a bar": (
+        {"student_peak_bytes": 500_000_000, "baseline_peak_bytes": 1_000_000_000, "memory_bar": 1.25},
+        "yours 500 MB baseline 1 GB allowed 800 MB The most memory that each process held.",
+    ),
+    "memory beside a time": (
+        {"student_peak_bytes": 500_000_000, "baseline_peak_bytes": 1_000_000_000},
+        "yours 500 MB baseline 1 GB The most memory that each process held.",
+    ),
+    "a trace": (
+        TRACE,
+        "GPU 0: what the time of the trace handed in consists of kernels 75.0 % 3 ms launching 25.0 % 1 ms",
+    ),
+}
+
+
+@pytest.mark.parametrize(("evidence", "said"), DRAWN.values(), ids=DRAWN)
+def test_what_a_feedback_page_draws_it_says_in_words_too(evidence, said):
+    part = a_part("part3_amp", "Mixed precision", a_silent_check(evidence=evidence))
+
+    assert said in Page(feedback_page(a_result(part))).text
+
+
+OWN = {
+    "measured here": (a_check(), "amp_is_faster 1.01x (0.98 to 1.04, 9 pairs"),
+    "nothing measured here": (a_silent_check(), "nothing no check of this part measured a speed or memory here"),
+}
+
+
+@pytest.mark.parametrize(("check", "said"), OWN.values(), ids=OWN)
+def test_a_students_own_figures_stand_beside_those_measured(check, said):
+    """What is in them is text, whatever it looks like."""
+    files = {"amp_results.csv": f"precision,speedup\nAMP,1.9345\n{HOSTILE},1\n".encode()}
+    page = feedback_page(a_result(a_part("part3_amp", "Mixed precision", check)), files=files)
+    text = Page(page).text
+
+    assert (
+        f"amp_results.csv , as you handed it in precision speedup AMP 1.935 {HOSTILE} 1 Measured on NVIDIA H100 80GB HBM3 {said}"
+        in text
+    )
+    assert 0 == page.count("<script")
+
+
+def test_who_is_known_by_another_name_is_told(tmp_path):
+    """Only once there is a page without names."""
+    put(tmp_path, a_result())
+    write(tmp_path)
+    before = (tmp_path / "asha/feedback.html").read_text(encoding="utf-8")
+    write(tmp_path, anonymous=True)
+    (name,) = re.findall(r"you are <strong>([\w-]+)</strong>", (tmp_path / "asha/feedback.html").read_text())
+
+    assert "you are" not in before
+    assert name in Page((tmp_path / "anonymous.html").read_text(encoding="utf-8")).text
+
+
+def test_the_page_without_names_is_kept_up_to_date(tmp_path):
+    put(tmp_path, a_result())
+    write(tmp_path, anonymous=True)
+    put(tmp_path, a_result(submission="bo"))
+
+    assert tmp_path / "anonymous.html" == write(tmp_path)[-1]
+    assert "2 submissions" in Page((tmp_path / "anonymous.html").read_text(encoding="utf-8")).text
+
+
+def test_nothing_on_the_page_without_names_is_about_one_of_them(tmp_path):
+    """No names, no way to a page, no list of who is owed what, and not what could not be read."""
+    for result in a_class(2):
+        put(tmp_path, result)
+    (tmp_path / "bo").mkdir()
+    (tmp_path / "bo/result.json").write_text("{", encoding="utf-8")
+
+    with pytest.raises(ReadError):
+        write(tmp_path, anonymous=True)
+
+    page = Page((tmp_path / "anonymous.html").read_text(encoding="utf-8"))
+    assert [] == [a["href"] for a in page.all("a") if not a["href"].startswith("#")]
+    assert [] == re.findall(r"student\d|Settled by|The run|\bbo\b", page.text)
+
+
+def timed(submission):
+    evidence = {"pairs": [0.5] * 9, "interval": [1.6, 1.7], "bar": 1.5}
+    return a_result(a_part("p", "P", a_check(outcome="passed", points=6, evidence=evidence)), submission=submission)
+
+
+def test_who_opted_out_is_on_no_leaderboard(tmp_path):
+    """Their speedup still counts in the distribution."""
+    for name in ("ada", "bo"):
+        put(tmp_path, timed(name))
+    roster = Roster({"ada": Student("ada", leaderboard="no"), "bo": Student("bo")})
+
+    write(tmp_path, Rules(roster=roster), anonymous=True)
+
+    for page in ("index.html", "anonymous.html"):
+        text = Page((tmp_path / page).read_text(encoding="utf-8")).text
+        assert 1 == text.count("1.65x 1.60 to 1.70")
+        assert "on NVIDIA H100 80GB HBM3: 2 speedups" in text
+
+
+def test_a_class_that_nobody_leads_has_no_leaderboard():
+    page = class_page([Row(timed("ada"), "ada", ranked=False)], "resnet18")
+
+    assert "1 speedup;" in page
+    assert "Leaderboard" not in page
+
+
+def test_what_is_set_aside_is_said_once(tmp_path):
+    gone = [a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died") for n in range(3)]
+    page = class_page(rows([a_result(a_part("p", "P", *gone), submission="eve")]), "resnet18")
+
+    assert "Set aside: a person has to look eve , 18 points owed" in Page(page).text
+    assert "Settled by" not in page
+
+
+def test_a_check_that_may_be_wrong_is_marked():
+    """Here who passes it does worse at the rest."""
+
+    def one(n):
+        odd = a_silent_check(id="odd", outcome="passed" if n < 10 else "failed", points=6 if n < 10 else 0)
+        rest = a_silent_check(id="rest", outcome="partial", points=n / 4)
+        return a_result(a_part("p", "P", odd, rest), submission=f"s{n}")
+
+    text = Page(class_page(rows([one(n) for n in range(20)]), "resnet18")).text
+
+    assert "p.odd who passes it does worse elsewhere" in text
+    assert "50 % \u22120.87" in text
+
+
+TIMES = {"seconds": (8.24, "8.2 s"), "minutes": (252.0, "4 min 12 s"), "hours": (10_000.0, "2 h 46 min")}
+
+
+@pytest.mark.parametrize(("seconds", "said"), TIMES.values(), ids=TIMES)
+def test_how_long_it_took_is_said_in_a_unit_that_fits(seconds, said):
+    assert f"Half took less than {said}" in Page(class_page(rows([a_result(seconds=seconds)]), "resnet18")).text
+
+
+def test_who_was_graded_twice_is_told_with_what_differs():
+    """Nothing of it where nobody was."""
+    twice = [Drift("ada"), Drift("ben", "part3_amp.same", "passed 2/2", "failed 0/2"), Drift("ben", "b", "c", "d")]
+    page = class_page(rows([a_result()]), "resnet18", twice=twice)
+
+    assert "2 drawn by lot, on other inputs; 1 came out differently. The first grade stands." in page
+    assert "<li>ben: part3_amp.same: passed 2/2 -&gt; failed 0/2</li>" in page
+    assert "none came out differently" in class_page(rows([a_result()]), "resnet18", twice=twice[:1])
+    assert "Graded twice" not in class_page(rows([a_result()]), "resnet18")

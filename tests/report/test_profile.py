@@ -68,7 +68,8 @@ def test_a_page_holds_everything_and_asks_for_nothing(made):
         "33.0 %",
         "a kernel running",
         "data loading",
-        "step 3",
+        '<span class="lane">step</span>',
+        ">3</span>",
         "both files hold the same profile",
         KERNELS_MEAN,
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.console import Console
 from autograder.model import CheckResult
 from autograder.report.terminal import WORDS, four_parts, show
 from autograder.report.words import clean, points
-from tests.samples import a_check, a_part, a_result, a_silent_check
+from tests.samples import a_check, a_part, a_result, a_silent_check, with_bonus
 
 MESSAGES = {
     "a failed check speaks in four parts, wrapped with a hanging indent": (
@@ -176,6 +177,21 @@ graded on NVIDIA H100 80GB HBM3 (hopper), isolation bubblewrap
 """
 
     assert shown().endswith("\n\n" + expected)
+
+
+def test_a_bonus_is_said_with_what_it_counts():
+    """The score holds it already."""
+    expected = """\
+bonus  Bonus  2/9 bonus
+PART  bonus.finds_the_hot_line  2/9   The hot line
+
+score     9.5 of 29 points, 7.5 lost, 12 owed
+bonus     2 of 9 points, 2 of them in the score, where other parts lost points
+"""
+    out = io.StringIO()
+    show(replace(with_bonus(), notes=()), Console(file=out, width=100, color_system=None), verbose=False)
+
+    assert expected in out.getvalue()
 
 
 def test_nothing_owed_needs_no_line():

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import pytest
 
+from autograder import device
 from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
 from autograder.model import Job, Limits
 from autograder.practice import fence_for
-from autograder.sandbox import BoxError, Workers, box, seccomp, stage, try_out
+from autograder.sandbox import BoxError, Workers, box, gpu, seccomp, stage, try_out
 
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
@@ -536,7 +537,7 @@ class TestNoBox:
     def test_a_root_that_may_not_become_another(self, monkeypatch):
         """As in a container that took the capability away."""
 
-        def refused(code):
+        def refused(*_):
             raise PermissionError("[Errno 1] Operation not permitted")
 
         box.try_out.cache_clear()
@@ -551,7 +552,7 @@ class TestNoBox:
     def test_a_missing_libseccomp(self, monkeypatch):
         """One line with the cure."""
 
-        def missing():
+        def missing(**_):
             raise OSError("libseccomp.so.2: cannot open shared object file")
 
         monkeypatch.setattr(seccomp, "program", missing)
@@ -593,12 +594,16 @@ class TestNoBox:
             "run it with seccomp unconfined; --isolation none does without, for work that you trust"
         ) == str(error.value)
 
-    def test_a_gpu_is_not_handed_on(self, monkeypatch):
+    @boxed
+    @pytest.mark.skipif(bool(device.gpu_names()), reason="there is a GPU here")
+    def test_a_box_in_which_cuda_does_not_start_is_none(self, monkeypatch):
         """Said before anything runs, rather than blamed on a student."""
-        monkeypatch.setattr("autograder.practice.try_out", lambda: "bubblewrap 0")
+        monkeypatch.setattr(gpu, "nodes", lambda _: (Path("/dev/null"),))
 
         assert "none" == fence_for("best", "cuda:0")
-        with pytest.raises(UserError, match="no fence: the fence hands no GPU on yet"):
+        with pytest.raises(
+            UserError, match=r"no fence: CUDA does not start in the box: OSError: libcuda\.so\.1: .*gpu"
+        ):
             fence_for("bubblewrap", "cuda:0")
 
 

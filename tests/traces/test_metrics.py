@@ -56,6 +56,8 @@ TRAINING = {
     ("item_count", "trace"): 1,
     ("step_median", "steps"): 1000 * US,
     ("dataloader", "steps"): 30.0,
+    ("dataloader_longest", "steps"): 300 * US,
+    ("host_busy", "steps"): 44.0,
     ("spill", "steps"): 50 * US,
 }
 PROCESSOR = {
@@ -63,9 +65,13 @@ PROCESSOR = {
     ("step_median", "steps"): 100 * US,
     ("step_mad", "steps"): 0,
     ("dataloader", "steps"): 40.0,
+    ("dataloader_longest", "steps"): 40 * US,
+    ("host_busy", "steps"): 80.0,
     ("op_count", "trace"): 8,
     ("op_mean", "trace"): 13.75 * US,
+    ("ops_under_10us", "trace"): 25.0,
     ("op_busy", "steps"): 40.0,
+    ("op_gaps_over_1ms", "steps"): 0,
     ("cpu_comm", "steps"): 20.0,
     ("cpu_comm_overlap", "steps"): 50.0,
 }
@@ -123,6 +129,20 @@ def test_a_timeline_covers_what_ran(tmp_path):
         lanes
     )
     assert 0.3 == pytest.approx(sum(lanes["data loading"]) / len(lanes["data loading"]), abs=1e-3)
+
+
+def test_what_the_loader_computes_fills_no_gap_between_operators(tmp_path):
+    """A wait of 3 ms with an operator in its middle is one gap, however short the pieces."""
+    made = [
+        step(1, 0, 5000),
+        event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 3000),
+        event("cpu_op", "aten::div", 1500, 900),
+        event("cpu_op", "aten::mm", 3000, 900),
+    ]
+    trace = read_made(tmp_path, kineto(made))
+
+    assert 2 == trace.figure("op_gaps_over_1ms", "steps")
+    assert 18.0 == trace.figure("op_busy", "steps")
 
 
 def test_streams_that_overlap_never_exceed_the_window(tmp_path):

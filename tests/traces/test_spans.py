@@ -48,6 +48,13 @@ def test_gaps_lie_before_between_and_after():
     assert [5] == EMPTY.gaps((5, 10)).tolist()
 
 
+def test_a_moment_is_held_from_its_beginning_to_before_its_end():
+    assert [False, True, True, False, True, False] == spans((2, 5), (10, 14)).hold(
+        np.array([1, 2, 4, 5, 13, 14])
+    ).tolist()
+    assert [False] == EMPTY.hold(np.array([3])).tolist()
+
+
 def test_growth_counts_each_moment_once():
     """What stands first wins, and only the window counts."""
     layers = {"first": spans((0, 4)), "second": spans((2, 8)), "third": spans((3, 30))}

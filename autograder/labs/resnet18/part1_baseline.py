@@ -293,7 +293,8 @@ def augments(transformed: Pair) -> Verdict:
     """make_transforms cuts another part each time, and mirrors it half the time."""
     left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
     steep = right - left
-    mirrored, spread = int(np.sum(steep < 0)), float(np.std(np.abs(steep)) / np.mean(np.abs(steep)))
+    mirrored, widths = int(np.sum(steep < 0)), np.abs(steep)
+    spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
     measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
         return Failed(measured, "half of them are to be mirrored left to right", "transforms.RandomHorizontalFlip()")
@@ -409,7 +410,7 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
 
 @part.check(basis="report")
 def follows_the_schedule(profiled: Pair) -> Verdict:
-    """profile_training writes a trace of batches 3 to 12, a ProfilerStep each, and leaves no profiler on."""
+    """profile_training writes a trace of batches 2 to 11, a ProfilerStep each, and leaves no profiler on."""
     try_ = f"schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch; {SCHEDULE}"
     data, file = profiled.student.arrays["trace"].tobytes(), part.artefacts["baseline_trace"]
     if not data:
@@ -476,10 +477,9 @@ def finds_the_top_operators(analysed: Pair) -> Verdict:
 def trace_is_whole(baseline_trace: Trace) -> Verdict:
     """The baseline_trace.json.gz handed in holds ten steps, with their ranges and the wait for data."""
     why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
-    measured = f"{len(baseline_trace.steps)} steps"
-    return (
-        Failed(measured, why, "run part1_baseline.py and hand in the file that it wrote") if why else Passed(measured)
-    )
+    measured, evidence = f"{len(baseline_trace.steps)} steps", profile.consists_of(baseline_trace)
+    try_ = "run part1_baseline.py and hand in the file that it wrote"
+    return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
 
 
 @part.check(basis="artefact")

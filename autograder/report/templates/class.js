@@ -1,7 +1,7 @@
 // Sorts and filters the class table; without it the page still reads, in order of names.
 const table = document.getElementById("class");
 if (table) {
-  const body = table.tBodies[0], rows = [...body.rows], filter = document.getElementById("filter");
+  const body = table.tBodies[0], rows = [...body.rows], filter = document.getElementById("filter"), marks = document.getElementById("marks");
   const value = (row, i) => row.cells[i].dataset.value ?? row.cells[i].textContent.trim();
 
   const sort = (head) => {
@@ -16,11 +16,13 @@ if (table) {
 
   const show = () => {
     const wanted = filter.value.trim().toLowerCase();
-    for (const row of rows) row.hidden = !value(row, 0).toLowerCase().includes(wanted);
-    document.getElementById("shown").textContent = wanted ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
+    const marked = (row) => !marks.value || row.dataset.marks.split(" ").includes(marks.value);
+    for (const row of rows) row.hidden = !(marked(row) && value(row, 0).toLowerCase().includes(wanted));
+    document.getElementById("shown").textContent = wanted || marks.value ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
   };
 
   for (const button of table.querySelectorAll("thead button")) button.addEventListener("click", () => sort(button.parentNode));
   filter.addEventListener("input", show);
+  marks.addEventListener("change", show);
   filter.closest(".controls").hidden = false;
 }

@@ -1,0 +1,113 @@
+"""Judges a report of what is wrong with a training: a share, faults by their lines, what could be gained.
+
+    GPU utilization: 18.2 %
+    Main bottlenecks:
+    1. line 47: one process decodes everything
+    2. ...
+    Estimated improvement potential: 70 %
+
+A problem is one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from autograder.checks import trace as profile
+from autograder.checks.numerics import shown
+from autograder.model import Failed, Passed, Text, Verdict
+from autograder.traces.record import Trace
+
+NUMBER = r"(\d+(?:[.,]\d+)?)"
+SHARE = re.compile(rf"^\W*(GPU utili[sz]ation|operators)\W*[:=|]\W*{NUMBER}\s*%", re.IGNORECASE | re.MULTILINE)
+POTENTIAL = re.compile(rf"^[^\n]*improvement potential\W*[:=|]\W*{NUMBER}\s*%", re.IGNORECASE | re.MULTILINE)
+ENTRY = re.compile(r"^[ \t>*_|#-]*(\d{1,2})[.):][ \t*_]*(\S[^\n]*)", re.MULTILINE)
+LISTED = r"\d+(?:\s*(?:,|and|&|-|to|\u2013)\s*\d+)*"
+LINES = re.compile(rf"\blines?\b[\s:#*`_]*({LISTED})|\.py[:\s]+(?:line\s*)?(\d+)|\bL(\d+)\b", re.IGNORECASE)
+POINTS = 2.0  # percentage points that a share may be off
+MOST_TEXT = 20_000  # characters that are read
+MOST_ENTRIES = 8
+WIDEST = 6  # lines of one bottleneck
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What such a report says."""
+
+    of: str
+    """What the share is of: GPU utilization, or operators."""
+    share: float
+    entries: tuple[frozenset[int], ...]
+    """The lines that each bottleneck names."""
+    potential: float
+
+
+def parsed(text: Text) -> tuple[Findings | None, str]:
+    """Read a report; the problem says what is missing."""
+    body = text.text[:MOST_TEXT]
+    share, potential, entries = SHARE.search(body), POTENTIAL.search(body), [m[2] for m in ENTRY.finditer(body)]
+    if share is None:
+        return None, 'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU'
+    if potential is None:
+        return None, 'there is no line "Estimated improvement potential: ... %"'
+    if not 3 <= len(entries) <= MOST_ENTRIES:
+        return None, f"{len(entries)} numbered bottlenecks; three are asked for, and at most {MOST_ENTRIES}"
+    of = "operators" if share[1].lower() == "operators" else "gpu"
+    return Findings(of, _number(share[2]), tuple(map(_lines, entries)), _number(potential[1])), ""
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
+def _lines(entry: str) -> frozenset[int]:
+    """Return every line that an entry names; 40-42 is the lines from one to the other."""
+    found: set[int] = set()
+    for listed, after, short in LINES.findall(entry):
+        for part in re.split(r",|and|&", listed or after or short):
+            ends = [int(one[:6]) for one in re.findall(r"\d+", part)]
+            found |= set(range(ends[0], min(ends[-1], ends[0] + 20) + 1)) if ends else set()
+    return frozenset(found)
+
+
+def shares_problem(found: Findings, trace: Trace, *, try_: str) -> Verdict:
+    """Pass a share that the profile gives, and a potential that it allows."""
+    has_gpu = profile.has_gpu(trace)
+    if has_gpu != (found.of == "gpu"):
+        told = "a GPU utilization" if found.of == "gpu" else "a share of operators"
+        return Failed(told, f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU", try_)
+    verdict = profile.agrees(trace, "gpu_utilization" if has_gpu else "operator_share", found.share, try_=try_)
+    if not isinstance(verdict, Passed):
+        return verdict
+    most, least = 100.0 - found.share, trace.figure("dataloader", "steps") or 0.0
+    least = min(least, most)
+    measured = f"{verdict.measured}; potential {shown(found.potential)} %"
+    if least - POINTS <= found.potential <= most + POINTS:
+        return Passed(measured)
+    why = f"the wait for data alone is {least:.1f} %, and all that is not work {most:.1f} %: it lies between them"
+    return Failed(measured, why, try_)
+
+
+def faults_found(found: Findings, faults: Mapping[str, Collection[int]]) -> list[list[str]]:
+    """Return, for each bottleneck, the faults that stand in the lines it names."""
+    return [[name for name, lines in faults.items() if entry & set(lines)] for entry in found.entries]
+
+
+def faults_problem(found: Findings, faults: Mapping[str, Collection[int]], least: int) -> str:
+    """Say which bottleneck names no line with a fault, or that too few different ones are named."""
+    named = faults_found(found, faults)
+    for number, (entry, here) in enumerate(zip(found.entries, named, strict=True), 1):
+        if not entry:
+            return f'bottleneck {number} names no line: "line 12: ..."'
+        if not here:
+            return f"bottleneck {number}: nothing that costs time stands in {_said(sorted(entry))}"
+        if len(entry) > WIDEST:
+            return f"bottleneck {number} names {len(entry)} lines; name the one that is to be changed"
+    different = {name for here in named for name in here}
+    return "" if len(different) >= least else f"{len(different)} different faults are named; {least} are asked for"
+
+
+def _said(lines: Sequence[int]) -> str:
+    return f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines[:5]))}"

@@ -1,0 +1,108 @@
+"""Judges a table of nets at several batch sizes and in two precisions: what a training step keeps, and how fast it is.
+
+A row has net, batch_size, precision, peak_memory_mb, saved_mb, throughput and device. Each judge says what is wrong in
+one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained
+
+COLUMNS = ("net", "batch_size", "precision", "peak_memory_mb", "saved_mb", "throughput", "device")
+NUMBERS = ("batch_size", "saved_mb", "throughput")
+PRECISIONS = ("FP32", "AMP")
+EXACT, PACE = 0.01, 0.02  # relative: of bytes, which are counted; of throughput on a scripted clock
+
+Row = Mapping[str, Any]
+
+
+def row_problem(rows: Sequence[Row], expected: Sequence[tuple[str, int, str]] | None = None) -> str:
+    """Say what is wrong with the form of rows; *expected* are (net, batch_size, precision), in order."""
+    form: str = table.form_problem(rows, COLUMNS, NUMBERS) or "there are no rows" * (not rows)
+    if form:
+        return form
+    for row in rows:
+        if not (row["batch_size"] > 0 and row["saved_mb"] > 0 and row["throughput"] > 0):
+            return f"batch_size, saved_mb or throughput of {_named(row)} is not above 0"
+        if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
+            return f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
+        if not isinstance(row["device"], str) or not row["device"].strip():
+            return "the device is not named"
+    found = [(row["net"], row["batch_size"], row["precision"]) for row in rows]
+    if expected is not None and found != list(expected):
+        told, asked = ("; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected))
+        return f"the rows are {told}; asked for are {asked}, and so on"
+    return ""
+
+
+def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
+    """Say what a table lacks that is to hold each of *nets* at so many sizes, in both precisions."""
+    kept: dict[tuple[str, float, str], float] = {
+        (row["net"], row["batch_size"], row["precision"]): row["saved_mb"] for row in rows
+    }
+    found = sorted({size for _, size, _ in kept})
+    missing = [
+        (net, size, mode) for net in nets for size in found for mode in PRECISIONS if (net, size, mode) not in kept
+    ]
+    if missing or len(found) < sizes or len(rows) > len(kept):
+        lacks = f": {' '.join(map(_plain, missing[0]))} is missing" if missing else ""
+        return f"it holds {len(found)} batch sizes, each once for each net and precision{lacks}; {sizes} are asked for"
+    for net in nets:
+        for mode in PRECISIONS:
+            series = [kept[net, size, mode] for size in found]
+            if sorted(set(series)) != series:
+                return f"saved_mb of {net} in {mode} does not grow with the batch: {', '.join(map(_plain, series))}"
+    for size in found:
+        if kept[nets[1], size, "FP32"] >= kept[nets[0], size, "FP32"]:
+            return f"at {size:g} images {nets[1]} keeps as much as {nets[0]}"
+    return ""
+
+
+def figure_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
+    """Say how rows differ from what was scripted: *known* has nets, sizes, saved, script, steps and the device."""
+    saved = list(known["saved"]) * len(known["nets"])
+    scripts = [own for own in known["script"] for _ in saved[: len(rows) // len(known["nets"])]]
+    for row, right, script in zip(rows, saved, scripts, strict=False):
+        if not close(row["saved_mb"], right, EXACT):
+            return f"saved_mb of {_named(row)} is {row['saved_mb']:.4g}, and given.saved_mb says {right:.4g}"
+        wrong = _pace_problem(row, script, known["steps"])
+        if wrong:
+            return wrong
+        if row["device"].strip() != known["device"].strip():
+            return f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+    return ""
+
+
+def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
+    modes = {"FP32": script["full"], "AMP": script["half"]}
+    forward, other = modes[row["precision"]], modes[PRECISIONS[row["precision"] == "FP32"]]
+    size, back, cold = row["batch_size"], script["backward"], script["cold"]
+    if close(row["throughput"], size / (forward + back), PACE):
+        return ""
+    stories = [
+        (size / forward, "the backward pass is left out: that is no training step"),
+        (size / other, "the backward pass is left out: that is no training step"),
+        (size / (other + back), f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}"),
+        (1 / (forward + back), "it counts steps, and images are asked for"),
+        *(
+            (size * steps / (steps * (forward + back) + n * cold), "it holds the slow first step: warm up")
+            for n in (1, 2)
+        ),
+    ]
+    told = (
+        f"throughput of {_named(row)} is {row['throughput']:.4g} images/s, and {size / (forward + back):.4g} is right"
+    )
+    why = explained(row["throughput"], stories, PACE)
+    return f"{told}: {why}" if why else told
+
+
+def _named(row: Row) -> str:
+    return f"{row['net']} at {row['batch_size']:g} in {row['precision']}"
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | int) else str(value)[:40]

@@ -1,0 +1,92 @@
+"""Judges counts of launches, and a table of nets that says how many each launches and how long it takes.
+
+A row has net, launches, ms, speedup and device. Each judge says what is wrong in one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autograder.checks import table, timing
+from autograder.checks.numerics import shown
+from autograder.model import Failed, Passed, Verdict
+
+COLUMNS = ("net", "launches", "ms", "speedup", "device")
+FIGURES = COLUMNS[1:-1]
+
+Row = Mapping[str, Any]
+Seen = Mapping[str, Any]
+Counts = Mapping[str, float | None]
+
+
+def miscounted(seen: Counts, right: Mapping[str, int]) -> tuple[str, str]:
+    """Say how counts by name are not the right ones, and why; or nothing."""
+    odd = sorted(name for name in {*seen, *right} if seen.get(name, 0) != right.get(name, 0))
+    if not odd:
+        return "", ""
+    at = f"{odd[0]} is counted {shown(seen.get(odd[0], 0))} times, and {right.get(odd[0], 0)} times is right"
+    total = sum(count or 0 for count in seen.values())
+    return f"{shown(total)} launches where there are {sum(right.values())}; {at}", _why(odd[0], right)
+
+
+def _why(name: str, right: Mapping[str, int]) -> str:
+    if name in right:
+        return "an operator that lies inside another is counted, or one that begins as another ends is not"
+    if name.startswith(("Mem", "cuda")):
+        return "a copy, or a call of the host, is no kernel"
+    if name.startswith("aten::"):
+        return "it is called by another operator, or only looks at memory; where there are kernels, only they count"
+    return "it is a range around launches, and none itself"
+
+
+def one_graph(seen: Seen, known: Seen) -> Verdict:
+    """Pass a compiled net that ran as one graph in each pass, one for each shape, of all parameters."""
+    passes, shapes = known["passes"], known["shapes"]
+    measured = f"{seen['runs']} graphs ran in {passes} passes, of {seen['built']} built for {shapes} shapes"
+    if not seen["runs"]:
+        why = "nothing that was compiled ran: the net is handed back as it is, or another backend was asked"
+        return Failed(measured, why, "torch.compile(net, backend=backend, ...)")
+    if seen["runs"] != passes or seen["parameters"] < known["all"]:
+        took = f"{measured}; a graph takes {seen['parameters']} of {known['all']} parameters"
+        return Failed(took, "the net is compiled in pieces, or a part of it is not", "torch.compile of the whole net")
+    if not seen["refusal"]:
+        return Failed(f"{measured}; a net that breaks its graph is taken", "a break goes unnoticed", "fullgraph=True")
+    if seen["built"] != shapes:
+        return Failed(measured, "a graph for any size, or one for each call", "dynamic=False")
+    return Passed(f"{measured}; a break raises {seen['refusal']}")
+
+
+def row_problem(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
+    """Say what is wrong with the form of rows, or how they contradict themselves."""
+    form: str = table.form_problem(rows, COLUMNS, FIGURES, names) or "there are no rows" * (not rows)
+    if form:
+        return form
+    for row in rows:
+        if not (row["launches"] > 0 and row["launches"] == int(row["launches"]) and row["ms"] > 0):
+            told = f"launches of {row['net']} is {shown(row['launches'])} and ms {shown(row['ms'])}"
+            return f"{told}: a count, and above 0"
+    for row in rows:
+        ratio = rows[0]["ms"] / row["ms"]
+        if not table.alike(row["speedup"], ratio):
+            told = f"speedup of {row['net']} is {row['speedup']:.4g}"
+            return f"{told}, but ms of {rows[0]['net']} / its own is {ratio:.4g}"
+        if not isinstance(row["device"], str) or not row["device"].strip():
+            return "the device is not named"
+    return ""
+
+
+def unlike(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
+    """Say how rows differ from scripted nets: *known* has launches, seconds, repeats and the device."""
+    for row, launches, seconds in zip(rows, known["launches"], known["seconds"], strict=True):
+        if row["launches"] != launches:
+            told = (
+                f"launches of {row['net']} is {shown(row['launches'])}, and it asks for {launches} operators in a call"
+            )
+            return f"{told}: several calls were recorded" if row["launches"] % launches == 0 else told
+        wrong = timing.median_problem(row["net"], row["ms"], seconds, known["repeats"])
+        if wrong:
+            return wrong
+        if row["device"].strip() != known["device"].strip():
+            return f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+    return ""

@@ -1,0 +1,199 @@
+"""Judges a command line of Nsight Compute as data, and what was read out of a report that ncu printed.
+
+A command line is a list of words, as subprocess takes it: options in any order, `--set full` or `--set=full`.
+Each judge says what is wrong in one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import trace as profile
+from autograder.checks.numerics import close, explained, shown
+from autograder.errors import SubmissionError
+from autograder.model import Failed, Passed, Text, Verdict
+
+SHORT = {
+    "-k": "--kernel-name",
+    "-c": "--launch-count",
+    "-s": "--launch-skip",
+    "-o": "--export",
+    "-f": "--force-overwrite",
+    "-i": "--import",
+}
+FLAGS = {"--force-overwrite", "--csv", "--nvtx", "--verbose", "--quiet"}
+VALUED = {"--set", "--kernel-name", "--kernel-name-base", "--launch-count", "--launch-skip", "--export"} | {
+    "--launch-skip-before-match", "--section", "--metrics", "--page", "--print-units", "--target-processes",
+    "--devices", "--clock-control", "--cache-control", "--replay-mode", "--log-file", "--import-source",
+    "--nvtx-include", "--nvtx-exclude", "--filter-mode", "--kill", "--print-kernel-base", "--graph-profiling",
+    "--profile-from-start", "--apply-rules", "--rule", "--pm-sampling-interval", "--import",
+}  # fmt: skip
+INSTEAD = {
+    "--output": "--export, or -o",
+    "--kernels": "--kernel-name, or -k",
+    "--kernel-regex": "--kernel-name with regex: before the expression",
+    "--trace": "nothing like it: that is nsys",
+}
+SETS = ("basic", "detailed", "full", "roofline")
+REGEX = "regex:"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line taken apart."""
+
+    options: Mapping[str, str]
+    """Long name -> value; a flag's is empty."""
+    program: tuple[str, ...]
+    """What is run under ncu."""
+    problem: str = ""
+
+    @property
+    def kernels(self) -> str:
+        """What --kernel-name says."""
+        return self.options.get("--kernel-name", "")
+
+
+def parsed(words: Sequence[str]) -> Command:
+    """Take a command line apart; the program begins at the first word that is no option's."""
+    if not words or words[0].rsplit("/", 1)[-1] != "ncu":
+        return Command({}, (), f"it begins with {words[0][:60]!r}, and ncu is asked for" if words else "it is empty")
+    options: dict[str, str] = {}
+    at = 1
+    while at < len(words) and words[at].startswith("-"):
+        name, sign, value = words[at].partition("=")
+        name = SHORT.get(name, name)
+        if name not in FLAGS | VALUED:
+            known = f"; it calls it {INSTEAD[name]}" if name in INSTEAD else ""
+            return Command(options, (), f"ncu has no option {name[:60]!r}{known}")
+        if name in VALUED and not sign:
+            at += 1
+            if at == len(words):
+                return Command(options, (), f"{name} stands at the end, without its value")
+            value = words[at]
+        options[name] = value
+        at += 1
+    return Command(options, tuple(words[at:]))
+
+
+def chosen(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the kernels that a command measures. For a worker: the expression is a student's and may take long."""
+    said = parsed(words).kernels
+    if not said.startswith(REGEX):
+        return [name for name in names if said in ("", name)]
+    return [name for name in names if re.search(said.removeprefix(REGEX), name)]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a command line is asked for."""
+
+    script: str
+    report: str
+    launches: int
+    skipped: int
+
+
+def command_problem(words: Sequence[str], wanted: Wanted) -> str:
+    """Say what is wrong with a command line, but for which kernels it chooses."""
+    found = parsed(words)
+    return found.problem or _program_problem(found, wanted) or _option_problem(found, wanted)
+
+
+def _program_problem(found: Command, wanted: Wanted) -> str:
+    if [word.rsplit("/", 1)[-1] for word in found.program[:1]] not in (["python"], ["python3"]):
+        ran = " ".join(found.program)[:80] or "nothing"
+        return f"it runs {ran}, and python {wanted.script} is asked for, after all options"
+    if list(found.program[1:]) != [wanted.script]:
+        return f"python is given {' '.join(found.program[1:])[:80] or 'nothing'}, and {wanted.script} is asked for"
+    return ""
+
+
+def _option_problem(found: Command, wanted: Wanted) -> str:
+    if found.options.get("--set") not in SETS:
+        return f"--set is {found.options.get('--set')!r}: without one of {', '.join(SETS)} occupancy may be missing"
+    report = found.options.get("--export", "").removesuffix(".ncu-rep")
+    if report != wanted.report:
+        return f"the report goes to {report[:60] or 'nowhere'}, and {wanted.report} is asked for"
+    for name, count in (("--launch-count", wanted.launches), ("--launch-skip", wanted.skipped)):
+        if found.options.get(name, "0" if count == 0 else "") != str(count):
+            return f"{name} is {found.options.get(name) or 'not there'}, and {count} is asked for"
+    return ""
+
+
+def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[str]) -> str:
+    """Say how the kernels that a command chooses are not those asked for."""
+    said = parsed(words).kernels
+    missed = [name for name in asked if name not in seen]
+    more = [name for name in seen if name not in asked]
+    if missed and not said.startswith(REGEX):
+        return f"--kernel-name {said[:60]!r} is no expression without {REGEX} before it, so {missed[0]} is not measured"
+    if missed:
+        return f"{missed[0]} is not measured"
+    return f"{more[0]} is measured as well: an expression matches anywhere in a name" if more else ""
+
+
+# --- what was read out of a report ------------------------------------------------------------------------------------
+
+FIGURES = ("duration_us", "sm_percent", "memory_percent", "occupancy_percent")
+BUSY = 60.0  # percent of what the device can do at most; Nsight Compute's own rule of thumb
+EXACT = 1e-3  # relative: reports are printed with two decimals
+
+Row = Mapping[str, Any]
+
+
+def bound(row: Row) -> str:
+    """Say what limits a kernel."""
+    if max(row["sm_percent"], row["memory_percent"]) < BUSY:
+        return "latency"
+    return "compute" if row["sm_percent"] >= row["memory_percent"] else "memory"
+
+
+def figure_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
+    """Say where rows are not those of the launches of a report."""
+    names = [row["kernel"] for row in known]
+    if [row["kernel"] for row in rows] != names:
+        told = ", ".join(str(row["kernel"]) for row in rows[:4]) or "none"
+        why = ": one row for each ID" if len(rows) != len(names) else ""
+        return f"the kernels are {told}; the report has {', '.join(names[:4])}{why}"
+    for row, right in zip(rows, known, strict=True):
+        wrong = next((name for name in FIGURES if not close(row[name], right[name], EXACT)), None)
+        if wrong:
+            told = f"{wrong} of {right['kernel']} is {shown(row[wrong])}, and {right[wrong]:.6g} is right"
+            why = _misread(row, right, wrong)
+            return f"{told}: {why}" if why else told
+    return ""
+
+
+def _misread(row: Row, right: Row, name: str) -> str:
+    if name == "duration_us":
+        units = [(1000.0, "a unit was passed over"), (1e-3, "a unit was passed over"), (1e6, "a unit was passed over")]
+        stories = [(factor * right[name], words) for factor, words in units]
+        return explained(row[name], stories, 0.01) or "a number may be written as 12,319,469"
+    others = [(right[other], f"that is its {other}") for other in FIGURES[1:] if other != name]
+    return explained(row[name], others, EXACT)
+
+
+def bound_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
+    """Say which kernel is said to be limited by something else."""
+    for row, right in zip(rows, known, strict=False):
+        if row["bound"] != (limit := bound(right)):
+            figures = f"{right['sm_percent']:.4g} % of the SMs, {right['memory_percent']:.4g} % of the memory"
+            return f"{right['kernel']} ({figures}) is said to be limited by {row['bound']!r}, and it is {limit!r}"
+    return "" if len(rows) == len(known) else f"{len(rows)} rows for {len(known)} launches"
+
+
+def holds_kernels(report: Text, *, try_: str) -> Verdict:
+    """Pass a text that ncu printed, with what each kernel asked of SMs and memory."""
+    try:
+        found = profile.read(report.text.encode(), report.file)
+    except SubmissionError as error:
+        return Failed(f"{report.file} cannot be read", str(error), try_)
+    if found.tool != "ncu" or found.figure("sm_throughput") is None or found.figure("memory_throughput") is None:
+        measured = f"{report.file} is of {found.tool}, without throughput of SMs and memory"
+        return Failed(measured, "ncu --set full --csv --page details prints them", try_)
+    kernels = found.rows("kernels")
+    return Passed(f"{sum(row.count for row in kernels)} launches of {len(kernels)} kernels")

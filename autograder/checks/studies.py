@@ -1,0 +1,215 @@
+"""Judges what the bonus measures: plans of memory, profiles, a table of CPU options, samples divided among processes.
+
+A problem is one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained, shown
+from autograder.model import Failed, Pair, Passed, Verdict
+
+Row = Mapping[str, Any]
+COLUMNS = ("option", "threads", "ms", "speedup", "device")
+NUMBERS = ("threads", "ms", "speedup")
+OPTIONS = ("plain", "channels_last", "bfloat16")
+PACE = 0.02  # relative
+BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
+PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
+PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
+BUDGET = 16_000_000_000  # bytes
+PIXELS = 3 * 224 * 224
+PARAMETERS = {"resnet18": 11_181_642 * 4, "resnet50": 23_528_522 * 4}  # bytes in float32, with ten classes
+
+
+# --- plans of memory --------------------------------------------------------------------------------------------------
+
+
+def same_plans(plans: Pair, *, try_: str) -> Verdict:
+    """Pass plans that are right to the byte."""
+    known = plans.baseline.values["plans"]
+    for got, want in beside(plans, "plans"):
+        for kind, expected in want["bytes"].items():
+            told = got.get("bytes", {}).get(kind)
+            if told != expected:
+                measured = f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
+                return Failed(measured, _plan_reason(kind, told, want["bytes"]), try_)
+    return Passed(f"{len(known)} plans, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB")
+
+
+def beside(pair: Pair, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Put each answer beside what is known; one that is missing is empty."""
+    told, known = pair.student.values[name], pair.baseline.values[name]
+    return [(told[at] if at < len(told) else {}, want) for at, want in enumerate(known)]
+
+
+def _whole(value: float | None) -> str:
+    return shown(value) if value is None else f"{value:,.10g}"
+
+
+def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> str:
+    """Recognise what was counted instead."""
+    stories = {
+        "gradients": [(known["parameters"], "a frozen parameter has no gradient")],
+        "optimizer": [(0, "the state is there after the first step"), (known["parameters"], "it is the weights again")],
+        "activations": [
+            (known["activations"] + known["batch"], "the batch is counted twice"),
+            (known["activations"] + known["parameters"], "the weights are counted twice"),
+        ],
+        "batch": [(known["batch"] / 2, "labels are int64, images float32")],
+    }
+    generally = {
+        "parameters": "storages that two tensors share count once",
+        "activations": "what is kept for the backward pass: each storage once, and none that is counted elsewhere",
+        "optimizer": "every tensor of the optimizer's state counts, the step counts of Adam as well",
+        "total": "it is the sum of the six others",
+    }
+    return explained(told, stories.get(kind, []), 1e-9) or generally.get(kind, "bytes of what is there after a step")
+
+
+def plan_problem(rows: Sequence[Row]) -> str:
+    """Say what is wrong with a file of plans."""
+    form = table.form_problem(rows, ("model", *PLAN_NUMBERS), PLAN_NUMBERS, [name for name, _ in PLANNED])
+    if form:
+        return form
+    for row, (name, batch) in zip(rows, PLANNED, strict=True):
+        if row["batch_size"] != batch:
+            return f"batch_size of {name} is {shown(row['batch_size'])}; {batch} is asked for"
+        if row["total"] != sum(row[kind] for kind in BYTES):
+            return f"total of {name} with {batch} images is not the sum of its kinds"
+        if row["parameters"] != PARAMETERS[name]:
+            return f"parameters of {name} are {row['parameters']:,.0f} bytes, and with ten classes {PARAMETERS[name]:,}"
+        if row["batch"] != batch * (4 * PIXELS + 8):
+            return (
+                f"batch of {name} is {row['batch']:,.0f} bytes, not those of {batch} images in float32 and their labels"
+            )
+    return _growth_problem(rows[1], rows[2])
+
+
+def _growth_problem(small: Row, large: Row) -> str:
+    """Say where two plans of one network and the largest batch do not fit each other."""
+    each, rest = divmod(large["total"] - small["total"], large["batch_size"] - small["batch_size"])
+    if rest or each <= 0:
+        return "from 32 to 128 images of resnet50, each image does not add the same number of bytes"
+    fits = (BUDGET - (small["total"] - small["batch_size"] * each)) // each
+    if (small["largest_batch"], large["largest_batch"]) != (fits, fits):
+        told = shown(small["largest_batch"])
+        return f"largest_batch of resnet50 is {told}; by its two plans {fits:g} images fit into 16 GB"
+    return ""
+
+
+# --- profilers --------------------------------------------------------------------------------------------------------
+
+
+def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str) -> Verdict:
+    """Pass rows of a profile that say what the program is known to do; others may be among them."""
+    rows, known = seen.student.values["rows"], seen.baseline.values["rows"]
+    if seen.student.values["result"] != seen.baseline.values["result"]:
+        return Failed("no result, or another one", "a pair is asked for: the function's result, and the rows", try_)
+    for want in known:
+        named = [row for row in rows if row.get(key) == want[key]]
+        if len(named) != 1:
+            return Failed(f"{len(named)} rows for {key} {want[key]}", f"one row for each {key} is asked for", try_)
+        for figure in figures:
+            told = named[0].get(figure)
+            if not (isinstance(told, float | int) and alike(told, want[figure])):
+                measured = f"{key} {want[key]}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
+                return Failed(measured, _profile_reason(figure, told, want), try_)
+    order = [row[ordered] for row in rows if row.get(key) in [want[key] for want in known]]
+    if order != sorted(order, reverse=ordered != key):
+        return Failed(f"{ordered}: {listed(order)}", "the rows are in another order", f"sort by {ordered}")
+    return Passed(f"{len(known)} rows, on a clock that the grader moves")
+
+
+def alike(told: float, known: float) -> bool:
+    """Whether seconds or counts agree; reading the scripted clock takes a microsecond."""
+    return close(told, known, PACE / 4) if isinstance(known, float) else told == known
+
+
+def listed(values: Iterable[float]) -> str:
+    """Write a few numbers."""
+    return ", ".join(f"{value:.4g}" for value in islice(values, 6)) or "nothing"
+
+
+def timing_reason(told: Sequence[float], known: Sequence[float]) -> str:
+    """Recognise how a decorator went wrong."""
+    if len(told) > len(known):
+        return "a call within a call of the same function is part of it, and not noted again"
+    if len(told) < len(known):
+        return "a call is missing: one that raised, or one after it"
+    if told[0] > known[0]:
+        return "work is counted that was queued before the call, or the call is counted twice"
+    return "the clock was read while the device still worked, or it is another unit"
+
+
+def _profile_reason(figure: str, told: Any, known: Row) -> str:
+    """Recognise which figure stands in another's place."""
+    others = [name for name, value in known.items() if name != figure and isinstance(value, float | int)]
+    swapped = next((name for name in others if isinstance(told, float | int) and close(told, known[name], 1e-3)), "")
+    return f"that is its {swapped}" if swapped else "calls or time are missing, or another's are counted as well"
+
+
+# --- the CPU ----------------------------------------------------------------------------------------------------------
+
+
+def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None = None) -> str:
+    """Say what is wrong with the rows of a study: those *asked* for, or, in a file, with any numbers of threads."""
+    form = table.form_problem(rows, COLUMNS, NUMBERS)
+    if form:
+        return form
+    found = [(row["option"], row["threads"]) for row in rows]
+    counts = list(dict.fromkeys(count for _, count in found))
+    wanted = [(option, count) for option in OPTIONS for count in counts] if asked is None else list(asked)
+    if found != wanted or not found:
+        return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
+    for row in rows:
+        if not row["ms"] > 0:
+            return f"ms of {row['option']} is {shown(row['ms'])}"
+        ratio, name = rows[0]["ms"] / row["ms"], f"{row['option']}, {row['threads']:g} threads"
+        if not table.alike(row["speedup"], ratio):
+            return f"speedup of {name} is {row['speedup']:.4g}, but ms of the first row / ms is {ratio:.4g}"
+        if not str(row["device"] or "").strip() or row["device"] != rows[0]["device"]:
+            return "the device is not named, or not the same in all rows"
+    return ""
+
+
+def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
+    """Say how milliseconds differ from what a scripted clock showed."""
+    for row, ms in zip(rows, expected, strict=True):
+        if not close(row["ms"], ms, PACE):
+            stories = [
+                (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
+                (ms * 0.6, "the fastest call: take the median"),
+                (ms / 1000, "in seconds"),
+            ]
+            words = explained(row["ms"], stories, PACE) or _otherwise(row["ms"], ms)
+            name = f"{row['option']}, {row['threads']:g} threads"
+            return f"ms of {name} is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
+    return ""
+
+
+def _otherwise(told: float, ms: float) -> str:
+    if told >= 50 * ms:
+        return "torch had another number of threads"
+    return "the first call is among them, or another number of threads was set"
+
+
+# --- several processes ------------------------------------------------------------------------------------------------
+
+
+def share_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) -> str:
+    """Say how the samples that each process read are no division of the set, epoch by epoch."""
+    each = -(-samples // len(asked))
+    if any(len(mine) != each * epochs for mine in asked):
+        return f"each process has {each} samples in each of {epochs} epochs, one twice where the set does not divide"
+    orders = [[list(mine[at : at + each]) for mine in asked] for at in range(0, each * epochs, each)]
+    for number, order in enumerate(orders, 1):
+        seen = Counter(index for mine in order for index in mine)
+        if len(seen) < samples:
+            return f"in epoch {number}, {samples - len(seen)} samples are nobody's, and others are read twice"
+    return "every epoch has the same order" if all(order == orders[0] for order in orders[1:]) else ""

@@ -1,0 +1,95 @@
+"""Under which circumstances a class is graded: what a grade depends on, and what else is worth recording."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from autograder import __version__
+from autograder.config import PartConfig
+from autograder.grade import Kit, Session
+from autograder.gradebook import Circumstances
+from autograder.lanes import Work
+
+HERE = Path(__file__).parent
+LABS = HERE / "labs"
+SHARED = ("checks", "worker")
+"""Judges, and what probes run on: a change there may change any verdict."""
+
+
+def circumstances(work: Work, session: Session) -> Circumstances:
+    """Gather what a grade depends on: when any of it changes, what rests on it is graded again."""
+    kit, device = work.kit, session.device
+    files = _files(kit)
+    own = {part.id: [files.pop(name, "") for name in _own(part.id)] for part in kit.lab.parts}
+    parts = {
+        part: _matters(kit.config.parts[part], made_of, device.tier)
+        for part, made_of in own.items()
+        if not work.parts or part in work.parts
+    }
+    return Circumstances(
+        lab=kit.lab.name,
+        lab_version=str(kit.config.version),
+        code=_hash(files),
+        grader=__version__,
+        device=json.dumps(asdict(device), sort_keys=True),
+        isolation=session.isolation,
+        only=work.only,
+        parts=json.dumps(parts, sort_keys=True),
+    )
+
+
+def still_good(then: str, now: str) -> dict[str, list[str]]:
+    """Name the checks of each part whose verdicts still count: nothing that they rest on has changed, points aside."""
+    before, after = json.loads(then), json.loads(now)
+    return {
+        part: [name for name, (_, bar) in this["checks"].items() if bar == before[part]["checks"].get(name, [0, ""])[1]]
+        for part, this in after.items()
+        if part in before and this["runs"] == before[part]["runs"]
+    }
+
+
+def machine(session: Session) -> dict[str, Any]:
+    """Say on what machine a session ran, and how."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    return {
+        "device": session.device.name,
+        "versions": dict(session.device.versions),
+        "isolation": session.isolation,
+        "kernel": platform.release(),
+        "host": platform.node(),
+        "boot": boot.read_text(encoding="ascii").strip() if boot.exists() else "",
+        "cores": len(os.sched_getaffinity(0)),
+        "command": sys.argv[1:],
+    }
+
+
+def _matters(part: PartConfig, files: Sequence[str], tier: str) -> dict[str, Any]:
+    """What of a part affects its verdicts and points on this tier: not where a bar comes from, nor other bars."""
+    checks = {name: [check.points, check.bar.get(tier)] for name, check in part.checks.items()}
+    runs = _hash({"files": files, "limits": asdict(part.limits)})
+    return {"runs": runs, "checks": checks, "rubric": dict(part.rubric), "bonus": part.bonus}
+
+
+def _own(part: str) -> Sequence[str]:
+    """Of the lab's files, those of one part alone: how it is judged, and what it is compared with."""
+    return f"{part}.py", f"baseline/{part}.py"
+
+
+def _files(kit: Kit) -> dict[str, str]:
+    files = {**kit.given, **{f"baseline/{name}": data for name, data in kit.baseline.items()}}
+    files |= {path.name: path.read_bytes() for path in sorted((LABS / kit.lab.name).glob("*.py"))}
+    shared = [path for folder in SHARED for path in sorted((HERE / folder).rglob("*.py"))]
+    files |= {path.relative_to(HERE).as_posix(): path.read_bytes() for path in shared}
+    return {name: sha256(data).hexdigest() for name, data in files.items()}
+
+
+def _hash(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,195 @@
+"""perflab grade: submissions that are there, or that come one after the other; a class graded once, or for ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from autograder.cli.base import (
+    DONE,
+    OUR_FAULT,
+    cli,
+    course_option,
+    device_option,
+    isolation_option,
+    json_option,
+    make_console,
+    open_course,
+    seed_option,
+)
+from autograder.cli.grades import roster_option, rules_for
+from autograder.errors import UserError
+
+if TYPE_CHECKING:
+    from autograder.downloads import Attempt
+    from autograder.lanes import Work
+    from autograder.standing import Rules
+
+    Place = AbstractContextManager[tuple[Work, int]]
+    """Who grades, and in how many lanes."""
+
+A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes first
+
+
+@cli.command()
+@click.argument("lab")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for results and pages.")
+@isolation_option
+@click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
+@click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
+@click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
+@click.option("--watch", is_flag=True, help="Grade what comes into PATHS, once nobody writes to it; Ctrl-C ends it.")
+@click.option("--site", type=click.Path(path_type=Path), help="Grade on a cluster, as this file says: docs/cluster.md.")
+@click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
+@click.option(
+    "--twice",
+    type=click.IntRange(0, 100),
+    default=5,
+    show_default=True,
+    metavar="PERCENT",
+    help="Grade this share of the class a second time, and say what differs.",
+)
+@roster_option
+@click.option("--attempts", type=click.Choice(["last", "all"]), default="last", help="Of a student: the last in time.")
+@course_option
+@device_option
+@seed_option
+@json_option
+def grade(
+    lab: str,
+    paths: tuple[Path, ...],
+    out: Path,
+    isolation: Literal["bubblewrap", "none"],
+    parts: tuple[str, ...],
+    only: str,
+    resume: bool,
+    watch: bool,
+    site: Path | None,
+    jobs: int | None,
+    twice: int,
+    roster: Path | None,
+    attempts: str,
+    root: Path | None,
+    device: str,
+    seed: int | None,
+    as_json: bool,
+) -> int:
+    """Grade submissions and write results and pages to --out.
+
+    What is not timed runs in several lanes; then what is timed, one after the other, with nothing beside it. Done again
+    into the same folder, only what rests on a change is graded: files, bars, limits, the lab, the device, the grader.
+    Folders are read as Canvas, Moodle, Gradescope and nbgrader write them; who is not in the roster is listed.
+
+    \b
+    Example:  perflab grade resnet18 handed_in/ --roster roster.csv --out results
+              perflab grade resnet18 incoming/ --watch --out results
+    """
+    from autograder.intake import Intake
+    from autograder.lanes import Work
+    from autograder.practice import open_session
+    from autograder.watch import Arrivals, forever
+
+    course = open_course(root)
+    kit = course.kit(lab)
+    chosen, rules = kit.lab.chosen(parts, only), rules_for(out, root, roster)
+    intake = Intake(kit.config, kit.files, rules.roster, attempts == "all")
+    if not paths:
+        raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
+    found = [] if watch else _found(intake.find(paths), paths[0])
+    work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
+    with _on_nodes(work, site, course.root, device, isolation) if site else _here(work) as (work, lanes):
+        run = Run(work, rules, jobs or lanes, {"asked_seed": seed, "twice": twice / 100}, as_json)
+        if not watch:
+            return run.grade(found, resume=resume)
+        arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
+        for some in forever(arrivals, A_LANE * run.lanes, time.sleep):
+            run.grade(some, resume=True)
+    return DONE
+
+
+def _here(work: Work) -> Place:
+    """Grade on this machine: say what is wrong with it before anything is written."""
+    from autograder.rounds import lanes_for
+
+    with work.open() as session:
+        return nullcontext((work, lanes_for(session.device)))
+
+
+def _on_nodes(work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]) -> Place:
+    """Grade as a site file says."""
+    from autograder.cluster.away import cluster
+    from autograder.job import FORMAT, GradeJob
+
+    course = str(root.resolve())
+    like = GradeJob(FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation)
+    return cluster(site, work, like)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How this command grades, whatever it is that was handed in."""
+
+    work: Work
+    rules: Rules
+    lanes: int
+    options: dict[str, Any]
+    as_json: bool
+
+    def grade(self, found: Sequence[Attempt], *, resume: bool) -> int:
+        """Grade these, and show all that is there."""
+        from autograder.cli.progress import Progress
+        from autograder.gradebook import Journal
+        from autograder.intake import together
+        from autograder.rounds import Rounds
+        from autograder.turns import only_one
+
+        out, console = self.work.out, make_console()
+        with (
+            only_one(out),
+            together(found, out) as named,
+            Journal(out) as journal,
+            Progress(console, as_json=self.as_json) as progress,
+        ):
+            seed = journal.seed_for(self.work.kit.lab.name, self.options["asked_seed"], resume=resume)
+            with closing(Rounds(self.work, journal, seed, self.lanes, **self.options).run(named)) as events:
+                for event in events:
+                    progress.show(event)
+        said, faults = self._show([one.name for one in found])
+        console.print(f"{len(found)} graded; {said}", soft_wrap=True, highlight=False)
+        return OUR_FAULT if faults else DONE
+
+    def _show(self, names: Sequence[str]) -> tuple[str, int]:
+        """Write pages and grades of the whole folder; count faults of ours in what was graded now."""
+        from autograder.batch import RESULT, write_grades
+        from autograder.model import load_result
+        from autograder.report.html import write
+
+        out = self.work.out
+        pages = write(out, self.rules)
+        results = {page.parent.name: load_result(page.with_name(RESULT)) for page in pages if page.parent != out}
+        grades = write_grades(list(results.values()), out)
+        faults = sum(c.outcome == "error" for name in names for p in results[name].parts for c in p.checks)
+        return f"{grades}, {len(pages)} pages; open {out / 'index.html'}", faults
+
+
+def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequence[Attempt]:
+    found, notes = said
+    for note in notes:
+        _not_graded(note)
+    if not found:
+        raise UserError(f"{path}: no submission there is anybody's")
+    return found
+
+
+def _not_graded(note: str) -> None:
+    """Say what nobody's work is, or what is not to be read yet."""
+    from autograder.report.words import clean
+
+    click.echo(f"not graded: {clean(note)}", err=True)

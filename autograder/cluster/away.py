@@ -1,0 +1,141 @@
+"""The run's end of a cluster: starts the engine, and gives lanes what they do in place of grading."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from multiprocessing.connection import Client
+from pathlib import Path
+from typing import Any
+
+from autograder import batch
+from autograder.cluster import site as sites
+from autograder.errors import GoneError, UserError
+from autograder.grade import Session
+from autograder.job import GradeJob, write
+from autograder.lanes import Errand, Work
+from autograder.model import Device, Job, Observation, Result, from_json, load_result, to_json
+
+FOLDER = ".cluster"  # below --out, while a run lasts: jobs, what came of them, what Parsl writes
+LOG = "engine.log"
+GOODBYE_SECONDS = 60.0  # to cancel pilots
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where the engine listens, and what every job has in common."""
+
+    address: str
+    home: Path
+    """For jobs; nodes must see it, too."""
+    like: GradeJob
+    device: Device | None = None
+    """On which the class is graded."""
+
+    def __call__(self, errand: Errand) -> tuple[Result, str]:
+        """Have what a lane read graded on a node; only a result of these very files, on such a device, is taken."""
+        name = errand.handed_in.name
+        mine = Path(tempfile.mkdtemp(dir=self.home))
+        if errand.settled is not None:
+            (mine / "settled.json").write_text(json.dumps(to_json(errand.settled)), encoding="utf-8")
+        kept = Path(self.like.out) / name / batch.HANDED_IN
+        told = {"submission": str(kept), "settled": "settled.json" if errand.settled else "", "seed": errand.seed}
+        answer = self.ask(mine, timed=errand.timed, round=errand.round, out=str(mine), **told)
+        result = load_result(mine / name / batch.RESULT)
+        if (result.submission_sha256, result.seed) != (errand.handed_in.sha256, errand.seed):
+            raise UserError(f"{name}: what a node graded is not what was sent; do all nodes see {self.like.out}?")
+        if result.device != self.device:
+            where, other = answer["where"]["node"], result.device
+            mend = "let the site file ask for nodes that are alike"
+            raise UserError(f"node {where} is {_said(other)}, the class is graded on {_said(self.device)}; {mend}")
+        shutil.rmtree(mine)
+        return result, json.dumps(answer["where"])
+
+    def ask(self, home: Path, **changes: Any) -> dict[str, Any]:
+        """Send a job and wait, however long it has to wait in a queue."""
+        file = write(replace(self.like, **changes), home / "job.json")
+        try:
+            with Client(self.address, "AF_UNIX") as engine:
+                engine.send_bytes(str(file).encode())
+                answer: dict[str, Any] = json.loads(engine.recv_bytes())
+        except (EOFError, OSError):
+            raise UserError(f"the engine of the cluster is gone; {self.home.parent / LOG} says why") from None
+        for outcome in ("lost", "cut off"):
+            if outcome in answer:
+                raise GoneError(outcome, answer[outcome])
+        if "stop" in answer:
+            raise UserError(answer["stop"])
+        return answer
+
+
+@contextmanager
+def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]]:
+    """Start the engine; yield the work as lanes do it then, and how many of them the cluster keeps busy."""
+    sites.read(site)
+    out = work.out.resolve()
+    home = out / FOLDER
+    shutil.rmtree(home, ignore_errors=True)  # of a run that was killed: whoever still writes there, nobody reads it
+    (home / "jobs").mkdir(parents=True)
+    with _engine(site.resolve(), home) as (address, slots):
+        job = replace(like, out=str(out), parts=tuple(work.parts), only=work.only)
+        session = _session(Engine(address, home / "jobs", job))
+        away = Engine(address, home / "jobs", job, session.device)
+        yield replace(work, open=lambda: nullcontext(session), away=away), slots
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _engine(site: Path, home: Path) -> Iterator[tuple[str, int]]:
+    with tempfile.TemporaryDirectory(prefix="perflab-") as place, (home / LOG).open("wb") as log:
+        address = f"{place}/engine"
+        command = [sys.executable, "-P", "-m", "autograder.cluster.engine", str(site), address, str(home / "parsl")]
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
+        # A session of its own: Ctrl-C is for the run, which ends the engine.
+        process = subprocess.Popen(command, cwd=home, start_new_session=True, **pipes)
+        try:
+            assert process.stdout is not None
+            said = json.loads(process.stdout.readline() or "{}")
+            if "slots" not in said:
+                problem = f"the engine of the cluster did not start; {home / LOG} says why"
+                raise UserError(f"{site.name}: {said.get('stop', problem)}")
+            yield address, said["slots"]
+        finally:
+            _end(process)
+
+
+def _end(engine: subprocess.Popen[bytes]) -> None:
+    """Let it cancel its pilots."""
+    for pipe in (engine.stdin, engine.stdout):
+        assert pipe is not None
+        pipe.close()
+    try:
+        engine.wait(GOODBYE_SECONDS)
+    except subprocess.TimeoutExpired:
+        engine.kill()
+        engine.wait()
+
+
+def _session(engine: Engine) -> Session:
+    """Ask the first node that is there what it is; all others must be alike."""
+    try:
+        answer = engine.ask(engine.home, round="look")
+    except GoneError as gone:
+        raise UserError(f"the first node that was asked: {gone}") from None
+    device, began = from_json(Device, answer["device"]), datetime.now(UTC).isoformat(timespec="seconds")
+    return Session(_nothing, device, device.kind, answer["isolation"], began, time.monotonic)
+
+
+def _nothing(_: Job) -> Observation:
+    raise RuntimeError("nothing runs where the run is: nodes grade")
+
+
+def _said(device: Device | None) -> str:
+    return f"{device.name} with {dict(device.versions)}" if device else "nothing"

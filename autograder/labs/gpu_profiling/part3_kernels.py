@@ -1,0 +1,405 @@
+"""Part 3: kernels. The same network with less to move and in one graph, launches counted, single kernels under ncu."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checks import launches, ncu, outputs, table
+from autograder.checks.numerics import shown
+from autograder.lab import (
+    CASES,
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Table,
+    Text,
+    Unavailable,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+
+part = Part(
+    "part3_kernels",
+    writes=["OptimizedNet", "map_weights", "compile_net", "count_launches", "compare_nets", "ncu_command", "read_ncu"],
+    hands_in=["kernel_results.csv", "kernel_report.txt", "part3_notes.md"],
+)
+
+FIGURES = launches.FIGURES
+WIDTHS = (2, 5)  # channels of the first convolution
+LARGE = {"width": 4, "side": 96, "batch": 4}
+LESS = (
+    0.95  # of the bytes that SimpleNet's operators move; at this size the reference's move 0.80, those in place only 1
+)
+WRONG = 'see "What usually goes wrong" in the part 3 handout'
+LAUNCH = 'see "What is a launch" in the part 3 handout'
+NAMES = 'see "A command line of ncu" in the part 3 handout'
+REPORT = 'see "A report of ncu" in the part 3 handout'
+
+
+# --- what is run: the network -----------------------------------------------------------------------------------------
+
+
+def simple_net(rig: Any, width: int) -> Any:
+    """Return a SimpleNet whose weights are drawn; both sides draw the same."""
+    net = rig.given("SimpleNet")(width)
+    drawn = {name: rig.random.normal(size=tuple(it.shape), scale=0.1) for name, it in net.state_dict().items()}
+    net.load_state_dict({name: rig.tensor(array) for name, array in drawn.items()})
+    return net.to(rig.device)
+
+
+def mapped(student: Any, rig: Any, width: int) -> tuple[Any, list[tuple[str, Any]]]:
+    """Return the student's net with mapped weights, and (SimpleNet's name, parameter) in SimpleNet's order."""
+    simple = simple_net(rig, width)
+    state = dict(simple.state_dict())
+    renamed = student.map_weights(dict(state))
+    net = student.OptimizedNet(width).to(rig.device)
+    net.load_state_dict(renamed)
+    return net, [(name, found(net, tensor)) for name, tensor in state.items()]
+
+
+def found(net: Any, tensor: Any) -> Any:
+    """Return the parameter of *net* that holds what *tensor* does."""
+    same = (own for own in net.parameters() if own.shape == tensor.shape and bool((own.detach() == tensor).all()))
+    return next(same, None)
+
+
+@part.outputs
+def network(student: Any, rig: Any) -> Any:
+    """Outputs and gradients at several sizes, in train() and eval(), on one image and on several."""
+    seen = rig.answers()
+    for width, batch, side, mode in ((WIDTHS[0], 1, 16, "train"), (WIDTHS[1], 3, 25, "eval"), (2, 5, 16, "eval")):
+        net, weights = mapped(student, rig, width)
+        images = rig.tensor(rig.random.normal(size=(batch, 3, side, side))).requires_grad_()
+        before = images.detach().clone()
+        output = net.train(mode == "train")(images)
+        case = f"{batch} images of {side} pixels, width {width}"
+        seen.add(f"logits of {case}", output)
+        seen.add(f"what the pass added to the images, {case}", images.detach() - before)
+        output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
+        for name, parameter in weights:
+            seen.add(f"gradient of {name}, {case}", getattr(parameter, "grad", None))
+        seen.add(f"gradient of the images, {case}", images.grad)
+    return seen.seen()
+
+
+@part.probe(values={"changed": list_of(TEXT)})
+def state_after(student: Any, rig: Any) -> Any:
+    """What map_weights left of the state_dict that it was given."""
+    state = dict(simple_net(rig, WIDTHS[0]).state_dict())
+    held, before = dict(state), rig.copies(state)
+    student.map_weights(state)
+    gone = sorted(set(before) - set(state))
+    return {"changed": [*gone, *rig.changed(held, before)]}
+
+
+@part.probe(pair=True, values={"operators": INTEGER, "bytes": INTEGER}, arrays=NUMBERS)
+def traffic(student: Any, rig: Any) -> Any:
+    """One forward pass without gradients, of images that are large beside the weights."""
+    net, _ = mapped(student, rig, LARGE["width"])
+    images = rig.tensor(rig.random.normal(size=(LARGE["batch"], 3, LARGE["side"], LARGE["side"])))
+    net.eval()
+    with rig.no_grad(), rig.traffic() as seen:
+        output = net(images)
+    return {"operators": seen.count, "bytes": seen.bytes, "numbers": rig.flat(output)}
+
+
+GRAPHS = {"runs": INTEGER, "passes": INTEGER, "parameters": INTEGER, "all": INTEGER, "refusal": TEXT}
+
+
+@part.probe(pair=True, values={**CASES, **GRAPHS, "shapes": INTEGER, "built": INTEGER}, arrays=NUMBERS)
+def compiled(student: Any, rig: Any) -> Any:
+    """The student's own net in one graph, under a backend that counts; two batch sizes, each twice."""
+    answers, compiler = rig.answers(), rig.compiler(rig.window([4]))
+    net, _ = mapped(student, rig, WIDTHS[0])
+    built = student.compile_net(net.eval(), backend=compiler)
+    sizes = (2, rig.integer(3, 6))
+    for turn in (1, 2):
+        for batch in sizes:
+            images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
+            with rig.no_grad():
+                answers.add(f"logits of {batch} images, call {turn}", built(images))
+    told, passes = compiler.values(), 2 * len(sizes)
+    refusal = rig.refusal(lambda model: student.compile_net(model, backend=compiler))
+    counts = {"runs": sum(told["runs"].values()), "passes": passes, "built": len(told["built"]), "shapes": len(sizes)}
+    parameters = {"parameters": told["parameters"], "all": len(list(net.parameters()))}
+    return {**answers.seen(), **counts, **parameters, "refusal": refusal}
+
+
+# --- what is run: launches --------------------------------------------------------------------------------------------
+
+KINDS = ("eager", "compiled", "on_gpu")
+
+
+@part.probe(pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(INTEGER))})
+def counted(student: Any, rig: Any) -> Any:
+    """Made traces of which everything is known."""
+    told, known = [], []
+    for kind in KINDS:
+        made, file = getattr(rig.launches, kind)(rig.random), rig.folder / f"made_{kind}.json.gz"
+        file.write_bytes(made.data())
+        known.append(dict(made.counts))
+        if rig.side == "student":
+            seen = rig.returned("count_launches", student.count_launches(str(file)))
+            told.append({name: rig.number(count) for name, count in seen.items()})
+    return {"told": told, "known": known}
+
+
+@part.probe(
+    pair=True,
+    values={
+        "rows": list_of(map_of(CELL)),
+        "csv": TEXT,
+        "names": list_of(TEXT),
+        "launches": list_of(INTEGER),
+        "seconds": list_of(NUMBER),
+        "repeats": INTEGER,
+        "device": TEXT,
+    },
+)
+def scripted_nets(student: Any, rig: Any) -> Any:
+    """Nets of a known number of operators that take scripted seconds."""
+    names, repeats, rows = (
+        ["first", "second", "third"][: rig.integer(2, 3)],
+        2 * rig.integer(2, 4) + 1,
+        rig.integer(8, 30),
+    )
+    counts = [rig.integer(3, 25) for _ in names]
+    seconds = rig.seconds(0.05, 0.9, len(names))
+    nets = {
+        name: rig.scripted_net(own, rows, operators, repeats)
+        for name, own, operators in zip(names, seconds, counts, strict=True)
+    }
+    images = rig.tensor(rig.random.normal(size=(2, 3, rows, 4)))
+    returned = student.compare_nets(nets, images, folder=str(rig.folder), repeats=repeats)
+    script = {"names": names, "launches": counts, "seconds": seconds, "repeats": repeats}
+    told = {"rows": rig.rows(returned, "compare_nets"), "csv": rig.file_text(rig.folder / "kernel_results.csv")}
+    return {**told, **script, "device": rig.text(rig.given("device_name")(rig.device))}
+
+
+# --- what is run: Nsight Compute --------------------------------------------------------------------------------------
+
+FAMILIES = ("implicit_convolve_sgemm", "sm80_xmma_fprop_implicit_gemm", "cudnn_infer_ampere_scudnn", "winograd_forward")
+
+
+@part.probe(
+    pair=True,
+    values={
+        "commands": list_of(list_of(TEXT)),
+        "measured": list_of(list_of(TEXT)),
+        "asked": list_of(record(kernels=list_of(TEXT), script=TEXT, report=TEXT, launches=INTEGER, skipped=INTEGER)),
+    },
+)
+def commands(student: Any, rig: Any) -> Any:
+    """Names of kernels are drawn; among the others are some that hold those asked for."""
+    told, measured, asked = [], [], []
+    for skipped in (0, rig.integer(1, 40)):
+        kernels = [f"{family}_{rig.integer(100, 999)}" for family in rig.random.permutation(FAMILIES)[:2]]
+        others = [f"{kernels[0]}_bias", f"pre_{kernels[1]}", "elementwise_kernel", "convert_layout_kernel"]
+        number = rig.integer(10, 99)
+        one = {"script": f"train_{number}.py", "report": f"kernels_{number}", "launches": rig.integer(2, 50)}
+        words = student.ncu_command(one["script"], list(kernels), one["report"], one["launches"], skipped)
+        told.append([rig.text(word) for word in words][:60])
+        measured.append(ncu.chosen(told[-1], [*kernels, *others]))
+        asked.append({**one, "kernels": kernels, "skipped": skipped})
+    return {"commands": told, "measured": measured, "asked": asked}
+
+
+@part.probe(pair=True, values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))})
+def reports(student: Any, rig: Any) -> Any:
+    """Made reports: one in a unit that is drawn, one in nanoseconds with commas."""
+    told, known = [], []
+    for number, unit in enumerate((str(rig.random.choice(rig.launches.UNITS)), "ns")):
+        made, file = rig.launches.report(rig.random, unit), rig.folder / f"made_{number}.csv"
+        file.write_text(made.text(), encoding="utf-8")
+        known.append(made.rows)
+        if rig.side == "student":
+            told.append(rig.rows(student.read_ncu(str(file)), "read_ncu"))
+    return {"told": told, "known": known}
+
+
+# --- what is judged: the network --------------------------------------------------------------------------------------
+
+SAME = 2e-5  # of the largest number; right work in other orders of the same sums was within 1e-6
+
+
+@part.check(basis="outputs")
+def answers_alike(network: Pair) -> Verdict:
+    """OptimizedNet with mapped weights gives SimpleNet's logits and gradients, and leaves the images as they were."""
+    why = {
+        "logits": "another function: a ReLU on the wrong side of an average, or a weight in another's place",
+        "gradient": "the same logits and other gradients: a weight is not the one that computes, or is used twice",
+        "what the pass": "an operation in place wrote into the caller's images",
+    }
+    try_ = f"compare block by block with given.SimpleNet; {WRONG}"
+    without = [case["case"] for case in network.student.values["cases"] if case["dtype"] == "nothing"]
+    if without:
+        return Failed(f"no {without[0]}", "the weight that map_weights put there is not the one that computes", try_)
+    return outputs.same(network, SAME, why=why, try_=try_)
+
+
+@part.check(basis="report")
+def leaves_the_state_alone(state_after: Observation) -> Verdict:
+    """map_weights leaves the state_dict that it was given as it was."""
+    return outputs.unchanged(state_after.values["changed"], try_="fill a new dict instead of pop and item assignment")
+
+
+@part.check(basis="report", needs=[answers_alike])
+def moves_fewer_bytes(traffic: Pair) -> Verdict:
+    """The operators of OptimizedNet read and write at most 95 % of the bytes that SimpleNet's do."""
+    seen, known = traffic.student.values, traffic.baseline.values
+    apart = outputs.furthest(traffic.student.arrays["numbers"], traffic.baseline.arrays["numbers"])
+    share = seen["bytes"] / known["bytes"]
+    measured = f"{seen['bytes'] / 1e6:.2f} MB in {seen['operators']} operators, {share:.0%} of SimpleNet's"
+    if not apart <= SAME:
+        return Failed(f"{measured}; logits apart by {apart:.1e}", "larger images give other logits", WRONG)
+    why = "each ReLU looks at all numbers of its convolution, and of four of them the pool keeps one"
+    return Passed(measured) if share <= LESS else Failed(measured, why, "nn.MaxPool2d first, then nn.ReLU")
+
+
+@part.check(basis="outputs", needs=[answers_alike])
+def compiled_answers_alike(compiled: Pair) -> Verdict:
+    """compile_net gives what the net gives, at each batch size and each time."""
+    return outputs.same(compiled, SAME, why="the compiled net computes something else", try_=f"torch.compile; {WRONG}")
+
+
+@part.check(basis="report", needs=[compiled_answers_alike])
+def is_one_graph(compiled: Pair) -> Verdict:
+    """compile_net makes one graph of the whole net for each shape, by the backend asked for; a break is an error."""
+    return launches.one_graph(compiled.student.values, compiled.baseline.values)
+
+
+# --- what is judged: launches -----------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def counts_launches(counted: Pair) -> Verdict:
+    """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
+    told, known = counted.student.values["told"], counted.baseline.values["known"]
+    if len(told) != len(known):
+        return Failed(f"{len(told)} traces were answered", f"{len(known)} were asked", LAUNCH)
+    for kind, seen, right in zip(KINDS, told, known, strict=True):
+        measured, why = launches.miscounted(seen, right)
+        if why:
+            return Failed(f"a made trace ({kind.replace('_', ' ')}): {measured}", why, LAUNCH)
+    return Passed(", ".join(f"{sum(one.values())} launches ({kind})" for kind, one in zip(KINDS, known, strict=True)))
+
+
+@part.check(basis="outputs")
+def compares_honestly(scripted_nets: Pair) -> Verdict:
+    """compare_nets counts the launches of one call, and times the median call after a warm-up, without the profiler."""
+    rows, known = scripted_nets.student.values["rows"], scripted_nets.baseline.values
+    measured = "; ".join(
+        f"{row.get('net')}: {shown(row.get('launches'))}, {shown(row.get('ms'))} ms" for row in rows[:3]
+    )
+    why = launches.row_problem(rows, known["names"]) or launches.unlike(rows, known)
+    try_ = "a warm-up, a recorded call, then repeats calls that are timed one by one; statistics.median"
+    return Failed(measured or "no rows", why, try_) if why else Passed(f"{measured} (a clock that the grader moves)")
+
+
+@part.check(basis="outputs")
+def csv_says_what_was_measured(scripted_nets: Pair) -> Verdict:
+    """compare_nets writes kernel_results.csv with the rows that it returns."""
+    seen = scripted_nets.student.values
+    return table.holds_the_rows(seen["csv"], "kernel_results.csv", seen["rows"], FIGURES, launches.row_problem)
+
+
+# --- what is judged: Nsight Compute -----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def command_is_right(commands: Pair) -> Verdict:
+    """ncu_command has ncu's own options: a set, how many launches, the report; then python and the script."""
+    told, asked = commands.student.values["commands"], commands.baseline.values["asked"]
+    for words, one in zip(told, asked, strict=False):
+        wanted = ncu.Wanted(one["script"], one["report"], one["launches"], one["skipped"])
+        why = ncu.command_problem(words, wanted)
+        if why:
+            return Failed(" ".join(words)[:200] or "no words", why, NAMES)
+    if len(told) != len(asked):
+        return Failed(f"{len(told)} command lines", f"{len(asked)} were asked", NAMES)
+    return Passed(" ".join(told[0])[:200])
+
+
+@part.check(basis="report", needs=[command_is_right])
+def command_measures_what_was_asked(commands: Pair) -> Verdict:
+    """ncu_command measures the kernels that are named, and no other one whose name holds theirs."""
+    seen, asked = commands.student.values, commands.baseline.values["asked"]
+    if not len(seen["commands"]) == len(seen["measured"]) == len(asked):
+        return Failed(f"{len(seen['measured'])} command lines", f"{len(asked)} were asked", NAMES)
+    for words, measured, one in zip(seen["commands"], seen["measured"], asked, strict=True):
+        why = ncu.choice_problem(words, measured, one["kernels"])
+        if why:
+            told = ncu.parsed(words).kernels[:120] or "no --kernel-name"
+            return Failed(f"{told}: {', '.join(measured) or 'nothing'}", why, f"regex:^(one|another)$; {NAMES}")
+    return Passed(f"{len(seen['measured'][0])} kernels of each profile")
+
+
+@part.check(basis="outputs")
+def reads_reports(reports: Pair) -> Verdict:
+    """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
+    return _read(reports, ncu.figure_problem)
+
+
+@part.check(basis="outputs", needs=[reads_reports])
+def says_what_limits(reports: Pair) -> Verdict:
+    """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
+    return _read(reports, ncu.bound_problem)
+
+
+def _read(reports: Pair, problem: Any) -> Verdict:
+    told, known = reports.student.values["told"], reports.baseline.values["known"]
+    form = next((f"'{name}' is missing" for rows in told for row in rows for name in NEEDED if name not in row), "")
+    pairs = zip(told, known, strict=False)
+    why = form or next((words for pair in pairs if (words := problem(*pair))), "") or "no rows" * (not told)
+    return (
+        Failed("a made report", why, REPORT) if why else Passed(f"{sum(map(len, known))} launches in two made reports")
+    )
+
+
+NEEDED = ("kernel", *ncu.FIGURES, "bound")
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(kernel_results: Table) -> Verdict:
+    """The kernel_results.csv handed in compares SimpleNet with OptimizedNet, with numbers that fit each other."""
+    rows = table.as_numbers(kernel_results.rows, FIGURES)
+    measured = "; ".join(f"{row.get('net')}: {shown(row.get('launches'))} launches" for row in rows[:4]) or "no rows"
+    names = [row.get("net") for row in rows[:2]]
+    order = "" if names == ["SimpleNet", "OptimizedNet"] else "the first rows are to be SimpleNet and OptimizedNet"
+    why = launches.row_problem(rows) or order
+    try_ = "run part3_kernels.py again and hand in the file that it wrote, unchanged"
+    return Failed(measured, why, try_) if why else Passed(measured)
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def fewer_launches(kernel_results: Table) -> Verdict:
+    """In the kernel_results.csv handed in, the compiled net launches less than SimpleNet; owed without a compiler."""
+    rows = table.as_numbers(kernel_results.rows, FIGURES)
+    compiled_rows = [row for row in rows if "compiled" in str(row["net"])]
+    if not compiled_rows:
+        return Unavailable("no row is of a compiled net; a machine with a C++ compiler or a GPU can make it")
+    before, after = rows[0]["launches"], compiled_rows[0]["launches"]
+    measured = f"{before:g} launches of {rows[0]['net']}, {after:g} of {compiled_rows[0]['net']}"
+    why = "nothing was fused, or what torch.compile wrote was not seen: on a CPU its kernels need their ranges"
+    return Passed(measured) if after < before else Failed(measured, why, f"enable_kernel_profile; {LAUNCH}")
+
+
+@part.check(basis="artefact")
+def report_holds_kernels(kernel_report: Text) -> Verdict:
+    """The kernel_report.txt handed in is what ncu printed of your kernels; without ncu, it says so and is owed."""
+    if kernel_report.text.lower().startswith("no ncu"):
+        return Unavailable("kernel_report.txt says that there was no ncu; a machine with one can make it")
+    return ncu.holds_kernels(kernel_report, try_=REPORT)

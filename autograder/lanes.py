@@ -1,0 +1,241 @@
+"""A lane: a process that grades one submission after the other, so that what takes it down takes nothing else with it.
+
+    the run (rounds.py)                        the lane
+    Order: what to grade                  ->   reads the files
+                                          <-   {"sha256"}: what they are
+    Go: the seed; or nothing: keep it     ->   grades, writes result.json
+                                          <-   {"outcome", "result_sha256", "score", ...}
+
+Lines of JSON both ways. A lane has warm workers of its own. It ends with the run, and all that it started ends with it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict, dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from autograder import batch, scoring
+from autograder.diff import moved
+from autograder.errors import GoneError, PerflabError, UserError
+from autograder.grade import Kit, Session, grade
+from autograder.model import CheckResult, Compared, PartResult, Result, Submission, load_result
+from autograder.ties import die_with, how
+
+# Forked, so that a lane has the lab as it was loaded; the run starts no threads.
+FORK = multiprocessing.get_context("fork")
+NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+LATER = "waits for its turn at the clock"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is the same for all lanes of a run."""
+
+    kit: Kit
+    open: Callable[[], AbstractContextManager[Session]]
+    out: Path
+    parts: Collection[str] = ()
+    only: str = ""
+    away: Away | None = None
+    """Who grades elsewhere what lanes read; without it they grade themselves."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to read: what was handed in, or, with no path, what was kept of it."""
+
+    name: str
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Go:
+    """How to grade what was read."""
+
+    seed: int
+    last: bool
+    """What is undecided after this is left to a person."""
+    twice: bool = False
+    """Grade once more beside the result, which stays."""
+    good: dict[str, list[str]] | None = None
+    """The checks of each part that still count as they were judged before."""
+    round: str = ""
+    """What was found out about a machine holds for one round."""
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What is graded elsewhere: files that were kept, and what of their result is settled."""
+
+    handed_in: Submission
+    seed: int
+    settled: Result | None
+    timed: bool
+    round: str
+
+
+Away = Callable[[Errand], tuple[Result, str]]
+"""Returns the result, and a note for the journal: where it was graded."""
+
+
+def later(*_: object) -> Compared:
+    """In the clock's place while other lanes work: nothing is timed, and what would have been is judged later."""
+    return Compared("INCONCLUSIVE", "", undecided=LATER)
+
+
+class Lane:
+    """The run's end of a lane."""
+
+    def __init__(self, number: int, work: Work, *, clocked: bool) -> None:
+        """Start the process."""
+        self.number = number
+        self.channel, theirs = FORK.Pipe()
+        self._process = FORK.Process(target=_serve, args=(theirs, work, clocked, os.getpid()), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def tell(self, what: Order | Go | None) -> None:
+        """Send an order; that nobody hears it shows when the answer is listened for."""
+        with suppress(OSError):
+            self.channel.send_bytes(json.dumps(what and asdict(what)).encode())
+
+    def hear(self) -> dict[str, Any] | None:
+        """Take an answer; nothing when the lane is gone."""
+        found: dict[str, Any] | None = _hear(self.channel)
+        return found
+
+    def close(self) -> None:
+        """Let it end by itself."""
+        self.tell(None)
+        self._process.join()
+
+    def kill(self) -> None:
+        """End it now; what it started ends with it."""
+        self._process.kill()
+
+    def bury(self) -> str:
+        """End it if it still runs, and say how it ended."""
+        self.kill()
+        self._process.join()
+        self.channel.close()
+        return how(self._process.exitcode or 0)
+
+
+def _hear(channel: Connection) -> Any:
+    try:
+        return json.loads(channel.recv_bytes())
+    except (EOFError, OSError):
+        return None
+
+
+def _serve(channel: Connection, work: Work, clocked: bool, run: int) -> None:
+    """Be the lane."""
+    die_with(run)
+    os.setsid()  # Ctrl-C is for the run, which ends its lanes
+    try:
+        with work.open() as session:
+            while (told := _hear(channel)) is not None:
+                _one(channel, work, session, Order(**told), clocked=clocked)
+    except UserError as problem:
+        channel.send_bytes(json.dumps({"stop": str(problem)}).encode())
+    except OSError as problem:
+        if problem.errno not in NOWHERE_TO_WRITE:
+            raise
+        channel.send_bytes(json.dumps({"stop": str(problem)}).encode())
+
+
+def _one(channel: Connection, work: Work, session: Session, order: Order, *, clocked: bool) -> None:
+    try:
+        handed_in, before = _read(work, order)
+    except PerflabError as problem:  # one submission's trouble, not the run's
+        raise RuntimeError(f"{order.name}: {problem}") from problem
+    channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
+    if (told := _hear(channel)) is not None:
+        go = Go(**told)
+        try:
+            if before is not None and go.twice:
+                answer = _graded_twice(work, session, handed_in, go, before)
+            else:
+                answer = _graded(work, session, handed_in, go, before, clocked=clocked)
+        except GoneError as gone:
+            answer = {"outcome": gone.outcome, "note": str(gone)}
+        channel.send_bytes(json.dumps(answer).encode())
+
+
+def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
+    lab, released = work.kit.lab, work.kit.released
+    if order.path:
+        return replace(batch.load_or_say(Path(order.path), lab.files, released), name=order.name), None
+    return batch.kept(order.name, work.out, lab.files), load_result(work.out / order.name / batch.RESULT)
+
+
+def _graded(
+    work: Work, session: Session, handed_in: Submission, go: Go, before: Result | None, *, clocked: bool
+) -> dict[str, Any]:
+    if before is None:
+        batch.keep(handed_in, work.out)
+        before = _still(work, handed_in.name, go.good) if go.good else None
+    errand = Errand(handed_in, before.seed if before else go.seed, before, clocked, go.round)
+    result, note = _result(work, session, errand)
+    put_off = any(check.reason == LATER for part in result.parts for check in part.checks)
+    undecided = any(item.settled_by == "again" for item in result.owed)
+    outcome = "timing" if put_off else "again" if undecided else "graded"
+    if go.last and outcome == "again":
+        result = scoring.left_to_a_person(result)
+    batch.save(result, work.out)
+    written = batch.digest(result.submission, work.out)
+    return {"outcome": outcome, "result_sha256": written, "note": note, **figures(result)}
+
+
+def _result(work: Work, session: Session, errand: Errand) -> tuple[Result, str]:
+    return work.away(errand) if work.away else (_here(work, session, errand), "")
+
+
+def _here(work: Work, session: Session, errand: Errand) -> Result:
+    if session.clock is not None and not errand.timed:
+        session = replace(session, clock=later)
+    return grade(
+        errand.handed_in, work.kit, session,
+        seed=errand.seed, parts=work.parts, only=work.only, settled=errand.settled,
+    )  # fmt: skip
+
+
+def _graded_twice(work: Work, session: Session, handed_in: Submission, go: Go, before: Result) -> dict[str, Any]:
+    """Grade anew, and say what comes out differently."""
+    again, _ = _result(work, session, Errand(handed_in, go.seed, None, True, go.round))
+    moves = moved({before.submission: before}, {before.submission: again})
+    differences = [[one.what, one.old, one.new] for move in moves for one in move.why]
+    return {"outcome": "twice", "moved": differences, **figures(again)}
+
+
+def _still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
+    """Read the result that is there, less what has to be judged again, at the points that checks are worth now."""
+    before = load_result(work.out / name / batch.RESULT)
+    parts = [
+        replace(part, checks=tuple(scoring.repriced(_kept(part, good), work.kit.config.parts[part.id].checks)))
+        for part in before.parts
+        if part.id in good
+    ]
+    return replace(before, parts=tuple(parts))
+
+
+def _kept(part: PartResult, good: Mapping[str, Collection[str]]) -> list[CheckResult]:
+    return [check for check in part.checks if check.id in good[part.id]]
+
+
+def figures(result: Result) -> dict[str, Any]:
+    """What a line of progress says of a result."""
+    return {
+        "score": result.score,
+        "max_score": result.max_score,
+        "owed": result.points_owed,
+        "seconds": result.seconds,
+    }

@@ -1,0 +1,99 @@
+"""Trainings to plan the memory of, and what they really need: counted on real tensors, in a process that is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torchvision import models
+
+from autograder.worker.counters import Saved
+
+Made = tuple[nn.Module, nn.Module, torch.optim.Optimizer]
+MakeTraining = Callable[[], Made]
+CLASSES = 10
+
+
+class Tied(nn.Module):
+    """Two layers with one weight: what the optimizer and the gradients hold of it, they hold once."""
+
+    def __init__(self, width: int) -> None:
+        """Choose the width of the hidden vectors."""
+        super().__init__()
+        self.into = nn.Sequential(nn.Conv2d(3, width, 3), nn.Hardtanh(inplace=True), nn.AdaptiveAvgPool2d(1))
+        self.first, self.second = nn.Linear(width, width), nn.Linear(width, width)
+        self.second.weight = self.first.weight
+        self.out = nn.Linear(width, CLASSES)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Classify images."""
+        x = self.into(images).flatten(1)
+        logits: Tensor = self.out(self.second(torch.tanh(self.first(x))))
+        return logits
+
+
+def _convolutional(width: int) -> nn.Sequential:
+    into = [nn.Conv2d(3, width, 3), nn.BatchNorm2d(width), nn.ReLU(inplace=True), nn.Dropout(0.2), nn.MaxPool2d(2)]
+    return nn.Sequential(*into, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, CLASSES))
+
+
+def _with(net: nn.Module, optimizer: Callable[..., torch.optim.Optimizer], **options: float) -> Made:
+    return net, nn.CrossEntropyLoss(), optimizer(net.parameters(), lr=0.01, **options)
+
+
+def _frozen(width: int) -> Made:
+    net = _convolutional(width)
+    for parameter in net[0].parameters():
+        parameter.requires_grad_(False)
+    return _with(net, torch.optim.AdamW)
+
+
+class Plans:
+    """`rig.plans`."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        """Draw widths from *random*."""
+        self._random = random
+
+    def small(self) -> dict[str, MakeTraining]:
+        """Return what is planned, by name; each of a secret width."""
+        width, other, third, fourth = (int(it) for it in self._random.permutation(np.arange(5, 40))[:4])
+        return {
+            "plain SGD": lambda: _with(_convolutional(width), torch.optim.SGD),
+            "SGD with momentum": lambda: _with(_convolutional(other), torch.optim.SGD, momentum=0.9),
+            "AdamW and a frozen layer": lambda: _frozen(third),
+            "Adam and a shared weight": lambda: _with(Tied(fourth), torch.optim.Adam),
+        }
+
+    def resnet50(self) -> MakeTraining:
+        """Return the one of ResNet-50."""
+        make: Callable[[], nn.Module] = lambda: models.resnet50(weights=None, num_classes=CLASSES)  # noqa: E731 its type
+        return lambda: _with(make(), torch.optim.SGD, momentum=0.9)
+
+    def measured(self, make_training: MakeTraining, batch_size: int, image_size: int) -> dict[str, int]:
+        """Return the bytes of a real step, by what they are."""
+        model, criterion, optimizer = make_training()
+        images, labels = torch.zeros(batch_size, 3, image_size, image_size), torch.zeros(batch_size, dtype=torch.int64)
+        weights, buffers = list(model.parameters()), list(model.buffers())
+        with Saved([*weights, *buffers, images, labels]) as kept:
+            loss = criterion(model.train()(images), labels)
+        loss.backward()
+        optimizer.step()
+        found = {
+            "parameters": _bytes(weights),
+            "buffers": _bytes(buffers),
+            "gradients": _bytes(weight.grad for weight in weights),
+            "optimizer": _bytes(one for state in optimizer.state.values() for one in state.values()),
+            "activations": kept.bytes,
+            "batch": _bytes([images, labels]),
+        }
+        return {**found, "total": sum(found.values())}
+
+
+def _bytes(values: Iterable[Any]) -> int:
+    """Add up the storages of the tensors among some values, each once."""
+    storages = [value.untyped_storage() for value in values if isinstance(value, Tensor)]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())

@@ -1,0 +1,143 @@
+"""Programs that take scripted time and nothing else, to see what a student's profilers and studies say of them.
+
+They move the clock in place, without a call: a profiler of calls then finds the time where it was spent.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.worker.clock import VirtualClock
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FUNCTIONS = 6  # of a program of calls
+COLD = 4.0  # seconds that the first call of a fresh step takes longer
+PATTERN = (0.6, 6.0, *[1.0] * 5)  # of any seven calls in a row the median is 1, the mean and the fastest are not
+
+
+class Programs:
+    """`rig.programs`: each call draws another program."""
+
+    def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
+        """Draw from *random*; let time pass on *clock*."""
+        self._random, self._clock = random, clock
+
+    def calls(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
+        """Return a program(x) -> x + 1 of functions that call each other, and what a profile of it has to say."""
+        seconds = [round(float(it), 3) for it in self._random.uniform(0.05, 0.4, FUNCTIONS)]
+        names = [self._name() for _ in range(FUNCTIONS)]
+        called = [self._called(at) for at in range(FUNCTIONS)]
+        functions: dict[int, Callable[[int], int]] = {}
+        total, calls = dict(enumerate(seconds)), {0: 1}
+        for at in reversed(range(FUNCTIONS)):  # a function calls those after it, so these are known
+            total[at] += sum(times * total[i] for i, times in called[at].items())
+            children = [functions[i] for i, times in called[at].items() for _ in range(times)]
+            functions[at] = self._function(names[at], seconds[at], children)
+        for at in range(FUNCTIONS):
+            for i, times in called[at].items():
+                calls[i] = calls.get(i, 0) + calls[at] * times
+        known = [
+            {"function": name, "calls": calls[at], "own_seconds": calls[at] * own, "seconds": calls[at] * total[at]}
+            for at, (name, own) in enumerate(zip(names, seconds, strict=True))
+        ]
+        return functions[0], sorted(known, key=lambda row: row["own_seconds"], reverse=True)
+
+    def _called(self, at: int) -> dict[int, int]:
+        """Draw whom a function calls, and how often: the next one always."""
+        others = [i for i in range(at + 1, FUNCTIONS) if i == at + 1 or self._random.random() < 0.4]
+        return {i: int(self._random.integers(1, 4)) for i in others}
+
+    def lines(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
+        """Return a program(items) -> a number, and what a profile of its lines has to say of those that take time."""
+        clock, items = self._clock, int(self._random.integers(5, 9))
+        costs = [int(it) for it in self._random.permutation([2, 3, 5, 11, 17]) * 10_000_000]  # nanoseconds a time
+        helper = self._function(self._name(), costs[3] / 1e9, [])
+
+        def program(rounds: int) -> int:
+            done = 0
+            for item in range(items):
+                clock._elapsed_ns += costs[0]
+                if item % 2:
+                    clock._elapsed_ns += costs[1]
+                    clock._elapsed_ns += costs[2]
+                helper(item)
+                done += 1
+            clock._elapsed_ns += costs[4]
+            return done + rounds
+
+        first = program.__code__.co_firstlineno
+        hits = {3: items, 5: items // 2, 6: items // 2, 7: items, 9: 1}  # by lines below the first
+        pairs = zip(hits.items(), costs, strict=True)
+        return program, [{"line": first + at, "hits": n, "seconds": n * cost / 1e9} for (at, n), cost in pairs]
+
+    def left(self, profiler: Callable[..., Any]) -> list[str]:
+        """Say what a profiler of the student's leaves behind, after a program and after one that raises."""
+        found, name = [], getattr(profiler, "__name__", "it")
+        before = sys.gettrace(), sys.getprofile()
+        for words, program in (("a call", self.lines()[0]), ("a call that raised", self._fails())):
+            raised = False
+            try:
+                profiler(program, 1)
+            except ZeroDivisionError:
+                raised = True
+            after = sys.gettrace(), sys.getprofile()
+            sys.settrace(before[0])
+            sys.setprofile(before[1])
+            if raised != (words == "a call that raised"):
+                found.append(f"{name} let no exception through")
+            if after != before:
+                found.append(f"{name} still watches after {words}")
+        return found
+
+    def _fails(self) -> Callable[[int], int]:
+        def program(x: int) -> int:
+            self.spend(0.001)
+            return x // 0
+
+        return program
+
+    def spend(self, seconds: float) -> None:
+        """Let time pass."""
+        self._clock.advance(seconds, busy=True)
+
+    def steps(self, seconds: Mapping[str, float], gains: Mapping[int, float]) -> Callable[[str], Callable[[], None]]:
+        """Return a make_step whose steps take the seconds of their option, divided by what torch's threads gain."""
+
+        def make_step(option: str) -> Callable[[], None]:
+            made = [0]
+
+            def step() -> None:
+                once = seconds[option] / gains.get(torch.get_num_threads(), 0.01)
+                self.spend(COLD if made[0] == 0 else once * PATTERN[made[0] % len(PATTERN)])
+                made[0] += 1
+
+            return step
+
+        return make_step
+
+    def threads(self, count: int = 0) -> int:
+        """Return how many threads torch uses; a *count* sets it first."""
+        if count:
+            torch.set_num_threads(count)
+        return torch.get_num_threads()
+
+    def _name(self) -> str:
+        return "f_" + "".join(self._random.choice(list(LETTERS), 6))
+
+    def _function(self, name: str, seconds: float, children: Sequence[Callable[[int], int]]) -> Callable[[int], int]:
+        clock, spent = self._clock, round(seconds * 1e9)
+
+        def function(x: int) -> int:
+            clock._elapsed_ns += spent
+            for child in children:
+                child(x)
+            return x + 1
+
+        code = function.__code__.replace(co_name=name, co_qualname=name)
+        return types.FunctionType(code, {}, name, None, function.__closure__)

@@ -1,0 +1,224 @@
+"""Made profiles of which eleven things are known: painted microsecond by microsecond, and counted there.
+
+made = rig.profiles.timeline(rig.random, gpu=True);  made.data() is the file, made.known() what is true of it
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import numpy as np
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+STEPS = 5
+MARGIN = 20_000  # microseconds before the first step and after the last, in which something happens too
+FIRST = 1_500  # microseconds that the first batch takes longer, as it does
+CAUSES = {
+    True: ("data loading", "synchronising", "launching", "Python and other"),
+    False: ("data loading", "Python and other"),
+}
+NEAR = 20  # microseconds around a millisecond in which no gap may end
+CLEAR = 1.3  # times the second cause that the first one has to be
+Layer = np.ndarray[Any, Any]
+
+
+class Timeline:
+    """A file as torch.profiler writes it; one cause of idleness, drawn anew, is far the largest."""
+
+    def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
+        """Draw until nothing is a matter of rounding."""
+        self._random, self.gpu = random, gpu
+        self._draw_all()
+        while not self._clear():
+            self._draw_all()
+
+    def _draw_all(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.cause = str(self._random.choice(CAUSES[self.gpu]))
+        self.base = self._draw(10**8, 10**9)
+        self._add("cpu_op", "aten::zeros", 2_000, 900)  # before the first step: none of the window's business
+        self._add("user_annotation", LOADER, 4_000, 9_000)
+        now = MARGIN
+        for number in range(STEPS):
+            began, now = now, self._on_gpu(now) if self.gpu else self._on_cpu(now)
+            self._add("user_annotation", f"ProfilerStep#{number + 3}", began, now - began)
+        self.window = slice(MARGIN, now)
+        self.length = now + MARGIN
+        self._add("cpu_op", "aten::empty", now + 50, 6)
+        if self.gpu:
+            self._add("kernel", "late", now + 500, 3_000)
+            self._add("gpu_user_annotation", "ProfilerStep#3", MARGIN, self.length - MARGIN)
+
+    def _draw(self, low: int, high: int) -> int:
+        return int(self._random.integers(low, high + 1))
+
+    def _long(self, cause: str, low: int, high: int) -> int:
+        """Draw a duration; what the drawn cause takes is far longer."""
+        return self._draw(low, high) * (8 if cause == self.cause else 1)
+
+    def _add(self, cat: str, name: str, at: int, dur: int, **args: Any) -> int:
+        thread = {"pid": 0, "tid": 7} if cat.startswith(("kernel", "gpu")) else {"pid": 9, "tid": 1}
+        args = {"device": 0, "stream": 7, **args} if thread["pid"] == 0 else args
+        event = {"ph": "X", "cat": cat, "name": name, "ts": at, "dur": dur, **thread, "args": args}
+        self.events.append(event)
+        return at + dur
+
+    def _load(self, now: int) -> int:
+        wait = self._long("data loading", 250, 700) + (FIRST if now == MARGIN else 0)
+        self._add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
+        return self._add("user_annotation", LOADER, now, wait)
+
+    def _on_cpu(self, now: int) -> int:
+        now = self._load(now)
+        for name in ("aten::convolution", "aten::relu", "aten::add_", "aten::mm"):
+            own = self._draw(30, 900)
+            self._add("cpu_op", f"{name}_out", now + 5, own - 15)
+            now = self._add("cpu_op", name, now, own)
+            now = self._add("cpu_op", "aten::t", now, self._draw(2, 19)) + self._long("Python and other", 20, 90)
+        return now
+
+    def _on_gpu(self, now: int) -> int:
+        """A step: load, copy and wait, launch long and short kernels, wait again; the loader may overlap kernels."""
+        self._add("kernel", "tail", now - 200, 400)  # of the step before
+        now = self._load(now) + self._long("Python and other", 60, 200)
+        copy = self._draw(200, 400)
+        self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 30, copy, bytes=copy * 4096)
+        self._add("kernel", "gemm", now + 30 + copy - self._draw(50, 150), 160, stream=20)
+        now = self._add("cuda_runtime", "cudaMemcpyAsync", now, 30)
+        now = self._add("cuda_runtime", "cudaStreamSynchronize", now, copy + self._long("synchronising", 100, 250))
+        end = now
+        for number in range(6):
+            launch = self._long("launching", 15, 50)
+            self._add("cuda_runtime", "cudaLaunchKernel", now + 4, launch)
+            now = self._add("cpu_op", "aten::op", now, launch + 10)
+            long = self._draw(20, 120) if self._draw(0, 2) else self._draw(2, 8)
+            end = self._add("kernel", f"kernel_{number}", max(now, end - self._draw(0, 3)), long)
+        self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", end + 2, 6, bytes=4)
+        now = self._add("cuda_runtime", "cudaMalloc", now, self._draw(10, 30))
+        rest = max(end + 8 - now, 20) + self._long("synchronising", 100, 250)
+        return self._add("cuda_runtime", "cudaDeviceSynchronize", now, rest) + self._long("Python and other", 60, 200)
+
+    # --- what is true of it ---------------------------------------------------------------------------------------
+
+    def _painted(self, *categories: str, beginning: str = "", holding: str = "") -> Layer:
+        """Return for each microsecond whether one of these events ran."""
+        line = np.zeros(self.length, bool)
+        for one in self._of(*categories, beginning=beginning, holding=holding):
+            line[one["ts"] : one["ts"] + one["dur"]] = True
+        return line
+
+    def _of(self, *categories: str, beginning: str = "", holding: str = "") -> list[dict[str, Any]]:
+        return [
+            one
+            for one in self.events
+            if one["cat"] in categories and one["name"].startswith(beginning) and holding in one["name"]
+        ]
+
+    def _share(self, line: Layer) -> float:
+        return 100.0 * float(line[self.window].mean())
+
+    def _gaps(self) -> list[int]:
+        """Return the lengths of what work leaves uncovered of the window."""
+        work = self._painted("kernel", "gpu_memcpy") if self.gpu else self._painted("cpu_op") & ~self._loading
+        edges = np.flatnonzero(np.diff(np.concatenate([[1], work[self.window], [1]]).astype(int)))
+        return [int(length) for length in np.diff(edges)[::2]]
+
+    def _clear(self) -> bool:
+        first, second = sorted(self._idle().values())[:-3:-1]
+        return first > CLEAR * second and all(abs(gap - 1000) > NEAR for gap in self._gaps())
+
+    @property
+    def _loading(self) -> Layer:
+        return self._painted("user_annotation", beginning=LOADER)
+
+    def _idle(self) -> dict[str, float]:
+        """Divide the idle time of the window: what stands first wins."""
+        free, calls = np.ones(self.length, bool), "cuda_runtime"
+        if self.gpu:
+            free &= ~self._painted("kernel", "gpu_memcpy")
+            layers = {
+                "data loading": self._loading,
+                "allocating": self._painted(calls, beginning="cudaMalloc"),
+                "synchronising": self._painted(calls, holding="Synchronize"),
+                "launching": self._painted("cpu_op", calls),
+            }
+        else:
+            layers = {"data loading": self._loading}
+            free &= ~self._painted("cpu_op") | self._loading
+        parts = {}
+        for name, line in layers.items():
+            parts[name], free = self._share(free & line), free & ~line
+        return {**parts, "Python and other": self._share(free)}
+
+    def known(self) -> dict[str, Any]:
+        """Return the answers by their names, and numbers that usual mistakes give."""
+        waits = [one["dur"] for one in self._of("user_annotation", beginning=LOADER)[1:]]
+        held = self._painted("cuda_runtime", holding="Synchronize")
+        busy = self._loading | self._painted("cpu_op", "cuda_runtime")
+        common = {
+            "data_wait_percent": self._share(self._loading),
+            "host_busy_percent": self._share(busy & ~held),
+            "longest_wait_ms": max(waits) / 1000,
+            "gap_cause": max(idle := self._idle(), key=idle.__getitem__),
+        }
+        return {**common, **(self._of_a_gpu(idle) if self.gpu else self._of_a_cpu(idle))}
+
+    def _of_a_gpu(self, idle: dict[str, float]) -> dict[str, Any]:
+        copies, kernels = self._painted("gpu_memcpy", holding="HtoD"), self._painted("kernel")
+        return {
+            "gpu_utilization_percent": self._share(kernels),
+            "gaps_over_1ms": sum(gap > 1000 for gap in self._gaps()),
+            "host_to_device_ms": float(copies.sum()) / 1000,
+            "copy_overlap_percent": 100.0 * float((copies & kernels).sum() / copies.sum()),
+            "launching_percent": idle["launching"],
+            **_small("kernel", [one["dur"] for one in self._of("kernel")]),
+        }
+
+    def _of_a_cpu(self, idle: dict[str, float]) -> dict[str, Any]:
+        return {
+            "operators_percent": self._share(self._painted("cpu_op") & ~self._loading),
+            "operator_gaps_over_1ms": sum(gap > 1000 for gap in self._gaps()),
+            "host_to_device_ms": None,
+            "copy_overlap_percent": None,
+            "python_percent": idle["Python and other"],
+            **_small("operator", [one["dur"] for one in self._of("cpu_op")]),
+        }
+
+    def slips(self) -> dict[str, dict[str, float]]:
+        """Return, by answer, what a usual mistake gives, by what it is called in words."""
+        first, last = min(one["ts"] for one in self.events), max(one["ts"] + one["dur"] for one in self.events)
+        whole = 100.0 * float(self._loading.sum()) / (last - first)
+        waited = {
+            "data_wait_percent": {"that is the share of the whole recording, and the steps are the window": whole}
+        }
+        if not self.gpu:
+            return waited
+        kernels = sum(one["dur"] for one in self._of("kernel"))
+        both = self._painted("gpu_memcpy").sum() / 1000
+        return {
+            "gpu_utilization_percent": {
+                "durations were added up, and kernels that overlap counted twice": 100.0 * kernels / self._length,
+                "copies are no kernels": self._share(self._painted("kernel", "gpu_memcpy")),
+            },
+            **waited,
+            "host_to_device_ms": {"copies back to the host are counted as well": float(both)},
+        }
+
+    @property
+    def _length(self) -> int:
+        return int(self.window.stop - self.window.start)
+
+    def data(self) -> bytes:
+        """Return the file, gzipped; events are in no order, as they are in real ones."""
+        events = [{**one, "ts": one["ts"] + self.base} for one in self.events]
+        text = json.dumps({"schemaVersion": 1, "traceEvents": events[::2] + events[1::2]})
+        return gzip.compress(text.encode(), mtime=0)
+
+
+def _small(kind: str, times: list[int]) -> dict[str, float]:
+    return {
+        f"small_{kind}s_percent": 100.0 * sum(time < 10 for time in times) / len(times),
+        f"{kind}_mean_us": sum(times) / len(times),
+    }

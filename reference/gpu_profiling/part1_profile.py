@@ -1,0 +1,214 @@
+# %% [markdown]
+# # Part 1: where the time goes
+#
+# `given/training_unoptimized.py` trains right and wastes most of its time. Before anything is changed, a profile says
+# how much, and on what.
+#
+# | tool | needs | shows |
+# |---|---|---|
+# | Nsight Systems (`nsys`) | an NVIDIA GPU | the whole program: CUDA, NVTX ranges, the operating system |
+# | `torch.profiler` | nothing but torch | operators and ranges; with a GPU its kernels, copies and calls as well |
+#
+# You write the command lines of the first, a profile with the second, and a reader that answers eleven questions of it.
+
+# %%
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, schedule
+
+from given import covered, divided, gaps, load_events
+from given.training_unoptimized import train
+
+# %% [markdown]
+# ## 1.1 Nsight Systems, on the command line
+#
+# A command line is a list of words here, so that nothing needs quotes. Three of them: record, add up, export.
+
+
+# %%
+def nsys_commands(program: list[str], report: str) -> dict[str, list[str]]:
+    """Return three command lines of nsys, each as a list of words.
+
+    program  what is profiled: ["python", "-m", "given.training_unoptimized"]
+    report   what the report is called, without its ending: "baseline"; nsys adds .nsys-rep
+
+    capture  records CUDA and NVTX while *program* trains: from cudaProfilerStart on, which it calls itself
+    stats    prints the sums over kernels and over copies, as CSV
+    export   writes the report as SQLite, which everything can read
+    """
+    # TODO: options stand before the program: what comes after it is the program's own.
+    # TODO: without --capture-range the start of Python is recorded too.
+    ### BEGIN SOLUTION
+    return {
+        "capture": [
+            *("nsys", "profile", "--trace=cuda,nvtx,osrt,cudnn,cublas"),
+            *("--capture-range=cudaProfilerApi", "--capture-range-end=stop"),
+            *("--force-overwrite=true", f"--output={report}"),
+            *program,
+        ],
+        "stats": [
+            *("nsys", "stats", "--report=cuda_gpu_kern_sum", "--report=cuda_gpu_mem_time_sum"),
+            *("--format=csv", f"{report}.nsys-rep"),
+        ],
+        "export": ["nsys", "export", "--type=sqlite", f"--output={report}.sqlite", f"{report}.nsys-rep"],
+    }
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 1.2 torch.profiler
+#
+# The script stays as it is: `train(on_step, batches)` calls `on_step()` at the end of each batch, and that is all that
+# a profiler needs.
+#
+#     batch     0      1        2 3 4 5 6 7 8 9
+#               wait   warm-up  eight that are recorded    -> baseline_profile.gz
+
+# %%
+WAIT, WARM_UP, RECORDED = 1, 1, 8  # batches
+PROFILE = "baseline_profile.gz"  # torch packs what ends in .gz
+
+
+def profile_training(train, folder="."):
+    """Profile a training: pass over its first batch, warm up on the second, record the next eight.
+
+    train(on_step=None, batches=20) trains, and calls on_step() at the end of each batch; call it once.
+    Writes baseline_profile.gz into *folder*, and returns what train returned.
+    """
+    # TODO: activities: the CPU, and CUDA where there is one; schedule(..., repeat=1), or a second cycle begins.
+    # TODO: prof.step is what has to be called at the end of each batch.
+    ### BEGIN SOLUTION
+    activities = [ProfilerActivity.CPU]
+    if torch.cuda.is_available():
+        activities.append(ProfilerActivity.CUDA)
+    with profile(
+        activities=activities,
+        schedule=schedule(wait=WAIT, warmup=WARM_UP, active=RECORDED, repeat=1),
+        on_trace_ready=lambda prof: prof.export_chrome_trace(str(Path(folder) / PROFILE)),
+    ) as prof:
+        return train(on_step=prof.step, batches=WAIT + WARM_UP + RECORDED)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 1.3 Eleven questions
+#
+# A share is of a window: from the start of the first `ProfilerStep#...` to the end of the last. `given` reads the file
+# (`load_events`) and adds up (`covered`, `gaps`, `divided`); which events count is what you decide.
+
+
+# %%
+def analyse_profile(file) -> dict[str, Any]:
+    """Answer eleven questions of a profile that torch.profiler wrote; the handout says what each is.
+
+    With a GPU                 without one
+    gpu_utilization_percent    operators_percent
+    gaps_over_1ms              operator_gaps_over_1ms
+    gap_cause                  gap_cause
+    host_to_device_ms          None
+    copy_overlap_percent       None
+    data_wait_percent          data_wait_percent
+    small_kernels_percent      small_operators_percent
+    kernel_mean_us             operator_mean_us
+    launching_percent          python_percent
+    host_busy_percent          host_busy_percent
+    longest_wait_ms            longest_wait_ms
+    and reason: why some are None, in words; None if none is.
+    """
+    # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
+    # TODO: what the GPU idles is put to the first cause that fits: data loading, allocating, synchronising, launching.
+    ### BEGIN SOLUTION
+    events = load_events(file)
+
+    def of(*categories, beginning=""):
+        return [event for event in events if event.category in categories and event.name.startswith(beginning)]
+
+    steps = of("user_annotation", beginning="ProfilerStep#")
+    window = min(step.start for step in steps), max(step.end for step in steps)
+    loading = of("user_annotation", beginning="enumerate(DataLoader)")
+    operators, calls = of("cpu_op"), of("cuda_runtime", "cuda_driver")
+    waiting = [call for call in calls if "Synchronize" in call.name]
+    busy = divided(window, {"waiting": waiting, "busy": [*loading, *operators, *calls]})["busy"]
+
+    def percent(microseconds):
+        return 100 * microseconds / (window[1] - window[0])
+
+    answers = {
+        "data_wait_percent": percent(covered(loading, window)),
+        "host_busy_percent": percent(busy),
+        "longest_wait_ms": max(wait.end - wait.start for wait in loading if window[0] <= wait.start < window[1]) / 1000,
+    }
+    kernels, copies = of("kernel"), of("gpu_memcpy", "gpu_memset")
+    if not kernels:
+        outside = [one for one in operators if not any(wait.start <= one.start < wait.end for wait in loading)]
+        parts = divided(window, {"data loading": loading, "operators": operators})
+        return {
+            **answers,
+            "operators_percent": percent(parts["operators"]),
+            "operator_gaps_over_1ms": sum(gap > 1000 for gap in gaps(outside, window)),
+            "gap_cause": largest(parts, "data loading", "Python and other"),
+            "host_to_device_ms": None,
+            "copy_overlap_percent": None,
+            **small("operator", operators),
+            "python_percent": percent(parts["Python and other"]),
+            "reason": "no kernel was recorded: this ran without a GPU, and nothing was copied to one",
+        }
+    to_device = of("gpu_memcpy", beginning="Memcpy HtoD")
+    both = covered(to_device) + covered(kernels) - covered([*to_device, *kernels])
+    layers = {
+        "kernels": kernels,
+        "copies": copies,
+        "data loading": loading,
+        "allocating": [call for call in calls if call.name.startswith(("cudaMalloc", "cudaFree", "cudaHostAlloc"))],
+        "synchronising": waiting,
+        "launching": [*operators, *calls],
+    }
+    parts = divided(window, layers)
+    return {
+        **answers,
+        "gpu_utilization_percent": percent(covered(kernels, window)),
+        "gaps_over_1ms": sum(gap > 1000 for gap in gaps([*kernels, *copies], window)),
+        "gap_cause": largest(parts, "data loading", "allocating", "synchronising", "launching", "Python and other"),
+        "host_to_device_ms": covered(to_device) / 1000,
+        "copy_overlap_percent": 100 * both / covered(to_device) if to_device else None,
+        **small("kernel", kernels),
+        "launching_percent": percent(parts["launching"]),
+        "reason": None if to_device else "nothing was copied to the GPU",
+    }
+    ### END SOLUTION
+
+
+def largest(parts: dict[str, float], *names: str) -> str:
+    """Return the name of the largest of these parts."""
+    return max(names, key=lambda name: parts[name])
+
+
+def small(kind: str, events: list[Any]) -> dict[str, float]:
+    """Return the share of those shorter than 10 us, and the mean duration."""
+    times = [event.end - event.start for event in events]
+    return {
+        f"small_{kind}s_percent": 100 * sum(time < 10 for time in times) / len(times),
+        f"{kind}_mean_us": sum(times) / len(times),
+    }
+
+
+# %%
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--folder", default=".")
+    options, _ = parser.parse_known_args()  # a notebook has arguments of its own
+    for name, words in nsys_commands(["python", "-m", "given.training_unoptimized"], "baseline").items():
+        print(f"{name:8}", *words)
+    torch.set_num_threads(1)  # on a CPU, more of them wait for each other
+    train(batches=2)  # a warm-up
+    profile_training(train, options.folder)
+    answers = analyse_profile(Path(options.folder) / PROFILE)
+    rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in answers.items()}
+    (Path(options.folder) / "answers.json").write_text(json.dumps(rounded, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(rounded, indent=2))

@@ -1,0 +1,204 @@
+# %% [markdown]
+# # Part 4: memory
+#
+# Larger batches keep a GPU busier, and memory is what stops them. Most of it is what each layer keeps for the backward
+# pass. Two ways to keep less:
+#
+# | way | what it does | what it costs |
+# |---|---|---|
+# | checkpointing | keep the inputs of a few blocks, compute the rest again | a second forward pass of those |
+# | mixed precision | keep most of it in 16 bits | digits, where they matter little |
+#
+# How much either brings goes by the shape, so it is measured: complete training steps, at four batch sizes.
+
+# %%
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from given import SimpleNet, device_name, saved_mb
+
+# %% [markdown]
+# ## 4.1 Checkpointing that still trains every weight
+#
+# `checkpoint(block, x)` as Lab 02 had it uses the old, reentrant variant, which gives no gradient to a block whose
+# input needs none. Images need none: no convolution ever trained, and the loss went down all the same.
+
+
+# %%
+class MemoryEfficientNet(nn.Module):
+    """A SimpleNet that keeps the inputs of its three convolutional blocks and nothing that is inside them."""
+
+    def __init__(self, simple) -> None:
+        """Take the layers of a SimpleNet as they are: its weights are shared, not copied."""
+        # TODO: three blocks of conv, relu and pool (the last one shrinks), then what remains.
+        ### BEGIN SOLUTION
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            [
+                nn.Sequential(simple.conv1, simple.relu, simple.pool),
+                nn.Sequential(simple.conv2, simple.relu, simple.pool),
+                nn.Sequential(simple.conv3, simple.relu, simple.shrink),
+            ]
+        )
+        self.classifier = nn.Sequential(nn.Flatten(), simple.fc1, simple.relu, simple.fc2)
+        ### END SOLUTION
+
+    def forward(self, x) -> torch.Tensor:
+        """Return the logits of images (batch, 3, height, width), which may need a gradient or not."""
+        # TODO: checkpoint each block, so that every weight gets its gradient whatever the images need.
+        ### BEGIN SOLUTION
+        for block in self.blocks:
+            x = checkpoint(block, x, use_reentrant=False)
+        return self.classifier(x)
+        ### END SOLUTION
+
+
+# %% [markdown]
+# ## 4.2 Mixed precision
+#
+# `torch.autocast(device.type)` runs convolutions and matrix products in 16 bits, and what needs the digits in 32. It
+# stands around the forward pass and the loss; the backward pass runs outside. `torch.cuda.amp.autocast` switches itself
+# off where there is no GPU, and says so in a warning only.
+
+
+# %%
+def train_with_amp(model, loader, criterion, optimizer, device, scaler=None) -> list[float]:
+    """Train for one epoch in mixed precision; return the loss of each batch, a list of floats or a 1-D tensor.
+
+    scaler: a torch.amp.GradScaler made by the caller. None: float16 needs one of your own, bfloat16 needs none.
+    """
+    # TODO: autocast around model and criterion; scale, backward, step and update, in that order.
+    # TODO: collect loss.detach(): .item() at every step makes the host wait for the GPU.
+    ### BEGIN SOLUTION
+    if scaler is None:  # float16 is what autocast takes on a GPU, bfloat16 elsewhere
+        scaler = torch.amp.GradScaler(device.type, enabled=torch.get_autocast_dtype(device.type) == torch.float16)
+    model.train()
+    losses = []
+    for images, labels in loader:
+        images, labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)
+        optimizer.zero_grad()
+        with torch.autocast(device.type):
+            loss = criterion(model(images), labels)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)  # skipped if a gradient is infinite
+        scaler.update()
+        losses.append(loss.detach())
+    return torch.stack(losses).tolist()
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 4.3 Memory and speed of a training step
+#
+# A step is forward, backward and the optimizer. Without the backward pass, nothing that is kept for it is ever used,
+# and the peak is that of something else. The first steps are slow for reasons that do not return, so they do not count.
+
+# %%
+COLUMNS = ["net", "batch_size", "precision", "peak_memory_mb", "saved_mb", "throughput", "device"]
+
+
+def measure_memory_and_speed(
+    make_training, batch_size, device, use_amp=False, image_size=224, classes=10, steps=10
+) -> dict[str, Any]:
+    """Measure *steps* complete training steps on one batch of random images, after a warm-up of at least two.
+
+    make_training(device) returns (model, criterion, optimizer) with fresh weights at each call. Images have
+    *image_size* pixels a side, labels are below *classes*.
+    Returns a dict:
+        peak_memory_mb   MB at the peak of the measured steps on the GPU; None without one
+        saved_mb         MB kept for the backward pass, by given.saved_mb, on a model that is thrown away
+        throughput       images per second of the measured steps
+    """
+    # TODO: random images and labels on the device, before the clock starts; saved_mb under the same autocast.
+    # TODO: warm up with complete steps; on a GPU reset the peak after them, and synchronize around the clock.
+    ### BEGIN SOLUTION
+    images = torch.randn(batch_size, 3, image_size, image_size, device=device)
+    labels = torch.randint(classes, (batch_size,), device=device)
+    on_gpu = device.type == "cuda"
+
+    with torch.autocast(device.type, enabled=use_amp):
+        saved = saved_mb(make_training(device)[0], images)
+    model, criterion, optimizer = make_training(device)
+    scaler = torch.amp.GradScaler(device.type, enabled=use_amp and on_gpu)
+
+    def train(count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            with torch.autocast(device.type, enabled=use_amp):
+                loss = criterion(model(images), labels)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        if on_gpu:
+            torch.cuda.synchronize(device)
+
+    train(3)
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats(device)
+    start = time.perf_counter()
+    train(steps)
+    seconds = time.perf_counter() - start
+    peak = torch.cuda.max_memory_allocated(device) / 1e6 if on_gpu else None
+    return {"peak_memory_mb": peak, "saved_mb": saved, "throughput": batch_size * steps / seconds}
+    ### END SOLUTION
+
+
+def benchmark_memory(nets, batch_sizes, device, folder=".", **options) -> list[dict[str, Any]]:
+    """Measure each net at each batch size, in FP32 and then with AMP; return one row each, in that order.
+
+    *nets* maps names to what make_training is above; *options* are handed on to measure_memory_and_speed.
+    A row has the names in COLUMNS: net (its name), batch_size, precision ("FP32" or "AMP"), what
+    measure_memory_and_speed returns, device (its name).
+    Writes memory_results.csv into folder.
+    """
+    # TODO: three loops, and one table.
+    ### BEGIN SOLUTION
+    rows = []
+    for name, make_training in nets.items():
+        for batch_size in batch_sizes:
+            for precision in ("FP32", "AMP"):
+                seen = measure_memory_and_speed(make_training, batch_size, device, precision == "AMP", **options)
+                place = {"net": name, "batch_size": batch_size, "precision": precision}
+                rows.append({**place, **seen, "device": device_name(device)})
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(Path(folder) / "memory_results.csv", index=False)
+    return rows
+    ### END SOLUTION
+
+
+# %%
+def make_simple(width):
+    """Return a make_training of SimpleNets."""
+
+    def make_training(device):
+        net = SimpleNet(width).to(device)
+        return net, nn.CrossEntropyLoss(), torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+
+    return make_training
+
+
+def make_efficient(width):
+    """Return a make_training of MemoryEfficientNets."""
+
+    def make_training(device):
+        net, criterion, optimizer = make_simple(width)(device)
+        return MemoryEfficientNet(net), criterion, optimizer
+
+    return make_training
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    width, sizes, options = 64, (32, 64, 128, 256), {"image_size": 224, "steps": 20}
+    if device.type == "cpu":
+        width, sizes, options = 8, (4, 8, 16, 32), {"image_size": 64, "steps": 20}
+    nets = {"SimpleNet": make_simple(width), "MemoryEfficientNet": make_efficient(width)}
+    print(pd.DataFrame(benchmark_memory(nets, sizes, device, **options)).to_string(index=False))

@@ -1,0 +1,75 @@
+"""Command lines of nsys: every honest form passes, each mistake is told in a sentence."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from autograder.checks import commands
+
+PROGRAM = ["python", "-m", "given.training", "--batches", "30"]
+RUN = " ".join(PROGRAM)
+FULL = "--trace=cuda,nvtx --capture-range=cudaProfilerApi --output=base"
+CAPTURES = {
+    "long, with =": (f"nsys profile {FULL} {RUN}", ""),
+    "long, with a space": (f"nsys profile --trace cuda,nvtx --capture-range cudaProfilerApi --output base {RUN}", ""),
+    "short": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi -o base.nsys-rep {RUN}", ""),
+    "short, without a space": (f"nsys profile -tcuda,nvtx -c=cudaProfilerApi -obase {RUN}", ""),
+    "another order, other options": (f"nsys profile -o base --stats=true -c cudaProfilerApi --gpu-metrics-devices 0 -t osrt,nvtx,cuda-hw -w true {RUN}", ""),
+    "two lists": (f"nsys profile -t cuda -t nvtx -c cudaProfilerApi -o base {RUN}", ""),
+    "with an end": (f"nsys profile {FULL} --capture-range-end repeat:2 {RUN}", ""),
+    "options ended by --": (f"nsys profile {FULL} -- {RUN}", ""),
+    "by its path": (f"/opt/nvidia/nsys profile {FULL} {RUN}", ""),
+    "nothing": ("", "it begins with nothing; nsys is asked for"),
+    "another tool": (f"ncu {FULL} {RUN}", "it begins with 'ncu'; nsys is asked for"),
+    "no command": ("nsys", "it is nsys nothing; nsys profile is asked for"),
+    "another command": (f"nsys launch {FULL} {RUN}", "it is nsys 'launch'; nsys profile is asked for"),
+    "a list with spaces": (f"nsys profile --trace cuda nvtx -o base {RUN}", "'nvtx' would be run as the program: --trace takes one value, with commas and no spaces"),
+    "no CUDA": (f"nsys profile -t nvtx -o base {RUN}", "--trace is nvtx: without cuda, there is no kernel, copy or call in the report"),
+    "no trace at all": (f"nsys profile -o base {RUN}", "--trace is not there: without cuda, there is no kernel, copy or call in the report"),
+    "no NVTX": (f"nsys profile -t cuda,osrt -o base {RUN}", "--trace is cuda,osrt: without nvtx, the ranges of the script are not in it"),
+    "an option without its value": (f"nsys profile --trace -c cudaProfilerApi -o base {RUN}", "--trace is not there: without cuda, there is no kernel, copy or call in the report"),
+    "no range": (f"nsys profile -t cuda,nvtx -o base {RUN}", "--capture-range is not there: with cudaProfilerApi the training alone is recorded, not how Python starts"),
+    "another range": (f"nsys profile -t cuda,nvtx -c nvtx -o base {RUN}", "--capture-range is nvtx: with cudaProfilerApi the training alone is recorded, not how Python starts"),
+    "an end that is none": (f"nsys profile {FULL} --capture-range-end=true {RUN}", "--capture-range-end is true; nsys knows none, stop, stop-shutdown and repeat"),
+    "another program": (f"nsys profile {FULL} python train.py", f"it runs python train.py; {RUN} is to be run, after all options"),
+    "no program": (f"nsys profile {FULL}", f"it runs nothing; {RUN} is to be run, after all options"),
+    "options too late": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi {RUN} -o base", "-o stands after the program, which gets it: options of nsys stand before it"),
+    "no name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi {RUN}", "without --output the report is report1, report2 and so on"),
+    "an old name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi -o base.qdrep {RUN}", "--output is base.qdrep: nsys writes .nsys-rep; .qdrep is what it was until 2021"),
+    "another name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi -o mine {RUN}", "--output is mine; the report is to be called base"),
+}  # fmt: skip
+STATS = {
+    "both sums": ("nsys stats --report=cuda_gpu_kern_sum,cuda_gpu_mem_time_sum --format=csv base.nsys-rep", ""),
+    "nsys's own choice": ("nsys stats -q -f csv -o out base.sqlite", ""),
+    "old names, to a file": ("nsys stats -r gpukernsum:base -r gpumemtimesum --format csv:dur base.nsys-rep", ""),
+    "all in one": ("nsys stats -r cuda_gpu_sum -f csv base.nsys-rep", ""),
+    "kernels alone": ("nsys stats -r cuda_gpu_kern_sum -f csv base.nsys-rep", "--report is cuda_gpu_kern_sum: no sum over copies is among them (cuda_gpu_mem_time_sum)"),
+    "calls alone": ("nsys stats -r cuda_api_sum -f csv base.nsys-rep", "--report is cuda_api_sum: no sum over kernels is among them (cuda_gpu_kern_gb_sum)"),
+    "no CSV": ("nsys stats base.nsys-rep", "--format is not there; csv is asked for"),
+    "an old report": ("nsys stats -f csv base.qdrep", "it reads base.qdrep: nsys writes .nsys-rep; .qdrep is what it was until 2021"),
+    "no report": ("nsys stats -f csv", "it reads nothing; base.nsys-rep is to be read"),
+    "another report": ("nsys stats -f csv mine.nsys-rep", "it reads mine.nsys-rep; base.nsys-rep is to be read"),
+}  # fmt: skip
+EXPORTS = {
+    "long": ("nsys export --type=sqlite --output=base.sqlite base.nsys-rep", ""),
+    "short": ("nsys export -t sqlite base.nsys-rep", ""),
+    "no kind": ("nsys export base.nsys-rep", "--type is not there; sqlite is asked for"),
+    "of an export": ("nsys export -t sqlite base.sqlite", "it reads base.sqlite; base.nsys-rep is to be read"),
+}
+
+
+@pytest.mark.parametrize(("line", "problem"), CAPTURES.values(), ids=CAPTURES)
+def test_a_line_that_records(line, problem):
+    assert problem == commands.capture_problem(shlex.split(line), PROGRAM, "base")
+
+
+@pytest.mark.parametrize(("line", "problem"), STATS.values(), ids=STATS)
+def test_a_line_that_adds_up(line, problem):
+    assert problem == commands.stats_problem(shlex.split(line), "base")
+
+
+@pytest.mark.parametrize(("line", "problem"), EXPORTS.values(), ids=EXPORTS)
+def test_a_line_that_exports(line, problem):
+    assert problem == commands.export_problem(shlex.split(line), "base")

@@ -1,0 +1,71 @@
+"""Tables of memory at several batch sizes: what they lack, and what cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.checks import footprint
+
+NETS = ("SimpleNet", "Lean")
+
+
+def table(**changes):
+    """Two nets at two sizes in both precisions; *changes* go into the last row."""
+    rows = [
+        {
+            "net": net,
+            "batch_size": size,
+            "precision": mode,
+            "peak_memory_mb": None,
+            "saved_mb": size / (1 + NETS.index(net)),
+            "throughput": 10.0,
+            "device": "a CPU",
+        }
+        for net in NETS
+        for size in (4, 8)
+        for mode in footprint.PRECISIONS
+    ]
+    rows[-1] |= changes
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        pytest.param(table(), "", id="right"),
+        pytest.param(table(peak_memory_mb=12.5), "", id="a peak"),
+        pytest.param([], "there are no rows", id="none"),
+        pytest.param(table(saved_mb="1 MB"), "a number is asked for", id="text"),
+        pytest.param(table(throughput=0.0), "of Lean at 8 in AMP is not above 0", id="nothing"),
+        pytest.param(table(peak_memory_mb="much"), "or nothing without a GPU", id="a peak in words"),
+        pytest.param(table(device=" "), "the device is not named", id="no device"),
+    ],
+)
+def test_rows_have_their_form(rows, words):
+    found = footprint.row_problem(rows)
+
+    assert bool(words) == bool(found)
+    assert words in found
+
+
+def test_rows_are_those_that_were_asked_for():
+    assert "asked for are SimpleNet 4 FP32" in footprint.row_problem(table(), [("SimpleNet", 4, "FP32")])
+
+
+@pytest.mark.parametrize(
+    ("rows", "sizes", "words"),
+    [
+        pytest.param(table(), 2, "", id="whole"),
+        pytest.param(table(), 4, "it holds 2 batch sizes", id="too few sizes"),
+        pytest.param(table()[:-1], 2, "Lean 8 AMP is missing", id="one missing"),
+        pytest.param(table(saved_mb=1.0), 2, "saved_mb of Lean in AMP does not grow", id="shrinks"),
+        pytest.param(
+            [{**row, "saved_mb": row["batch_size"]} for row in table()], 2, "keeps as much as", id="no saving"
+        ),
+    ],
+)
+def test_a_table_holds_each_net_at_each_size(rows, sizes, words):
+    found = footprint.whole_problem(rows, NETS, sizes)
+
+    assert bool(words) == bool(found)
+    assert words in found

@@ -1,0 +1,210 @@
+"""Plans, profiles, a study of the CPU, divided samples: what is wrong with each, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.checks import studies
+from autograder.model import Failed, Observation, Pair, Passed
+
+BYTES = {"parameters": 400, "buffers": 8, "gradients": 300, "optimizer": 600, "activations": 1000, "batch": 120}
+PLAN = {**BYTES, "total": sum(BYTES.values())}
+
+
+def pair(name, told, known, **values):
+    seen = [Observation("p", "ok", {name: rows, **values}) for rows in (told, known)]
+    return Pair(*seen)
+
+
+def judged_plan(**changes):
+    return studies.same_plans(
+        pair("plans", [{"case": "a", "bytes": {**PLAN, **changes}}], [{"case": "a", "bytes": PLAN}]), try_="try"
+    )
+
+
+PLANS = {
+    "frozen": ({"gradients": 400}, "a frozen parameter has no gradient"),
+    "no step": ({"optimizer": 0}, "the state is there after the first step"),
+    "weights for the state": ({"optimizer": 400}, "it is the weights again"),
+    "the batch in the activations": ({"activations": 1120}, "the batch is counted twice"),
+    "weights in the activations": ({"activations": 1400}, "the weights are counted twice"),
+    "labels of four bytes": ({"batch": 60}, "labels are int64, images float32"),
+    "tied twice": ({"parameters": 500}, "storages that two tensors share count once"),
+    "something kept": ({"activations": 999}, "each storage once, and none that is counted elsewhere"),
+    "steps of Adam": ({"optimizer": 596}, "step counts of Adam"),
+    "no sum": ({"total": 1}, "it is the sum of the six others"),
+    "no number": ({"buffers": None}, "bytes of what is there after a step"),
+}
+
+
+@pytest.mark.parametrize(("changes", "why"), PLANS.values(), ids=PLANS)
+def test_a_plan_is_right_to_the_byte(changes, why):
+    verdict = judged_plan(**changes)
+
+    assert isinstance(verdict, Failed)
+    assert why in verdict.why
+    assert f"bytes of {next(iter(changes))}" in verdict.measured
+
+
+def test_a_right_plan_passes():
+    assert Passed("1 plans, to the byte; the first is 0.0 MB") == judged_plan()
+
+
+def planned(name, images, **changes):
+    """A row of the file; in this world an image of resnet50 keeps a million bytes."""
+    row = {"model": name, "batch_size": images, "buffers": 5, "gradients": 7, "optimizer": 9}
+    row |= {"parameters": studies.PARAMETERS[name], "activations": 1_000_000 * images}
+    row |= {"batch": images * (4 * studies.PIXELS + 8)}
+    row["total"] = sum(row[kind] for kind in studies.BYTES)
+    each = 1_000_000 + 4 * studies.PIXELS + 8
+    row["largest_batch"] = (studies.BUDGET - row["total"] + images * each) // each
+    return {**row, **changes}
+
+
+FILES = {
+    "right": ({}, ""),
+    "another order": ({"model": "resnet18"}, "the rows are resnet18, resnet18, resnet50"),
+    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64; 32 is asked for"),
+    "no sum": ({"total": 5}, "total of resnet50 with 32 images is not the sum"),
+    "a thousand classes": (
+        {"parameters": studies.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
+        "parameters of resnet50 are 94,114,096 bytes, and with ten classes 94,114,088",
+    ),
+    "another size": (
+        {"batch": 32 * (4 * studies.PIXELS + 8) - 5, "buffers": 10},
+        "not those of 32 images in float32 and their labels",
+    ),
+    "no straight line": ({"activations": 32_000_001, "buffers": 4}, ""),
+    "not the same for each image": (
+        {"activations": 32_000_001, "total": planned("resnet50", 32)["total"] + 1},
+        "each image does not add the same number of bytes",
+    ),
+    "another largest": ({"largest_batch": 128}, "largest_batch of resnet50 is 128; by its two plans"),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), FILES.values(), ids=FILES)
+def test_rows_of_a_plan_fit_each_other(changes, problem):
+    rows = [planned("resnet18", 32), planned("resnet50", 32, **changes), planned("resnet50", 128)]
+    found = studies.plan_problem(rows)
+
+    assert problem in found
+    assert bool(problem) == bool(found)
+
+
+KNOWN = [
+    {"function": "hot", "calls": 4, "own_seconds": 2.0, "seconds": 2.5},
+    {"function": "main", "calls": 1, "own_seconds": 0.5, "seconds": 3.0},
+]
+FIGURES = ("calls", "own_seconds", "seconds")
+
+
+def profiled(rows, result=5.0):
+    told, known = ({"rows": it, "result": value} for it, value in ((rows, result), (KNOWN, 5.0)))
+    seen = Pair(Observation("p", "ok", told), Observation("p", "ok", known))
+    return studies.same_profile(seen, "function", FIGURES, "own_seconds", try_="try")
+
+
+PROFILES = {
+    "another row twice": ([KNOWN[0], *KNOWN], "one row for each function is asked for"),
+    "a row is missing": (KNOWN[1:], "one row for each function is asked for"),
+    "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
+    "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "calls or time are missing"),
+    "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
+    "the longest first": (KNOWN[::-1], "in another order"),
+}
+
+
+@pytest.mark.parametrize(("rows", "why"), PROFILES.values(), ids=PROFILES)
+def test_a_profile_says_what_is_known(rows, why):
+    verdict = profiled(rows)
+
+    assert isinstance(verdict, Failed)
+    assert why in verdict.why
+
+
+def test_a_right_profile_passes_whatever_else_it_holds():
+    others = {"function": "<built-in>", "calls": 9, "own_seconds": 9.0, "seconds": 9.0}
+
+    assert Passed("2 rows, on a clock that the grader moves") == profiled([others, *KNOWN])
+    assert isinstance(profiled(KNOWN, result=None), Failed)
+
+
+TIMINGS = {
+    "each call of a recursion": ([1.0, 1.0, 2.0], [2.0], "part of it, and not noted again"),
+    "one is lost": ([1.0], [1.0, 1.0], "one that raised, or one after it"),
+    "work of others": ([3.0], [1.0], "queued before the call"),
+    "no wait": ([0.5], [1.0], "while the device still worked"),
+}
+
+
+@pytest.mark.parametrize(("told", "known", "why"), TIMINGS.values(), ids=TIMINGS)
+def test_how_a_decorator_went_wrong(told, known, why):
+    assert why in studies.timing_reason(told, known)
+
+
+def study(**changes):
+    """Three rows of one thread; plain ones take 10 ms."""
+    rows = [
+        {"option": option, "threads": 1, "ms": ms, "speedup": 10 / ms, "device": "CPU"}
+        for option, ms in (("plain", 10.0), ("channels_last", 5.0), ("bfloat16", 40.0))
+    ]
+    rows[1] |= changes
+    return rows
+
+
+ROWS = {
+    "right": ({}, ""),
+    "text": ({"ms": "5 ms"}, "ms of channels_last is '5 ms', and a number is asked for"),
+    "another option": ({"option": "jit"}, "each option with each number, in their order"),
+    "no time": ({"ms": 0.0}, "ms of channels_last is 0"),
+    "upside down": ({"speedup": 0.5}, "speedup of channels_last, 1 threads is 0.5, but ms of the first row / ms is 2"),
+    "no device": ({"device": None}, "the device is not named"),
+    "two devices": ({"device": "GPU"}, "not the same in all rows"),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), ROWS.values(), ids=ROWS)
+def test_rows_of_a_study_fit_each_other(changes, problem):
+    asked = [(option, 1) for option in studies.OPTIONS]
+
+    assert problem in studies.row_problem(study(**changes), asked)
+    assert bool(problem) == bool(studies.row_problem(study(**changes), None))
+
+
+def test_a_study_without_rows_is_none():
+    assert "the rows are 0 pairs" in studies.row_problem([], None)
+
+
+MILLISECONDS = {
+    "right": ({}, ""),
+    "the mean": ({"ms": 5 * 11.6 / 7}, "the mean, which one slow call decides"),
+    "the fastest": ({"ms": 3.0}, "the fastest call"),
+    "seconds": ({"ms": 0.005}, "in seconds"),
+    "threads that were not set": ({"ms": 400.0}, "torch had another number of threads"),
+    "the first call": ({"ms": 60.0}, "the first call is among them"),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), MILLISECONDS.values(), ids=MILLISECONDS)
+def test_milliseconds_are_those_that_passed(changes, problem):
+    found = studies.time_problem(study(**changes), [10.0, 5.0, 40.0])
+
+    assert problem in found
+    assert bool(problem) == bool(found)
+
+
+SHARES = {
+    "right": ([[0, 2, 1, 0], [1, 0, 0, 2]], ""),
+    "too many": ([[0, 1, 2, 0, 1, 2], [1, 0, 0, 2]], "each process has 2 samples in each of 2 epochs"),
+    "the same half": ([[0, 2, 1, 0], [0, 2, 1, 0]], "in epoch 1, 1 samples are nobody's"),
+    "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
+}
+
+
+@pytest.mark.parametrize(("asked", "problem"), SHARES.values(), ids=SHARES)
+def test_samples_are_divided_anew_in_each_epoch(asked, problem):
+    found = studies.share_problem(asked, samples=3, epochs=2)
+
+    assert problem in found
+    assert bool(problem) == bool(found)

@@ -1,0 +1,39 @@
+"""Probes for the tests of what a probe reaches; never run."""
+
+
+def helper(student, rig):
+    return student.first(rig)
+
+
+def renamed(module):
+    return module.first()
+
+
+def direct(student, rig):
+    return student.first(rig) + student.Third()
+
+
+def through_a_helper(student, rig):
+    return [helper(student, rig) for _ in range(2)]
+
+
+def with_a_recorder(student, rig):
+    with rig.waits(rig.window, student):
+        return student.second()
+
+
+def by_text(student, rig):
+    return [getattr(student, name)(rig) for name in ("first", "second")]
+
+
+def to_the_rig(student, rig):
+    return rig.mentions(student, "first")
+
+
+def under_another_name(student, rig):
+    return renamed(student), rig
+
+
+def kept(student, rig):
+    module = student
+    return module.first(rig)

@@ -1,0 +1,154 @@
+"""What a probe reaches: an answer is known only when nothing that could change it differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.course.reach import Remembered, asked, reached, within
+from autograder.lab import Lab, Part, Probe
+from autograder.model import Job, Limits, Observation
+from tests.course import probes
+
+ASKED = {
+    "what it names": (probes.direct, {"first", "Third"}),
+    "what its helpers name": (probes.through_a_helper, {"first"}),
+    "a recorder looks at the name of the file": (probes.with_a_recorder, {"second"}),
+    "anything, by text": (probes.by_text, None),
+    "anything, when the rig reads the source": (probes.to_the_rig, None),
+    "anything, under another name": (probes.under_another_name, None),
+    "anything, through a variable": (probes.kept, None),
+}
+
+
+@pytest.mark.parametrize(("run", "expected"), ASKED.values(), ids=ASKED)
+def test_what_a_probe_asks_for_is_read_off_its_source(run, expected):
+    """None is all of it: said whenever the source does not tell."""
+    assert expected == asked(Probe(run.__name__, run))
+
+
+FILE = """
+import torch
+LIMIT = 3
+
+
+def first(x):
+    return helper(x) + LIMIT
+
+
+def helper(x):
+    return x + 1
+
+
+def second(x):
+    return x.model.third()
+
+
+def third(x):
+    return 3
+
+
+class Net(torch.nn.Module):
+    size = 4
+
+    def forward(self, x):
+        return third(x)
+
+
+if __name__ == "__main__":
+    print(second(1))
+"""
+
+# What is replaced by what -> whether a probe of first() has to run again.
+CHANGES = {
+    "another function": ("return 3", "return 4", False),
+    "another class": ("return third(x)", "return x", False),
+    "the program at the end": ("print(second(1))", "print(first(1))", False),
+    "a comment": ("LIMIT = 3", "LIMIT = 3  # of them", False),
+    "the function": ("+ LIMIT", "- LIMIT", True),
+    "what it calls": ("x + 1", "x + 2", True),
+    "what it reads": ("LIMIT = 3", "LIMIT = 4", True),
+    "a call on import": ("LIMIT = 3", "LIMIT = 3\ntorch.set_num_threads(1)", True),
+    "a default, which is made on import": ("def second(x)", "def second(x, y=torch.set_num_threads(1))", True),
+    "a decorator of another function": ("def third", "@torch.no_grad()\ndef third", True),
+    "a name that is gone": ("def second", "def other", True),
+    "a second definition": ("class Net", "def helper(x):\n    return x\n\n\nclass Net", True),
+    "what is no Python": ("LIMIT = 3", "LIMIT =", True),
+    "looking up by text": ("x + 1", "globals()['third'](x)", True),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "again"), CHANGES.values(), ids=CHANGES)
+def test_a_change_counts_where_the_probe_gets_to(old, new, again):
+    """Elsewhere the answer is the same."""
+    assert 1 == FILE.count(old)
+    assert again == (within(FILE.replace(old, new), frozenset({"first"})) != within(FILE, frozenset({"first"})))
+
+
+REACHES_MORE = {
+    "the default of a function is computed on import": "def second(x, y=third(1))",
+    "so is a decorator": "@third\ndef second(x)",
+}
+
+
+@pytest.mark.parametrize("head", REACHES_MORE.values(), ids=REACHES_MORE)
+def test_what_runs_on_import_is_reached(head):
+    """Whoever asks for first() gets third() then, too."""
+    file = FILE.replace("def second(x)", head)
+    changed = file.replace("return 3", "return 4")
+
+    assert within(file, frozenset({"first"})) != within(changed, frozenset({"first"}))
+
+
+def test_with_looking_up_by_text_everything_is_reached():
+    """A change far away counts."""
+    file = FILE.replace("x + 1", "globals()['third'](x)")
+
+    assert within(file, frozenset({"first"})) != within(file.replace("return 3", "return 4"), frozenset({"first"}))
+
+
+def test_everything_matters_to_who_asks_for_all():
+    assert FILE == within(FILE, None)
+
+
+def job(text=FILE, seed=1, side="student", seconds=1.0, given=b""):
+    files = {"part1_toy.py": text.encode(), "given/data.py": given}
+    return Job("toy", "part1_toy", "direct", side, seed, Limits(seconds=seconds), files, "cpu")
+
+
+@pytest.fixture
+def remembered():
+    """A run that notes what it was asked, behind its memory."""
+    part = Part("part1_toy", writes=["first"])
+    part.probes["direct"] = Probe("direct", probes.direct)
+    ran = []
+
+    def run(job):
+        ran.append(job)
+        return Observation("direct", "ok", {"number": len(ran)})
+
+    return Remembered(run, {"toy": Lab("toy", (part,))}), ran
+
+
+AGAIN = {
+    "the same": (job(), 1),
+    "another file, elsewhere": (job(FILE.replace("x.model.third()", "1")), 1),
+    "another file, where it counts": (job(FILE.replace("x + 1", "x + 2")), 2),
+    "other inputs": (job(seed=2), 2),
+    "other limits": (job(seconds=2.0), 2),
+    "other given files": (job(given=b"x = 1"), 2),
+    "the baseline, which is remembered elsewhere": (job(side="baseline"), 2),
+}
+
+
+@pytest.mark.parametrize(("second", "runs"), AGAIN.values(), ids=AGAIN)
+def test_only_what_reaches_nothing_new_is_known(remembered, second, runs):
+    run, ran = remembered
+    run(job())
+
+    assert ({"number": runs}, runs) == (dict(run(second).values), len(ran))
+
+
+def test_the_key_names_the_file_that_differs(remembered):
+    part = remembered[0]._labs["toy"].part("part1_toy")
+
+    assert reached(job(), part) != reached(job(FILE.replace("x + 1", "x + 2")), part)

@@ -1,0 +1,39 @@
+"""What every test of a part has: the surroundings of a worker, and `judge`. The module names its part as `bench`."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from autograder.worker.rig import Rig
+
+
+@pytest.fixture
+def bench(request):
+    """The part that a module is about."""
+    return request.module.bench
+
+
+@pytest.fixture(autouse=True)
+def surroundings(request, monkeypatch):
+    """`given` to import, no display; and this process keeps its allocator."""
+    bench = request.getfixturevalue("bench")
+    monkeypatch.syspath_prepend(str(bench.reference))
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(Rig, "return_memory_at_once", lambda rig: None)
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] in ("given", bench.part.id)]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def judge(bench, tmp_path):
+    """judge(source, seed, only) -> {check: verdict}."""
+
+    def judged(source, seed=1, only=()):
+        path = tmp_path / bench.part.file
+        path.write_text(source, encoding="utf-8")
+        return bench.judged(path, seed, only)
+
+    return judged

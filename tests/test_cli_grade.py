@@ -1,0 +1,101 @@
+"""`perflab grade` as a person types it, without workers: artefacts alone are judged, by those who handed them in."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from autograder import cli
+from autograder.course import find_root
+
+TABLE = find_root() / "reference" / "resnet18" / "amp_results.csv"
+ROSTER = "student,email,canvas_id\nada,ada@example.org,1001\nben,ben@example.org,1002\n"
+NBGRADER = "{}+resnet18+2027-02-{} 12:00:00 UTC+r/amp_results.csv"
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def grade(monkeypatch, capsys, tmp_path):
+    """Run the command in this process; return its exit status, output and errors."""
+    (tmp_path / "roster.csv").write_text(ROSTER)
+
+    def run(*arguments):
+        words = ["--out", tmp_path / "out", "--part", "part3", "--device", "cpu", "--isolation", "none", "--jobs", "2"]
+        monkeypatch.setattr(sys, "argv", ["perflab", "grade", "resnet18", *map(str, arguments), *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return left.value.code, said.out, said.err
+
+    return run
+
+
+def hand_in(folder, *names):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(TABLE.read_bytes())
+    return folder
+
+
+def test_a_download_is_graded_by_its_roster_and_held_to_its_deadline(grade, tmp_path):
+    """Pages and grades show lateness at once; who is unknown is listed, and gets no folder."""
+    late = hand_in(tmp_path / "in", *(NBGRADER.format(*one) for one in [("ada", "01"), ("ada", "02"), ("eve", "01")]))
+    status, output, errors = grade(late, "--roster", tmp_path / "roster.csv")
+    out = tmp_path / "out"
+
+    assert (0, True) == (status, "1 graded; " in output)
+    assert "not graded: eve+resnet18+2027-02-01 12:00:00 UTC+r: nobody in the roster has student 'eve'\n" == errors
+    assert ["ada"] == [path.name for path in out.iterdir() if path.is_dir()]
+    assert "days 17 h late" in (out / "ada/feedback.html").read_text()
+    assert "2027-02-02T12:00:00+00:00" in (out / "handed_in.csv").read_text()
+
+
+def test_canvas_files_become_one_submission(grade, tmp_path):
+    """Known by number; the roster may lie among the results."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "roster.csv").rename(tmp_path / "out/roster.csv")
+    hand_in(tmp_path / "in", "lovelaceada_1001_21_amp_results.csv", "lovelaceada_1001_22_amp_comparison.png")
+    status, _, errors = grade(tmp_path / "in")
+
+    assert (0, "") == (status, errors)
+    assert ["ada"] == [path.name for path in (tmp_path / "out").iterdir() if path.is_dir()]
+
+
+def test_nobodys_work_is_no_class(grade, tmp_path):
+    """One line, and what it takes."""
+    status, _, errors = grade(hand_in(tmp_path / "in", "lovelaceada_1001_21_amp_results.csv"))
+
+    assert (2, False) == (status, (tmp_path / "out").exists())
+    assert "whose it is takes a roster with canvas_id '1001'" in errors
+    assert "no submission there is anybody's" in errors
+
+
+def test_others_in_the_folder_keep_their_line(grade, tmp_path):
+    """Who is graded alone does not push the class out of grades.csv."""
+    hand_in(tmp_path / "in", "ada/amp_results.csv", "ben/amp_results.csv")
+    grade(tmp_path / "in")
+    grade(tmp_path / "in/ada")
+
+    assert ["ada", "ben"] == [line.split(",")[0] for line in (tmp_path / "out/grades.csv").read_text().splitlines()[1:]]
+
+
+def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):
+    """A second submission comes while it waits; the pages have both."""
+    hand_in(tmp_path / "in", "ada/amp_results.csv")
+    polls = []
+
+    def sleep(_):
+        polls.append(1)
+        if len(polls) == 1:
+            hand_in(tmp_path / "in", "ben/amp_results.csv")
+        if len(polls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("autograder.watch.QUIET_SECONDS", 0)
+    monkeypatch.setattr("autograder.cli.grading.time.sleep", sleep)
+    status, output, errors = grade(tmp_path / "in", "--watch")
+
+    assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))
+    assert "ben" in (tmp_path / "out/index.html").read_text()

@@ -1,0 +1,143 @@
+"""Many at a time, or one alone: across processes, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+
+from autograder.errors import UserError
+from autograder.turns import Turns, during, only_one
+
+# Says when it is in, and leaves when its input ends.
+OTHER = """
+import sys
+from pathlib import Path
+from autograder.turns import Turns
+with getattr(Turns({device!r}, Path({place!r})), {how!r})():
+    print("in", flush=True)
+    sys.stdin.read()
+"""
+
+
+class Other:
+    """Another process that wants a turn."""
+
+    def __init__(self, place, device, how):
+        command = [sys.executable, "-c", OTHER.format(device=device, place=str(place), how=how)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def is_in(self, seconds):
+        """Wait for it to say so."""
+        import select
+
+        return bool(select.select([self.process.stdout], [], [], seconds)[0])
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def other(tmp_path):
+    with ExitStack() as ends:
+
+        def start(how, device="cpu"):
+            found = Other(tmp_path, device, how)
+            ends.callback(found.end)
+            return found
+
+        yield start
+
+
+CASES = {  # mine, its; whether it gets in meanwhile
+    "many beside many": (("cpu", "many"), ("cpu", "many"), True),
+    "nobody beside one alone": (("cpu", "alone"), ("cpu", "many"), False),
+    "one alone waits for many": (("cpu", "many"), ("cpu", "alone"), False),
+    "two alone": (("cpu", "alone"), ("cpu", "alone"), False),
+    "alone on two GPUs": (("GPU-a", "alone"), ("GPU-b", "alone"), True),
+    "alone on one GPU": (("GPU-a", "alone"), ("GPU-a", "alone"), False),
+    "many on a GPU that is timed": (("GPU-a", "alone"), ("GPU-a", "many"), False),
+    "many on another GPU": (("GPU-a", "alone"), ("GPU-b", "many"), True),
+    "the processor is not timed beside a GPU": (("GPU-a", "alone"), ("cpu", "alone"), False),
+}
+
+
+@pytest.mark.parametrize(("mine", "its", "beside"), CASES.values(), ids=CASES)
+def test_who_gets_in_beside_whom(tmp_path, other, mine, its, beside):
+    """And whoever had to wait gets in afterwards."""
+    device, how = mine
+    with getattr(Turns(device, tmp_path), how)():
+        found = other(its[1], its[0])
+        assert beside == found.is_in(20 if beside else 0.7)
+    assert found.is_in(20)
+
+
+def test_while_one_waits_to_be_alone_nobody_else_starts(tmp_path, other):
+    """Else a stream of small work would keep it waiting for ever."""
+    with Turns(place=tmp_path).many():
+        alone = other("alone")
+        assert not alone.is_in(0.7)
+        late = other("many")
+        assert not late.is_in(0.7)
+    assert alone.is_in(20)
+    assert not late.is_in(0.3)
+    alone.end()
+    assert late.is_in(20)
+
+
+def test_a_process_that_is_killed_holds_nothing(tmp_path, other):
+    """Locks end with the process."""
+    found = other("alone")
+    assert found.is_in(20)
+    found.end()
+    with Turns(place=tmp_path).alone():
+        pass
+
+
+def test_work_that_waits_for_its_turn_answers_as_ever(tmp_path):
+    """Arguments go in, the answer comes out, and the turn is over after an exception too."""
+    turns = Turns(place=tmp_path)
+    divide = during(turns.alone, lambda a, b: a / b)
+    with pytest.raises(ZeroDivisionError):
+        divide(1, 0)
+
+    assert 2 == divide(6, b=3)
+
+
+def test_locks_are_for_every_user(tmp_path):
+    """Whatever the umask of who came first."""
+    before = os.umask(0o077)
+    try:
+        with Turns(place=tmp_path).many():
+            pass
+    finally:
+        os.umask(before)
+
+    assert {0o644} == {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+
+
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
+    """The place is open to all."""
+    (tmp_path / "perflab-cpu.gate").symlink_to("/etc/passwd")
+    with (
+        pytest.raises(UserError, match="this lock must be a file that every user can read"),
+        Turns(place=tmp_path).many(),
+    ):
+        pass
+
+
+def test_two_graders_do_not_write_into_one_folder(tmp_path):
+    """The second is told, and after the first has ended it may."""
+    said = pytest.raises(UserError, match="another perflab grades into it; wait for that")
+    with only_one(tmp_path), said, only_one(tmp_path, 0.0):
+        pass
+    with only_one(tmp_path, 0.0):
+        pass

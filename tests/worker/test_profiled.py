@@ -1,0 +1,102 @@
+"""Programs on a scripted clock: what is said of them is what passes."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.worker.clock import VirtualClock
+from autograder.worker.profiled import COLD, PATTERN, Programs
+
+
+@pytest.fixture
+def clock():
+    made = VirtualClock()
+    made.install()
+    made.freeze()
+    yield made
+    made.uninstall()
+
+
+@pytest.fixture
+def programs(clock):
+    return Programs(np.random.default_rng(3), clock)
+
+
+def seconds_of(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def test_a_program_of_calls_takes_what_its_outermost_function_takes(programs):
+    program, known = programs.calls()
+    outer = max(known, key=lambda row: row["seconds"])
+
+    assert outer["seconds"] == pytest.approx(seconds_of(lambda: program(1)), abs=1e-4)
+    assert outer["seconds"] == pytest.approx(sum(row["own_seconds"] for row in known))
+    assert (1, 2) == (outer["calls"], program(1))
+
+
+def test_a_program_of_lines_takes_what_its_lines_take(programs):
+    program, known = programs.lines()
+
+    assert sum(row["seconds"] for row in known) == pytest.approx(seconds_of(lambda: program(1)), abs=1e-4)
+    assert all(row["line"] > program.__code__.co_firstlineno for row in known)
+
+
+def test_each_draw_is_another_program(programs):
+    assert programs.calls()[1] != programs.calls()[1]
+
+
+def lets_go(program, argument):
+    return program(argument), []
+
+
+def stays(program, argument):
+    sys.setprofile(lambda *_: None)
+    return program(argument), []
+
+
+def swallows(program, argument):
+    try:
+        return program(argument), []
+    except ZeroDivisionError:
+        return None, []
+
+
+LEFT = {
+    "nothing": (lets_go, []),
+    "a profiler": (stays, ["stays still watches after a call", "stays still watches after a call that raised"]),
+    "an exception": (swallows, ["swallows let no exception through"]),
+}
+
+
+@pytest.mark.parametrize(("profiler", "expected"), LEFT.values(), ids=LEFT)
+def test_what_a_profiler_leaves_behind_is_said_and_put_away(programs, profiler, expected):
+    before = sys.getprofile()
+
+    assert expected == programs.left(profiler)
+    assert before is sys.getprofile()
+
+
+def test_steps_take_their_time_by_the_threads_that_torch_has(programs):
+    """The first one is cold; of any seven after it the median is the same."""
+    count = torch.get_num_threads()
+    step = programs.steps({"plain": 2.0}, {count: 4.0})("plain")
+
+    assert COLD == pytest.approx(seconds_of(step), abs=1e-4)
+    assert sorted(0.5 * it for it in PATTERN) == pytest.approx(sorted(seconds_of(step) for _ in range(7)), abs=1e-4)
+    assert 20.0 <= seconds_of(lambda: [programs.steps({"plain": 2.0}, {})("plain")() for _ in range(5)])
+
+
+def test_threads_are_said_and_set(programs):
+    before = programs.threads()
+    try:
+        assert (3, 3) == (programs.threads(3), programs.threads())
+    finally:
+        assert before == programs.threads(before)

@@ -1,0 +1,89 @@
+"""Several processes from one: what they say is gathered, and what goes wrong in one of them is said once, in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from autograder.worker import ranks
+from autograder.worker.ranks import WORLD, Ranks
+from autograder.worker.returned import BadReturn
+
+
+@pytest.fixture
+def training(tmp_path):
+    return Ranks(np.random.default_rng(1), 5, tmp_path)
+
+
+def student(train_distributed):
+    return SimpleNamespace(train_distributed=train_distributed, __file__="bonus.py")
+
+
+def idle(model, dataset, criterion, make_optimizer, batch_size, epochs, seed, folder):
+    """Reads a sample, and says who it is."""
+    dataset[int(os.environ["RANK"])]
+    return {"losses": [float(os.environ["RANK"])] * epochs}
+
+
+def fails_as_one(*_, **__):
+    if os.environ["RANK"] == "1":
+        raise ValueError("no such thing")
+    signal.pause()
+
+
+def is_not_written(*_, **__):
+    raise NotImplementedError
+
+
+def waits(*_, **__):
+    signal.pause()
+
+
+def leaves(*_, **__):
+    os._exit(0)
+
+
+def test_each_process_answers_for_itself(training):
+    seen = training.together(student(idle))
+
+    assert [[0], [1]] == [rank["asked"] for rank in seen["ranks"]]
+    assert [0.0] * 3 + [1.0] * 3 == [*seen["losses0"], *seen["losses1"]]
+    assert [[], []] == [rank["files"] for rank in seen["ranks"]]
+    assert not np.array_equal(seen["weights0"], seen["weights1"])
+
+
+def test_the_answer_of_one_process_has_the_form_of_several(training):
+    alone = training.alone()
+
+    assert {"samples", "ranks", "names", "start", "saved", "weights0", "weights1", "losses0", "losses1"} == set(alone)
+    assert 1 == training.samples % WORLD
+    assert alone["losses0"][0] > alone["losses0"][-1]
+    assert np.array_equal(alone["saved"], alone["weights1"])
+
+
+PROBLEMS = {
+    "one fails, and the other waits for it": (fails_as_one, "in the process of rank 1: ValueError: no such thing"),
+    "not written": (is_not_written, "train_distributed is not written yet"),
+    "both wait": (waits, "2 processes did not end: do all of them make the same collective calls?"),
+    "one leaves": (leaves, "in the process of rank [01]: ended without a word"),
+}
+
+
+@pytest.mark.parametrize(("does", "words"), PROBLEMS.values(), ids=PROBLEMS)
+def test_what_goes_wrong_is_said_and_nobody_is_left(training, monkeypatch, does, words):
+    monkeypatch.setattr(ranks, "SECONDS", 0.3 if does is waits else 15.0)
+
+    with pytest.raises(BadReturn, match=words):
+        training.together(student(does))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, 0)
+
+
+def test_a_file_that_cannot_be_read_holds_nothing(tmp_path):
+    (tmp_path / "weights.pt").write_bytes(b"no weights")
+
+    assert [{}, {}] == [ranks._saved(tmp_path / name) for name in ("weights.pt", "missing.pt")]
