@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from functools import partial
+from hashlib import sha256
 
 import pytest
 
@@ -52,11 +54,23 @@ def only_timed(name, case) -> bool:
     return bool(case.fails) and all("bar" in checks[check].reads for check in case.fails)
 
 
+RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
+SHARE = 0.3  # of the mistakes: all of them take ten minutes on two cores
+
+
+def drawn(case) -> bool:
+    """Whether a mistake has its turn in this run of the whole suite; cheats and honest work always have it."""
+    lot = sha256(f"{RUN} {case.part} {case.id}".encode()).digest()[0] / 256
+    return case.kind != "wrong" or not RUN or lot < SHARE
+
+
 @pytest.mark.parametrize(("name", "case"), CASES.values(), ids=CASES)
 def test_each_entry_is_judged_as_it_states(name, case, session):
     """Wrong work fails exactly its checks with words that name the mistake; honest, unusual work passes; cheats gain nothing."""
     if only_timed(name, case):
         pytest.skip("only the clock shows what is wrong with it, and nothing is timed here: make course")
+    if not drawn(case):
+        pytest.skip("a mistake that this run has not drawn: make course proves all")
     assert prove_case(session, case, KITS[name], SEED).problems == (), f"seed {SEED}"
 
 
