@@ -189,7 +189,7 @@ def implausible(rows: Sequence[Row]) -> str:
 
 
 def facts(rows: Sequence[Row]) -> list[Fact]:
-    """Return what a report may say: the figures of each row, and any two rows compared."""
+    """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
     own = [fact for row in rows for fact in _own(row)]
     return own + [fact for other, row in combinations(rows, 2) for fact in _compared(row, other)]
 
@@ -201,8 +201,12 @@ def _own(row: Row) -> Iterator[Fact]:
     name = row["configuration"]
     for column, unit in {**UNITS, "accuracy": "%", "speedup": "x", "gain": "x"}.items():
         yield Fact(row[column], unit, f"{column} of {name}")
+    yield Fact(1 / row["throughput"], "s", f"1 / throughput of {name}")
+    for column in ("data_wait", "warm_up_s"):
+        about = f"{column} / epoch_time of {name}"
+        yield Fact(row[column] / row["epoch_time"], "x", about)
+        yield Fact(100 * row[column] / row["epoch_time"], "%", about)
     waiting = 100 * row["data_wait"] / row["epoch_time"]
-    yield Fact(waiting, "%", f"data_wait / epoch_time of {name}")
     yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait")
     yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
 

@@ -57,6 +57,7 @@ RELATIONS = {  # what stands before a number -> its relation to what was measure
     "about": rf"(?<!\w)(?:{ABOUT})",
 }
 RELATION = re.compile("|".join(f"(?P<{name}>(?:{words})\\s*$)" for name, words in RELATIONS.items()), re.IGNORECASE)
+NAMED = 4  # of what is wrong
 MOST = 500  # results that are looked at, of sentences and of tables
 LOOSE = 0.1  # relative: of what is "about"
 CLOSE = 0.005  # relative: of what was worked out from rounded figures
@@ -221,6 +222,12 @@ def _cells(plain: str) -> Iterator[Stated]:
             if unit and re.fullmatch(NUMBER, cell):
                 yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line)
         header = (header or cells) if cells else []
+
+
+def listed(wrong: Sequence[str]) -> str:
+    """Name the first few of what is wrong, and how many there are besides."""
+    more = len(wrong) - NAMED
+    return "; ".join(wrong[:NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def unfounded(said: Sequence[Stated], facts: Sequence[Fact]) -> list[str]:

@@ -71,7 +71,8 @@ def train_epoch(model, loader, criterion, optimizer, scaler, options) -> dict[st
     epoch), data_wait (seconds of it spent waiting for the loader).
     """
     # TODO: the loops of parts 3 and 4 as one: forward pass and loss under autocast with options.amp, and the scaler's
-    # TODO: order; a group's gradient is the mean over its samples; no wait for the device in the loop.
+    # TODO: order; a group's gradient is the mean over its samples, and all batches of make_loader have the same size;
+    # TODO: no wait for the device in the loop.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from autograder.checks.report import Fact, below, gaps, left_over, points, sections, stated, unfounded, words
+from autograder.checks.report import Fact, below, gaps, left_over, listed, points, sections, stated, unfounded, words
 
 RESULTS = {  # sentence -> (value, unit) of each result in it
     "AMP trains 1.82x as fast": [(1.82, "x")],
@@ -107,6 +107,19 @@ def test_a_result_that_is_none_is_named_with_its_line_and_the_nearest_fact():
     said = stated("# A\n\nIt is 2.41x as fast.\nIt takes 3 GB.")
 
     assert ["line 3: 2.41x (nearest: 1.823 x, AMP)", "line 4: 3 GB"] == unfounded(said, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        pytest.param([], "", id="nothing"),
+        pytest.param(["a", "b", "c", "d"], "a; b; c; d", id="a few"),
+        pytest.param(["a", "b", "c", "d", "e"], "a; b; c; d; and 1 more", id="one is cut off"),
+    ],
+)
+def test_what_is_cut_off_is_counted(wrong, expected):
+    """Nobody mends the first few and believes that to be all."""
+    assert expected == listed(wrong)
 
 
 REPORT = """# 1. A report

@@ -502,9 +502,9 @@ def report_is_complete(optimization_report: Text) -> Verdict:
     text, found = optimization_report.text, report.words(optimization_report.text)
     gaps, left = report.gaps(text, HEADINGS), report.left_over(text)
     if gaps:
-        return Failed(f"{found} words", "; ".join(gaps[:4]), "keep the headings of the template")
+        return Failed(f"{found} words", report.listed(gaps), "keep the headings of the template")
     if left:
-        return Failed(f"{len(left)} places left to fill in", "; ".join(left[:4]), "replace them with what you found")
+        return Failed(f"{len(left)} places left to fill in", report.listed(left), "replace them with what you found")
     if not LEAST <= found <= MOST:
         return Failed(f"{found} words", f"{LEAST} to {MOST} are asked for, without tables and code", "say what you saw")
     cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
@@ -522,8 +522,8 @@ def report_agrees_with_csv(optimization_report: Text, optimization_results: Tabl
     said = report.stated(optimization_report.text)
     wrong = report.unfounded(said, facts)
     if wrong:
-        measured = f"{len(wrong)} of {len(said)} results are not in the table, nor follow from two of its rows"
-        return Failed(measured, "; ".join(wrong[:4]), 'correct it, or quote it: see "What a result is" in the handout')
+        measured = f"{len(wrong)} of {len(said)} results are not in the table, and do not follow from it"
+        return Failed(measured, report.listed(wrong), 'correct it, or quote it: see "What a result is" in the handout')
     units = [one.unit for one in report.stated(report.below(optimization_report.text, HEADINGS["Executive Summary"]))]
     short = [unit for unit, least in SUMMARY.items() if units.count(unit) < least]
     if short:
