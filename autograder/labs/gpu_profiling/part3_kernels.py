@@ -356,17 +356,10 @@ def says_what_limits(reports: Pair) -> Verdict:
     return _read(reports, ncu.bound_problem)
 
 
-def _read(reports: Pair, problem: Any) -> Verdict:
+def _read(reports: Pair, problem: ncu.Problem) -> Verdict:
     told, known = reports.student.values["told"], reports.baseline.values["known"]
-    form = next((f"'{name}' is missing" for rows in told for row in rows for name in NEEDED if name not in row), "")
-    pairs = zip(told, known, strict=False)
-    why = form or next((words for pair in pairs if (words := problem(*pair))), "") or "no rows" * (not told)
-    return (
-        Failed("a made report", why, REPORT) if why else Passed(f"{sum(map(len, known))} launches in two made reports")
-    )
-
-
-NEEDED = ("kernel", *ncu.FIGURES, "bound")
+    why = ncu.first_problem(told, known, problem)
+    return Failed("a made report", why, REPORT) if why else Passed(f"{sum(map(len, known))} launches in made reports")
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
