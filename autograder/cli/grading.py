@@ -127,6 +127,7 @@ def _on_nodes(work: Work, site: Path, root: Path, device: str, isolation: Litera
     from autograder.cluster.away import cluster
     from autograder.job import FORMAT, GradeJob
 
+    click.echo(f"{site}: waiting for the first node; Ctrl-C ends that", err=True)
     course = str(root.resolve())
     like = GradeJob(FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation)
     return cluster(site, work, like)

@@ -44,6 +44,7 @@ def grade_one(files: tuple[Path, ...]) -> int:
 
 def _answer(grader: Grader) -> None:
     """Serve whoever started this, and end with it; what is wrong with the course or the machine stops a class."""
+    from autograder.device import node
     from autograder.lanes import NOWHERE_TO_WRITE
     from autograder.ties import die_with
 
@@ -54,9 +55,9 @@ def _answer(grader: Grader) -> None:
         try:
             answer = grader(Path(line.rstrip("\n")))
         except PerflabError as problem:
-            answer = {"stop": str(problem)}
+            answer = {"stop": f"node {node()}: {problem}"}
         except OSError as problem:
             if problem.errno not in NOWHERE_TO_WRITE:
                 raise
-            answer = {"stop": str(problem)}
+            answer = {"stop": f"node {node()}: {problem}"}
         print(json.dumps(answer), file=answers)

@@ -18,7 +18,7 @@ from typing import Any
 
 from autograder import batch
 from autograder.cluster import site as sites
-from autograder.errors import GoneError, UserError
+from autograder.errors import GoneError, ReadError, UserError
 from autograder.grade import Session
 from autograder.job import GradeJob, write
 from autograder.lanes import Errand, Work
@@ -49,15 +49,23 @@ class Engine:
         kept = Path(self.like.out) / name / batch.HANDED_IN
         told = {"submission": str(kept), "settled": "settled.json" if errand.settled else "", "seed": errand.seed}
         answer = self.ask(mine, timed=errand.timed, round=errand.round, out=str(mine), **told)
-        result = load_result(mine / name / batch.RESULT)
-        if (result.submission_sha256, result.seed) != (errand.handed_in.sha256, errand.seed):
-            raise UserError(f"{name}: what a node graded is not what was sent; do all nodes see {self.like.out}?")
+        result = self._result(mine / name / batch.RESULT, errand)
         if result.device != self.device:
             where, other = answer["where"]["node"], result.device
             mend = "let the site file ask for nodes that are alike"
             raise UserError(f"node {where} is {_said(other)}, the class is graded on {_said(self.device)}; {mend}")
         shutil.rmtree(mine)
         return result, json.dumps(answer["where"])
+
+    def _result(self, file: Path, errand: Errand) -> Result:
+        try:
+            result = load_result(file)
+        except ReadError as problem:
+            raise UserError(f"{problem}; do all nodes see {self.like.out}?") from None
+        if (result.submission_sha256, result.seed) != (errand.handed_in.sha256, errand.seed):
+            name = errand.handed_in.name
+            raise UserError(f"{name}: what a node graded is not what was sent; do all nodes see {self.like.out}?")
+        return result
 
     def ask(self, home: Path, **changes: Any) -> dict[str, Any]:
         """Send a job and wait, however long it has to wait in a queue."""

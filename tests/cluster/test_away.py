@@ -110,7 +110,7 @@ class Node:
         with self.listener, self.listener.accept() as lane:
             file = Path(lane.recv_bytes().decode())
             self.heard.append(json.loads(file.read_text()))
-            if "result" in self.answer:
+            if self.answer.get("result") == "there":
                 session = toy_session(FakeWorkers())
                 result = lanes.grade(toy_submission(), toy_kit(), session, seed=self.heard[0]["seed"])
                 batch.save(replace(result, **self.changes), file.parent)
@@ -153,6 +153,7 @@ REFUSED = {
     "a node that is gone": ({"cut off": "gone"}, {}, GoneError, "gone"),
     "a course that is not there": ({"stop": "no course"}, {}, UserError, "no course"),
     "an engine that is gone": ({}, {}, UserError, "the engine of the cluster is gone"),
+    "a result that is not there": ({**DONE, "result": "elsewhere"}, {}, UserError, "No such file .*; do all nodes see"),
     "a result of other files": (DONE, {"submission_sha256": "1"}, UserError, "is not what was sent; do all nodes see"),
     "a result of another seed": (DONE, {"seed": 8}, UserError, "is not what was sent; do all nodes see"),
     "another device": (DONE, {"device": other}, UserError, "node n1 is another with {}, the class is graded on toy"),

@@ -130,6 +130,6 @@ def test_without_its_engine_a_run_ends_in_one_line(marked, tmp_path):
         os.kill(engine, signal.SIGKILL)
         _, errors = run.communicate(timeout=60)
 
-    assert (2, 1) == (run.returncode, len(errors.splitlines()))
+    assert (2, 2) == (run.returncode, len(errors.splitlines()))
     assert f"the engine of the cluster is gone; {tmp_path}/out/.cluster/engine.log says why; mend that" in errors
     assert gone(tmp_path)
