@@ -69,10 +69,6 @@ class Slurm:
         assert not check or done.returncode == 0, done.stderr
         return done.stdout.split("\n")[:-1]
 
-    def pilots(self):
-        """Return the ids of jobs, those that end included."""
-        return self("squeue", "--noheader", "--format=%i")
-
     def until(self, holds, seconds=READY_SECONDS):
         """Wait for it."""
         end = time.monotonic() + seconds
@@ -98,7 +94,7 @@ def slurm():
         _start(found)
         yield found
         found("scancel", "--user=root", check=False)
-        found.until(lambda: not found.pilots())
+        found.until(lambda: not found("squeue", "--noheader"))
 
 
 def _write(home):
