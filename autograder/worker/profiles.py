@@ -186,16 +186,16 @@ class Training:
     def __call__(self, on_step: Callable[[], Any] | None = None, batches: int = 20) -> list[float]:
         """Train, and call *on_step* at the end of each batch."""
         self.asked.append(int(batches))
-        window = self._window
+        window, ranged = self._window, record_function
         for images, labels in islice(window.loader, int(batches)):
-            with record_function("copy"):
+            with ranged("copy"):
                 images, labels = images.to(window.device), labels.to(window.device)  # noqa: PLW2901
-            with record_function("forward"):
+            with ranged("forward"):
                 loss = window.criterion(window.model(images), labels)
-            with record_function("backward"):
+            with ranged("backward"):
                 window.optimizer.zero_grad()
                 loss.backward()
-            with record_function("optimizer_step"):
+            with ranged("optimizer_step"):
                 window.optimizer.step()
             self.losses.append(float(loss.detach()))
             if on_step is not None:
