@@ -136,7 +136,7 @@ def test_a_packed_profile_is_taken_from_a_submission(tmp_path):
 def test_what_covers_a_window_is_counted_once():
     from given import Event, covered, divided, gaps
 
-    first, second, last = (Event("kernel", "gemm", *pair) for pair in ((0, 4), (2, 6), (9, 30)))
+    first, second, last = (Event("kernel", "gemm", *pair, (0, 7)) for pair in ((0, 4), (2, 6), (9, 30)))
 
     assert 6 == covered([first, second])
     assert (5, 0) == (covered([second, first, last], (1, 6)), covered([], (0, 5)))
