@@ -40,7 +40,7 @@ LINES = """\
   1/4  dan                          4 of 14, 6 owed, unchanged since it was graded
   2/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
   3/4  cleo                         4 of 14, 6 owed  (1.3 s)
--- timed, one after the other: what waits for the clock, and faults of the grader once more (1)
+-- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1)
   4/4  ada                          4 of 14, 6 owed  (1.3 s)
 -- a second grade, on other inputs, for some drawn by lot: how far grades can be trusted (2)
        cleo                         1 of its checks came out differently
