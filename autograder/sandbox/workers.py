@@ -22,7 +22,11 @@ from autograder.sandbox.stage import staged
 from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 from autograder.wire import Message, encode, receive
 
-PRELOAD = ("torch", "torchvision", "pandas", "matplotlib.pyplot", "jsonschema", "autograder.worker.shim")
+PRELOAD = (
+    *("torch", "torchvision", "pandas", "matplotlib.pyplot", "jsonschema"),
+    "functorch.compile",  # the first call of a compiled function would import it, for more than a second
+    "autograder.worker.shim",
+)
 START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
 Isolation = Literal["bubblewrap", "none"]
 
