@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import re
+import tokenize
 import zipfile
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from autograder import notebook
@@ -18,6 +20,9 @@ from autograder.notebook import NOTHING, Released
 from autograder.traces import is_profile
 from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
+GRADER = re.compile(
+    r"^autograder$|^[rbfu]*['\"]{1,3}autograder['\".]", re.IGNORECASE
+)  # a name, or a text that names one
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
 
 
@@ -31,6 +36,7 @@ def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Relea
         if entry.problem and entry.path[-1] in names and entry.path[-1] not in files:
             refused.setdefault(entry.path[-1], entry.problem)
     notes = [note for name in released.notebooks for note in _settle(name, files, refused, released)]
+    notes += [note for name, data in sorted(files.items()) if name.endswith(".py") for note in _of_grader(name, data)]
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(_plain("/".join(names)) for names in sorted(rest, key=len)[:50])
@@ -56,6 +62,16 @@ def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], release
     files[file] = seen.code
     refused.pop(file, None)
     return (*both, *seen.notes)
+
+
+def _of_grader(name: str, source: bytes) -> Iterator[str]:
+    """Say where a file's code speaks of this package, whose modules hold what its functions are compared with."""
+    tokens = tokenize.tokenize(io.BytesIO(source).readline) if b"autograder" in source.lower() else ()
+    with contextlib.suppress(tokenize.TokenError, SyntaxError):
+        for token in tokens:
+            if token.type in (tokenize.NAME, tokenize.STRING) and GRADER.search(token.string):
+                yield f"{name}, line {token.start[0]} names the grader's own package, which no part needs: a person looks"
+                return
 
 
 def packed(handed_in: Submission) -> bytes:

@@ -605,3 +605,27 @@ def test_a_notebook_of_unknown_name_is_not_guessed_at(tmp_path: Path):
         taken(tmp_path / "Untitled.ipynb").files,
         taken(tmp_path / "Untitled.ipynb").left_out,
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "noted"),
+    [
+        pytest.param("from autograder.worker import plans\n", 1, id="imported"),
+        pytest.param("import torch, autograder.worker as w\n", 1, id="among others"),
+        pytest.param("x = importlib.import_module('autograder.worker.plans')\n", 1, id="by a text"),
+        pytest.param('x = sys.modules[f"autograder.{y}"]\n', 1, id="by a text with a value in it"),
+        pytest.param("# the autograder counts copies\nx = 1\n", 0, id="in a comment"),
+        pytest.param('"""What an autograder measures."""\n', 0, id="in a sentence"),
+        pytest.param("autograder_free = True\n", 0, id="part of a name"),
+        pytest.param("import autograder\nimport autograder\n", 1, id="once a file"),
+        pytest.param("x = (\n", 0, id="no Python"),
+    ],
+)
+def test_a_file_that_names_the_grader_is_noted_and_taken(tmp_path: Path, code: str, noted: int):
+    """Whoever looks into the package finds what answers are compared with; that is for a person to judge."""
+    (tmp_path / "part1.py").write_text(code)
+
+    seen = load(tmp_path, ["part1.py"])
+
+    assert ["part1.py"] == list(seen.files)
+    assert noted == len([note for note in seen.notes if "names the grader's own package" in note])

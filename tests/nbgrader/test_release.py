@@ -126,7 +126,9 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
     lab = load_lab(LAB)
     notebooks = {f"{part.id}.ipynb" for part in lab.parts}
     scripts = {name for name in lab.files if name.endswith(".py")} - {part.file for part in lab.parts}
-    assert {*notebooks, *scripts, "pytest.ini"} == {name for name in found if not name.startswith(("given/", "baseline/"))}
+    assert {*notebooks, *scripts, "pytest.ini"} == {
+        name for name in found if not name.startswith(("given/", "baseline/"))
+    }
 
 
 def test_settings_that_an_instructor_changed_stay(tmp_path: Path):
