@@ -70,7 +70,7 @@ def _of_grader(name: str, source: bytes) -> Iterator[str]:
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         for token in tokens:
             if token.type in (tokenize.NAME, tokenize.STRING) and GRADER.search(token.string):
-                yield f"{name}, line {token.start[0]} names the grader's own package, which no part needs: a person looks"
+                yield f"{name}, line {token.start[0]} names the grader's own package, which no part needs"
                 return
 
 
