@@ -12,9 +12,10 @@ from autograder import standing, submission
 from autograder.batch import HANDED_IN, RESULT
 from autograder.errors import NotGradedError, ReadError, UserError
 from autograder.model import PartResult, Result
-from autograder.nbgrader import gradebook
+from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.source import PYTHON, code_cell
+from autograder.standing import Rules
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,18 @@ class Synced:
 
     student: str
     problem: str = ""
+    moved: tuple[str, ...] = ()
+    """What moved in the gradebook and why, in lines."""
 
 
 def sync(
-    folder: Path, url: str, *, assignment: str = "", add_students: bool, feedback: Path | None
+    folder: Path,
+    url: str,
+    *,
+    assignment: str = "",
+    add_students: bool,
+    feedback: Path | None,
+    rules: Rules | None = None,
 ) -> Iterator[Synced]:
     """Write every result below *folder*; one that cannot be written is named, and the others go on."""
     files = sorted(folder.glob(f"*/{RESULT}"))
@@ -36,10 +45,11 @@ def sync(
         for file in files:
             try:
                 result = standing.load(file)
-                _sync_one(book, assignment or result.lab, result, add_students=add_students)
+                moved = _sync_one(book, assignment or result.lab, result, add_students=add_students)
+                late.take(book, assignment or result.lab, result.submission, result, folder, rules or Rules())
                 if feedback:
                     _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)
-                yield Synced(result.submission)
+                yield Synced(result.submission, moved=tuple(moved))
             except (NotGradedError, ReadError) as problem:
                 book.db.rollback()
                 yield Synced(file.parent.name, str(problem))
@@ -61,7 +71,7 @@ def _open(url: str) -> Any:
         raise UserError(f"--gradebook: {words}; write sqlite:////path/gradebook.db or postgresql://...") from None
 
 
-def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> None:
+def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> list[str]:
     from nbgrader.api import MissingEntry
 
     try:
@@ -74,7 +84,7 @@ def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool)
         if not add_students:
             raise NotGradedError("no such student in the gradebook; --add-students adds them") from None
         book.add_student(result.submission)
-    gradebook.record(book, assignment, result.submission, result)
+    return gradebook.record(book, assignment, result.submission, result)
 
 
 def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to: Path) -> None:

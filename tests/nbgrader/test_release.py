@@ -124,7 +124,10 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
     found = set(read_tree(out / "course" / "source" / LAB))
 
     notebooks = {f"{part.id}.ipynb" for part in load_lab(LAB).parts}
-    assert {*notebooks, "pytest.ini"} == {name for name in found if not name.startswith(("given/", "baseline/"))}
+    programs = {name for part in load_lab(LAB).parts for name in part.programs}
+    assert {*notebooks, *programs, "pytest.ini"} == {
+        name for name in found if not name.startswith(("given/", "baseline/"))
+    }
 
 
 def test_settings_that_an_instructor_changed_stay(tmp_path: Path):
