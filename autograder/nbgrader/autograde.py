@@ -82,9 +82,11 @@ class Verdicts(NbGraderPreprocessor):
         """Raise before anything is written when there is no verdict."""
         names = resources["nbgrader"]
         lab, student = names["assignment"], names["student"]
-        result = verdict(self.source(lab), student, self._handed_in(student, lab))
+        handed_in = self._handed_in(student, lab)
+        result = verdict(self.source(lab), student, handed_in)
         with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
-            for line in gradebook.record(book, lab, student, result):
+            there = {path.stem for path in handed_in.glob("*.ipynb")}
+            for line in gradebook.record(book, lab, student, result, there):
                 self.log.warning("%s: %s", student, line)
         part = next(part for part in result.parts if part.id == names["notebook"])
         show(nb.cells, part, result.notes)

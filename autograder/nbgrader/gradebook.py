@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,13 @@ def one_writer(gradebook: Any) -> Iterator[None]:
         yield
 
 
-def record(gradebook: Any, assignment: str, student: str, result: Result) -> list[str]:
+def record(
+    gradebook: Any, assignment: str, student: str, result: Result, parts_said: Collection[str] | None = None
+) -> list[str]:
     """Write the scores and a comment of every part; a gradebook that does not fit the result is left as it was.
 
-    Returns what moved and why, in lines; nothing for whoever had no verdict there before.
+    Returns what moved and why, in lines; nothing for whoever had no verdict there before. Said of these parts only:
+    where a notebook is missing, `nbgrader autograde` has just put a zero in the place of what we wrote.
     """
     submission = gradebook.update_or_create_submission(assignment, student)
     parts = {part.id: part for part in result.parts}
@@ -48,20 +51,23 @@ def record(gradebook: Any, assignment: str, student: str, result: Result) -> lis
     pairs = [(notebook, parts[notebook.name]) for notebook in submission.notebooks]
     for notebook, part in pairs:
         _agree(notebook, part, assignment)
-    left, lines, before = result.made_up, list[str](), _total(pairs)
-    known = any(grade.auto_score is not None for notebook, _ in pairs for grade in notebook.grades)
+    said = [(notebook, part) for notebook, part in pairs if parts_said is None or part.id in parts_said]
+    left, lines, before = result.made_up, list[str](), _total(said)
+    known = any(grade.auto_score is not None for notebook, _ in said for grade in notebook.grades)
     for notebook, part in pairs:
+        moves: list[str] = []
         checks = {check.id: check for check in part.checks}
         for grade in notebook.grades:
             if part.bonus:
                 counted = min(left, checks[grade.name].points)
-                lines += _moved(part, grade.name, grade.extra_credit or 0.0, counted, "as extra credit")
+                moves += _moved(part, grade.name, grade.extra_credit or 0.0, counted, "as extra credit")
                 grade.extra_credit = counted
                 left -= counted
-            lines += _settle(grade, checks[grade.name], part)
+            moves += _settle(grade, checks[grade.name], part)
+        lines += moves if (notebook, part) in said else []
         counts = sum(grade.extra_credit or 0 for grade in notebook.grades) if part.bonus else 0.0
         _comment(notebook, summary(part, result.notes, counts))
-    after = _total(pairs)
+    after = _total(said)
     gradebook.db.commit()
     return [f"{points(before)} -> {points(after)} points", *lines] if known and lines else []
 

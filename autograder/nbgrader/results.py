@@ -7,6 +7,7 @@ Else a new one, if allowed: only what the change affects is graded again, and th
 from __future__ import annotations
 
 import atexit
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -43,9 +44,7 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
         course = _course(source.course)
         kit = course.kit(source.lab)
         submission = replace(batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student)
-        for notebook, file in kit.released.notebooks.items():
-            if notebook in submission.refused and file not in submission.files:
-                raise NotGradedError(f"{notebook} was not taken: {submission.refused[notebook]}")
+        refuse_broken(submission, kit.released.notebooks)
         if reason := stale(source, submission, kit):
             if not source.grade_when_absent:
                 raise NotGradedError(f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}")
@@ -60,6 +59,13 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
 def rules(source: Source) -> standing.Rules:
     """Find what lateness is held to: the lab's policy, and the roster that lies beside the results."""
     return standing.rules({source.lab: _course(source.course).kit(source.lab).config}, source.folder)
+
+
+def refuse_broken(handed_in: Submission, notebooks: Mapping[str, str]) -> None:
+    """Where a notebook cannot be read and no file stands for it, the verdict would be about nothing."""
+    for notebook, file in notebooks.items():
+        if notebook in handed_in.refused and file not in handed_in.files:
+            raise NotGradedError(f"{notebook} was not taken: {handed_in.refused[notebook]}")
 
 
 def programs_of(source: Source) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from autograder.course.build import strip_code
 from autograder.grade import Kit, Session
@@ -99,6 +102,18 @@ def nbgrader(root: Path, *arguments: str) -> int:
             NbGraderApp.clear_instance()
             type(app.subapp).clear_instance()
     raise AssertionError("nbgrader did not say how it ended")
+
+
+def said(patch: pytest.MonkeyPatch) -> list[str]:
+    """Gather what nbgrader's log will say of anybody's points."""
+    lines: list[str] = []
+
+    def warning(logger: Any, form: str, *values: Any, **_: Any) -> None:
+        lines.extend([form % values] if form == "%s: %s" else [])
+
+    patch.setattr(logging.Logger, "warning", warning)
+    patch.setattr(logging.LoggerAdapter, "warning", warning)
+    return lines
 
 
 @contextlib.contextmanager

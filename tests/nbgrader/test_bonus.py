@@ -56,12 +56,16 @@ def worker(job: Any) -> Any:
     return course.worker(replace(job, files={**job.files, f"{PART}.py": job.files.get(file, b"")}))
 
 
+def _patched(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(results, "_course", lambda root: SimpleNamespace(kit=lambda lab: kit()))
+    patch.setattr(results, "_session", lambda *_: course.toy_session(worker))
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("bonus") / "course"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(results, "_course", lambda root: SimpleNamespace(kit=lambda lab: kit()))
-        patch.setattr(results, "_session", lambda *_: course.toy_session(worker))
+        _patched(patch)
         course.make(root)
         made = kit()
         extra = notebook(made.lab.parts[1], made.config.parts[BONUS], course.SOURCE, {}, course.OURS)
@@ -132,3 +136,14 @@ def test_feedback_says_what_it_won(root: Path):
 
     assert "(Score: 5.0 / 0.0)" in page
     assert "6 of 14 points that need not be won; 5 of them count, where other parts lost points" in page
+
+
+def test_who_handed_in_no_notebook_for_a_part_has_not_moved(root: Path, monkeypatch: pytest.MonkeyPatch):
+    """nbgrader puts a zero where a notebook is missing, each time, before anybody of ours is asked."""
+    _patched(monkeypatch)
+    hand_in(root, "dan", written(json.loads((root / "release" / LAB / f"{PART}.ipynb").read_text()), "return 2.0"))
+    once = nbgrader(root, "autograde", LAB, "--student=dan")
+    said = course.said(monkeypatch)
+
+    assert (0, 0) == (once, nbgrader(root, "autograde", LAB, "--student=dan", "--force"))
+    assert [] == said

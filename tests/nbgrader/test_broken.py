@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
 
+from autograder import batch  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
+from autograder.nbgrader.sync import Synced, sync  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, gradebook, hand_in, nbgrader, released, written  # noqa: E402
 
@@ -148,3 +151,15 @@ def test_what_cannot_be_read_is_not_graded_and_says_why(graded: tuple[Path, int]
 def test_what_can_be_read_is_graded(graded: tuple[Path, int], student: str):
     """By what its cells say, whatever else it says of itself."""
     assert BROKEN[student][1] == standing(graded[0], student)[1]
+
+
+def test_sync_leaves_ungraded_what_autograde_does(graded: tuple[Path, int]):
+    """`perflab grade` fails every check of such a notebook, with the reason; a gradebook gets no zero for it."""
+    kit, root = course.kit(), graded[0]
+    for student in ("cut_in_half", "zoe_is_right"):
+        handed_in = batch.load_or_say(root / "submitted" / student / LAB, kit.lab.files, kit.released)
+        batch.grade_one(replace(handed_in, name=student), kit, course.session(), root / "graded", seed=1)
+    seen = list(sync(root / "graded", f"sqlite:///{root}/gradebook.db", add_students=False, feedback=None))
+
+    assert [Synced("cut_in_half", f"{PART}.ipynb was not taken: {DAMAGED}"), Synced("zoe_is_right")] == seen
+    assert {None} == standing(root, "cut_in_half")[0]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import logging
 import shutil
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -113,16 +111,9 @@ def grader(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grad
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What nbgrader's log says of anybody's points."""
-    lines: list[str] = []
-
-    def warning(logger: Any, form: str, *values: Any, **_: Any) -> None:
-        lines.extend([form % values] if form == "%s: %s" else [])
-
-    monkeypatch.setattr(logging.Logger, "warning", warning)
-    monkeypatch.setattr(logging.LoggerAdapter, "warning", warning)
-    return lines
+    return course.said(monkeypatch)
 
 
 def test_without_a_change_nothing_runs_and_nobody_moves(grader: Grader, said: list[str]):
@@ -275,3 +266,21 @@ def test_sync_takes_the_same_as_our_own_exports(grader: Grader, extension: int):
 
     assert (ours.late.points if ours.late else 0.0, ours.final) == _exported(grader)["bob"]
     assert (2.0 if extension else 1.6) == ours.final
+
+
+def test_sync_after_autograde_keeps_the_notebooks_of_students(grader: Grader):
+    """Verdicts in them are the new ones; what students wrote in other cells stays to be read."""
+    file = grader.root / "submitted" / "ada" / LAB / f"{PART}.ipynb"
+    notebook = json.loads(file.read_text())
+    notebook["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "My own thoughts."})
+    file.write_text(json.dumps(notebook))
+    grader.grade()
+    assert 0 == grader.autograde()
+    grader.set_check("faster", bar={"t4": 2.5})
+    grader.grade()
+    url, to = f"sqlite:///{grader.root}/gradebook.db", grader.root / "autograded"
+    list(sync(grader.root / "results" / LAB, url, add_students=False, feedback=to))
+    text = (to / "ada" / LAB / f"{PART}.ipynb").read_text()
+
+    assert "My own thoughts." in text
+    assert "the bar is 2.50x" in text
