@@ -185,12 +185,12 @@ class Run:
         return {result.submission: result for result in stood}
 
     def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
-        """Of those who were graded before: whose points are others now, and why."""
+        """Of those who were graded before: whose points or outcomes are others now, and why."""
         from autograder.diff import in_all, moved
         from autograder.standing import RESULT, load
 
         after = {name: load(self.work.out / name / RESULT) for name in before}
-        moves = moved(before, after)
+        moves = [one for one in moved(before, after) if one.because or any(why.moves_points for why in one.why)]
         for move in moves:
             if self.as_json:
                 click.echo(json.dumps({"event": "moved", **asdict(move)}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import click
@@ -59,7 +60,9 @@ def sync(
     from autograder.nbgrader.sync import sync as push
 
     rules = rules_for(folder, root, roster)
-    seen = list(push(folder, url, assignment=assignment, add_students=add_students, feedback=feedback, rules=rules))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="nbgrader")  # it warns its own developers of its database
+        seen = list(push(folder, url, assignment=assignment, add_students=add_students, feedback=feedback, rules=rules))
     for one in seen:
         what, *why = one.moved or ("written",)
         click.echo(f"{one.student}: {one.problem or what}")
