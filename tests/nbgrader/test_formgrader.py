@@ -28,6 +28,9 @@ pytestmark = [chromium.needed, pytest.mark.slow, pytest.mark.filterwarnings("ign
 PATIENCE_SECONDS = 60.0  # of a server and a browser on a busy machine
 CLASS = {"ada": "return 2.0", "bob": "return -1.0", "cleo": "while True: pass"}
 SERVER = """
+import sys
+from autograder.ties import die_with
+die_with(int(sys.argv[1]))  # whatever becomes of the tests
 from jupyter_server.serverapp import ServerApp
 app = ServerApp()
 app.jpserver_extensions = {"nbgrader.server_extensions.formgrader": True}
@@ -62,7 +65,7 @@ def url(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = home / "log"
     with log.open("w") as out:
         server = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
+            [sys.executable, "-c", SERVER, str(os.getpid())],
             cwd=root, env={**os.environ, **places, "HOME": str(home)}, stdout=out, stderr=out, start_new_session=True,
         )  # fmt: skip
         try:
