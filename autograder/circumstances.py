@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -27,23 +27,51 @@ SHARED = ("checks", "worker")
 def circumstances(work: Work, session: Session) -> Circumstances:
     """Gather what a grade depends on: when any of it changes, what rests on it is graded again."""
     kit, device = work.kit, session.device
-    files = _files(kit)
-    own = {part.id: [files.pop(name, "") for name in _own(part.id)] for part in kit.lab.parts}
-    parts = {
-        part: _matters(kit.config.parts[part], made_of, device.tier)
-        for part, made_of in own.items()
-        if not work.parts or part in work.parts
-    }
+    code, parts = rests_on(kit, device.tier, work.parts)
     return Circumstances(
         lab=kit.lab.name,
         lab_version=str(kit.config.version),
-        code=_hash(files),
+        code=code,
         grader=__version__,
         device=json.dumps(asdict(device), sort_keys=True),
         isolation=session.isolation,
         only=work.only,
-        parts=json.dumps(parts, sort_keys=True),
+        parts=parts,
     )
+
+
+def rests_on(kit: Kit, tier: str, chosen: Collection[str] = ()) -> tuple[str, str]:
+    """Say what verdicts on a tier depend on: a hash of what all parts share, and JSON of what each has of its own."""
+    files = _files(kit)
+    own = {part.id: [files.pop(name, "") for name in _own(part.id)] for part in kit.lab.parts}
+    parts = {
+        part: _matters(kit.config.parts[part], made_of, tier)
+        for part, made_of in own.items()
+        if not chosen or part in chosen
+    }
+    return _hash(files), json.dumps(parts, sort_keys=True)
+
+
+def changed(then: str, now: str) -> list[str]:
+    """Name what parts rest on now and did not then, as a person would look for it."""
+    before, after = json.loads(then), json.loads(now)
+    return [one for part, this in after.items() for one in _changed(part, before.get(part), this)]
+
+
+def _changed(part: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[str]:
+    if then is None:
+        yield f"{part}, which is new"
+        return
+    if then["runs"] != now["runs"]:
+        yield f"the limits or the files of {part}"
+    for name, (points, bar) in now["checks"].items():
+        worth, level = then["checks"].get(name, (None, None))
+        if worth != points:
+            yield f"the points of {part}.{name}"
+        elif level != bar:
+            yield f"the bar of {part}.{name}"
+    if any(then[key] != now[key] for key in ("rubric", "bonus")):
+        yield f"what a person reads of {part}, or whether it is a bonus"
 
 
 def still_good(then: str, now: str) -> dict[str, list[str]]:

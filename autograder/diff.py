@@ -5,7 +5,7 @@ Pure; it reads records only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.model import CheckResult, Result
@@ -36,11 +36,13 @@ class Move:
     old: float | None
     new: float | None
     why: tuple[Difference, ...] = ()
+    because: tuple[Difference, ...] = ()
+    """What is behind it: another bar, or something else that was found."""
 
     def __str__(self) -> str:
         """Say it in a line, and under it why."""
         old, new = (f"{score:g}" if score is not None else "no result" for score in (self.old, self.new))
-        return "\n".join([f"{self.submission}: {old} -> {new}", *(f"  {one}" for one in self.why)])
+        return "\n".join([f"{self.submission}: {old} -> {new}", *(f"  {one}" for one in (*self.why, *self.because))])
 
 
 def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
@@ -54,8 +56,14 @@ def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
         elif why := list(_moves(before, after)):
             # Inputs are drawn afresh in every grading: that alone is no reason.
             other = [one for one in circumstances(before, after) if one.what != "seed"]
-            found.append(Move(name, before.score, after.score, (*why, *other)))
+            found.append(Move(name, before.score, after.score, (*why, *other), tuple(_reasons(before, after))))
     return found
+
+
+def in_all(moves: Sequence[Move], of: int) -> str:
+    """Sum moves up, among so many submissions."""
+    points = sum(one.new - one.old for one in moves if one.old is not None and one.new is not None)
+    return f"{len(moves)} of {of} moved, {points:+g} points in all"
 
 
 def _moves(old: Result, new: Result) -> Iterator[Difference]:
@@ -66,6 +74,20 @@ def _moves(old: Result, new: Result) -> Iterator[Difference]:
         if said[0] != said[1]:
             points = [check.points if check else 0 for check in pair]
             yield Difference(id_, said[0], said[1], moves_points=points[0] != points[1])
+
+
+def _reasons(old: Result, new: Result) -> Iterator[Difference]:
+    """Say what is behind another outcome: another bar, else what was found; points alone explain themselves."""
+    after = dict(_checks(new))
+    for id_, check in _checks(old):
+        now = after.get(id_)
+        if now is None or now.outcome == check.outcome:
+            continue
+        bars = check.evidence.get("bar"), now.evidence.get("bar")
+        if None not in bars and bars[0] != bars[1]:
+            yield Difference(f"the bar of {id_}", f"{bars[0]:g}", f"{bars[1]:g}")
+        elif (said := _found(check)) != (says := _found(now)):
+            yield Difference(f"found by {id_}", said, says)
 
 
 def circumstances(old: Result, new: Result) -> list[Difference]:
@@ -95,8 +117,12 @@ def _compare(what: str, old: CheckResult, new: CheckResult | None) -> list[Diffe
     before, after = _standing(old), _standing(new)
     if before != after:
         return [Difference(what, before, after, moves_points=old.points != new.points)]
-    said, says = (f"{check.measured} {check.reason}".strip() for check in (old, new))
+    said, says = _found(old), _found(new)
     return [Difference(what, said, says)] if said != says else []
+
+
+def _found(check: CheckResult) -> str:
+    return f"{check.measured} {check.reason}".strip()
 
 
 def _standing(check: CheckResult) -> str:

@@ -73,6 +73,13 @@ class Before(NamedTuple):
     parts: str = "{}"
 
 
+class Ground(NamedTuple):
+    """What a result rested on beside the files and the machine; empty where the journal has only other results."""
+
+    code: str = ""
+    parts: str = ""
+
+
 @dataclass(frozen=True)
 class History:
     """What became of the attempts at one submission under the same circumstances."""
@@ -183,6 +190,16 @@ class Journal(JournalFile):
             submission, digest, self._ground, seed,
         )  # fmt: skip
         return Before(*rows[0]) if rows else Before()
+
+    def made_under(self, submission: str, result_sha256: str) -> Ground | None:
+        """Look up what a very result rested on; nothing about a submission that was never graded here."""
+        rows = self._ask(
+            "SELECT result_sha256 = ?, code, parts FROM attempts JOIN sessions ON session = sessions.id"
+            " JOIN ends ON attempt = attempts.id WHERE submission = ? AND result_sha256 != '' AND NOT twice"
+            " ORDER BY 1 DESC, attempts.id DESC LIMIT 1",
+            result_sha256, submission,
+        )  # fmt: skip
+        return next((Ground(code, parts) if same else Ground() for same, code, parts in rows), None)
 
     def choose(self, share: float) -> list[str]:
         """Draw who is graded twice, this share of all that was ever settled here; who was drawn before a kill stays."""

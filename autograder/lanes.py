@@ -182,7 +182,7 @@ def _graded(
 ) -> dict[str, Any]:
     if before is None:
         batch.keep(handed_in, work.out)
-        before = _still(work, handed_in.name, go.good) if go.good else None
+        before = still(work, handed_in.name, go.good) if go.good else None
     errand = Errand(handed_in, before.seed if before else go.seed, before, clocked, go.round)
     result, note = _result(work, session, errand)
     put_off = any(check.reason == LATER for part in result.parts for check in part.checks)
@@ -216,7 +216,7 @@ def _graded_twice(work: Work, session: Session, handed_in: Submission, go: Go, b
     return {"outcome": "twice", "moved": differences, **figures(again)}
 
 
-def _still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
+def still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
     """Read the result that is there, less what has to be judged again, at the points that checks are worth now."""
     before = load_result(work.out / name / batch.RESULT)
     parts = [

@@ -93,7 +93,7 @@ def _uncommented(source: str, where: str) -> str:
 
 def read(data: bytes, name: str, released: Released) -> Reading:
     """Read the notebook *name* as its part file; one that cannot be read says why."""
-    notebook = _parsed(data)
+    notebook = parsed(data)
     cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
     if sum(len(cell.source) for cell in cells) > LONGEST:
         raise SubmissionError(f"its cells hold more than {LONGEST // 1024} KiB; keep the part and what it needs")
@@ -114,7 +114,8 @@ def unwritten(code: bytes) -> int:
     return code.count(STUB[0].encode())
 
 
-def _parsed(data: bytes) -> Mapping[str, Any]:
+def parsed(data: bytes) -> Mapping[str, Any]:
+    """Read what can be read as a notebook with cells, in any of Unicode's encodings."""
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError):
@@ -127,12 +128,13 @@ def _parsed(data: bytes) -> Mapping[str, Any]:
 def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
     for number, cell in enumerate(notebook["cells"], 1):
         if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown"):
-            source = cell.get("source", "")
-            pieces = (
-                [piece for piece in source if isinstance(piece, str)] if isinstance(source, list) else [str(source)]
-            )
-            text, code = "".join(pieces).replace("\r\n", "\n"), cell["cell_type"] == "code"
-            yield Cell(number, code, text, _ours(cell))
+            yield Cell(number, cell["cell_type"] == "code", source_of(cell).replace("\r\n", "\n"), _ours(cell))
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    """Read what a cell says: a text or a list of them; anything else says nothing."""
+    source = cell.get("source")
+    return "".join(piece for piece in (source if isinstance(source, list) else [source]) if isinstance(piece, str))
 
 
 def _ours(part: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from autograder import overrides, scoring, times
+from autograder import roster as rosters
 from autograder.config import LabConfig
 from autograder.errors import ReadError, UserError
 from autograder.model import Result, load_result
@@ -64,6 +65,13 @@ class Class:
         if self.broken:
             raise ReadError(f"{len(self.broken)} results could not be read: {'; '.join(self.broken)}")
         return self.standings
+
+
+def rules(labs: Mapping[str, LabConfig], folder: Path, roster: Path | None = None) -> Rules:
+    """Hold a folder of results to the policies of labs, and to a roster: this one, else the one that lies there."""
+    beside = folder / "roster.csv"
+    path = roster or (beside if beside.is_file() else None)
+    return Rules(labs, rosters.read(path) if path else None)
 
 
 def load(file: Path) -> Result:

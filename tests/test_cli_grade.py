@@ -81,6 +81,19 @@ def test_others_in_the_folder_keep_their_line(grade, tmp_path):
     assert ["ada", "ben"] == [line.split(",")[0] for line in (tmp_path / "out/grades.csv").read_text().splitlines()[1:]]
 
 
+def test_who_moved_since_the_last_time_is_told_with_the_reason(grade, tmp_path):
+    """Here ben handed in another table; who is graded for the first time has not moved."""
+    hand_in(tmp_path / "in", "ada/amp_results.csv", "ben/amp_results.csv")
+    _, once, _ = grade(tmp_path / "in")
+    (tmp_path / "in/ben/amp_results.csv").write_text("nothing\n")
+    _, again, _ = grade(tmp_path / "in")
+
+    assert " moved" not in once
+    assert "1 of 2 moved, -" in again
+    assert "ada: " not in again
+    assert "part3_amp.csv_is_consistent: passed" in again
+
+
 def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeypatch):
     """A second submission comes while it waits; the pages have both."""
     hand_in(tmp_path / "in", "ada/amp_results.csv")

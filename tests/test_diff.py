@@ -100,6 +100,24 @@ MOVES = {
             "  part3_amp.amp_is_faster: failed 0/6 -> passed 6/6, set by hand: timer (the grader: failed, 0 of 6)",
         ],
     ),
+    "another bar": (
+        result(a_check()),
+        result(a_check(outcome="passed", points=6, measured="1.02x", evidence={"bar": 1.0})),
+        [
+            "ada: 0 -> 6",
+            "  part3_amp.amp_is_faster: failed 0/6 -> passed 6/6",
+            "  the bar of part3_amp.amp_is_faster: 1.5 -> 1",
+        ],
+    ),
+    "something else was found": (
+        result(a_check()),
+        result(a_check(outcome="skipped", measured="", reason="follows_fp32 did not pass")),
+        [
+            "ada: 0 -> 0",
+            "  part3_amp.amp_is_faster: failed 0/6 -> skipped 0/6",
+            f"  found by part3_amp.amp_is_faster: {a_check().measured} -> follows_fp32 did not pass",
+        ],
+    ),
     "a result that is new": (None, result(a_check(points=2)), ["ada: no result -> 2"]),
     "a result that is gone": (result(a_check()), None, ["ada: 0 -> no result"]),
 }

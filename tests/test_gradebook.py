@@ -11,7 +11,7 @@ import pytest
 from autograder import journal_file
 from autograder.drift import Drift
 from autograder.errors import UserError
-from autograder.gradebook import Before, Circumstances, History, Journal, Last
+from autograder.gradebook import Before, Circumstances, Ground, History, Journal, Last
 
 UNDER = Circumstances("toy", "1", "code", "0.1.0", "cpu", "none", "", "parts")
 FIELDS = list(UNDER.__dataclass_fields__)
@@ -282,3 +282,15 @@ def test_a_full_disk_loses_nothing(tmp_path):
             journal.start("bob" * 10_000, "ff")
     with opened(tmp_path) as journal:
         assert History(("graded",), "r") == journal.history("ada", "ff")
+
+
+def test_what_a_very_result_rested_on_is_known(tmp_path):
+    """The latest with that hash; a result with another is not one of ours; of somebody else nothing is known."""
+    with opened(tmp_path) as journal:
+        journal.end(journal.start("ada", "ff"), "graded", "r1")
+        journal.end(journal.start("ada", "ff", twice=True), "twice", "r9")
+    with opened(tmp_path, replace(UNDER, parts="other")) as journal:
+        journal.end(journal.start("ada", "ff"), "graded", "r2")
+        found = [journal.made_under(*who) for who in [("ada", "r1"), ("ada", "r2"), ("ada", "r9"), ("bob", "r1")]]
+
+    assert [Ground("code", "parts"), Ground("code", "other"), Ground(), None] == found

@@ -28,12 +28,9 @@ roster_option = click.option(
 
 def rules_for(folder: Path, root: Path | None, roster: Path | None) -> Rules:
     """Find what a class is held to: the late policies of the course, and the roster with its extensions."""
-    from autograder import roster as rosters
-    from autograder.standing import Rules
+    from autograder.standing import rules
 
-    beside = folder / "roster.csv"
-    path = roster or (beside if beside.is_file() else None)
-    return Rules(open_course(root).config.labs, rosters.read(path) if path else None)
+    return rules(open_course(root).config.labs, folder, roster)
 
 
 @cli.command()
@@ -192,7 +189,7 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
     """
     from dataclasses import asdict
 
-    from autograder.diff import moved
+    from autograder.diff import in_all, moved
 
     before, after = (_by_name(folder) for folder in (old, new))
     found = moved(before, after)
@@ -201,8 +198,7 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
         return DONE
     for one in found:
         click.echo(str(one))
-    points = sum(one.new - one.old for one in found if one.old is not None and one.new is not None)
-    click.echo(f"{len(found)} of {len(before.keys() | after.keys())} moved, {points:+g} points in all")
+    click.echo(in_all(found, len(before.keys() | after.keys())))
     return DONE
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,8 +28,11 @@ from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from autograder.downloads import Attempt
     from autograder.lanes import Work
+    from autograder.model import Result
     from autograder.standing import Rules
 
     Place = AbstractContextManager[tuple[Work, int]]
@@ -152,6 +156,7 @@ class Run:
         from autograder.turns import only_one
 
         out, console = self.work.out, make_console()
+        before = self._before([one.name for one in found])
         with (
             only_one(out),
             together(found, out) as named,
@@ -162,9 +167,37 @@ class Run:
             with closing(Rounds(self.work, journal, seed, self.lanes, **self.options).run(named)) as events:
                 for event in events:
                     progress.show(event)
+        self._say_who_moved(before, console)
         said, faults = self._show([one.name for one in found])
         console.print(f"{len(found)} graded; {said}", soft_wrap=True, highlight=False)
         return OUR_FAULT if faults else DONE
+
+    def _before(self, names: Sequence[str]) -> dict[str, Result]:
+        """Read what stood before; what only waits for the clock has not stood yet."""
+        from autograder.batch import RESULT
+        from autograder.lanes import LATER
+        from autograder.standing import read
+
+        if not any(self.work.out.glob(f"*/{RESULT}")):
+            return {}
+        results = [one.result for one in read(self.work.out).standings if one.result.submission in names]
+        stood = [r for r in results if not any(check.reason == LATER for part in r.parts for check in part.checks)]
+        return {result.submission: result for result in stood}
+
+    def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
+        """Of those who were graded before: whose points or outcomes are others now, and why."""
+        from autograder.diff import in_all, moved
+        from autograder.standing import RESULT, load
+
+        after = {name: load(self.work.out / name / RESULT) for name in before}
+        moves = [one for one in moved(before, after) if one.because or any(why.moves_points for why in one.why)]
+        for move in moves:
+            if self.as_json:
+                click.echo(json.dumps({"event": "moved", **asdict(move)}))
+            else:
+                console.print(str(move), soft_wrap=True, highlight=False, markup=False)
+        if before and not self.as_json:
+            console.print(in_all(moves, len(before)), highlight=False)
 
     def _show(self, names: Sequence[str]) -> tuple[str, int]:
         """Write pages and grades of the whole folder; count faults of ours in what was graded now."""

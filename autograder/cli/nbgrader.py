@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import click
 
 from autograder.cli.base import DONE, USER_ERROR, cli, course_option, open_course
+from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 
@@ -36,8 +38,20 @@ def release(lab: str, to: Path, root: Path | None) -> int:
 @click.option("--assignment", default="", help="Its name in the gradebook; else the lab's.")
 @click.option("--add-students", is_flag=True, help="Add students whom the gradebook does not know.")
 @click.option("--feedback", type=click.Path(path_type=Path), help="The course's autograded/, for generate_feedback.")
-def sync(folder: Path, url: str, assignment: str, add_students: bool, feedback: Path | None) -> int:
+@roster_option
+@course_option
+def sync(
+    folder: Path,
+    url: str,
+    assignment: str,
+    add_students: bool,
+    feedback: Path | None,
+    roster: Path | None,
+    root: Path | None,
+) -> int:
     """Write the results of `perflab grade --out FOLDER` into an nbgrader gradebook; a person's scores stay.
+
+    What lateness takes goes with them, by the lab's late policy. Says who moved since the last time, and why.
 
     \b
     Example:  perflab sync results --gradebook sqlite:////srv/course/gradebook.db
@@ -45,9 +59,15 @@ def sync(folder: Path, url: str, assignment: str, add_students: bool, feedback: 
     needs_nbgrader()
     from autograder.nbgrader.sync import sync as push
 
-    seen = list(push(folder, url, assignment=assignment, add_students=add_students, feedback=feedback))
+    rules = rules_for(folder, root, roster)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="nbgrader")  # it warns its own developers of its database
+        seen = list(push(folder, url, assignment=assignment, add_students=add_students, feedback=feedback, rules=rules))
     for one in seen:
-        click.echo(f"{one.student}: {one.problem or 'written'}")
+        what, *why = one.moved or ("written",)
+        click.echo(f"{one.student}: {one.problem or what}")
+        for line in why:
+            click.echo(f"  {line}")
     return USER_ERROR if any(one.problem for one in seen) else DONE
 
 

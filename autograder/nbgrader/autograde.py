@@ -8,14 +8,16 @@ from typing import Any
 
 from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
+from autograder import notebook, standing
 from autograder.course.build import SHARED
-from autograder.errors import NotGradedError, UserError
-from autograder.nbgrader import gradebook, leaks
+from autograder.errors import NotGradedError, SubmissionError, UserError
+from autograder.nbgrader import gradebook, late, leaks
 from autograder.nbgrader.cells import show
-from autograder.nbgrader.results import Source, verdict
+from autograder.nbgrader.results import Source, programs_of, rules, verdict
+from autograder.nbgrader.source import code_cell, text_cell
 from autograder.unpack import CAPS, in_words
 
 Step = tuple[Any, Any]  # a notebook and nbgrader's resources
@@ -27,17 +29,25 @@ class GradedNotebook(NotebookExporter):
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Step:
         """Convert one notebook; no exception leaves as one that would stop the batch."""
         try:
+            if not Path(filename).is_file():
+                raise NotGradedError(f"{Path(filename).name} is no file")
             if Path(filename).stat().st_size > CAPS.notebook:
                 raise NotGradedError(f"{Path(filename).name} is larger than {in_words(CAPS.notebook)}")
             return super().from_filename(filename, resources=resources, **options)  # type: ignore[no-any-return]
         except Exception as error:
-            reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            where = f"{Path(filename).name}: " if isinstance(error, SubmissionError) else ""
+            reason = f"{where}{error}" if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
             names = resources["nbgrader"]
             with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
                 gradebook.unsettle(book, names["assignment"], names["student"], reason)
             raise NotGradedError(f"{names['student']} stays ungraded: {reason}") from (
                 None if isinstance(error, UserError) else error
             )
+
+    def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> Step:
+        """Read what `perflab grade` can read; of what nbformat would refuse only that stays out."""
+        sound = _node(_sound(notebook.parsed(file_stream.buffer.read())))
+        return self.from_notebook_node(sound, resources=resources, **options)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class Restore(NbGraderPreprocessor):
@@ -72,19 +82,42 @@ class Verdicts(NbGraderPreprocessor):
         """Raise before anything is written when there is no verdict."""
         names = resources["nbgrader"]
         lab, student = names["assignment"], names["student"]
-        folder = Path(self.results.format(assignment=lab))
-        source = Source(Path(self.course), lab, folder, self.grade_when_absent, self.isolation, self.device)  # type: ignore[arg-type]
-        result = verdict(source, student, self._handed_in(student, lab))
+        handed_in = self._handed_in(student, lab)
+        result = verdict(self.source(lab), student, handed_in)
         with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
-            gradebook.record(book, lab, student, result)
+            there = {path.stem for path in handed_in.glob("*.ipynb")}
+            for line in gradebook.record(book, lab, student, result, there):
+                self.log.warning("%s: %s", student, line)
         part = next(part for part in result.parts if part.id == names["notebook"])
         show(nb.cells, part, result.notes)
         nb.cells = [_node(cell) for cell in nb.cells]
         return nb, resources
 
+    def source(self, lab: str) -> Source:
+        """Say where results are, and how one is made."""
+        folder = Path(self.results.format(assignment=lab))
+        return Source(Path(self.course), lab, folder, self.grade_when_absent, self.isolation, self.device)  # type: ignore[arg-type]
+
     def _handed_in(self, student: str, assignment: str) -> Path:
         course = self.parent.parent.coursedir  # of the exporter's converter
         return Path(course.format_path(course.submitted_directory, student, assignment))
+
+
+class LatePolicy(AssignLatePenalties):  # type: ignore[misc]
+    """Runs after Verdicts: lateness costs what the lab's policy says; where a lab has none, what nbgrader's says."""
+
+    def preprocess(self, nb: Any, resources: Any) -> Step:
+        """Never both: what is written last is all that is taken."""
+        names = resources["nbgrader"]
+        lab, student = names["assignment"], names["student"]
+        source = Verdicts(parent=self.parent).source(lab)
+        held_to = rules(source)
+        if not late.governs(held_to, lab):
+            return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+        result = standing.load(source.folder / student / standing.RESULT)
+        with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
+            late.take(book, lab, student, result, source.folder, held_to)
+        return nb, resources
 
 
 class RefuseLeaks(NbGraderPreprocessor):
@@ -101,10 +134,31 @@ class RefuseLeaks(NbGraderPreprocessor):
         if found := leaks.in_notebook(f"{names['notebook']}.ipynb", nb, hidden):
             raise UserError(f"students would see a line of the solution in {found[0]}; take it out")
         # nbgrader hands out everything that lies there, such as the results of a reference that was run there.
-        ours = [*home.glob("*.ipynb"), *(home / name for name in (*SHARED, "pytest.ini"))]
+        programs = programs_of(Verdicts(parent=self.parent).source(names["assignment"]))
+        ours = [*home.glob("*.ipynb"), *(home / name for name in (*SHARED, "pytest.ini", *programs))]
         if strangers := sorted(set(home.iterdir()) - set(ours)):
             raise UserError(f"{strangers[0]} would be handed out; remove it, or move it into given/")
         return nb, resources
+
+
+def _sound(found: Any) -> Any:
+    """Make a valid notebook of what students write; what they ran stays out."""
+    cells = [_sound_cell(f"cell-{n}", cell) for n, cell in enumerate(found["cells"]) if isinstance(cell, dict)]
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": _record(found, "metadata"), "cells": cells}
+
+
+def _sound_cell(name: str, cell: Any) -> Any:
+    source = notebook.source_of(cell).encode(errors="replace").decode()  # half characters cannot be written
+    if cell.get("cell_type") == "code":
+        return {**code_cell(name, source), "metadata": _record(cell, "metadata")}
+    more = {"attachments": attached} if (attached := _record(cell, "attachments")) else {}
+    kind = "raw" if cell.get("cell_type") == "raw" else "markdown"
+    return {**text_cell(name, source), **more, "cell_type": kind, "metadata": _record(cell, "metadata")}
+
+
+def _record(value: Any, key: str) -> Any:
+    found = value.get(key)
+    return {**found} if isinstance(found, dict) else {}
 
 
 def _claim(cell: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,14 @@ def one_writer(gradebook: Any) -> Iterator[None]:
         yield
 
 
-def record(gradebook: Any, assignment: str, student: str, result: Result) -> None:
-    """Write the scores and a comment of every part; a gradebook that does not fit the result is left as it was."""
+def record(
+    gradebook: Any, assignment: str, student: str, result: Result, parts_said: Collection[str] | None = None
+) -> list[str]:
+    """Write the scores and a comment of every part; a gradebook that does not fit the result is left as it was.
+
+    Returns what moved and why, in lines; nothing for whoever had no verdict there before. Said of these parts only:
+    where a notebook is missing, `nbgrader autograde` has just put a zero in the place of what we wrote.
+    """
     submission = gradebook.update_or_create_submission(assignment, student)
     parts = {part.id: part for part in result.parts}
     if missing := {notebook.name for notebook in submission.notebooks} ^ set(parts):
@@ -45,16 +51,25 @@ def record(gradebook: Any, assignment: str, student: str, result: Result) -> Non
     pairs = [(notebook, parts[notebook.name]) for notebook in submission.notebooks]
     for notebook, part in pairs:
         _agree(notebook, part, assignment)
-    left = result.made_up
+    said = [(notebook, part) for notebook, part in pairs if parts_said is None or part.id in parts_said]
+    left, lines, before = result.made_up, list[str](), _total(said)
+    known = any(grade.auto_score is not None for notebook, _ in said for grade in notebook.grades)
     for notebook, part in pairs:
+        moves: list[str] = []
         checks = {check.id: check for check in part.checks}
         for grade in notebook.grades:
             if part.bonus:
-                grade.extra_credit = min(left, checks[grade.name].points)
-                left -= grade.extra_credit
-            _settle(grade, checks[grade.name], bonus=part.bonus)
-        _comment(notebook, summary(part, result.notes))
+                counted = min(left, checks[grade.name].points)
+                moves += _moved(part, grade.name, grade.extra_credit or 0.0, counted, "as extra credit")
+                grade.extra_credit = counted
+                left -= counted
+            moves += _settle(grade, checks[grade.name], part)
+        lines += moves if (notebook, part) in said else []
+        counts = sum(grade.extra_credit or 0 for grade in notebook.grades) if part.bonus else 0.0
+        _comment(notebook, summary(part, result.notes, counts))
+    after = _total(said)
     gradebook.db.commit()
+    return [f"{points(before)} -> {points(after)} points", *lines] if known and lines else []
 
 
 def unsettle(gradebook: Any, assignment: str, student: str, reason: str) -> None:
@@ -86,10 +101,12 @@ def known_cells(notebook: Any) -> dict[str, Any]:
     return found
 
 
-def summary(part: PartResult, notes: tuple[str, ...]) -> str:
-    """Sum a part up, in Markdown in which nothing of a student's can be markup."""
+def summary(part: PartResult, notes: tuple[str, ...], counts: float = 0.0) -> str:
+    """Sum a part up, in Markdown in which nothing of a student's can be markup; of a bonus so many points count."""
     owed = sum(check.owed for check in part.checks)
     waiting = f", {points(owed)} not settled yet" if owed else ""
+    if part.bonus:
+        waiting = f" that need not be won; {points(counts)} of them count, where other parts lost points"
     first = f"{points(part.score)} of {points(part.max_score)} points{waiting}; each check says why in its own cell."
     return "\n\n".join([first, *(f"Note: {_plain(note)}" for note in notes)])
 
@@ -105,14 +122,29 @@ def _agree(notebook: Any, part: PartResult, assignment: str) -> None:
             raise NotGradedError(f"{part.id}.{name}: {found}; {mend}")
 
 
-def _settle(grade: Any, check: CheckResult, *, bonus: bool = False) -> None:
-    auto = 0.0 if bonus else None if check.owed else check.points
-    moved = grade.auto_score != auto
+def _settle(grade: Any, check: CheckResult, part: PartResult) -> list[str]:
+    auto, before = 0.0 if part.bonus else None if check.owed else check.points, grade.auto_score
     grade.auto_score = auto
     if grade.manual_score is None:
         grade.needs_manual_grade = auto is None
     else:  # who scored it by hand looks again when the verdict moved
-        grade.needs_manual_grade = grade.needs_manual_grade or moved
+        grade.needs_manual_grade = grade.needs_manual_grade or before != auto
+    stays = "" if grade.manual_score is None else f"; the {points(grade.manual_score)} that a person gave stay"
+    why = ", ".join(filter(None, (check.measured, check.why or check.reason)))
+    return _moved(part, check.id, before, auto, f"({check.outcome}: {why}){stays}")
+
+
+def _moved(part: PartResult, name: str, before: float | None, after: float | None, why: str) -> list[str]:
+    said = " -> ".join("open" if score is None else points(score) for score in (before, after))
+    return [clean(f"{part.id}.{name}: {said} {why}").replace("\n", " ")] if before != after else []
+
+
+def _total(pairs: Iterable[tuple[Any, PartResult]]) -> float:
+    """Add up as nbgrader does: a person's score before ours, and extra credit."""
+    grades = [grade for notebook, _ in pairs for grade in notebook.grades]
+    scores = [grade.auto_score if grade.manual_score is None else grade.manual_score for grade in grades]
+    extra = [grade.extra_credit or 0 for grade, score in zip(grades, scores, strict=True) if score is not None]
+    return float(sum(score or 0 for score in scores) + sum(extra))
 
 
 def _comment(notebook: Any, text: str) -> None:

@@ -27,6 +27,10 @@ c.GenerateAssignment.preprocessors = [
     THEIRS + "CheckCellMetadata",
     OURS + "RefuseLeaks",
 ]
+# Programs that students hand in beside their notebooks stay theirs.
+c.Autograde.exclude_overwriting = {
+    lab.name: [file.name for file in lab.glob("*.py")] for lab in (root / "source").glob("*")
+}
 c.Autograde.exporter_class = OURS + "GradedNotebook"
 c.Autograde.sanitize_preprocessors = [
     OURS + "Restore",
@@ -36,7 +40,7 @@ c.Autograde.sanitize_preprocessors = [
 ]
 c.Autograde.autograde_preprocessors = [
     OURS + "Verdicts",
-    THEIRS + "AssignLatePenalties",
+    OURS + "LatePolicy",  # the lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties
     THEIRS + "CheckCellMetadata",
 ]
 

@@ -1,20 +1,28 @@
-"""The result of one submission: the one that is there, if it is of these very files; else a new one, if allowed."""
+"""The result of one submission: the one that is there, if it is of these very files and rests on nothing that changed.
+
+Else a new one, if allowed: only what the change affects is graded again, and the journal of the results has it, as if
+`perflab grade` had done it.
+"""
 
 from __future__ import annotations
 
 import atexit
-import secrets
-from contextlib import ExitStack
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder import batch, standing
+from autograder import batch, journal_file, standing
+from autograder.circumstances import changed, circumstances, machine, rests_on, still_good
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
-from autograder.grade import Kit, Session
+from autograder.grade import Kit, Session, grade
+from autograder.gradebook import Circumstances, Journal
+from autograder.lanes import Work, still
 from autograder.model import Result, Submission, load_result
 from autograder.practice import Isolation, open_session
+from autograder.turns import only_one
 
 
 @dataclass(frozen=True)
@@ -36,16 +44,33 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
         course = _course(source.course)
         kit = course.kit(source.lab)
         submission = replace(batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student)
-        reason = stale(source, submission, kit)
-        if not reason:
-            return standing.load(source.folder / student / batch.RESULT)
-        if not source.grade_when_absent:
-            raise NotGradedError(f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}")
-        return _graded(source, submission, kit, _session(course, source.device, source.isolation))
+        refuse_broken(submission, kit.released.notebooks)
+        if reason := stale(source, submission, kit):
+            if not source.grade_when_absent:
+                raise NotGradedError(f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}")
+            _grade(source, submission, kit, _session(course, source.device, source.isolation))
+        return standing.load(source.folder / student / batch.RESULT)
     except NotGradedError:
         raise
     except PerflabError as problem:
         raise NotGradedError(str(problem)) from None
+
+
+def rules(source: Source) -> standing.Rules:
+    """Find what lateness is held to: the lab's policy, and the roster that lies beside the results."""
+    return standing.rules({source.lab: _course(source.course).kit(source.lab).config}, source.folder)
+
+
+def refuse_broken(handed_in: Submission, notebooks: Mapping[str, str]) -> None:
+    """Where a notebook cannot be read and no file stands for it, the verdict would be about nothing."""
+    for notebook, file in notebooks.items():
+        if notebook in handed_in.refused and file not in handed_in.files:
+            raise NotGradedError(f"{notebook} was not taken: {handed_in.refused[notebook]}")
+
+
+def programs_of(source: Source) -> list[str]:
+    """Name the files that students write beside their notebooks."""
+    return [name for part in _course(source.course).kit(source.lab).lab.parts for name in part.programs]
 
 
 def stale(source: Source, submission: Submission, kit: Kit) -> str:
@@ -59,11 +84,62 @@ def stale(source: Source, submission: Submission, kit: Kit) -> str:
     if result.submission_sha256 != submission.sha256:
         return f"the result in {file.parent} is of other files than were handed in"
     current = str(kit.config.version)
-    return "" if result.lab_version == current else f"the result is of version {result.lab_version}, now {current}"
+    if result.lab_version != current:
+        return f"the result is of version {result.lab_version}, now {current}"
+    return _outdated(source, result, kit)
 
 
-def _graded(source: Source, submission: Submission, kit: Kit, session: Session) -> Result:
-    return batch.grade_one(submission, kit, session, source.folder, seed=secrets.randbits(48))
+def _outdated(source: Source, result: Result, kit: Kit) -> str:
+    """Say what changed since; where results lie without their journal, as a job of a cluster writes them, nobody can.
+
+    Another machine, fence or release of perflab is no reason: a class is graded where the GPU is, and then taken here.
+    """
+    if not (source.folder / journal_file.FILE).is_file():
+        return ""
+    with Journal(source.folder) as journal:
+        under = journal.made_under(result.submission, batch.digest(result.submission, source.folder))
+    if under is None:
+        return ""
+    where = f"the result in {source.folder / result.submission}"
+    if not under.code:
+        return f"{where} is not as it was written"
+    code, parts = rests_on(kit, result.device.tier)
+    if code != under.code:
+        return f"{where} is from before a change of what all parts share"
+    found = changed(under.parts, parts)
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{where} is from before a change of {found[0]}{more}" if found else ""
+
+
+def _grade(source: Source, submission: Submission, kit: Kit, session: Session) -> None:
+    work = Work(kit, lambda: nullcontext(session), source.folder)
+    with only_one(source.folder), Journal(source.folder) as journal:
+        last = journal.last()
+        seed = journal.seed_for(source.lab, None, resume=True)
+        under = circumstances(work, session)
+        journal.begin(under, seed, 1, machine(session))
+        settled = _settled(work, journal, submission, under)
+        attempt = journal.start(submission.name, submission.sha256)
+        try:
+            batch.keep(submission, source.folder)
+            result = grade(submission, kit, session, seed=settled.seed if settled else seed, settled=settled)
+            batch.save(result, source.folder)
+        except BaseException:
+            journal.stop()
+            raise
+        undecided = any(item.settled_by == "again" for item in result.owed)
+        journal.end(attempt, "again" if undecided else "graded", batch.digest(submission.name, source.folder))
+        if last is None or last.finished:  # else `perflab grade --resume` goes on with what was not finished
+            journal.finish()
+
+
+def _settled(work: Work, journal: Journal, submission: Submission, under: Circumstances) -> Result | None:
+    """Read what still counts of the result that is there."""
+    before = journal.before(submission.name, submission.sha256)
+    if not before.result_sha256 or before.result_sha256 != batch.digest(submission.name, work.out):
+        return None
+    good = still_good(before.parts, under.parts)
+    return still(work, submission.name, good) if good else None
 
 
 @cache

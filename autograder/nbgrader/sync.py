@@ -7,14 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from autograder import standing, submission
 from autograder.batch import HANDED_IN, RESULT
-from autograder.errors import NotGradedError, ReadError, UserError
-from autograder.model import PartResult, Result
-from autograder.nbgrader import gradebook
+from autograder.errors import NotGradedError, ReadError, SubmissionError, UserError
+from autograder.model import PartResult, Result, Submission
+from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.cells import show
+from autograder.nbgrader.results import refuse_broken
 from autograder.nbgrader.source import PYTHON, code_cell
+from autograder.notebook import OURS
+from autograder.standing import Rules
+
+MADE = {"made": "of files"}
 
 
 @dataclass(frozen=True)
@@ -23,10 +29,18 @@ class Synced:
 
     student: str
     problem: str = ""
+    moved: tuple[str, ...] = ()
+    """What moved in the gradebook and why, in lines."""
 
 
 def sync(
-    folder: Path, url: str, *, assignment: str = "", add_students: bool, feedback: Path | None
+    folder: Path,
+    url: str,
+    *,
+    assignment: str = "",
+    add_students: bool,
+    feedback: Path | None,
+    rules: Rules | None = None,
 ) -> Iterator[Synced]:
     """Write every result below *folder*; one that cannot be written is named, and the others go on."""
     files = sorted(folder.glob(f"*/{RESULT}"))
@@ -36,10 +50,12 @@ def sync(
         for file in files:
             try:
                 result = standing.load(file)
-                _sync_one(book, assignment or result.lab, result, add_students=add_students)
+                refuse_broken(_kept(file.parent, result), {f"{p.id}.ipynb": f"{p.id}.py" for p in result.parts})
+                moved = _sync_one(book, assignment or result.lab, result, add_students=add_students)
+                late.take(book, assignment or result.lab, result.submission, result, folder, rules or Rules())
                 if feedback:
                     _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)
-                yield Synced(result.submission)
+                yield Synced(result.submission, moved=tuple(moved))
             except (NotGradedError, ReadError) as problem:
                 book.db.rollback()
                 yield Synced(file.parent.name, str(problem))
@@ -61,7 +77,7 @@ def _open(url: str) -> Any:
         raise UserError(f"--gradebook: {words}; write sqlite:////path/gradebook.db or postgresql://...") from None
 
 
-def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> None:
+def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> list[str]:
     from nbgrader.api import MissingEntry
 
     try:
@@ -74,27 +90,45 @@ def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool)
         if not add_students:
             raise NotGradedError("no such student in the gradebook; --add-students adds them") from None
         book.add_student(result.submission)
-    gradebook.record(book, assignment, result.submission, result)
+    return gradebook.record(book, assignment, result.submission, result)
 
 
 def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to: Path) -> None:
-    """Write what `nbgrader generate_feedback` starts from, where `nbgrader autograde` has written nothing."""
+    """Write what `nbgrader generate_feedback` starts from; in what `nbgrader autograde` wrote, only the verdicts."""
+    handed_in = _kept(home, result)
     for part in result.parts:
         target = to / result.submission / assignment / f"{part.id}.ipynb"
-        known = gradebook.known_cells(book.find_notebook(part.id, assignment))
-        cells = [*_code_cells(home, part), *(known[name] for name in _order(known, part))]
-        show(cells, part, result.notes)
-        notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": PYTHON}, "cells": cells}
+        notebook = _autograded(target)
+        if notebook is None:
+            known = gradebook.known_cells(book.find_notebook(part.id, assignment))
+            cells = [*_code_cells(handed_in, part), *(known[name] for name in _order(known, part))]
+            metadata = {"kernelspec": PYTHON, OURS: MADE}
+            notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+        show(notebook["cells"], part, result.notes)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)  # nbgrader leaves it read-only
         target.write_text(json.dumps(notebook, indent=1), encoding="utf-8")
 
 
-def _code_cells(home: Path, part: PartResult) -> Sequence[Any]:
-    file = f"{part.id}.py"
-    kept = home / HANDED_IN
-    files = submission.unpacked(kept, part.id, [file]).files if kept.is_file() else {}
-    return [code_cell("handed-in", files[file].decode(errors="replace"))] if file in files else []
+def _autograded(file: Path) -> Any:
+    """Read a notebook that nbgrader wrote, with the student's own cells; nothing where there is none, or ours."""
+    found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return None if found is None or found["metadata"].get(OURS) == MADE else found
+
+
+def _kept(home: Path, result: Result) -> Submission:
+    kept, files = home / HANDED_IN, [f"{part.id}.py" for part in result.parts]
+    if not kept.is_file():
+        return Submission(result.submission, result.submission_sha256, {})
+    try:
+        return submission.unpacked(kept, result.submission, files)
+    except (OSError, ValueError, BadZipFile, SubmissionError) as problem:
+        raise NotGradedError(f"{kept}: cannot be read: {problem}; grade it again") from None
+
+
+def _code_cells(handed_in: Submission, part: PartResult) -> Sequence[Any]:
+    source = handed_in.files.get(f"{part.id}.py")
+    return [] if source is None else [code_cell("handed-in", source.decode(errors="replace"))]
 
 
 def _order(known: Any, part: PartResult) -> Sequence[str]:

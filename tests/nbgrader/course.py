@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from autograder.course.build import strip_code
 from autograder.grade import Kit, Session
@@ -20,6 +23,7 @@ from autograder.notebook import Released
 from tests.toy import CSV, good, toy_kit, toy_session
 
 LAB, PART = "toy", "part1_toy"
+OURS = {"lab": LAB, "version": "1"}
 SOURCE = '''# %% [markdown]
 # # Part 1: toy
 
@@ -58,8 +62,8 @@ def worker(job: Job) -> Observation:
     ]:
         if sign in source:
             return Observation(job.probe, ended, error=words)  # type: ignore[arg-type]
-    found = re.search(r"return (-?[\d.]+)", source)
-    return good(job.probe, float(found[1]) if found else 0.0)
+    found = re.findall(r"return (-?[\d.]+)", source)
+    return good(job.probe, float(found[-1]) if found else 0.0)
 
 
 def session() -> Session:
@@ -69,7 +73,7 @@ def session() -> Session:
 def source_notebook() -> Json:
     made = kit()
     part = made.lab.parts[0]
-    return notebook(part, made.config.parts[part.id], SOURCE, {}, {"lab": LAB, "version": "1"})
+    return notebook(part, made.config.parts[part.id], SOURCE, {}, OURS)
 
 
 def make(root: Path) -> None:
@@ -98,6 +102,18 @@ def nbgrader(root: Path, *arguments: str) -> int:
             NbGraderApp.clear_instance()
             type(app.subapp).clear_instance()
     raise AssertionError("nbgrader did not say how it ended")
+
+
+def said(patch: pytest.MonkeyPatch) -> list[str]:
+    """Gather what nbgrader's log will say of anybody's points."""
+    lines: list[str] = []
+
+    def warning(logger: Any, form: str, *values: Any, **_: Any) -> None:
+        lines.extend([form % values] if form == "%s: %s" else [])
+
+    patch.setattr(logging.Logger, "warning", warning)
+    patch.setattr(logging.LoggerAdapter, "warning", warning)
+    return lines
 
 
 @contextlib.contextmanager

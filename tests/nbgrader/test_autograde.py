@@ -258,16 +258,22 @@ def _of_another_lab(root: Path) -> None:
 
 
 def _of_other_points(root: Path) -> None:
+    (root / "results" / LAB / "journal.sqlite").unlink()  # as jobs of a cluster write results
     _rewritten(root, '"max_points": 2.0', '"max_points": 3.0')
 
 
 def _of_one_check(root: Path) -> None:
+    (root / "results" / LAB / "journal.sqlite").unlink()
     kit = course.kit()
     handed_in = batch.load_or_say(root / "submitted" / "ada_right" / LAB, kit.lab.files, kit.released)
     result = grade(handed_in, kit, course.session(), seed=1, only="positive")
     (root / "results" / LAB / "ada_right" / batch.RESULT).write_text(
         json.dumps(batch.to_json(result)).replace(f'"submission": "{LAB}"', '"submission": "ada_right"')
     )
+
+
+def _edited_by_hand(root: Path) -> None:
+    _rewritten(root, '"outcome": "passed"', '"outcome": "partial"')
 
 
 def _rewritten(root: Path, old: str, new: str) -> None:
@@ -283,6 +289,7 @@ REFUSED = {
     "of another lab": (_of_another_lab, "the result in results/toy/ada\\_right is of lab other"),
     "broken": (_broken, "ada\\_right/result.json: cannot be read"),
     "of other points": (_of_other_points, "2.0 points in the gradebook, 3.0 in the result; release the lab again"),
+    "edited": (_edited_by_hand, "the result in results/toy/ada\\_right is not as it was written"),
     "of one check": (_of_one_check, "2.0 points in the gradebook, no in the result"),
 }
 
@@ -350,3 +357,19 @@ def test_a_line_of_the_solution_elsewhere_is_refused(one: Path):
     file.write_text(json.dumps(nb))
 
     assert 1 == nbgrader(one, "generate_assignment", LAB, "--force")
+
+
+def test_a_program_that_students_write_beside_the_notebooks_is_handed_out_and_stays_theirs(
+    one: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """nbgrader would put its own copy in the place of theirs, for whoever grades by hand."""
+    kit = course.kit()
+    kit.lab.parts[0].artefacts["program"] = "program.py"
+    monkeypatch.setattr(results, "_course", lambda root: SimpleNamespace(kit=lambda lab: kit))
+    (one / "source" / LAB / "program.py").write_text("# yours to write\n")
+    hand_in(one, "ada_right", written(released(one), "return 2.0"), program__py=b"print('mine')\n")
+
+    assert 0 == nbgrader(one, "generate_assignment", LAB, "--force")
+    assert "# yours to write\n" == (one / "release" / LAB / "program.py").read_text()
+    assert 0 == again(one)
+    assert "print('mine')\n" == (one / "autograded" / "ada_right" / LAB / "program.py").read_text()

@@ -123,10 +123,9 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
     """Notebooks, and what they import; nothing of the reference's results."""
     found = set(read_tree(out / "course" / "source" / LAB))
 
-    lab = load_lab(LAB)
-    notebooks = {f"{part.id}.ipynb" for part in lab.parts}
-    scripts = {name for name in lab.files if name.endswith(".py")} - {part.file for part in lab.parts}
-    assert {*notebooks, *scripts, "pytest.ini"} == {
+    notebooks = {f"{part.id}.ipynb" for part in load_lab(LAB).parts}
+    programs = {name for part in load_lab(LAB).parts for name in part.programs}
+    assert {*notebooks, *programs, "pytest.ini"} == {
         name for name in found if not name.startswith(("given/", "baseline/"))
     }
 

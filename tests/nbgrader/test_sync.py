@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands
 
 from autograder import batch, cli  # noqa: E402
 from autograder.errors import UserError  # noqa: E402
+from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import Synced, sync  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, nbgrader  # noqa: E402
@@ -28,12 +30,20 @@ WORK = {"ada": "return 2.0", "bob": "return -1.0", "cleo": "while True: pass"}
 SCORES = {"ada": 6.0, "bob": 2.0, "cleo": 2.0}
 
 
+@contextmanager
+def _course() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results, "_course", lambda root: course.COURSE)
+        yield
+
+
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course of which nbgrader has made the assignment, and plain files that were graded without nbgrader."""
     root = tmp_path_factory.mktemp("sync") / "course"
     course.make(root)
-    assert 0 == nbgrader(root, "generate_assignment", LAB)
+    with _course():
+        assert 0 == nbgrader(root, "generate_assignment", LAB)
     for student, body in WORK.items():
         home = root / "plain" / student
         home.mkdir(parents=True)
@@ -67,7 +77,8 @@ def server(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         url = f"postgresql+psycopg://postgres@/postgres?host={home}"
         root = tmp_path_factory.mktemp("postgresql") / "course"
         shutil.copytree(released, root)
-        assert 0 == nbgrader(root, "generate_assignment", LAB, f"--CourseDirectory.db_url={url}", "--force")
+        with _course():
+            assert 0 == nbgrader(root, "generate_assignment", LAB, f"--CourseDirectory.db_url={url}", "--force")
         yield url
     finally:
         run(*pg_ctl, "-m", "immediate", "stop")

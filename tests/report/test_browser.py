@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -11,13 +9,10 @@ import pytest
 from autograder import batch
 from autograder.model import Submission
 from autograder.report.html import write
+from tests import chromium
 from tests.samples import a_check, a_class, a_part, a_silent_check
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="wants selenium, which the extra dev installs")
-DRIVER, CHROMIUM = shutil.which("chromedriver"), shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    not (DRIVER and CHROMIUM), reason="wants the Debian packages chromium and chromium-driver: make system"
-)
+pytestmark = chromium.needed
 WIDTHS = {"phone": 390, "desk": 1200}
 PAGES = {"class": "index.html", "anonymous": "anonymous.html", "feedback": "student03/feedback.html"}
 HOSTILE = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
@@ -47,19 +42,7 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    for flag in (
-        "--headless=new",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        f"--user-data-dir={tmp_path_factory.mktemp('chromium')}",
-        *root,
-    ):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    found = chromium.start(tmp_path_factory.mktemp("chromium"))
     yield found
     found.quit()
 

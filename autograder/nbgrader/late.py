@@ -1,0 +1,42 @@
+"""What handing in late takes, into nbgrader's gradebook: by the lab's late policy, and then by nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from autograder import times
+from autograder.model import Result
+from autograder.standing import Rules, stand
+from autograder.times import Handed
+
+
+def governs(rules: Rules, lab: str) -> bool:
+    """Say whether a lab has a late policy; if not, lateness is nbgrader's own business."""
+    return rules.labs[lab].late is not None if lab in rules.labs else False
+
+
+def take(gradebook: Any, assignment: str, student: str, result: Result, folder: Path, rules: Rules) -> float:
+    """Write what is taken from each notebook, of what it is worth with what persons gave; return the sum.
+
+    handed_in.csv beside the results says when it came, else nbgrader does.
+    """
+    submission = gradebook.find_submission(assignment, student)
+    handed = times.read(folder).get(student, Handed())
+    if handed.at:
+        submission.timestamp = handed.at.astimezone(UTC).replace(tzinfo=None)  # as nbgrader keeps times
+    elif submission.timestamp:
+        handed = replace(handed, at=submission.timestamp.replace(tzinfo=UTC))
+    if governs(rules, result.lab):
+        late = stand(result, folder / student, handed, rules).late
+        before = 0.0
+        for notebook in sorted(submission.notebooks, key=lambda one: one.name):
+            sofar = before + notebook.score
+            # Rounded sums, so that the parts make up what is taken of the whole, to the last digit.
+            share = late.share if late else 0.0
+            notebook.late_submission_penalty = round(round(share * sofar, 2) - round(share * before, 2), 2)
+            before = sofar
+    gradebook.db.commit()
+    return float(submission.late_submission_penalty)
