@@ -23,6 +23,7 @@ class Machine:
         self._student, self._gpus, self._rank, self._world = student, gpus, rank, world
         here = {"RANK": rank, "LOCAL_RANK": local_rank, "WORLD_SIZE": world, "MASTER_PORT": 29500}
         self._environment = {"MASTER_ADDR": "127.0.0.1", **{name: str(value) for name, value in here.items()}}
+        self._current = 0
         self.joined: list[dict[str, Any]] = []
         """The backend, rank and number of processes of each group that was joined; an empty backend: any."""
 
@@ -39,6 +40,10 @@ class Machine:
         """Put the real one back."""
         self._stack.close()
 
+    def named(self, device: Any) -> str:
+        """Return a device in words; the GPU without a number is the current one."""
+        return f"cuda:{self._current}" if str(device) == "cuda" else text(device, 60)
+
     def _replace(self, module: ModuleType, name: str, fake: Callable[..., Any]) -> None:
         real = getattr(module, name)
         self._stack.enter_context(mock.patch.object(module, name, fake))
@@ -50,9 +55,12 @@ class Machine:
         return {
             "is_available": lambda: self._gpus > 0,
             "device_count": lambda: self._gpus,
-            "set_device": lambda *_: None,
-            "current_device": lambda: 0,
+            "set_device": self._set_device,
+            "current_device": lambda: self._current,
         }
+
+    def _set_device(self, device: Any) -> None:
+        self._current = device if isinstance(device, int) else torch.device(device).index or 0
 
     def _group(self) -> dict[str, Callable[..., Any]]:
         return {

@@ -21,11 +21,28 @@ def test_gpus_and_environment_are_those_of_the_machine():
 
     with machine():
         assert torch.cuda.is_available()
-        assert 4 == torch.cuda.device_count()
+        assert (4, 0) == (torch.cuda.device_count(), torch.cuda.current_device())
         assert ["5", "1", "8"] == [os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")]
-        torch.cuda.set_device(torch.cuda.current_device())
 
     assert before == (dict(os.environ), torch.cuda.is_available, dist.init_process_group)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "device", "words"),
+    [
+        pytest.param(None, "cuda", "cuda:0", id="the first, where none was chosen"),
+        pytest.param(1, "cuda", "cuda:1", id="the current one"),
+        pytest.param("cuda:3", torch.device("cuda"), "cuda:3", id="chosen by its name"),
+        pytest.param(1, torch.device("cuda", 2), "cuda:2", id="by its number"),
+        pytest.param(None, torch.device("cpu"), "cpu", id="none"),
+    ],
+)
+def test_a_gpu_without_a_number_is_the_current_one(chosen, device, words):
+    with machine() as seen:
+        if chosen is not None:
+            torch.cuda.set_device(chosen)
+
+        assert words == seen.named(device)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from autograder.lab import (
     Picture,
     Table,
     Verdict,
+    exactly,
     list_of,
     map_of,
     record,
@@ -41,11 +42,6 @@ WORLD = 2
 PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
 
 
-def exactly(count: int, item: Any) -> dict[str, Any]:
-    """Declare a list of so many items."""
-    return {**list_of(item), "minItems": count, "maxItems": count}
-
-
 # --- what is run: joining ---------------------------------------------------------------------------------------------
 
 JOINED = record(backend=TEXT, rank=INTEGER, world=INTEGER)
@@ -62,7 +58,7 @@ def places(student: Any, rig: Any) -> Any:
         device, joined = f"cuda:{local}" if gpus else "cpu", []
         if rig.side == "student":
             with rig.machine(student, **here, local_rank=local) as machine:
-                device, joined = rig.text(student.setup_ddp()), machine.joined[:8]
+                device, joined = machine.named(student.setup_ddp()), machine.joined[:8]
         found.append({**here, "local": local, "device": device, "joined": joined})
     return {"places": found}
 

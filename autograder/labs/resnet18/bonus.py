@@ -23,6 +23,7 @@ from autograder.lab import (
     Picture,
     Table,
     Verdict,
+    exactly,
     list_of,
     map_of,
     optional,
@@ -43,11 +44,6 @@ COUNT = 'see "What counts as what" in the bonus handout'
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
 AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
 TOGETHER = 'see "Two processes, one training" in the bonus handout'
-
-
-def exactly(count: int, item: Any) -> dict[str, Any]:
-    """Declare a list of so many items."""
-    return {**list_of(item), "minItems": count, "maxItems": count}
 
 
 # --- what is run: plans -----------------------------------------------------------------------------------------------
