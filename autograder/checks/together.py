@@ -30,13 +30,13 @@ def trained_as_one(ranks: Pair, *, try_: str) -> Verdict:
     return Passed(measured, numerics.shares(update=moved.error / APART))
 
 
-def told_alike(ranks: Pair, figure: str, why: str, *, try_: str) -> Verdict:
+def told_alike(ranks: Pair, figure: str, why: str, *, try_: str, within: float = EXACT) -> Verdict:
     """Pass figures of all processes: one number an epoch, the right one and so the same in each of them."""
     for rank in RANKS:
         told, known = (side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline))
         if len(told) != len(known) or not np.isfinite(told).all():
             measured = f"rank {rank}: {len(told)} {figure} for {len(known)} epochs: {listed(told)}"
             return Failed(measured, f"{figure} has one finite number for each epoch", try_)
-        if not outputs.furthest(told, known) <= EXACT:
+        if not outputs.furthest(told, known) <= within:
             return Failed(f"rank {rank}: {listed(told)}, and it is {listed(known)}", why, try_)
     return Passed(f"{listed(known)} in both")
