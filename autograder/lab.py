@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOLEAN", "CELL", "INTEGER", "NUMBER", "PANELS", "TEXT", "Bar", "Check", "Close", "Device", "Failed",
     "Inconclusive", "Lab", "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text",
-    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "list_of", "load_lab", "map_of", "optional",
+    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "exactly", "list_of", "load_lab", "map_of", "optional",
     "record",
 ]  # fmt: skip
 
@@ -73,6 +73,11 @@ is the seed of one, and takes its time to come. The same seed has to make the sa
 def list_of(item: Schema) -> Schema:
     """Declare a list of at most 4,096 items."""
     return {"type": "array", "items": item, "maxItems": 4096}
+
+
+def exactly(count: int, item: Schema) -> Schema:
+    """Declare a list of so many items."""
+    return {**list_of(item), "minItems": count, "maxItems": count}
 
 
 def map_of(item: Schema) -> Schema:

@@ -203,13 +203,29 @@ def _otherwise(told: float, ms: float) -> str:
 
 
 def share_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) -> str:
+    """Say how the samples that each process read are no division of the set, epoch by epoch, each time a new one."""
+    return division_problem(asked, samples, epochs) or order_problem(asked, epochs)
+
+
+def division_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) -> str:
     """Say how the samples that each process read are no division of the set, epoch by epoch."""
     each = -(-samples // len(asked))
     if any(len(mine) != each * epochs for mine in asked):
         return f"each process has {each} samples in each of {epochs} epochs, one twice where the set does not divide"
-    orders = [[list(mine[at : at + each]) for mine in asked] for at in range(0, each * epochs, each)]
-    for number, order in enumerate(orders, 1):
+    for number, order in enumerate(_orders(asked, epochs), 1):
         seen = Counter(index for mine in order for index in mine)
         if len(seen) < samples:
             return f"in epoch {number}, {samples - len(seen)} samples are nobody's, and others are read twice"
+    return ""
+
+
+def order_problem(asked: Sequence[Sequence[int]], epochs: int) -> str:
+    """Say that the processes read the samples of every epoch in the order of the first."""
+    orders = _orders(asked, epochs)
     return "every epoch has the same order" if all(order == orders[0] for order in orders[1:]) else ""
+
+
+def _orders(asked: Sequence[Sequence[int]], epochs: int) -> list[list[list[int]]]:
+    """Cut what each process read into epochs."""
+    each = max(1, len(asked[0]) // epochs)
+    return [[list(mine[at : at + each]) for mine in asked] for at in range(0, each * epochs, each)]

@@ -37,6 +37,7 @@ from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
 from autograder.worker.launches import Launches
 from autograder.worker.loading import Loading
+from autograder.worker.machines import Machine
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.plans import Plans
 from autograder.worker.profiled import Programs
@@ -132,9 +133,13 @@ class Rig:
         """Put back what other work in this process would notice."""
         self.clock.uninstall()
 
-    def ranks(self) -> Ranks:
-        """Return a training for several processes."""
-        return Ranks(self._random, self.seed, self.folder)
+    def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
+        """Return a training for several processes, which have so many *seconds* for it; see `worker/ranks.py`."""
+        return Ranks(self._random, self.seed, self.folder, figures, seconds)
+
+    def machine(self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int) -> Machine:
+        """Return a machine that is not there, on which a process of a group finds itself."""
+        return Machine(student, gpus=gpus, rank=rank, local_rank=local_rank, world=world)
 
     def decorated(self) -> Decorated:
         """Return what looks at functions before and after a decorator."""

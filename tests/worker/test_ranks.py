@@ -74,7 +74,7 @@ def children():
 
 PROBLEMS = {
     "one fails, and the other waits for it": (fails_as_one, "in the process of rank 1: ValueError: no such thing"),
-    "not written": (is_not_written, "train_distributed is not written yet"),
+    "not written": (is_not_written, "is_not_written is not written yet"),
     "both wait": (waits, "2 processes did not end: do all of them make the same collective calls?"),
     "one leaves": (leaves, "in the process of rank [01]: ended without a word"),
 }

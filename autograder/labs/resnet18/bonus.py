@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import numerics, outputs, plot, studies, table
+from autograder.checks import outputs, plot, studies, table, together
 from autograder.checks.numerics import close, shown
 from autograder.lab import (
     BOOLEAN,
@@ -23,6 +23,7 @@ from autograder.lab import (
     Picture,
     Table,
     Verdict,
+    exactly,
     list_of,
     map_of,
     optional,
@@ -43,11 +44,6 @@ COUNT = 'see "What counts as what" in the bonus handout'
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
 AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
 TOGETHER = 'see "Two processes, one training" in the bonus handout'
-
-
-def exactly(count: int, item: Any) -> dict[str, Any]:
-    """Declare a list of so many items."""
-    return {**list_of(item), "minItems": count, "maxItems": count}
 
 
 # --- what is run: plans -----------------------------------------------------------------------------------------------
@@ -192,8 +188,6 @@ def study(student: Any, rig: Any) -> Any:
 
 
 # --- what is run: two processes ---------------------------------------------------------------------------------------
-
-RANKS = (0, 1)
 
 
 @part.probe(
@@ -343,37 +337,19 @@ def plot_is_a_picture(cpu_threads: Picture) -> Verdict:
 
 # --- what is judged: two processes ------------------------------------------------------------------------------------
 
-APART = 1e-4  # of the norm of the update: the processes add up in another order
-UPDATES = {
-    "weights0": "rank 0 took other steps than one process with the whole batch",
-    "weights1": "rank 1 ends with other weights: it started from others, or gradients are not averaged",
-}
-
 
 @part.check(basis="outputs")
 def trains_as_one_process(ranks: Pair) -> Verdict:
     """Two processes arrive at the weights of one that trains on their joined batches."""
-    for name, why in UPDATES.items():
-        moved = numerics.update(ranks, name)
-        measured = f"rank {name[-1]}: update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
-        if not moved.error <= APART:
-            return Failed(measured, why, TOGETHER, numerics.shares(update=moved.error / APART))
-    return Passed(measured, numerics.shares(update=moved.error / APART))
+    return together.trained_as_one(ranks, try_=TOGETHER)
 
 
 @part.check(basis="outputs", needs=[trains_as_one_process])
 def loss_is_of_all(ranks: Pair) -> Verdict:
     """The losses are means over the samples of all processes, the same in each of them."""
-    for rank in RANKS:
-        told, known = (side.arrays[f"losses{rank}"] for side in (ranks.student, ranks.baseline))
-        problem = numerics.misshapen(told, known).replace("batches", "epochs")
-        if problem:
-            return Failed(f"rank {rank}: {problem}", "one mean loss for each epoch is asked for", TOGETHER)
-        if not outputs.furthest(told, known) <= 1e-4:
-            measured = f"rank {rank}: {studies.listed(told)}, and it is {studies.listed(known)}"
-            why = "it is that of this process alone, or batches count alike, whatever their size"
-            return Failed(measured, why, f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}")
-    return Passed(f"{studies.listed(known)} in both")
+    why = "it is that of this process alone, or batches count alike, whatever their size"
+    try_ = f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}"
+    return together.told_alike(ranks, "losses", why, try_=try_)
 
 
 @part.check(basis="report")

@@ -1,0 +1,332 @@
+"""Part 5: scaling. Two processes that train as one, and a table that says what more of them are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import plot, scaling, studies, table, together
+from autograder.lab import (
+    BOOLEAN,
+    CELL,
+    INTEGER,
+    NUMBER,
+    PANELS,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Verdict,
+    exactly,
+    list_of,
+    map_of,
+    record,
+)
+
+part = Part(
+    "part5_scaling",
+    writes=["setup_ddp", "train_ddp", "measure_scaling_efficiency"],
+    hands_in=["scaling_results.csv", "scaling_curves.png", "part5_notes.md"],
+)
+
+START = 'see "Who is who" in the part 5 handout'
+TOGETHER = 'see "Two processes, one training" in the part 5 handout'
+SCALE = 'see "Strong and weak" in the part 5 handout'
+WORLD = 2
+PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
+
+
+# --- what is run: joining ---------------------------------------------------------------------------------------------
+
+JOINED = record(backend=TEXT, rank=INTEGER, world=INTEGER)
+PLACE = record(gpus=INTEGER, rank=INTEGER, local=INTEGER, world=INTEGER, device=TEXT, joined=list_of(JOINED))
+
+
+@part.probe(pair=True, values={"places": exactly(2, PLACE)})
+def places(student: Any, rig: Any) -> Any:
+    """The second of two machines with four GPUs, and of two without; nothing is really joined."""
+    found = []
+    for gpus in (4, 0):
+        local = rig.integer(1, 3)
+        here = {"gpus": gpus, "rank": 4 + local, "world": 8}
+        device, joined = f"cuda:{local}" if gpus else "cpu", []
+        if rig.side == "student":
+            with rig.machine(student, **here, local_rank=local) as machine:
+                device, joined = machine.named(student.setup_ddp()), machine.joined[:8]
+        found.append({**here, "local": local, "device": device, "joined": joined})
+    return {"places": found}
+
+
+# --- what is run: two processes ---------------------------------------------------------------------------------------
+
+FIGURES = ("losses", "seconds")
+
+
+@part.probe(
+    pair=True,
+    values={
+        "samples": INTEGER,
+        "names": list_of(TEXT),
+        "ranks": exactly(WORLD, record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
+    },
+    arrays=dict.fromkeys(
+        ("start", "saved", "weights0", "weights1", "losses0", "losses1", "seconds0", "seconds1"), ("float64", 1)
+    ),
+)
+def ranks(student: Any, rig: Any) -> Any:
+    """Two processes, each alone on its machine; their passes take scripted seconds, others in each epoch."""
+    training = rig.ranks(FIGURES, PATIENCE)
+    passes = [rig.seconds(0.1, 0.9, training.epochs) for _ in range(WORLD)]
+    if rig.side != "student":
+        slowest = np.array([training.steps * max(both) for both in zip(*passes, strict=True)])
+        return {**training.alone(), **{f"seconds{rank}": slowest for rank in range(WORLD)}}
+
+    def train_ddp(_: Any, student: Any, rank: int, model: Any, dataset: Any) -> Any:
+        rig.clock.freeze()
+        script = iter([seconds for seconds in passes[rank] for _ in range(training.steps)])
+        model.register_forward_hook(lambda *_: rig.clock.advance(next(script, 0.0), busy=True))
+        arguments = (model, dataset, training.criterion, training.make_optimizer, training.batch_size)
+        return student.train_ddp(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
+
+    return training.together(student, train_ddp)
+
+
+# --- what is run: the table -------------------------------------------------------------------------------------------
+
+PATTERN = (1.0, 0.7, 1.0, 1.3, 2.9)  # of the epochs after the first; their median is 1.0
+COLD = 4.0
+RUNS = list_of(list_of(NUMBER))
+PLAN = {"processes": list_of(INTEGER), "samples": INTEGER, "batch_size": INTEGER, "epochs": RUNS, "device": TEXT}
+
+
+def drawn(rig: Any) -> dict[str, Any]:
+    """Draw a plan, and what each run of it takes."""
+    counts, share, batches = [1, 2, rig.integer(3, 5)], rig.integer(3, 9), rig.integer(20, 60)
+    batch = share * counts[1] * counts[2]
+    (alone,), (lost,) = rig.seconds(2.0, 9.0, 1), rig.seconds(0.1, 0.3, 1)
+    losses = [1 + lost * (count - 1) for count in counts]
+    times = [alone * more / count for more, count in zip(losses, counts, strict=True)]
+    times += [alone * (1 + (more - 1) / 3) for more in losses]
+    orders = [rig.random.permutation(PATTERN).tolist() for _ in times]
+    epochs = [[time * one for one in (COLD, *order)] for time, order in zip(times, orders, strict=True)]
+    epochs[len(counts)] = epochs[0]  # one process is the same run in both
+    device = rig.text(rig.given("device_name")(rig.device))
+    return {
+        "processes": counts, "samples": batch * batches, "batch_size": batch, "epochs": epochs, "device": device
+    }  # fmt: skip
+
+
+@part.probe(
+    pair=True,
+    values={"rows": list_of(map_of(CELL)), "csv": TEXT, "panels": PANELS, "runs": RUNS, **PLAN},
+    arrays={"picture": ("uint8", 1)},
+)
+def measured(student: Any, rig: Any) -> Any:
+    """Runs that return scripted seconds; nothing is trained."""
+    plan = drawn(rig)
+    counts, samples, batch = plan["processes"], plan["samples"], plan["batch_size"]
+    wanted = [run for kind in scaling.KINDS for run in scaling.planned(kind, counts, samples, batch)]
+    took, asked = dict(zip(wanted, plan["epochs"], strict=True)), []
+
+    def run(processes: int, samples: int, batch_size: int) -> list[float]:
+        asked.append([float(rig.number(it) or 0) for it in (processes, samples, batch_size)])
+        return list(took.get((processes, samples, batch_size), plan["epochs"][0]))
+
+    with rig.figures() as seen:
+        arguments = (run, list(counts), samples, batch, rig.device)
+        told = student.measure_scaling_efficiency(*arguments, folder=str(rig.folder))
+    return {
+        **plan,
+        "runs": asked,
+        "rows": rig.rows(told, "measure_scaling_efficiency"),
+        "csv": rig.file_text(rig.folder / "scaling_results.csv"),
+        "panels": seen.panels("scaling_curves.png"),
+        "picture": rig.file_bytes(rig.folder / "scaling_curves.png", plot.BYTES),
+    }
+
+
+REFUSED = {  # processes, samples, batch_size, and what a run returns
+    "an epoch of 0 seconds": ([1, 2], 96, 12, [1.0, 0.0, 0.0]),
+    "a run of one epoch": ([1, 2], 96, 12, [1.0]),
+    "5 processes for a batch of 12": ([1, 5], 96, 12, [1.0] * 3),
+    "no run of one process": ([2, 4], 96, 12, [1.0] * 3),
+}
+
+
+@part.probe(values={"taken": map_of(TEXT)})
+def refused(student: Any, rig: Any) -> Any:
+    """What cannot be compared; "" where it was refused, and otherwise what came."""
+    taken = {}
+    for case, (counts, samples, batch, epochs) in REFUSED.items():
+        run, folder = returning(epochs), str(rig.folder)
+        try:
+            student.measure_scaling_efficiency(run, list(counts), samples, batch, rig.device, folder=folder)
+            taken[case] = "rows were returned"
+        except ValueError:
+            taken[case] = ""
+        except ArithmeticError as error:
+            taken[case] = type(error).__name__[:60]
+    return {"taken": taken}
+
+
+def returning(epochs: list[float]) -> Callable[..., list[float]]:
+    """Return a run that takes so many seconds, whatever is asked for."""
+    return lambda *_, **__: list(epochs)
+
+
+# --- what is judged: joining ------------------------------------------------------------------------------------------
+
+
+@part.check(basis="report")
+def joins_the_group(places: Pair) -> Verdict:
+    """setup_ddp joins by nccl and takes GPU LOCAL_RANK of its machine; without a GPU it joins by gloo on the CPU."""
+    for told, known in zip(places.student.values["places"], places.baseline.values["places"], strict=True):
+        here = f"rank {known['rank']}, LOCAL_RANK {known['local']}, {known['gpus']} GPUs"
+        joined = told["joined"][0] if len(told["joined"]) == 1 else None
+        asked = ("nccl" if known["gpus"] else "gloo", known["rank"], known["world"])
+        found = f"{here}: device {told['device']}, {len(told['joined'])} groups joined" + (
+            f", by {joined['backend'] or 'any backend'} as rank {joined['rank']} of {joined['world']}" if joined else ""
+        )
+        if told["device"] != known["device"]:
+            why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, as GPUs are counted"
+            return Failed(found, why, f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}")
+        if not joined or (joined["rank"], joined["world"]) != asked[1:]:
+            why = "torchrun has put rank and size into the environment, and one group is joined with them"
+            return Failed(found, why, f"dist.init_process_group(backend), without a rank; {START}")
+        if joined["backend"] and asked[0] not in joined["backend"]:
+            why = "nccl moves tensors from GPU to GPU and needs GPUs; gloo is what works without"
+            return Failed(found, why, f"'nccl' if torch.cuda.is_available() else 'gloo'; {START}")
+    return Passed("on a machine with four GPUs, and on one without")
+
+
+# --- what is judged: two processes ------------------------------------------------------------------------------------
+
+
+@part.check(basis="report")
+def divides_the_samples(ranks: Pair) -> Verdict:
+    """In each epoch every sample is one process's, also where each process is alone on its machine."""
+    asked, samples = _asked(ranks), ranks.baseline.values["samples"]
+    why = studies.division_problem(asked, samples, _epochs(ranks))
+    found = f"{' and '.join(str(len(it)) for it in asked)} samples were read, of {samples} in the set"
+    if why and set(asked[0]) == set(asked[1]):
+        why = f"both processes read the same samples; {why}"
+    try_ = f"DistributedSampler(dataset, seed=seed) asks the group for rank and size; {TOGETHER}"
+    return Failed(found, why, try_) if why else Passed(found)
+
+
+@part.check(basis="report", needs=[divides_the_samples])
+def shuffles_each_epoch(ranks: Pair) -> Verdict:
+    """The order is new in each epoch."""
+    why = studies.order_problem(_asked(ranks), _epochs(ranks))
+    found = f"{_epochs(ranks)} epochs"
+    return Failed(found, why, f"sampler.set_epoch(epoch) before each; {TOGETHER}") if why else Passed(found)
+
+
+@part.check(basis="outputs", needs=[divides_the_samples, shuffles_each_epoch])
+def trains_as_one_process(ranks: Pair) -> Verdict:
+    """Two processes arrive at the weights of one that trains on their joined batches."""
+    return together.trained_as_one(ranks, try_=TOGETHER)
+
+
+@part.check(basis="outputs", needs=[trains_as_one_process])
+def loss_is_of_all(ranks: Pair) -> Verdict:
+    """The losses are means over the samples of all processes, the same in each of them."""
+    why = "it is that of this process alone, or batches count alike, whatever their size"
+    try_ = f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}"
+    return together.told_alike(ranks, "losses", why, try_=try_)
+
+
+CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
+
+
+@part.check(basis="outputs", needs=[trains_as_one_process])
+def time_is_of_the_slowest(ranks: Pair) -> Verdict:
+    """The seconds of an epoch are those of the process that took longest, the same in each of them."""
+    why = "an epoch is over when the last process is done: it is another process's time, a sum, or a mean"
+    try_ = f"dist.all_reduce(seconds, op=dist.ReduceOp.MAX); {TOGETHER}"
+    return together.told_alike(ranks, "seconds", why, try_=try_, within=CLOCK)
+
+
+def _asked(ranks: Pair) -> list[list[int]]:
+    return [it["asked"] for it in ranks.student.values["ranks"]]
+
+
+def _epochs(ranks: Pair) -> int:
+    return len(ranks.baseline.arrays["losses0"])
+
+
+# --- what is judged: the table ----------------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def plans_strong_and_weak(measured: Pair) -> Verdict:
+    """Strong scaling keeps the data set and the whole batch, weak scaling each process's share of both."""
+    found, why = scaling.plan_problem(measured.student.values["runs"], measured.baseline.values)
+    runs = len(measured.student.values["runs"])
+    return Failed(found, why, f"run(processes, samples, batch_size); {SCALE}") if why else Passed(f"{runs} runs")
+
+
+@part.check(basis="outputs", needs=[plans_strong_and_weak])
+def efficiency_is_right(measured: Pair) -> Verdict:
+    """Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency."""
+    rows, known = measured.student.values["rows"], measured.baseline.values
+    why = scaling.row_problem(rows) or scaling.time_problem(rows, known)
+    shares = [f"{row.get('scaling')} {_short(row.get('processes'))}: {_short(row.get('efficiency'))}" for row in rows]
+    found = f"efficiency {', '.join(shares[:6])}" if rows else "no rows"
+    try_ = f"speedup is a ratio of throughputs, efficiency speedup / processes; {SCALE}"
+    return Failed(found, why, try_) if why else Passed(found)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float | int) else str(value)[:20]
+
+
+@part.check(basis="report")
+def refuses_what_says_nothing(refused: Observation) -> Verdict:
+    """Times that are no times, batches that do not divide, and no single process to compare with are a ValueError."""
+    taken = refused.values["taken"]
+    for case in REFUSED:
+        if taken.get(case, "nothing") != "":
+            why = "figures made of it look like any others, or a division by zero ends a night of measurements"
+            return Failed(f"{case}: {taken.get(case, 'nothing')}, and no ValueError", why, f"raise ValueError; {SCALE}")
+    return Passed(f"{len(REFUSED)} cases raise ValueError")
+
+
+@part.check(basis="outputs")
+def csv_says_what_was_measured(measured: Pair) -> Verdict:
+    """measure_scaling_efficiency writes scaling_results.csv with the rows that it returns."""
+    seen, file = measured.student.values, "scaling_results.csv"
+    return table.holds_the_rows(seen["csv"], file, seen["rows"], scaling.NUMBERS, scaling.row_problem)
+
+
+@part.check(basis="outputs")
+def figure_shows_the_rows(measured: Pair) -> Verdict:
+    """measure_scaling_efficiency draws speedup and efficiency of its rows, and writes scaling_curves.png."""
+    units = {"speedup": r"[Ss]peed-?up", "efficiency": r"[Ee]fficiency"}
+    try_ = "a panel for each, with a line of strong and one of weak scaling, and its name on the axis"
+    return plot.shows_the_rows(measured.student, "scaling_curves.png", units, "scaling", try_)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+AGAIN = "run part5_scaling.py again and hand in the file that it wrote, unchanged"
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(scaling_results: Table) -> Verdict:
+    """The scaling_results.csv handed in has both kinds of scaling, for one and more processes, in rows that fit."""
+    rows = table.as_numbers(scaling_results.rows, scaling.NUMBERS)
+    why = scaling.row_problem(rows) or scaling.whole_problem(rows)
+    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
+
+
+@part.check(basis="artefact")
+def plot_is_a_picture(scaling_curves: Picture) -> Verdict:
+    """The scaling_curves.png handed in is a picture with something on it."""
+    return plot.is_drawn(scaling_curves, try_=AGAIN)

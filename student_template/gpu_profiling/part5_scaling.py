@@ -1,0 +1,178 @@
+# %% [markdown]
+# # Part 5: scaling
+#
+# Two processes train as one: each has a copy of the model and a part of the data. After each backward pass gradients
+# are averaged, so all copies take the same step. What that is worth is arithmetic that is easy to get wrong:
+#
+# | | stays the same | grows with n processes | ideal |
+# |---|---|---|---|
+# | strong scaling | the data set, the whole batch | nothing | an epoch takes 1/n of the time |
+# | weak scaling | the share of each process | the data set, the whole batch | an epoch takes as long as one process's |
+#
+# One pair of figures says both: **speedup** is samples per second over those of one process, **efficiency** is
+# speedup / n.
+
+# %%
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+from torchvision import transforms
+
+from given import Photos, SimpleNet, device_name
+
+# %% [markdown]
+# ## 5.1 Who am I
+#
+# `torchrun` starts the processes and tells each of them in its environment: `RANK` counts all processes on all
+# machines, `LOCAL_RANK` those of this machine. The GPU goes by the second, everything else by the first.
+
+
+# %%
+def setup_ddp() -> torch.device:
+    """Join the process group that the environment describes; return the device of this process.
+
+    By nccl where torch.cuda.is_available(), and then the device is the GPU number LOCAL_RANK of this machine.
+    Without a GPU by gloo, on the CPU.
+    """
+    # TODO: init_process_group takes rank and size from the environment.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.2 Train together
+#
+# Four lines make a training distributed: the wrapper, the sampler, `set_epoch`, and a sum over all processes wherever a
+# number is to be the training's and not one process's.
+
+
+# %%
+def train_ddp(
+    model, dataset, criterion, make_optimizer, batch_size, epochs, device, seed=0, workers=0
+) -> dict[str, list[float]]:
+    """Train as one process of the group that `setup_ddp` joined; each of them calls this.
+
+    Each takes batches of *batch_size* samples in the order of a DistributedSampler with *seed*, shuffled anew in each
+    epoch; *workers* load them, 0: the process itself. make_optimizer(parameters) returns the optimizer, criterion the
+    mean over a batch. All start from the weights of rank 0; *model* holds the trained weights at the end, in each.
+
+    Returns, for each epoch and alike in every process:
+        losses      the mean over the samples of all processes
+        seconds     how long the slowest process took, its loading and the device's work included
+    """
+    # TODO: DistributedDataParallel, DistributedSampler with set_epoch.
+    # TODO: dist.all_reduce adds up numbers of all processes, or takes the largest; they lie on the device.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %% [markdown]
+# ## 5.3 What more processes are worth
+#
+# Lab 02 kept the batch of each process and the data set, and called that strong scaling: with 8 processes it trains
+# with a batch 8 times as large, in an eighth of the steps. Nothing that was measured so says what 8 GPUs are worth.
+
+# %%
+COLUMNS = [
+    "scaling", "processes", "batch_size", "samples", "seconds", "throughput", "speedup", "efficiency", "device"
+]  # fmt: skip
+
+
+def measure_scaling_efficiency(run, processes, samples, batch_size, device, folder=".") -> list[dict[str, Any]]:
+    """Measure strong, then weak scaling for each number of *processes*, the first of which is 1; return the rows.
+
+    run(processes, samples, batch_size) trains on so many samples in all, with batches of batch_size in each process,
+    and returns the seconds of each epoch. One process has all *samples* and batches of *batch_size*.
+    A row has the names in COLUMNS: scaling ("strong" or "weak"), processes, batch_size and samples as `run` was given
+    them, seconds (median of the epochs after the first), throughput (samples/s), speedup (throughput over that of one
+    process), efficiency (speedup / processes), device (its name).
+
+    ValueError: *processes* do not begin with 1, or one of them does not divide batch_size; a run has no second epoch,
+    or one of 0 seconds. Writes scaling_results.csv and scaling_curves.png into folder.
+    """
+    # TODO: which runs? Then the median, and three divisions.
+    # TODO: two panels, speedup and efficiency, with a line for each kind of scaling.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+# %%
+EPOCHS = 6  # the first does not count, and of the others the median does
+
+
+def workload(device) -> dict[str, Any]:
+    """Return the sizes of one process: those of the lab on a GPU, small ones where there is none."""
+    if device.type == "cuda":
+        return {"side": 224, "width": 64, "workers": 4, "samples": 6400, "batch_size": 256}
+    return {"side": 32, "width": 8, "workers": 0, "samples": 640, "batch_size": 64}
+
+
+def launch(processes, samples, batch_size) -> list[float]:
+    """Let torchrun start this file in so many processes; return the seconds of each epoch."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "told.json"
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+        asked = ["--samples", str(samples), "--batch-size", str(batch_size), "--told", str(told)]
+        subprocess.run([*torchrun, __file__, *asked], check=True)
+        return json.loads(told.read_text())["seconds"]
+
+
+def be_one_of_them() -> None:
+    """Train as a process that torchrun started; rank 0 writes down what came of it."""
+    parser = argparse.ArgumentParser()
+    for name, kind in (("--samples", int), ("--batch-size", int), ("--told", Path)):
+        parser.add_argument(name, type=kind, required=True)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)  # torchrun sees to that for two processes and more, and one would have all cores
+    torch.manual_seed(0)
+    device = setup_ddp()
+    try:
+        size = workload(device)
+        resize = transforms.Compose([transforms.Resize((size["side"], size["side"])), transforms.ToTensor()])
+        told = train_ddp(
+            SimpleNet(size["width"]),
+            Photos(asked.samples, transform=resize),
+            nn.CrossEntropyLoss(),
+            lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
+            asked.batch_size,
+            EPOCHS,
+            device,
+            workers=size["workers"],
+        )
+        if dist.get_rank() == 0:
+            asked.told.write_text(json.dumps(told))
+    finally:
+        dist.destroy_process_group()
+
+
+def main() -> None:
+    """Measure with as many processes as there are GPUs, or CPUs, and twice as many: 1, 2, 4, 8."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    most = torch.cuda.device_count() or 2 * (os.cpu_count() or 1)
+    processes, size = [count for count in (1, 2, 4, 8) if count <= most], workload(device)
+    rows = measure_scaling_efficiency(launch, processes, size["samples"], size["batch_size"], device)
+    print(pd.DataFrame(rows).to_string(index=False))
+
+
+if __name__ == "__main__":
+    if dist.is_torchelastic_launched():
+        be_one_of_them()
+    else:
+        main()

@@ -1,0 +1,132 @@
+"""Part 5 of gpu_profiling judged whole: right work passes on any seed, each mistake fails the check that shows it.
+
+Mistakes in what two processes do are entries of tests/submissions/gpu_profiling/part5_scaling.yaml.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from autograder.checks import scaling
+from autograder.labs.gpu_profiling.part5_scaling import part
+from autograder.model import Job, Limits, Pair
+from autograder.sandbox.workers import Workers
+from tests.labs.bench import ROOT, Bench, failing, says
+
+TOGETHER = {name for name, check in part.checks.items() if "ranks" in check.reads}
+bench = Bench("gpu_profiling", part, without=TOGETHER)  # its processes are forked from one that has not trained yet
+HANDOUT = (ROOT / "assignments/gpu_profiling/part5_scaling.md").read_text(encoding="utf-8")
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_reference_passes_in_one_process(judge, seed):
+    assert {} == failing(judge(bench.source, seed))
+
+
+@pytest.mark.slow
+def test_the_reference_passes_in_two_processes():
+    given = {f"given/{path.name}": path.read_bytes() for path in (bench.reference / "given").glob("*.py")}
+    code = {part.file: bench.source.encode(), **given}
+    with Workers() as run:
+        sides = ("student", "baseline")
+        seen = Pair(*(run(Job(bench.lab, part.id, "ranks", side, 7, Limits(60), code, "cpu")) for side in sides))
+
+    assert ("ok", "ok") == (seen.student.ended, seen.baseline.ended)
+    assert {} == failing({name: part.checks[name].judge(seen) for name in TOGETHER})
+
+
+JOIN = '        dist.init_process_group("gloo")\n'
+NCCL = 'dist.init_process_group("nccl")'
+MISTAKES = {
+    "nobody joins": ([(JOIN, "")], {"joins_the_group": "0 groups joined"}),
+    "joins twice": ([(JOIN, 2 * JOIN)], {"joins_the_group": "2 groups joined"}),
+    "rank of the machine": (
+        [(NCCL, 'dist.init_process_group("nccl", rank=int(os.environ["LOCAL_RANK"]))')],
+        {"joins_the_group": "torchrun has put rank and size"},
+    ),
+    "GPU of the rank": ([('"LOCAL_RANK"', '"RANK"')], {"joins_the_group": "LOCAL_RANK those of this one"}),
+    "gloo between GPUs": ([(NCCL, JOIN.strip())], {"joins_the_group": "nccl moves tensors"}),
+    "a fixed batch": (
+        [("(count, samples, batch_size // count)", "(count, samples, batch_size)")],
+        {"plans_strong_and_weak": "which is neither scaling"},
+    ),
+    "in percent": (
+        [("speedup / count, device_name", "100 * speedup / count, device_name")],
+        {"efficiency_is_right": "in percent"},
+    ),
+    "no rows": ([("    return rows\n", "    return []\n")], {"efficiency_is_right": "there are no rows"}),
+    "any epoch": ([("min(epochs) <= 0", "False")], {"refuses_what_says_nothing": "0 seconds: ZeroDivisionError"}),
+    "any batch": (
+        [("any(batch_size % count for count in processes)", "False")],
+        {"refuses_what_says_nothing": "5 processes for a batch of 12: rows were returned"},
+    ),
+    "no file": (
+        [('.to_csv(Path(folder) / "scaling_results.csv", index=False)', ".to_csv()")],
+        {"csv_says_what_was_measured": "no scaling_results.csv in folder"},
+    ),
+    "no figure": (
+        [('    figure.savefig(Path(folder) / "scaling_curves.png", dpi=150)\n', "")],
+        {"figure_shows_the_rows": "no figure was saved there"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
+    """The corpus states all that a mistake fails; here is what the check says."""
+    says(failing(judge(bench.changed(*pairs), only=fails)), fails)
+
+
+@pytest.fixture
+def shared():
+    """Three samples, two of each process, in two epochs; everything is as one process arrives at it."""
+    known = bench.baseline_answer("ranks")
+    short = {name: known.arrays[name][:2] for name in known.arrays if name[:-1] in ("losses", "seconds")}
+    known = replace(known, values={**known.values, "samples": 3}, arrays={**known.arrays, **short})
+
+    def told(*asked):
+        ranks = [{"asked": list(mine), "files": [], "open": True} for mine in asked]
+        return Pair(replace(known, values={**known.values, "ranks": ranks}), known)
+
+    return told
+
+
+SHARES = {
+    "divided": (((0, 1, 2, 1), (2, 0, 0, 1)), {}),
+    "the same order": (((0, 1, 0, 1), (2, 0, 2, 0)), {"shuffles_each_epoch": "every epoch has the same order"}),
+    "alike": (((0, 1, 1, 0), (0, 1, 1, 0)), {"divides_the_samples": "both processes read the same samples; in epoch"}),
+    "one reads": (((0, 1, 2, 1), ()), {"divides_the_samples": "each process has 2 samples"}),
+}
+
+
+@pytest.mark.parametrize(("asked", "fails"), SHARES.values(), ids=SHARES)
+def test_samples_are_divided_anew_in_each_epoch(shared, asked, fails):
+    names = ("divides_the_samples", "shuffles_each_epoch")
+
+    says(failing({name: part.checks[name].judge(shared(*asked)) for name in names}), fails)
+
+
+def test_the_handout_says_of_each_check_what_it_says_itself():
+    """And where to look is there."""
+    said = dict(re.findall(r"^\| `(\w+)` \| (?:outputs|report|artefact) \| (.*?) \|$", HANDOUT, re.MULTILINE))
+    source = (ROOT / "autograder/labs/gpu_profiling/part5_scaling.py").read_text(encoding="utf-8")
+
+    assert {check.name: check.title.rstrip(".") for check in part.checks.values()} == said
+    assert set(re.findall(r"see \"(.*?)\" in the part 5 handout", source)) <= set(
+        re.findall(r"^## (.*)$", HANDOUT, re.MULTILINE)
+    )
+
+
+def test_the_schema_is_of_the_columns_that_are_judged():
+    schema = ROOT / "assignments/gpu_profiling/schemas/scaling_results.schema.json"
+
+    assert tuple(json.loads(schema.read_text(encoding="utf-8"))["required"]) == scaling.COLUMNS
