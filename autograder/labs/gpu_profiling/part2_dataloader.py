@@ -142,12 +142,12 @@ MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
 )
 def waits(student: Any, rig: Any) -> Any:
     """A training whose waits are noted, and another whose copies are."""
-    window = rig.window([4] * 23 + [3])
+    window, another = rig.window([4] * 23 + [3]), rig.window([4] * 24)
     graphs = rig.graphs(window)
     with rig.waits(window, student) as seen:
         train(student, window)
     with rig.loading.moves() as moves:
-        train(student, rig.window([4] * 24))
+        train(student, another)
     told = {"batches": len(window.loader), "waits": seen.values(), "kept": graphs.kept}
     return {**told, "moved": moves.moved, "waited": moves.waited}
 
