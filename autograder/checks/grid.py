@@ -166,10 +166,10 @@ def fastest(rows: Sequence[Row]) -> Place:
 
 def chosen(told: Mapping[str, Any]) -> Place | None:
     """Return what a student's choice names, or nothing; whole numbers may be floats, True may be text."""
-    size, workers, pin = (told.get(name) for name in KEYS)
-    if not all(isinstance(it, float | int) and not isinstance(it, bool) for it in (size, workers)):
+    size, workers, pin = told.get(KEYS[0]), told.get(KEYS[1]), str(told.get(KEYS[2]))
+    if isinstance(size, bool) or not isinstance(size, float | int) or not isinstance(workers, float | int):
         return None
-    return (size, workers, str(pin)) if str(pin) in PINS else None
+    return (size, workers, pin) if pin in PINS else None
 
 
 def optimum_problem(text: str, rows: Sequence[Row]) -> str:
