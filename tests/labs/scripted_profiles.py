@@ -311,7 +311,7 @@ def before_and_after() -> dict[str, tuple[str, str, dict[str, str], dict[str, An
     before, after = of_torch(wait=30_000), of_torch(seed=2, workers="MultiProcessing", wait=1_000)
     slower = of_torch(seed=2, workers="MultiProcessing", wait=60_000)
     header, first, *rows = (REFERENCE / "dataloader_results.csv").read_text(encoding="utf-8").splitlines()
-    edited, shorter = f"{first.rpartition(',')[0].rpartition(',')[0]},99999.0,a CPU", [header, first, *rows[:-1]]
+    edited = f"{first.rpartition(',')[0].rpartition(',')[0]},99999.0,a CPU"
     return {
         "loader_profiles_with_a_gpu": (
             "unusual", "recorded by torch.profiler with a GPU", {},
@@ -334,10 +334,6 @@ def before_and_after() -> dict[str, tuple[str, str, dict[str, str], dict[str, An
         "loader_table_edited": (
             "cheat", "one throughput was made larger", {"csv_is_consistent": "but samples / seconds is"},
             {"dataloader_results.csv": "\n".join([header, edited, *rows]) + "\n"},
-        ),
-        "loader_table_cut": (
-            "wrong", "the last row is missing", {"csv_is_consistent": "is missing"},
-            {"dataloader_results.csv": "\n".join(shorter) + "\n"},
         ),
         "loader_optimum_of_the_recipe": (
             "wrong", "what the recipe says, without a look at the table",
