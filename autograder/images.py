@@ -1,7 +1,9 @@
-"""Pictures drawn for probes and windows: patterns that a small network can learn, and ones that are work to augment."""
+"""Pictures drawn for probes and windows: patterns that a small network can learn, ones that are work to augment, ones
+that a store hands out."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +19,29 @@ def draw(random: np.random.Generator, count: int) -> dict[str, np.ndarray[Any, A
     labels = random.integers(0, CLASSES, count)
     patterns = random.standard_normal((CLASSES, *shape), dtype="float32")
     return {"images": patterns[labels] + random.standard_normal((count, *shape), dtype="float32"), "labels": labels}
+
+
+class Samples:
+    """A picture and a label of each key that a store hands out, some milliseconds after it was asked."""
+
+    def __init__(self, store: Sequence[int]) -> None:
+        """Read from *store*."""
+        self._store = store
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._store)
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        """Wait for one; the same key makes the same picture."""
+        key = self._store[index]
+        return self.picture(key), key % 10
+
+    def picture(self, key: int) -> np.ndarray[Any, Any]:
+        """Draw it."""
+        import numpy as np
+
+        return np.random.default_rng(key).random((3, SIDE, SIDE), dtype=np.float32)
 
 
 def augmented(random: np.random.Generator, stored: int = 256, side: int = 224) -> np.ndarray[Any, Any]:

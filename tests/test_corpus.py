@@ -95,6 +95,7 @@ SIZES = {  # wrong, unusual, hostile or cheating
     ("foundations", "part1_attention"): (25, 8, 30),
     ("foundations", "part2_loops"): (21, 8, 10),
     ("gpu_profiling", "part1_profile"): (50, 8, 8),
+    ("gpu_profiling", "part2_dataloader"): (16, 6, 6),
     ("gpu_profiling", "part3_kernels"): (38, 12, 8),
     ("gpu_profiling", "part4_memory"): (24, 8, 5),
     ("gpu_profiling", "part5_scaling"): (20, 6, 5),

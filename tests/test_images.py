@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.images import augmented
+from autograder.images import Samples, augmented
 
 
 def test_a_picture_is_augmented_by_its_random_numbers():
@@ -14,3 +14,13 @@ def test_a_picture_is_augmented_by_its_random_numbers():
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     assert -2 <= first.min() < 0 < first.max() <= 2
+
+
+def test_a_sample_follows_from_its_key():
+    samples = Samples([13, 7, 13])
+
+    (first, label), (other, _), (again, _) = samples[0], samples[1], samples[2]
+
+    assert (3, 3, (3, 8, 8), "float32") == (len(samples), label, first.shape, first.dtype)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -75,6 +75,39 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) 
     if odd is not None:
         return f"it holds the range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
     return "" if trace.figure("dataloader", "steps") else "it holds no wait for a DataLoader"
+
+
+def of_another(trace: Trace, least: int, ranges: Sequence[str], convolutions: int, *, workers: bool) -> str:
+    """Say how a profile is not of a script: *least* steps, its ranges once a step, its network, its loader; or nothing.
+
+    Whether a DataLoader has workers is seen in what torch.profiler writes.
+    """
+    steps, counts = len(trace.steps), {row.name: row.count for row in trace.rows("ranges")}
+    note = f": {trace.notes[0]}" if trace.notes else ""
+    if steps < least:
+        return f"it holds {steps} steps where {least} or more are asked for{note}"
+    odd = next((name for name in ranges if abs(counts.get(name, 0) - steps) > 1), None)
+    if odd is not None:
+        return f"it holds the script's range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
+    return _another_loader(trace, counts, workers=workers) or _another_network(trace, convolutions)
+
+
+def _another_loader(trace: Trace, ranges: Collection[str], *, workers: bool) -> str:
+    if not trace.figure("dataloader", "steps"):
+        return "it holds no wait for a DataLoader"
+    found = any("_MultiProcessing" in name for name in ranges)
+    if found and not workers:
+        return "its DataLoader has workers, and the script's has none: profile it as it is"
+    return "its DataLoader has no workers" if workers and not found and trace.tool == "kineto" else ""
+
+
+def _another_network(trace: Trace, convolutions: int) -> str:
+    steps = len(trace.steps)
+    operators = {row.name: row.count for row in trace.rows("operators")}
+    backward = operators.get("aten::convolution_backward", 0)
+    if operators and abs(backward - convolutions * steps) > convolutions:
+        return f"its network has {backward / steps:.3g} convolutions a step, and the script's has {convolutions}"
+    return ""
 
 
 def consists_of(trace: Trace) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """What probes about data loading are handed: data sets, loaders whose epochs take scripted time, recorders.
 
 Scripted  make_loader(**options), and the step that trains on a batch; neither needs a process, and the clock moves
+Streams   make_loader(**options) of loaders each batch of which has a wait of its own, for those who count batches
 Built     which DataLoaders student code made, with which arguments
 Moves     how it moved batches to the device
 """
@@ -81,6 +82,46 @@ class Scripted:
             if index == 0:
                 kept = begun[0] and asked.persistent_workers
                 self._clock.advance((0.0 if kept else num_workers * self._start) + (0.0 if begun[0] else self._cold))
+                begun[0] += 1
+
+        loader.listeners.append(fetched)
+        return loader
+
+
+class Streams:
+    """make_loader(batch_size, num_workers, pin_memory): each batch comes after a scripted wait, whose pace they decide.
+
+    Batch i is waited for pace x waits[i] seconds, over and over. Whoever begins to iterate waits for the *start* of the
+    workers; who does so first, *cold* seconds more.
+    """
+
+    def __init__(
+        self,
+        clock: VirtualClock,
+        samples: int,
+        waits: Sequence[float],
+        pace: Mapping[tuple[int, int, bool], float],
+        *,
+        start: float,
+        cold: float,
+    ) -> None:
+        """Real time stands still from now on."""
+        clock.freeze()
+        images = torch.zeros(samples, 3, SIDE, SIDE)
+        self.dataset = TensorDataset(images, torch.arange(samples))
+        self._clock, self._waits, self._pace, self._start, self._cold = clock, waits, pace, start, cold
+
+    def __call__(self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any) -> Loader:
+        """Make one; what a DataLoader refuses is refused."""
+        with warnings.catch_warnings(action="ignore"):  # it has more workers than this machine has cores
+            DataLoader(self.dataset, batch_size, num_workers=num_workers, pin_memory=pin_memory, **options)
+        loader, begun = Loader(self.dataset, batch_size), [0]
+        pace = self._pace.get((batch_size, num_workers, bool(pin_memory)), 1.0)
+
+        def fetched(index: int) -> None:
+            self._clock.advance(pace * self._waits[index % len(self._waits)])
+            if index == 0:
+                self._clock.advance(self._start + (0.0 if begun[0] else self._cold))
                 begun[0] += 1
 
         loader.listeners.append(fetched)
@@ -182,6 +223,18 @@ class Loading:
     def scripted(self, sizes: Sequence[int], pace: Mapping[int, float], *, start: float, cold: float) -> Scripted:
         """Return a make_loader; *pace* is seconds that a batch is waited for, by the number of workers."""
         return Scripted(self._clock, sizes, pace, start=start, cold=cold)
+
+    def streams(
+        self,
+        samples: int,
+        waits: Sequence[float],
+        pace: Mapping[tuple[int, int, bool], float],
+        *,
+        start: float,
+        cold: float,
+    ) -> Streams:
+        """Return a make_loader; *waits* are seconds, *pace* their factor by (batch_size, num_workers, pin_memory)."""
+        return Streams(self._clock, samples, waits, pace, start=start, cold=cold)
 
     def step(self, seconds: Sequence[float]) -> Step:
         """Return a step that takes these seconds."""

@@ -68,8 +68,8 @@ def flat(value: Any, dtype: torch.dtype = torch.float64) -> np.ndarray[Any, Any]
 
 
 def cell(value: Any) -> float | str | None:
-    """Return one value of a table: a number, text, or None for nothing and NaN."""
-    if isinstance(value, str):
+    """Return one value of a table: a number, text, True or False as text, or None for nothing and NaN."""
+    if isinstance(value, str | bool | np.bool_):
         return text(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None

@@ -107,6 +107,31 @@ def test_a_profile_of_so_many_steps_with_these_ranges(change, words):
     assert words == trace.recorded(replace(WHOLE, **change), 3, 2, NAMES)
 
 
+OTHERS = {
+    "nothing": ({}, False, ""),
+    "too few steps": ({"steps": WHOLE.steps[:1], "notes": ("cut short",)}, False, "1 steps where 3 or more are asked for: cut short"),
+    "another range": ({"tables": {"ranges": (Row("forward", 3, 90, 50.0),)}}, False, "it holds the script's range 'backward' 0 times in 3 steps"),
+    "no loader": ({"figures": ()}, False, "it holds no wait for a DataLoader"),
+    "workers": ({"tables": {"ranges": (*WHOLE.tables["ranges"], Row("_MultiProcessing", 3, 9, 1.0))}}, False, "its DataLoader has workers"),
+    "workers, asked for": ({"tables": {"ranges": (*WHOLE.tables["ranges"], Row("_MultiProcessing", 3, 9, 1.0))}}, True, ""),
+    "no workers": ({}, True, "its DataLoader has no workers"),
+    "nsys, which does not say": ({"tool": "nsys"}, True, ""),
+    "another network": (
+        {"tables": {**WHOLE.tables, "operators": (Row("aten::convolution_backward", 60, 9, 1.0),)}}, False,
+        "its network has 20 convolutions a step, and the script's has 3",
+    ),
+    "its network": ({"tables": {**WHOLE.tables, "operators": (Row("aten::convolution_backward", 9, 9, 1.0),)}}, False, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "workers", "words"), OTHERS.values(), ids=OTHERS)
+def test_a_profile_is_of_the_script_or_of_another(change, workers, words):
+    found = trace.of_another(replace(WHOLE, **change), 3, NAMES, 3, workers=workers)
+
+    assert bool(words) == bool(found)
+    assert words in found
+
+
 def test_work_is_kernels_and_operators():
     kept = trace.work_of(replace(MADE, tables={**MADE.tables, **WHOLE.tables}))
 

@@ -306,13 +306,52 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
     }  # fmt: skip
 
 
+def before_and_after() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
+    """Return what is handed in of part 2 beside the reference's code."""
+    before, after = of_torch(wait=30_000), of_torch(seed=2, workers="MultiProcessing", wait=1_000)
+    slower = of_torch(seed=2, workers="MultiProcessing", wait=60_000)
+    header, first, *rows = (REFERENCE / "dataloader_results.csv").read_text(encoding="utf-8").splitlines()
+    edited = f"{first.rpartition(',')[0].rpartition(',')[0]},99999.0,a CPU"
+    return {
+        "loader_profiles_with_a_gpu": (
+            "unusual", "recorded by torch.profiler with a GPU", {},
+            {"before_profile.gz": before, "after_profile.gz": after},
+        ),
+        "loader_profile_without_workers": (
+            "wrong", "the optimized training was given the script's loader",
+            {"profiles_are_of_both": "after_profile.gz: its DataLoader has no workers"},
+            {"after_profile.gz": of_torch(wait=1_000)},
+        ),
+        "loader_profile_of_another_network": (
+            "cheat", "steps and ranges around a network of twenty convolutions, where waiting is little",
+            {"profiles_are_of_both": "20 convolutions a step"},
+            {"after_profile.gz": of_torch(convolutions=20, workers="MultiProcessing", wait=1_000)},
+        ),
+        "loader_waits_as_before": (
+            "wrong", "workers that do not keep up", {"waits_less_for_data": "the workers do not keep up"},
+            {"before_profile.gz": before, "after_profile.gz": slower},
+        ),
+        "loader_table_edited": (
+            "cheat", "one throughput was made larger", {"csv_is_consistent": "but samples / seconds is"},
+            {"dataloader_results.csv": "\n".join([header, edited, *rows]) + "\n"},
+        ),
+        "loader_optimum_of_the_recipe": (
+            "wrong", "what the recipe says, without a look at the table",
+            {"optimum_is_the_best_row": "samples/s, and BS="},
+            {"dataloader_optimum.json": '{"batch_size": 32, "num_workers": 8, "pin_memory": true}\n'},
+        ),
+    }  # fmt: skip
+
+
 def main() -> None:
     """Write each folder anew."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, (kind, about, fails, files) in {**with_a_gpu(Path(folder)), **without_one()}.items():
+        made = {name: ("part1_profile", it) for name, it in {**with_a_gpu(Path(folder)), **without_one()}.items()}
+        made |= {name: ("part2_dataloader", it) for name, it in before_and_after().items()}
+        for name, (part, (kind, about, fails, files)) in made.items():
             home = HOME / name
             home.mkdir(parents=True, exist_ok=True)
-            said = {"about": about, "kind": kind, "part": "part1_profile", "fails": fails}
+            said = {"about": about, "kind": kind, "part": part, "fails": fails}
             (home / "expect.yaml").write_text(yaml.safe_dump(said, sort_keys=False, width=120), encoding="utf-8")
             for file, data in files.items():
                 (home / file).write_bytes(data if isinstance(data, bytes) else data.encode())

@@ -207,9 +207,10 @@ def test_a_missing_result_is_said_in_words(value, words):
 
 
 def test_rows_become_plain_cells():
-    rows = [{"a": np.float64(1.5), "b": "x\0y", "c": None, "d": math.nan, "e": [1], "f": -math.inf}]
+    rows = [{"a": np.float64(1.5), "b": "x\0y", "c": None, "d": math.nan, "e": [1], "f": -math.inf, "g": True}]
 
-    assert [{"a": 1.5, "b": "x y", "c": None, "d": None, "e": "<list>", "f": "-inf"}] == returned.rows(rows, "f")
+    plain = {"a": 1.5, "b": "x y", "c": None, "d": None, "e": "<list>", "f": "-inf", "g": "True"}
+    assert [plain] == returned.rows(rows, "f")
 
 
 @pytest.mark.parametrize("value", [None, "rows", [1], {"a": 1}])

@@ -247,29 +247,10 @@ def finds_the_load_of_the_cpu(analysed: Pair) -> Verdict:
 @part.check(basis="artefact")
 def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
     """The baseline_profile.gz handed in is of training_unoptimized: its steps, its ranges, its wait for data."""
-    why = _of_another(baseline_profile)
+    why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
     measured = f"{baseline_profile.tool}, {len(baseline_profile.steps)} steps"
     try_ = "run part1_profile.py, or nsys on the script as it is, and hand in what was written"
     return Failed(measured, why, try_) if why else Passed(measured)
-
-
-def _of_another(trace: Trace) -> str:
-    steps, ranges = len(trace.steps), {row.name: row.count for row in trace.rows("ranges")}
-    note = f": {trace.notes[0]}" if trace.notes else ""
-    if steps < LEAST:
-        return f"it holds {steps} steps where {LEAST} or more are asked for{note}"
-    odd = next((name for name in RANGES if abs(ranges.get(name, 0) - steps) > 1), None)
-    if odd is not None:
-        return f"it holds the script's range '{odd}' {ranges.get(odd, 0)} times in {steps} steps"
-    if not trace.figure("dataloader", "steps"):
-        return "it holds no wait for a DataLoader"
-    if any("_MultiProcessing" in name for name in ranges):
-        return "its DataLoader has workers, and the script's has none: profile it as it is"
-    counts = {row.name: row.count for row in trace.rows("operators")}
-    found = counts.get("aten::convolution_backward", 0)
-    if counts and abs(found - CONVOLUTIONS * steps) > CONVOLUTIONS:
-        return f"its network has {found / steps:.3g} convolutions a step, and the script's has {CONVOLUTIONS}"
-    return ""
 
 
 @part.check(basis="artefact", needs=[profile_is_of_the_script])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import loading, plot, speedup, table, timing
+from autograder.checks import loaders, loading, plot, speedup, table, timing
 from autograder.checks.numerics import close, shown
 from autograder.digest import Epoch, differing
-from autograder.images import augmented
+from autograder.images import Samples, augmented
 from autograder.lab import (
     BOOLEAN,
     CELL,
@@ -116,23 +115,6 @@ def arguments(student: Any, rig: Any) -> Any:
     return {"made": made}
 
 
-class Samples:
-    """A picture and a label of each key that a store hands out, some milliseconds after it was asked."""
-
-    def __init__(self, store: Sequence[int]) -> None:
-        """Read from *store*."""
-        self._store = store
-
-    def __len__(self) -> int:
-        """Return the number of samples."""
-        return len(self._store)
-
-    def __getitem__(self, index: int) -> tuple[Any, int]:
-        """Wait for one; the same key makes the same picture."""
-        key = self._store[index]
-        return np.random.default_rng(key).random((3, 8, 8), dtype=np.float32), key % 10
-
-
 @part.timed("load", dataset=Samples)
 def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
     """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
@@ -142,10 +124,9 @@ def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
 class Photographs(Samples):
     """The same, where each picture is also work for a core: cropped, resized, flipped, normalised."""
 
-    def __getitem__(self, index: int) -> tuple[Any, int]:
-        """Wait for one, and augment it by its key."""
-        key = self._store[index]
-        return augmented(np.random.default_rng(key)), key % 10
+    def picture(self, key: int) -> np.ndarray[Any, Any]:
+        """Augment it by its key."""
+        return augmented(np.random.default_rng(key))
 
 
 @part.timed("load", dataset=Photographs)
@@ -264,57 +245,30 @@ def choices(student: Any, rig: Any) -> Any:
 # --- what is judged: the loader ---------------------------------------------------------------------------------------
 
 
-def _epoch(seen: Observation, name: str) -> Epoch:
-    return Epoch(seen.arrays[f"{name}_commitments"], seen.arrays[f"{name}_sizes"])
-
-
-def _order(pair: Pair, name: str) -> list[int]:
-    """Return which samples came, by their places in the data set, which the baseline keeps."""
-    places = {sample: place for place, sample in enumerate(_epoch(pair.baseline, "first").samples())}
-    return [places[sample] for sample in _epoch(pair.student, name).samples() if sample in places]
-
-
-def _delivered(pair: Pair, try_: str) -> Verdict:
-    for name, words in (("first", "in the first epoch"), ("second", "in the second epoch")):
-        problem = differing(_epoch(pair.student, name), _epoch(pair.baseline, name))
-        if problem:
-            return Failed(f"{words}: {problem}", "samples are left out, repeated, or put together anew", try_)
-    return Passed(f"{_epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs")
-
-
 @part.check(basis="outputs")
 def every_sample_once(epochs: Pair) -> Verdict:
     """With 2 workers an epoch delivers every sample once, with its label; the last batch is shorter."""
-    return _delivered(epochs, f"no drop_last, no sampler that replaces, and the collation as it is; {ORDER}")
+    return loaders.delivered(epochs, try_=f"no drop_last, no sampler that replaces, the collation as it is; {ORDER}")
 
 
 @part.check(basis="outputs")
 def works_without_workers(alone: Pair) -> Verdict:
     """With num_workers=0 an epoch delivers every sample once as well."""
-    return _delivered(alone, f"pass persistent_workers and prefetch_factor only where num_workers > 0; {ORDER}")
+    try_ = f"pass persistent_workers and prefetch_factor only where num_workers > 0; {ORDER}"
+    return loaders.delivered(alone, try_=try_)
 
 
 @part.check(basis="outputs", needs=[every_sample_once, works_without_workers])
 def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
     """Samples come in another order than the data set's, and in another one in each epoch."""
-    for pair, workers in ((epochs, WORKERS), (alone, 0)):
-        first, second = _order(pair, "first"), _order(pair, "second")
-        together = sum(abs(a - b) == 1 for a, b in pairwise(first)) / max(len(first), 1)
-        measured = f"with {workers} workers {together:.0%} of the samples follow their neighbour in the data set"
-        if together > 0.5:  # of shuffled ones 4 %
-            return Failed(measured, "the order is the data set's, or nearly", f"shuffle=True; {ORDER}")
-        if first == second:
-            return Failed(
-                f"with {workers} workers two epochs have one order", "the order is drawn once", "shuffle=True"
-            )
-    return Passed("4 epochs, each in an order of its own")
+    return loaders.shuffled({WORKERS: epochs, 0: alone}, try_=f"shuffle=True; {ORDER}")
 
 
 @part.check(basis="outputs", needs=[shuffles_each_epoch])
 def order_follows_the_seed(epochs: Pair, alone: Pair) -> Verdict:
     """Two loaders with the same seed shuffle alike, and one with another seed does not."""
     for pair, workers in ((epochs, WORKERS), (alone, 0)):
-        first, alike, another = (_order(pair, name) for name in ("first", "alike", "another"))
+        first, alike, another = (loaders.order(pair, name) for name in ("first", "alike", "another"))
         if first != alike:
             measured = f"with {workers} workers the first epochs of two loaders with one seed differ"
             return Failed(measured, "the order is drawn from numbers that the seed does not decide", SEEDED)
@@ -343,25 +297,7 @@ def augments_afresh(dice: Observation) -> Verdict:
 @part.check(basis="report")
 def asks_for_what_helps(arguments: Observation) -> Verdict:
     """num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."""
-    if len(arguments.values["made"]) != 4:
-        return Failed(f"{len(arguments.values['made'])} loaders were noted", "4 were asked for", ORDER)
-    for it in arguments.values["made"]:
-        case, options = f"for {it['device']} with {it['workers']} workers", it["options"]
-        if options is None:
-            return Failed(f"{case} no DataLoader was made", "one is asked for", ORDER)
-        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
-        wanted["persistent_workers"] = it["workers"] > 0
-        odd = next((name for name, value in wanted.items() if options[name] != value), None)
-        if odd:
-            return Failed(f"{case} {odd} is {options[odd]}", f"{wanted[odd]} is asked for: {REASONS[odd]}", ORDER)
-    return Passed("4 loaders, for a CPU and a GPU, with workers and without")
-
-
-REASONS: Mapping[str, str] = {
-    "num_workers": "the caller decides how many there are",
-    "pin_memory": "a GPU fetches pinned batches by itself, and without one there is nothing to gain",
-    "persistent_workers": "workers that end with an epoch start anew in the next; without workers it is an error",
-}
+    return loaders.options(arguments.values["made"], try_=ORDER)
 
 
 @part.check(basis="outputs", needs=[every_sample_once])

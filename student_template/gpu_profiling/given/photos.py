@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,14 +20,20 @@ class Photos(Dataset[tuple[Any, int]]):
     """Photos of *side* x *side* pixels, or what *transform* makes of them, each with its class.
 
     Each class has coloured patches of its own, under noise, so that it can be learnt. Sample i is always the same.
+    Reading one takes *read_seconds* before it is decoded, as if it lay on a disk far away.
     """
 
     def __init__(
-        self, samples: int, side: int = 256, transform: Callable[[Any], Any] | None = None, seed: int = 0
+        self,
+        samples: int,
+        side: int = 256,
+        transform: Callable[[Any], Any] | None = None,
+        seed: int = 0,
+        read_seconds: float = 0.0,
     ) -> None:
         """Draw one pattern per class and store each as JPEG files."""
         generator = np.random.default_rng(seed)
-        self.transform = transform
+        self.transform, self.read_seconds = transform, read_seconds
         self.labels = generator.integers(0, CLASSES, samples)
         patches = generator.integers(40, 216, (CLASSES, PATCHES, PATCHES, 3))
         noises = generator.integers(-40, 41, (NOISES, side, side, 3))
@@ -40,6 +47,7 @@ class Photos(Dataset[tuple[Any, int]]):
         """Decode a photo, transform it, and say its class."""
         if not 0 <= index < len(self):
             raise IndexError(index)
+        time.sleep(self.read_seconds)
         label = int(self.labels[index])
         picture = Image.open(io.BytesIO(self.files[label][index % NOISES])).convert("RGB")
         return (picture if self.transform is None else self.transform(picture)), label

@@ -1,0 +1,202 @@
+"""Judges a benchmark of data loaders: batches counted on a scripted clock, a table of configurations, the best of them.
+
+A row has batch_size, num_workers, pin_memory, samples, seconds, throughput and device. Each judge says what is wrong in
+one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from autograder.checks import table
+from autograder.checks.numerics import close, explained, shown
+
+KEYS = ("batch_size", "num_workers", "pin_memory")
+COLUMNS = (*KEYS, "samples", "seconds", "throughput", "device")
+NUMBERS = ("batch_size", "num_workers", "samples", "seconds", "throughput")
+PINS = ("False", "True")
+EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
+KNOWN = 1e-4  # relative: so near is a mistake to the figure that it gives, and hardly ever to another one
+EACH = 4  # batch sizes, and numbers of workers, of a table that is handed in
+ROUNDS = 2  # batches that each worker delivers while they are counted, at least
+
+Row = Mapping[str, Any]
+Place = tuple[float, float, str]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The batches of one loader, as they were scripted."""
+
+    samples: int
+    """Of all batches; the last one may be short."""
+    batch_size: int
+    waits: Sequence[float]
+    """Seconds until each batch is there."""
+    start: float
+    """Seconds more for the first batch, of each iterator."""
+    cold: float
+    """And of the first one."""
+    warm_up: int
+    batches: int
+
+    def counted(self, first: int, batches: int) -> tuple[int, float]:
+        """Return how many samples came in so many batches from the first on, and in how many seconds."""
+        there = range(first, min(first + batches, -(-self.samples // self.batch_size)))
+        sizes = [min(self.batch_size, self.samples - index * self.batch_size) for index in there]
+        return sum(sizes), sum(self.waits[index % len(self.waits)] for index in there)
+
+    @property
+    def right(self) -> tuple[int, float]:
+        """Return samples and seconds of the batches that count."""
+        return self.counted(self.warm_up, self.batches)
+
+    def stories(self) -> list[tuple[float, str]]:
+        """Return the throughput that each usual mistake gives."""
+        (samples, seconds), (again, anew) = self.right, self.counted(0, self.batches)
+        longer, more, skipped = (
+            self.counted(first, self.batches + 1)[1] for first in (0, self.warm_up, self.warm_up + 1)
+        )
+        late = self.counted(self.warm_up + 1, self.batches - 1)[1]
+        _, whole = self.counted(0, self.warm_up + self.batches)
+        full = self.batch_size * self.batches
+        another = "a second iterator is begun, so the start of its workers counts"
+        beyond = "one batch more is waited for than is counted"
+        return [
+            (full / (self.start + longer), f"{another}; and {beyond}"),
+            (again / (self.start + anew), another),
+            (samples / more, beyond),
+            (samples / skipped, beyond),
+            (samples / late, "the clock starts when the first batch that counts is there"),
+            (full / seconds, "it counts the batches that were asked for, and fewer came"),
+            (self.batches / seconds, "it counts batches and not samples"),
+            (samples / (self.start + self.cold + whole), "the warm-up is timed"),
+            (again / (self.start + self.cold + anew), "there is no warm-up"),
+        ]
+
+
+def figure_problem(told: Mapping[str, Any], stream: Stream, others: Sequence[tuple[float, str]] = ()) -> str:
+    """Say how samples, seconds and throughput are not what was scripted; *others* are paces they might be instead."""
+    samples, seconds = stream.right
+    if not close(told["throughput"], samples / seconds, EXACT):
+        why = explained(told["throughput"], [*stream.stories(), *others], KNOWN)
+        words = f"throughput is {shown(told['throughput'])} samples/s where {samples / seconds:.4g} passed"
+        return f"{words}: {why}" if why else words
+    for name, right in (("samples", samples), ("seconds", seconds)):
+        if not close(told[name], right, EXACT):
+            return f"{name} is {shown(told[name])}, and {right:.4g} is right"
+    return ""
+
+
+def place(row: Row) -> Place:
+    """Return which configuration a row is of."""
+    return row["batch_size"], row["num_workers"], row["pin_memory"]
+
+
+def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) -> str:
+    """Say what is wrong with the form of rows, or how one contradicts itself; *expected* are in order."""
+    form: str = table.form_problem(rows, COLUMNS, NUMBERS) or "there are no rows" * (not rows)
+    if form:
+        return form
+    odd = next((words for row in rows if (words := _odd(row))), "")
+    if odd:
+        return odd
+    found = [place(row) for row in rows]
+    if expected is not None and found != list(expected):
+        told, asked = ("; ".join(map(_plain, many[:4])) for many in (found, list(expected)))
+        return f"{len(found)} rows: {told}, and so on; asked for are {len(expected)}: {asked}, and so on"
+    return ""
+
+
+def _odd(row: Row) -> str:
+    if row["pin_memory"] not in PINS:
+        return f"pin_memory is {str(row['pin_memory'])[:40]!r}; True or False is asked for"
+    if not (row["batch_size"] > 0 and row["samples"] > 0 and row["seconds"] > 0 and row["num_workers"] >= 0):
+        return f"batch_size, samples or seconds of {_plain(place(row))} is not above 0"
+    if not table.alike(row["throughput"], row["samples"] / row["seconds"]):
+        right = row["samples"] / row["seconds"]
+        return f"throughput of {_plain(place(row))} is {row['throughput']:.4g}, but samples / seconds is {right:.4g}"
+    return "" if isinstance(row["device"], str) and row["device"].strip() else "the device is not named"
+
+
+def whole_problem(rows: Sequence[Row]) -> str:
+    """Say what a table lacks that is to hold each combination once, measured over as many batches."""
+    sizes, workers = (sorted({row[name] for row in rows}) for name in KEYS[:2])
+    if len(sizes) < EACH or len(workers) < EACH or workers[0] != 0:
+        found = f"{len(sizes)} batch sizes and {', '.join(f'{n:g}' for n in workers)} workers"
+        return f"it holds {found}; {EACH} of each are asked for, 0 workers among them"
+    found_places = [place(row) for row in rows]
+    missing = [it for it in product(sizes, workers, PINS) if it not in found_places]
+    if missing or len(found_places) > len(set(found_places)):
+        return f"{_plain(missing[0])} is missing" if missing else "a configuration is there twice"
+    if len({row["device"].strip() for row in rows}) > 1:
+        return "the rows are from different devices, and one machine measures all of them"
+    counts = {row["samples"] / row["batch_size"] for row in rows}
+    if len(counts) > 1:
+        return f"batches counted are {min(counts):.4g} in one row and {max(counts):.4g} in another"
+    least = ROUNDS * workers[-1]
+    if min(counts) < least:
+        return f"{min(counts):g} batches are counted; with {workers[-1]:g} workers {least:g} are the least"
+    return ""
+
+
+def paces_problem(rows: Sequence[Row], streams: Sequence[Stream], device: str) -> str:
+    """Say how a row differs from what was scripted for its configuration; the rows are all there, in order."""
+    others = [
+        (stream.right[0] / stream.right[1], f"it is the pace of {_plain(place(row))}")
+        for row, stream in zip(rows, streams, strict=True)
+    ]
+    for row, stream in zip(rows, streams, strict=True):
+        words = figure_problem(row, stream, others)
+        if words:
+            return f"{_plain(place(row))}: {words}"
+        if row["device"].strip() != device.strip():
+            return f"the device is called {row['device'][:60]!r}, and its name is {device!r}"
+    return ""
+
+
+def fastest(rows: Sequence[Row]) -> Place:
+    """Return the configuration with the highest throughput; of equal ones, the first."""
+    return place(max(rows, key=lambda row: row["throughput"]))
+
+
+def chosen(told: Mapping[str, Any]) -> Place | None:
+    """Return what a student's choice names, or nothing; whole numbers may be floats, True may be text."""
+    size, workers, pin = told.get(KEYS[0]), told.get(KEYS[1]), str(told.get(KEYS[2]))
+    if isinstance(size, bool) or not isinstance(size, float | int) or not isinstance(workers, float | int):
+        return None
+    return (size, workers, pin) if pin in PINS else None
+
+
+def optimum_problem(text: str, rows: Sequence[Row]) -> str:
+    """Say how a file with the best configuration is not one, or not of the table that it came with."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return 'it is no JSON; {"batch_size": ..., "num_workers": ..., "pin_memory": ...} is asked for'
+    told = chosen(found) if isinstance(found, dict) and set(found) == set(KEYS) else None
+    if told is None:
+        return f"it does not hold {', '.join(KEYS)}, and nothing else"
+    return choice_problem(told, rows)
+
+
+def choice_problem(told: Place | None, rows: Sequence[Row]) -> str:
+    """Say how a choice is not the best row of a table."""
+    right = fastest(rows)
+    if told == right:
+        return ""
+    rates = {place(row): row["throughput"] for row in rows}
+    best = f"{_plain(right)} has {rates[right]:.4g} samples/s"
+    if told not in rates:
+        return f"it is no row of the table, where {best}"
+    if rates[told] == rates[right]:
+        return f"{_plain(told)} is as fast as {_plain(right)}, which comes first"
+    return f"{_plain(told)} has {rates[told]:.4g} samples/s, and {best}"
+
+
+def _plain(it: Place) -> str:
+    return f"BS={it[0]:g}, Workers={it[1]:g}, Pinned={it[2]}"

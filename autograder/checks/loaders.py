@@ -1,0 +1,71 @@
+"""Judges a loader: what came out of two epochs, in which order, and with which options it was made.
+
+What came out is a commitment to each sample, as `rig.loading.epoch` notes it under the name of an epoch. The baseline
+delivers in the data set's own order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from autograder.digest import Epoch, differing
+from autograder.model import Failed, Observation, Pair, Passed, Verdict
+
+TOGETHER = 0.5  # of the samples may follow their neighbour in the data set; of shuffled ones 4 % do
+REASONS: Mapping[str, str] = {
+    "num_workers": "the caller decides how many there are",
+    "pin_memory": "a GPU fetches pinned batches by itself, and without one there is nothing to gain",
+    "persistent_workers": "workers that end with an epoch start anew in the next; without workers it is an error",
+}
+
+
+def epoch(seen: Observation, name: str) -> Epoch:
+    """Return an epoch by its name."""
+    return Epoch(seen.arrays[f"{name}_commitments"], seen.arrays[f"{name}_sizes"])
+
+
+def order(pair: Pair, name: str) -> list[int]:
+    """Return which samples came, by their places in the data set, which the baseline keeps."""
+    places = {sample: place for place, sample in enumerate(epoch(pair.baseline, "first").samples())}
+    return [places[sample] for sample in epoch(pair.student, name).samples() if sample in places]
+
+
+def delivered(pair: Pair, *, try_: str) -> Verdict:
+    """Pass two epochs, the first and the second, of every sample once, in batches as the baseline's."""
+    for name in ("first", "second"):
+        problem = differing(epoch(pair.student, name), epoch(pair.baseline, name))
+        if problem:
+            why = "samples are left out, repeated, or put together anew"
+            return Failed(f"in the {name} epoch: {problem}", why, try_)
+    return Passed(f"{epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs")
+
+
+def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
+    """Pass epochs, by the number of workers, in another order than the data set's, and in another one each time."""
+    for workers, pair in pairs.items():
+        first, second = order(pair, "first"), order(pair, "second")
+        together = sum(abs(a - b) == 1 for a, b in pairwise(first)) / max(len(first), 1)
+        measured = f"with {workers} workers {together:.0%} of the samples follow their neighbour in the data set"
+        if together > TOGETHER:
+            return Failed(measured, "the order is the data set's, or nearly", try_)
+        if first == second:
+            return Failed(f"with {workers} workers two epochs have one order", "the order is drawn once", try_)
+    return Passed(f"{2 * len(pairs)} epochs, each in an order of its own")
+
+
+def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
+    """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some."""
+    if len(made) != 4:
+        return Failed(f"{len(made)} loaders were noted", "4 were asked for", try_)
+    for it in made:
+        case, found = f"for {it['device']} with {it['workers']} workers", it["options"]
+        if found is None:
+            return Failed(f"{case} no DataLoader was made", "one is asked for", try_)
+        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
+        wanted["persistent_workers"] = it["workers"] > 0
+        odd = next((name for name, value in wanted.items() if found[name] != value), None)
+        if odd:
+            return Failed(f"{case} {odd} is {found[odd]}", f"{wanted[odd]} is asked for: {REASONS[odd]}", try_)
+    return Passed("4 loaders, for a CPU and a GPU, with workers and without")

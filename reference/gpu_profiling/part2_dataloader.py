@@ -1,0 +1,222 @@
+# %% [markdown]
+# # Part 2: the data loader
+#
+# The profile of part 1 says it: most of a step is waiting, while one process decodes photos. Lab 02 fills in four
+# blanks of the `DataLoader`:
+#
+# | blank | what it does | what it needs |
+# |---|---|---|
+# | `num_workers` | processes that decode the next batches while this one is trained on | cores, memory |
+# | `persistent_workers` | they stay from one epoch to the next | workers |
+# | `pin_memory` | batches lie where a GPU can fetch them by itself | a GPU, and a copy that nobody waits for |
+# | `batch_size` | fewer, larger steps | another learning rate: it is another training |
+#
+# Three of them change who waits for whom, and you fill them in. The fourth changes what is computed, so the training
+# keeps its 32; the benchmark says what a larger batch would be worth to the loader.
+
+# %%
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch.profiler import ProfilerActivity, profile, schedule
+from torch.utils.data import DataLoader
+from torchvision import transforms
+
+from given import Photos, device_name, span, spanned
+from given.training_unoptimized import prepare, train_epoch
+
+# %% [markdown]
+# ## 2.1 The loader
+
+
+# %%
+def make_loader_optimized(dataset, batch_size, device, num_workers=0) -> DataLoader:
+    """Return a DataLoader that shuffles anew in each epoch, drops nothing, and reads with num_workers processes.
+
+    pin_memory where the device is a GPU; workers stay from epoch to epoch, where there are some.
+    """
+    # TODO: persistent_workers=True is an error where num_workers is 0.
+    ### BEGIN SOLUTION
+    return DataLoader(
+        dataset,
+        batch_size,
+        shuffle=True,
+        num_workers=num_workers,
+        pin_memory=device.type == "cuda",
+        persistent_workers=num_workers > 0,
+    )
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2.2 A step that waits for nothing
+#
+# Pinned memory alone gains nothing: `.to(device)` stands still until the copy is done. And a copy that nobody waits for
+# gains nothing where the next line waits for the whole device. The script does both, and fetches the loss at every
+# step, which is a third wait.
+
+
+# %%
+def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=None) -> list[float]:
+    """Train for one epoch as given.training_unoptimized.train_epoch does; return the loss of each batch.
+
+    The same steps, in the same named ranges; *on_step* is called at the end of each. No copy is waited for, and no
+    value is fetched before the epoch is over.
+    """
+    # TODO: the script's loop with spanned(loader) and its four spans, without what waits.
+    # TODO: collect loss.detach(), and fetch them together at the end.
+    ### BEGIN SOLUTION
+    model.train()
+    losses = []
+    for images, labels in spanned(loader):  # images (32, 3, side, side), labels (32,)
+        with span("copy"):
+            images = images.to(device, non_blocking=True)
+            labels = labels.to(device, non_blocking=True)
+        with span("forward"):
+            loss = criterion(model(images), labels)
+        with span("backward"):
+            optimizer.zero_grad()
+            loss.backward()
+        with span("optimizer_step"):
+            optimizer.step()
+        losses.append(loss.detach())
+        if on_step is not None:
+            on_step()
+    return torch.stack(losses).tolist()
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2.3 Which batches count
+#
+# Lab 02 warms up with one loop, leaves it with `break`, and times a second one. So the second begins with the start of
+# new workers, stops one batch too late (`if i >= 100: break` is reached with batch 101 in hand), and then counts 100.
+# One iterator and `islice` do what was meant:
+#
+#     batch    0 ... 7         8 ... 31           32 ...
+#              warm_up=8       batches=24         never asked for
+#                              ^ clock ^
+#
+# With n workers the first n batches arrive nearly together, since all of them began together. So warm up for at least n
+# batches, and count several times as many.
+
+
+# %%
+def measure_loader(loader, device, warm_up=8, batches=24) -> dict[str, Any]:
+    """Time *batches* batches of one iterator after *warm_up* others: until they are read and copied to the device.
+
+    Returns a dict:
+        samples     how many came in the batches that are timed; fewer batches, if the loader ends before
+        seconds     from the end of the warm-up until the last of them is on the device
+        throughput  samples / seconds
+    """
+
+    # TODO: iter(loader) once, and islice of it twice; .to(device, non_blocking=True) for images and labels.
+    # TODO: on a GPU torch.cuda.synchronize() before both readings of the clock.
+    ### BEGIN SOLUTION
+    def copied(count):
+        samples = 0
+        for images, labels in islice(stream, count):
+            images.to(device, non_blocking=True)
+            labels.to(device, non_blocking=True)
+            samples += len(labels)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return samples
+
+    stream = iter(loader)
+    copied(warm_up)
+    start = time.perf_counter()
+    samples = copied(batches)
+    seconds = time.perf_counter() - start
+    return {"samples": samples, "seconds": seconds, "throughput": samples / seconds}
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2.4 Thirty-two configurations
+
+# %%
+COLUMNS = ["batch_size", "num_workers", "pin_memory", "samples", "seconds", "throughput", "device"]
+
+
+def benchmark_dataloader(
+    make_loader, device, batch_sizes, workers, pins, folder=".", **options
+) -> list[dict[str, Any]]:
+    """Measure each combination once; return one row each: batch sizes first, then workers, then pins, as given.
+
+    make_loader(batch_size=..., num_workers=..., pin_memory=...) returns a loader of one data set; *options* are handed
+    on to measure_loader. A row has the names in COLUMNS: the three options, what measure_loader returns, device (its
+    name). Writes dataloader_results.csv into folder.
+    """
+    # TODO: itertools.product has this order; a new loader for each row.
+    ### BEGIN SOLUTION
+    rows = []
+    for batch_size, num_workers, pin_memory in product(batch_sizes, workers, pins):
+        asked = {"batch_size": batch_size, "num_workers": num_workers, "pin_memory": pin_memory}
+        seen = measure_loader(make_loader(**asked), device, **options)
+        rows.append({**asked, **seen, "device": device_name(device)})
+    pd.DataFrame(rows, columns=COLUMNS).to_csv(Path(folder) / "dataloader_results.csv", index=False)
+    return rows
+    ### END SOLUTION
+
+
+def best_configuration(rows) -> dict[str, Any]:
+    """Return batch_size, num_workers and pin_memory of the row with the highest throughput; the first of equal ones."""
+    # TODO: what your own table says, whatever a recipe says.
+    ### BEGIN SOLUTION
+    best = max(rows, key=lambda row: row["throughput"])
+    return {name: best[name] for name in ("batch_size", "num_workers", "pin_memory")}
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 2.5 Before and after
+#
+# The same training, the script's and yours, under the same profiler. `perflab trace before_profile.gz` says what share
+# of the steps was waiting for data; `perflab trace after_profile.gz` what is left of it.
+
+
+# %%
+def record(train, file):
+    """Record batches 3 to 10 of a training, as in part 1."""
+    activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
+    with profile(
+        activities=activities,
+        schedule=schedule(wait=1, warmup=1, active=8, repeat=1),
+        on_trace_ready=lambda prof: prof.export_chrome_trace(file),
+    ) as prof:
+        train(on_step=prof.step)
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", "This DataLoader will create")  # of more workers than cores: that is the question
+    warnings.filterwarnings("ignore", "'pin_memory' argument is set")  # without a GPU: those rows show you the noise
+    torch.set_num_threads(1)  # on shared cores more threads take them from the workers
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    side, pixels = (256, 224) if device.type == "cuda" else (64, 32)
+    to_tensor = transforms.Compose([transforms.Resize((pixels, pixels)), transforms.ToTensor()])
+    photos = Photos((8 + 24) * 256, side, to_tensor, read_seconds=0.001)  # as many as the largest batches need
+    make_loader = partial(DataLoader, photos, shuffle=True)
+    rows = benchmark_dataloader(make_loader, device, (32, 64, 128, 256), (0, 2, 4, 8), (False, True))
+    print(pd.DataFrame(rows).to_string(index=False))
+    best = best_configuration(rows)
+    Path("dataloader_optimum.json").write_text(json.dumps(best) + "\n", encoding="utf-8")
+    print("Optimal configuration: BS={batch_size}, Workers={num_workers}, Pinned={pin_memory}".format(**best))
+
+    training = prepare(device, batches=20)
+    record(partial(train_epoch, **training), "before_profile.gz")
+    workers = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
+    training = prepare(device, batches=20)
+    training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=workers)
+    record(partial(train_epoch_optimized, **training), "after_profile.gz")

@@ -1,0 +1,87 @@
+"""What came out of a loader, and how it was made: each mistake is said in words of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.checks import loaders
+from autograder.digest import commitment
+from autograder.model import Failed, Observation, Pair, Passed
+
+STORED = list(range(12))
+MIXED, OTHER = [3, 9, 0, 6, 11, 1, 8, 4, 10, 2, 7, 5], [5, 0, 10, 3, 8, 1, 6, 11, 2, 9, 4, 7]
+
+
+def seen(first, second, sizes=(4, 4, 4)):
+    arrays = {}
+    for name, samples in (("first", first), ("second", second)):
+        data = b"".join(commitment(np.array([sample])) for sample in samples)
+        arrays |= {f"{name}_commitments": np.frombuffer(data, np.uint8), f"{name}_sizes": np.array(sizes)}
+    return Observation("epochs", "ok", arrays=arrays)
+
+
+def pair(first, second, sizes=(4, 4, 4)):
+    return Pair(seen(first, second, sizes), seen(STORED, STORED))
+
+
+DELIVERED = {
+    "right": (pair(MIXED, OTHER), Passed, "12 samples in each of two epochs"),
+    "one less": (pair(MIXED[:-1], OTHER), Failed, "in the first epoch: 11 samples came out of the loader"),
+    "one twice": (pair(MIXED, [*OTHER[:-1], 5]), Failed, "in the second epoch: 1 of 12 samples"),
+    "other batches": (pair(MIXED, OTHER, sizes=(6, 6)), Failed, "its batches hold 6, 6 samples"),
+}
+
+
+@pytest.mark.parametrize(("epochs", "kind", "words"), DELIVERED.values(), ids=DELIVERED)
+def test_two_epochs_deliver_every_sample_once(epochs, kind, words):
+    found = loaders.delivered(epochs, try_="")
+
+    assert isinstance(found, kind)
+    assert words in found.measured
+
+
+SHUFFLED = {
+    "right": (pair(MIXED, OTHER), Passed, "2 epochs, each in an order of its own"),
+    "not at all": (pair(STORED, MIXED), Failed, "the order is the data set's"),
+    "backwards": (pair(STORED[::-1], MIXED), Failed, "the order is the data set's"),
+    "once": (pair(MIXED, MIXED), Failed, "the order is drawn once"),
+    "nothing known": (pair([99], [98]), Failed, "the order is drawn once"),
+}
+
+
+@pytest.mark.parametrize(("epochs", "kind", "words"), SHUFFLED.values(), ids=SHUFFLED)
+def test_each_epoch_has_an_order_of_its_own(epochs, kind, words):
+    found = loaders.shuffled({2: epochs}, try_="")
+
+    assert isinstance(found, kind)
+    assert words in f"{found.measured} {getattr(found, 'why', '')}"
+
+
+def made(at=None, **changed):
+    found = []
+    for device in ("cpu", "cuda"):
+        for workers in (0, 3):
+            options = {"num_workers": workers, "pin_memory": device == "cuda", "persistent_workers": workers > 0}
+            found.append({"device": device, "workers": workers, "options": options})
+    if at is not None:
+        found[at]["options"] |= changed
+    return found
+
+
+OPTIONS = {
+    "right": (made(), ""),
+    "one less": (made()[1:], "3 loaders were noted"),
+    "none": ([{"device": "cpu", "workers": 0, "options": None}] * 4, "for cpu with 0 workers no DataLoader was made"),
+    "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; 3 is asked for"),
+    "not pinned": (made(2, pin_memory=False), "for cuda with 0 workers pin_memory is False; True is asked for"),
+    "leave": (made(3, persistent_workers=False), "persistent_workers is False; True is asked for: workers that end"),
+}
+
+
+@pytest.mark.parametrize(("loaders_made", "words"), OPTIONS.values(), ids=OPTIONS)
+def test_loaders_have_the_options_that_help(loaders_made, words):
+    found = loaders.options(loaders_made, try_="")
+
+    assert isinstance(found, Failed if words else Passed)
+    assert words in f"{found.measured}; {getattr(found, 'why', '')}"
