@@ -26,11 +26,12 @@ class Watched(nn.Module):
     def __init__(self, draw: Callable[..., Tensor]) -> None:
         """Draw its numbers; one block is frozen: it stays in eval() while the others train."""
         super().__init__()
-        self.first = nn.Sequential(nn.Conv2d(3, 4, 3), drawn_norm(4, draw), nn.Dropout(0.5))
+        conv = nn.Conv2d(3, 4, 3)
+        self.first = nn.Sequential(conv, drawn_norm(4, draw), nn.Dropout(0.5))
         self.frozen = drawn_norm(4, draw)
         self.last = nn.Linear(4 * (SIDE - 2) ** 2, CLASSES)
-        for layer in (self.first[0], self.last):
-            layer.weight = nn.Parameter(draw(*layer.weight.shape))  # type: ignore[assignment]
+        conv.weight = nn.Parameter(draw(*conv.weight.shape))
+        self.last.weight = nn.Parameter(draw(*self.last.weight.shape))
         self.train()
         self.frozen.eval()
         self.recorded: list[bool] = []

@@ -66,8 +66,9 @@ class Nodes:
     def _become(self, rank: int, port: int, student: ModuleType) -> int:
         """Be one process of the group, as torchrun would start it on its node; never return."""
         place = {"RANK": rank, "WORLD_SIZE": WORLD, "LOCAL_RANK": rank % PROCESSES, "LOCAL_WORLD_SIZE": PROCESSES}
-        place |= {"GROUP_RANK": rank // PROCESSES, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        os.environ.update({name: str(value) for name, value in place.items()}, GLOO_SOCKET_IFNAME="lo")
+        place |= {"GROUP_RANK": rank // PROCESSES, "MASTER_PORT": port}
+        os.environ.update({name: str(value) for name, value in place.items()}, MASTER_ADDR="127.0.0.1")
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo"
         told: dict[str, Any] = {}
         try:
             dist.init_process_group("gloo")

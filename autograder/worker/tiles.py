@@ -37,12 +37,12 @@ class Tiles(TorchDispatchMode):
         self._own = [kind.run for kind in self._kinds]
         for kind, run in zip(self._kinds, self._own, strict=True):
             kind.run = self._noted(run)
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: object) -> None:
         """Stop watching."""
-        super().__exit__(*error)  # type: ignore[arg-type]
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
         for kind, run in zip(self._kinds, self._own, strict=True):
             kind.run = run
 
