@@ -66,7 +66,7 @@ class Ranged(Made):
 
 def pair(random: np.random.Generator, factor: float) -> tuple[Ranged, Ranged]:
     """Return a trace and a later one, whose ranges take so much longer; one range is new, and one has a new name."""
-    drawn = random.uniform(4.0, 90.0, 3).tolist()
+    drawn = random.uniform(20.0, 90.0, 3).tolist()
     ms = {f"{name} {random.integers(10, 99)}": it for name, it in zip(("load", "forward", "step"), drawn, strict=True)}
     later = {name: factor * it for name, it in ms.items()}
     later = {"load again": later.pop(next(iter(ms))), **later, "logging": 1.5}

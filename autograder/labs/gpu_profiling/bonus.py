@@ -248,6 +248,7 @@ LOOKS = {
     "reshape",
     "as_strided",
     "fill_",
+    "lift_fresh",
 }
 
 
