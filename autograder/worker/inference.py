@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from autograder.worker.clock import VirtualClock
 
-CLEAR = 0.05  # how far the first class is ahead of the second: rounding decides nothing
+CLEAR = 0.5  # how far the first class is ahead of the second: rounding decides nothing, nor does TF32
 SIDE, CLASSES = 6, 5
 BATCHES = (4, 4, 3)  # images; the last one is shorter
 
@@ -122,6 +122,10 @@ class Inference:
             module.training = mode
         model.recorded.clear()
         return logits
+
+    def classes(self, model: Watched, batches: list[Tensor]) -> Tensor:
+        """Return what is to be predicted."""
+        return self.logits(model, torch.cat(batches)).argmax(1)
 
     @staticmethod
     def broken(batches: list[Tensor]) -> Iterator[Tensor]:

@@ -15,6 +15,7 @@ import ctypes
 import importlib
 import os
 import re
+import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall, ScriptedNet
-from autograder.worker.tiles import Tiles, layers, pooled
+from autograder.worker.tiles import Tiles, kinds, layers, pooled
 from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
@@ -160,6 +161,11 @@ class Rig:
         """Return images that are not contiguous, with weights and a bias for them."""
         _, images, weight, bias = self.layers()[2]
         return [images.transpose(2, 3), weight, bias]
+
+    @staticmethod
+    def tools() -> list[str]:
+        """Return what there is here of what kernels need."""
+        return [name for name in ("g++", "nvcc") if shutil.which(name)] + ["Triton"] * bool(kinds())
 
     def nvcc(self, source: str) -> dict[str, Any]:
         """Say what nvcc makes of a source."""

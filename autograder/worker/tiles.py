@@ -19,18 +19,13 @@ class Tiles(TorchDispatchMode):
     """A context: `launches` are the names of kernels, `operators` those of torch outside of them."""
 
     def __init__(self) -> None:
-        """Start with none; `there` says whether there is a Triton."""
+        """Start with none."""
         super().__init__()  # type: ignore[no-untyped-call]
         self.launches: list[str] = []
         self.operators: list[str] = []
         self._written: list[Tensor] = []
-        self._kinds = _kinds()
+        self._kinds = kinds()
         self._inside = False
-
-    @property
-    def there(self) -> bool:
-        """Whether kernels can run here."""
-        return bool(self._kinds)
 
     def __enter__(self) -> Self:
         """Watch launches and operators."""
@@ -77,7 +72,7 @@ class Tiles(TorchDispatchMode):
         return noted
 
 
-def _kinds() -> list[Any]:
+def kinds() -> list[Any]:
     """Return the classes of kernels; none where there is no Triton."""
     try:
         from triton.runtime.interpreter import InterpretedFunction

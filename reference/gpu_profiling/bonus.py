@@ -362,6 +362,8 @@ def rehearse_nodes(folder="."):
         torchrun = [sys.executable, "-m", "torch.distributed.run"]  # what torchrun is, on the path or not
         started = [subprocess.Popen([*torchrun, *words[1:]], stdout=subprocess.PIPE, text=True) for words in commands]
         said = [process.communicate()[0] for process in started]
+        if not said[0].strip():
+            raise SystemExit(f"{nodes} x {processes}: a process failed, and says above why")
         rate = json.loads(said[0].strip().splitlines()[-1])
         each = rate / (nodes * processes)
         row = {"nodes": nodes, "processes": processes, "samples_per_s": rate}
@@ -431,7 +433,7 @@ if __name__ == "__main__":
         sys.exit(int(compare_profiles(*sys.argv[1:])["slower"]))
     else:
         torch.set_num_threads(1)
-        for run in (compare_kernels, compile_kernel, report_on_pool, rehearse_nodes, time_inference):
+        for run in (compare_kernels, compile_kernel, report_on_pool, time_inference, rehearse_nodes):
             try:
                 print(pd.DataFrame(run()).to_string(index=False))
             except NotImplementedError:

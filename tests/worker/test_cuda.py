@@ -45,11 +45,8 @@ def test_what_does_not_compile_is_said(tmp_path):
         Threads(source("out[0] = nothing;"), tmp_path)
 
 
-def test_without_a_compiler_nothing_is_said(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    assert not Threads(source(""), tmp_path).there
-    assert {"there": False, "entries": [], "spilled": 0, "error": ""} == compiled(source(""), tmp_path)
+def test_without_a_source_nothing_is_said(tmp_path):
+    assert {"entries": [], "spilled": 0, "error": ""} == compiled("", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -48,47 +48,53 @@ SAME = 1e-5  # of the largest number: sums of some dozen products in another ord
 # --- what is run: kernels ---------------------------------------------------------------------------------------------
 
 
-@part.probe(pair=True, values={**CASES, "there": BOOLEAN}, arrays=NUMBERS)
+@part.probe(pair=True, values={"found": list_of(TEXT)})
+def tools(student: Any, rig: Any) -> Any:
+    """What this machine has; the baseline's side is believed."""
+    return {"found": rig.tools()}
+
+
+@part.outputs
 def fused(student: Any, rig: Any) -> Any:
     """Images of several sizes, and images that are not contiguous."""
-    answers, there = rig.answers(), rig.tiles().there
+    answers = rig.answers()
     function = student.conv_relu_pool if rig.side == "student" else rig.pooled
     cases = [*rig.layers(), ("images transposed", *rig.transposed())]
-    for case, *inputs in cases if there or rig.side != "student" else []:
+    for case, *inputs in cases if "Triton" in rig.tools() else []:
         answers.add(case, function(*map(rig.exact, inputs)), "float32")
-    return {**answers.seen(), "there": there}
+    return answers.seen()
 
 
-@part.probe(values={"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN, "there": BOOLEAN})
+@part.probe(values={"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN})
 def launched(student: Any, rig: Any) -> Any:
     """One call on contiguous tensors."""
     _, *inputs = rig.layers()[0]
     with rig.tiles() as seen:
-        result = student.conv_relu_pool(*inputs) if seen.there else None
-    told = {"launches": seen.launches, "operators": seen.operators}
-    return {**told, "wrote": seen.wrote(result), "there": seen.there}
+        result = student.conv_relu_pool(*inputs) if "Triton" in rig.tools() else None
+    return {"launches": seen.launches, "operators": seen.operators, "wrote": seen.wrote(result)}
 
 
-@part.probe(pair=True, values={**CASES, "there": BOOLEAN, "strayed": list_of(TEXT)}, arrays=NUMBERS)
+@part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT)}, arrays=NUMBERS)
 def threads(student: Any, rig: Any) -> Any:
     """The CUDA kernel's threads, one after another on the CPU."""
     answers, strayed, kernel = rig.answers(), [], None
-    if rig.side == "student":
+    there = "g++" in rig.tools()
+    if there and rig.side == "student":
         kernel = rig.threads(rig.text(student.cuda_source(), 20_000))
-    for case, *inputs in rig.layers():
+    for case, *inputs in rig.layers() if there else []:
         if kernel is None:
-            answers.add(case, rig.pooled(*(rig.exact(it) for it in inputs)), "float32")
-        elif kernel.there:
-            numbers, outside = kernel(*(it.cpu().numpy() for it in inputs))
-            answers.add(case, rig.tensor(numbers))
-            strayed += [case] * outside
-    return {**answers.seen(), "there": kernel is None or kernel.there, "strayed": strayed}
+            answers.add(case, rig.pooled(*map(rig.exact, inputs)), "float32")
+            continue
+        numbers, outside = kernel(*(it.cpu().numpy() for it in inputs))
+        answers.add(case, rig.tensor(numbers))
+        strayed += [case] * outside
+    return {**answers.seen(), "strayed": strayed}
 
 
-@part.probe(values={"there": BOOLEAN, "entries": list_of(TEXT), "spilled": INTEGER, "error": TEXT})
+@part.probe(values={"entries": list_of(TEXT), "spilled": INTEGER, "error": TEXT})
 def cubin(student: Any, rig: Any) -> Any:
     """What nvcc makes of the source."""
-    return rig.nvcc(rig.text(student.cuda_source(), 20_000))
+    return rig.nvcc(rig.text(student.cuda_source(), 20_000) if "nvcc" in rig.tools() else "")
 
 
 # --- what is run: profiles --------------------------------------------------------------------------------------------
@@ -180,13 +186,10 @@ def predicted(student: Any, rig: Any) -> Any:
     model = made.model()
     batches = made.batches(model)
     if rig.side != "student":
-        answers.add(
-            "the classes",
-            made.logits(model, rig.tensor(rig.flat(batches).reshape(-1, *batches[0].shape[1:]))).argmax(1),
-        )
+        answers.add("the classes", made.classes(model, batches))
         return {**answers.seen(), "recorded": False, "modes": True, "survived": True, "broken_modes": True}
     modes = model.modes()
-    answers.add("the classes", student.predict(model, iter(batches), rig.device))
+    answers.add("the classes", student.predict(model.to(rig.device), iter(batches), rig.device))
     told = {"recorded": any(model.recorded), "modes": modes == model.modes()}
     other = made.model()
     survived = made.survived(student.predict, other, batches)
@@ -220,45 +223,34 @@ def latencies(student: Any, rig: Any) -> Any:
 # --- what is judged: kernels ------------------------------------------------------------------------------------------
 
 
+def without(tools: Pair, name: str) -> Unavailable | None:
+    """Owe what a tool is missing for."""
+    return None if name in tools.baseline.values["found"] else Unavailable(f"there is no {name} on this machine")
+
+
 @part.check(basis="outputs")
-def fused_answers_alike(fused: Pair) -> Verdict:
+def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
     """conv_relu_pool gives what a convolution, a ReLU and a pool give, at any size; owed where there is no Triton."""
-    if not fused.student.values["there"]:
-        return Unavailable("there is no Triton on this machine")
     why = {
         "odd": "the last row or column has no partner: the pool leaves it out",
         "transposed": "a kernel sees addresses: what is not contiguous has to become so",
         "block": "programs after the first begin elsewhere, or the last one's mask is wrong",
         "": "another function: a border, the order of the axes, or where a window begins",
     }
-    return outputs.same(fused, SAME, why=why, try_=f"compare with torch's three operators; {FUSED}")
+    try_ = f"compare with torch's three operators; {FUSED}"
+    return without(tools, "Triton") or outputs.same(fused, SAME, why=why, try_=try_)
 
 
-ALLOCATES = {"empty", "new_empty", "zeros", "new_zeros", "full", "empty_like", "zeros_like", "empty_strided", "zero_"}
-LOOKS = {
-    "view",
-    "_unsafe_view",
-    "detach",
-    "alias",
-    "slice",
-    "select",
-    "permute",
-    "transpose",
-    "expand",
-    "reshape",
-    "as_strided",
-    "fill_",
-    "lift_fresh",
-}
+ALLOCATES = "empty new_empty empty_like empty_strided zeros new_zeros zeros_like full zero_ fill_ lift_fresh"
+LOOKS = "view _unsafe_view detach alias slice select permute transpose expand reshape as_strided"
+NO_WORK = {f"aten::{name}" for name in f"{ALLOCATES} {LOOKS}".split()}
 
 
 @part.check(basis="report", needs=[fused_answers_alike])
 def fused_is_one_launch(launched: Observation) -> Verdict:
     """conv_relu_pool launches one kernel, which writes the result; no operator of torch computes beside it."""
     seen = launched.values
-    if not seen["there"]:
-        return Unavailable("there is no Triton on this machine")
-    beside = sorted({it for it in seen["operators"] if it.removeprefix("aten::") not in ALLOCATES | LOOKS})
+    beside = sorted(set(seen["operators"]) - NO_WORK)
     measured = f"{len(seen['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
     if len(seen["launches"]) != 1 or beside:
         return Failed(measured, "each launch reads and writes memory that one kernel keeps to itself", FUSED)
@@ -267,23 +259,22 @@ def fused_is_one_launch(launched: Observation) -> Verdict:
 
 
 @part.check(basis="outputs")
-def cuda_answers_alike(threads: Pair) -> Verdict:
+def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """The CUDA kernel computes the same, thread by thread on the CPU, and writes its own numbers only."""
-    if not threads.student.values["there"]:
-        return Unavailable("there is no g++ on this machine, which runs the threads of the kernel on the CPU")
     if threads.student.values["strayed"]:
         measured = f"{threads.student.values['strayed'][0]}: written beside the result"
         return Failed(measured, "the last block has threads too many, and those have to return at once", CUDA)
     why = "another function, or a thread that computes another's number"
-    return outputs.same(threads, SAME, why=why, try_=f"try it with one image and one filter; {CUDA}")
+    try_ = f"try it with one image and one filter; {CUDA}"
+    return without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
 
 
 @part.check(basis="report")
-def cuda_compiles(cubin: Observation) -> Verdict:
+def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
     """nvcc compiles the CUDA source for an A100, and its registers suffice; owed where there is no nvcc."""
-    seen = cubin.values
-    if not seen["there"]:
-        return Unavailable("there is no nvcc on this machine")
+    seen, owed = cubin.values, without(tools, "nvcc")
+    if owed:
+        return owed
     if seen["error"]:
         return Failed(seen["error"], "nvcc refuses the source", CUDA)
     measured = f"kernels: {', '.join(seen['entries']) or 'none'}; {seen['spilled']} bytes spilled"
