@@ -61,6 +61,7 @@ class Requests:
     def __init__(self, clock: VirtualClock, seconds: list[float], warmup: int, queued: float) -> None:
         """*queued* is the share of each call that only synchronize waits for."""
         self._clock, self._seconds, self._queued = clock, [5.0] * warmup + seconds, queued
+        self._warm = seconds
         self.calls, self._waiting = 0, 0.0
 
     def __call__(self) -> None:
@@ -69,6 +70,12 @@ class Requests:
         self.calls += 1
         self._clock.advance(seconds * (1 - self._queued), busy=True)
         self._waiting += seconds * self._queued
+
+    def figures(self) -> dict[str, float]:
+        """Return what is to be measured."""
+        p50, p95, p99 = (1000 * float(it) for it in np.percentile(self._warm, (50, 95, 99)))
+        per_second = len(self._warm) / sum(self._warm)
+        return {"p50_ms": p50, "p95_ms": p95, "p99_ms": p99, "per_second": per_second}
 
     def synchronize(self) -> None:
         """Let pass what the device still has to do."""
