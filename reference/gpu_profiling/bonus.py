@@ -414,14 +414,14 @@ def compare_kernels():
     ]
 
 
+@torch.inference_mode()
 def time_inference():
     """Say what folding brings: percentiles of a convolution and a batch norm, and of the two in one."""
     conv, norm = nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32).eval()
     images = torch.randn(8, 3, 64, 64)
     rows = []
     for name, net in (("convolution, norm", nn.Sequential(conv, norm)), ("folded", fold_norm(conv, norm))):
-        with torch.inference_mode():
-            rows.append({"net": name, **measure_latency(lambda: net(images))})  # noqa: B023
+        rows.append({"net": name, **measure_latency(lambda: net(images))})  # noqa: B023
     return rows
 
 
