@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import json
-import os
-import signal
-import socket
-import sys
-import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from time import monotonic as _now  # real time: bound before a probe moves the clock
-from time import sleep as _pause
 from types import ModuleType
 from typing import Any
 
@@ -23,12 +15,14 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.utils.data import Dataset, DistributedSampler
 
-from autograder.worker.returned import BadReturn, Returned, flat, series, text
+from autograder.worker import forked
+from autograder.worker.returned import Returned, flat, series, text
 
 WORLD = 2  # processes
 SECONDS = 15.0  # in all, where a probe says nothing else
 FEATURES, CLASSES = 6, 4
 WEIGHTS = "weights.pt"
+ALONE = {"LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}  # each process has a machine of its own
 
 
 class Rows(Dataset[tuple[Tensor, Tensor]]):
@@ -114,14 +108,8 @@ class Ranks:
 
     def together(self, student: ModuleType, call: Call | None = None) -> dict[str, Any]:
         """Let each process *call* the student's function; answer with what each of them has then."""
-        importlib.import_module("torch._dynamo")  # DistributedDataParallel does; two seconds, here and not in each
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        run = call or train_distributed
-        children = {os.fork() or self._become(rank, port, student, run): rank for rank in range(WORLD)}
-        _wait(children, self._told, self._seconds or SECONDS)
-        told = [json.loads(self._told(rank).read_text()) for rank in range(WORLD)]
+        work = partial(self._trained, student, call or train_distributed)
+        told = forked.together(WORLD, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)
         weights = [np.array(one.pop("weights")) for one in told]
         figures = {name: [np.array(one.pop(name)) for one in told] for name in self._figures}
         return self._answer(told, weights, figures, _saved(self.home(0) / WEIGHTS))
@@ -138,26 +126,8 @@ class Ranks:
         """Return the folder that a process may write in."""
         return self._folder / f"rank{rank}"
 
-    def _told(self, rank: int) -> Path:
-        return self._folder / f"told{rank}.json"
-
-    def _become(self, rank: int, port: int, student: ModuleType, call: Call) -> int:
-        """Be one process of the group, alone on its machine, as torchrun would start it; never return."""
-        os.environ.update(RANK=str(rank), WORLD_SIZE=str(WORLD), LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
-        told: dict[str, Any] = {}
-        try:
-            self.home(rank).mkdir()
-            told = self._trained(rank, student, call)
-        except BaseException as error:
-            told = {"error": f"{type(error).__name__}: {error}", "unwritten": _unwritten(error)}
-            traceback.print_exc()
-        finally:
-            self._told(rank).write_text(json.dumps(told))
-            sys.stdout.flush()
-            os._exit(0)
-
-    def _trained(self, rank: int, student: ModuleType, call: Call) -> dict[str, Any]:
+    def _trained(self, student: ModuleType, call: Call, rank: int) -> dict[str, Any]:
+        self.home(rank).mkdir()
         dataset, model = Rows(self._seed, self.samples), self.model(rank)
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
         returned = Returned(call.__name__, call(self, student, rank, model, dataset))
@@ -178,39 +148,6 @@ def train_distributed(training: Ranks, student: ModuleType, rank: int, model: nn
     """Call a function that makes the process group itself, and writes."""
     arguments = (model, dataset, training.criterion, make_optimizer, training.batch_size, training.epochs)
     return student.train_distributed(*arguments, seed=training.order, folder=str(training.home(rank)))
-
-
-def _wait(children: dict[int, int], told: Callable[[int], Path], seconds: float) -> None:
-    """Wait for all processes; when one fails, or time is up, the others are ended: they wait for it in vain."""
-    until, left = _now() + seconds, dict(children)
-    try:
-        while left:
-            done = next((pid for pid in left if os.waitpid(pid, os.WNOHANG)[0]), 0)
-            if done:
-                _complain(told(rank := left.pop(done)), rank)
-            elif _now() > until:
-                raise BadReturn(f"{len(left)} processes did not end: do all of them make the same collective calls?")
-            else:
-                _pause(0.005)
-    finally:
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-
-def _complain(file: Path, rank: int) -> None:
-    """Raise what a process failed with."""
-    said = json.loads(file.read_text()) if file.exists() else {"error": "ended without a word"}
-    if said.get("unwritten"):
-        raise BadReturn(f"{text(said['unwritten'], 60)} is not written yet")
-    if "error" in said:
-        raise BadReturn(f"in the process of rank {rank}: {text(said['error'])}")
-
-
-def _unwritten(error: BaseException) -> str:
-    """Return the function that is not written yet, if that is what happened."""
-    there = isinstance(error, NotImplementedError) and not str(error)
-    return traceback.extract_tb(error.__traceback__)[-1].name if there else ""
 
 
 def _saved(file: Path) -> dict[str, Any]:

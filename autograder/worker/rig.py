@@ -15,6 +15,7 @@ import ctypes
 import importlib
 import os
 import re
+import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,14 +32,18 @@ from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, eager_takes, refusal, register
 from autograder.worker.counters import Ops, Saved, Traffic
+from autograder.worker.cuda import Threads, compiled
 from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
+from autograder.worker.inference import Inference
 from autograder.worker.launches import Launches
 from autograder.worker.loading import Loading
 from autograder.worker.machines import Machine
 from autograder.worker.nets import Loader, Net, make_loader, make_net
+from autograder.worker.nightly import Nightly
+from autograder.worker.nodes import Nodes
 from autograder.worker.plans import Plans
 from autograder.worker.profiled import Programs
 from autograder.worker.profiles import Profiles
@@ -48,6 +53,7 @@ from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall, ScriptedNet
+from autograder.worker.tiles import Tiles, kinds, layers, pooled
 from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
@@ -109,6 +115,9 @@ class Rig:
     backend = staticmethod(register)
     profiles = Profiles
     launches = Launches
+    nightly = Nightly
+    tiles = Tiles
+    pooled = staticmethod(pooled)
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
@@ -140,6 +149,36 @@ class Rig:
     def machine(self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int) -> Machine:
         """Return a machine that is not there, on which a process of a group finds itself."""
         return Machine(student, gpus=gpus, rank=rank, local_rank=local_rank, world=world)
+
+    def nodes(self) -> Nodes:
+        """Return tensors for the processes of two nodes."""
+        return Nodes(self._random, self.folder)
+
+    def inference(self) -> Inference:
+        """Return layers, a model and requests to infer with."""
+        return Inference(self._random, self.clock)
+
+    def layers(self) -> list[tuple[Any, ...]]:
+        """Return (case, images, weight, bias) to convolve, rectify and pool."""
+        return [(case, *map(self.tensor, drawn)) for case, drawn in layers(self._random).items()]
+
+    def transposed(self) -> list[Tensor]:
+        """Return images that are not contiguous, with weights and a bias for them."""
+        _, images, weight, bias = self.layers()[2]
+        return [images.transpose(2, 3), weight, bias]
+
+    @staticmethod
+    def tools() -> list[str]:
+        """Return what there is here of what kernels need."""
+        return [name for name in ("g++", "nvcc") if shutil.which(name)] + ["Triton"] * bool(kinds())
+
+    def nvcc(self, source: str) -> dict[str, Any]:
+        """Say what nvcc makes of a source."""
+        return compiled(source, self.folder)
+
+    def threads(self, source: str) -> Threads:
+        """Return a kernel whose threads run one after another, on the CPU."""
+        return Threads(source, self.folder)
 
     def decorated(self) -> Decorated:
         """Return what looks at functions before and after a decorator."""
