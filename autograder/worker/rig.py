@@ -37,6 +37,7 @@ from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
 from autograder.worker.launches import Launches
 from autograder.worker.loading import Loading
+from autograder.worker.matched import Matched
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.plans import Plans
 from autograder.worker.profiled import Programs
@@ -47,6 +48,8 @@ from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall, ScriptedNet
+from autograder.worker.sizes import Sizes
+from autograder.worker.sums import Sums
 from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
@@ -108,6 +111,7 @@ class Rig:
     backend = staticmethod(register)
     profiles = Profiles
     launches = Launches
+    sums = Sums
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
@@ -120,6 +124,8 @@ class Rig:
         self.loading = Loading(self._random, self.clock)
         self.plans = Plans(self._random)
         self.programs = Programs(self._random, self.clock)
+        self.sizes = Sizes(self.clock)
+        self.matched = Matched(self)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
