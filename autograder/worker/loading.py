@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import cycle
@@ -147,12 +148,15 @@ class Moves(TorchFunctionMode):
         """Watch this thread while active."""
         super().__init__()
         self.moved = self.waited = 0
+        self.by_dimensions: Counter[int] = Counter()
+        """Tensors moved, by how many dimensions they have."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note, then compute."""
         kwargs = kwargs or {}
         if getattr(func, "__name__", "") in ("to", "cuda"):
             self.moved += 1
+            self.by_dimensions[args[0].dim() if isinstance(args[0], Tensor) else -1] += 1
             self.waited += not (kwargs.get("non_blocking") or any(one is True for one in args))
         return func(*args, **kwargs)
 

@@ -60,7 +60,7 @@ def make_training(device: torch.device) -> tuple[nn.Module, nn.Module, torch.opt
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = SimpleNet(sizes(device)["width"]).to(device)
-    return model, nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    return model, nn.CrossEntropyLoss(), torch.optim.Adam(model.parameters(), lr=2e-3)
 
 
 def record(train: Callable[[Callable[[], Any]], Any], file: str, batches: int) -> None:
