@@ -186,7 +186,7 @@ REFLECTIONS = {
         lambda text: text.replace("## Lessons learned", "## Afterwards"),
         "no heading 'Lessons learned'",
     ),
-    "something to fill in": (lambda text: text + "\n*Your answer here.*\n", "left"),
+    "something to fill in": (lambda text: text + "\n*Your answer here.*\n", "Your answer here"),
     "too short": (lambda text: "\n\nFine.\n\n".join(f"## {name}" for name in [*HEADINGS, "Rest"]), "150 to 2000"),
     "no results": (lambda text: re.sub(r"\d", "N", text), "4 are asked for"),
 }
