@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 COLD = 40.0  # seconds that the first pass of all takes longer: more than an epoch
 SIDE = 16  # pixels
 WIDTH = 2  # channels
@@ -39,7 +41,7 @@ class Matched:
         The baseline's side takes the step as one batch; *size* is what the student's is to take at once.
         """
         state, (wait, work) = self._rig.copies(self.simple_net().state_dict()), self._rig.seconds(0.05, 0.1, 2)
-        images = self._rig.tensor(self._rig.random.normal(size=(step, 3, SIDE, SIDE)))
+        images = torch.from_numpy(self._rig.random.normal(size=(step, 3, SIDE, SIDE))).float()  # as a loader has them
         labels = [int(label) for label in self._rig.random.integers(0, 10, step)]
         if self._rig.side != "student":
             size, limit, options = step, step, ["--batch-size", step]

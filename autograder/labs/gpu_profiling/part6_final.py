@@ -216,7 +216,7 @@ def loop(student: Any, rig: Any) -> Any:
     graphs, waits = rig.graphs(watched), rig.waits(watched, code)
     with waits:
         train(student, watched)
-    with rig.loading.moves() as moves:
+    with rig.loading.moves(moved.loader) as moves:
         train(student, moved)
     told = {"images": moves.by_dimensions[4], "labels": moves.by_dimensions[1]}
     told |= {"waited": moves.waited, "batches": len(moved.loader)}
