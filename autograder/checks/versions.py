@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from autograder.checks import table
+from autograder.checks import report, table
 from autograder.checks.numerics import close, explained
 from autograder.checks.report import Fact
 
@@ -22,6 +22,7 @@ SAME = 0.03  # relative: numbers of samples that follow from rounded figures
 ROUNDED = 0.011  # seconds: two figures of two decimals
 WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
 NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
+LEAST, MOST, RESULTS = 150, 2000, 4  # of a reflection: words; results
 UNITS = {"throughput": "samples/s", "seconds": "s", "data_wait": "s", "warm_up_s": "s", "busy_percent": "%"}
 
 Row = Mapping[str, Any]
@@ -134,3 +135,16 @@ def _compared(row: Row, other: Row) -> Iterator[Fact]:
                 yield Fact(one / base, "x", f"the ratio of {about}")
                 yield Fact(100 * one / base, "%", f"the ratio of {about}")
                 yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")
+
+
+def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tuple[str, str]:
+    """Look whether a reflection is whole, and its results are of the table: what was measured, and what is wrong."""
+    words, said = report.words(text), report.stated(text)
+    if wrong := report.gaps(text, headings) or report.left_over(text):
+        return f"{words} words", report.listed(wrong)
+    if not LEAST <= words <= MOST:
+        return f"{words} words", f"{LEAST} to {MOST} are asked for, without tables and code"
+    if odd := report.unfounded(said, facts(rows)):
+        return f"{len(odd)} of {len(said)} results are not in the table, and do not follow from it", report.listed(odd)
+    measured = f"{words} words, {len(said)} results, all of them measured"
+    return measured, "" if len(said) >= RESULTS else f"{RESULTS} results are asked for: numbers with a unit"

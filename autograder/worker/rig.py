@@ -28,6 +28,7 @@ from torch import Tensor, nn
 
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
+from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, eager_takes, refusal, register
 from autograder.worker.counters import Ops, Saved, Traffic
@@ -125,7 +126,7 @@ class Rig:
         self.plans = Plans(self._random)
         self.programs = Programs(self._random, self.clock)
         self.sizes = Sizes(self.clock)
-        self.matched = Matched(self)
+        self.matched, self.checklist = Matched(self), Checklist(self)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""

@@ -181,6 +181,16 @@ def test_what_nsys_did_not_print_is_said(text, words):
     assert words in f"{found.measured} {found.why}"
 
 
+def test_fewer_waits_are_looked_for_where_nsys_was():
+    """The two texts of a GPU, then the same in the wrong order."""
+    before, after = (handed_in("final_on_a_gpu", file) for file in ("stats_before.txt", "stats_after.txt"))
+    judge = part.checks["stats_show_the_difference"].judge
+
+    assert isinstance(judge(before, after), Passed)
+    assert "the host still waits as often" in judge(after, before).why
+    assert isinstance(judge(before, Text("stats_after.txt", "No nsys here.")), Unavailable)
+
+
 REFLECTIONS = {
     "a heading is gone": (
         lambda text: text.replace("## Lessons learned", "## Afterwards"),
@@ -188,7 +198,7 @@ REFLECTIONS = {
     ),
     "something to fill in": (lambda text: text + "\n*Your answer here.*\n", "Your answer here"),
     "too short": (lambda text: "\n\nFine.\n\n".join(f"## {name}" for name in [*HEADINGS, "Rest"]), "150 to 2000"),
-    "no results": (lambda text: re.sub(r"\d", "N", text), "4 are asked for"),
+    "no results": (lambda text: re.sub(r"\d", "N", text), "4 results are asked for"),
 }
 
 

@@ -8,22 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from autograder.checks import (
-    checklist,
-    launches,
-    outputs,
-    plot,
-    precision,
-    report,
-    speedup,
-    table,
-    timing,
-    versions,
-)
+from autograder.checks import checklist, launches, outputs, plot, precision, speedup, table, timing, versions
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.digest import Epoch, differing
-from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -53,28 +41,21 @@ from autograder.lab import (
 )
 from autograder.traces import Trace
 
-PROGRAM = "training_final_optimized.py"
-part = Part(
-    "part6_final",
-    writes=["run_version", "busy_percent", "compare_versions", "draw_comparison", "read_stats"],
-    hands_in=[
-        PROGRAM,
-        "final_results.csv",
-        "final_comparison.png",
-        "final_profile.gz",
-        "stats_before.txt",
-        "stats_after.txt",
-        "reflection.md",
-    ],
-    made_by=dict.fromkeys(("stats_before.txt", "stats_after.txt"), 'see "Before and after" in the part 6 handout'),
-)
-
-BATCH, SIDE = 8, 8  # samples, pixels
-HALVES = ("bfloat16", "float16")
 POINTS = 'see "Seven points" in the part 6 handout'
 SAME_WORK = 'see "The same work" in the part 6 handout'
 TABLE = 'see "The table" in the part 6 handout'
 BEFORE_AFTER = 'see "Before and after" in the part 6 handout'
+PROGRAM = "training_final_optimized.py"
+TABLES = ("final_results.csv", "final_comparison.png")
+STATS = ("stats_before.txt", "stats_after.txt")
+part = Part(
+    "part6_final",
+    writes=["run_version", "busy_percent", "compare_versions", "draw_comparison", "read_stats"],
+    hands_in=[PROGRAM, *TABLES, "final_profile.gz", *STATS, "reflection.md"],
+    made_by=dict.fromkeys(STATS, BEFORE_AFTER),
+)
+
+HALVES = ("bfloat16", "float16")
 
 
 def program(student: Any) -> Any:
@@ -93,29 +74,22 @@ def program(student: Any) -> Any:
 # --- what is run: the seven points ------------------------------------------------------------------------------------
 
 LOADED = {f"{e}_{n}": (t, 1) for e in ("first", "second") for n, t in (("commitments", "uint8"), ("sizes", "int64"))}
+OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
+SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER))
+TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
+WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
+COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER)
+GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
 
 
 @part.probe(pair=True, arrays=LOADED)
 def epochs(student: Any, rig: Any) -> Any:
-    """Two epochs, by two processes; the last batch is shorter."""
-    data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
-    loader = program(student).make_loader(data, BATCH, 2, rig.device)
-    seen = [(epoch, rig.loading.epoch(loader)) for epoch in ("first", "second")]
-    return {f"{epoch}_{name}": array for epoch, arrays in seen for name, array in arrays.items()}
-
-
-OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
+    return rig.checklist.loaded(program(student).make_loader)
 
 
 @part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(OPTIONS)))})
 def arguments(student: Any, rig: Any) -> Any:
-    """The loaders that are made for each kind of device; none of them is used."""
-    made = []
-    for device, workers in (("cpu", 0), ("cpu", 3), ("cuda", 0), ("cuda", rig.integer(4, 8))):
-        with rig.loading.built() as built:
-            program(student).make_loader(rig.loading.pictures(BATCH), BATCH, workers, rig.loading.device(device))
-        made.append({"device": device, "workers": workers, "options": built.last()})
-    return {"made": made}
+    return {"made": rig.checklist.asked(program(student).make_loader)}
 
 
 class Samples:
@@ -141,23 +115,9 @@ def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
     return program(student).make_loader(dataset, 4, 4, device)
 
 
-SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER), asked=list_of(INTEGER))
-
-
 @part.probe(values={"searches": list_of(SEARCH), "other": TEXT, "tries": INTEGER})
 def searches(student: Any, rig: Any) -> Any:
-    """Steps of which all, a part, or one sample fits; and an attempt that fails for another reason."""
-    told, look = [], program(student).largest_batch
-    for step, low, high in ((256, 256, 900), (96, 12, 90), (8 * rig.integer(3, 9), 8, 20), (32, 1, 1)):
-        attempt = rig.sizes.attempt(limit := rig.integer(low, high))
-        found = rig.number(look(attempt, step))
-        told.append({"step": step, "limit": limit, "found": found, "asked": attempt.asked})
-    broken, other = rig.sizes.attempt(64, broken=True), ""
-    try:
-        look(broken, 64)
-    except Exception as error:
-        other = type(error).__name__[:60]
-    return {"searches": told, "other": other, "tries": len(broken.asked)}
+    return rig.checklist.searched(program(student).largest_batch)
 
 
 def train(student: Any, window: Any, *more: Any) -> Any:
@@ -166,81 +126,24 @@ def train(student: Any, window: Any, *more: Any) -> Any:
     return window.returned("train_epoch", program(student).train_epoch(*arguments, *more))
 
 
-TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
-
-
 @part.probe(pair=True, arrays=TRAINED)
 def grouped(student: Any, rig: Any) -> Any:
-    """Groups of three small batches; the baseline takes each as one. A network that keeps samples apart."""
-    group = 3 if rig.side == "student" else 1
-    window = rig.window(
-        [3 * BATCH // group] * (4 * group), model=rig.matched.simple_net(), momentum=0.9, enlarged=2, lr=0.05
-    )
-    for parameter in window.model.parameters():
-        parameter.grad = parameter.detach() + 1  # from before the epoch
-    start = window.weights()
-    losses = rig.series(train(student, window, False, group)["losses"], "losses")
-    return {"start": start, "losses": losses, "weights": window.weights()}
+    return rig.checklist.grouped(partial(train, student))
 
 
 @part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
 def rounding(student: Any, rig: Any) -> Any:
-    """With a rate of 0 each loss shows the rounding of its own forward pass; the baseline shows what 16 bits do."""
-
-    def losses() -> Any:
-        return rig.series(train(student, rig.window([8] * 40, lr=0.0), True)["losses"], "losses")
-
-    return {"losses": losses(), **{dtype: rig.autocast(dtype, losses) for dtype in HALVES}}
+    return rig.checklist.rounded(partial(train, student))
 
 
-WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
-
-
-@part.probe(
-    values={
-        "events": list_of(TEXT),
-        "waits": WAITED,
-        "kept": INTEGER,
-        "images": INTEGER,
-        "labels": INTEGER,
-        "waited": INTEGER,
-        "batches": INTEGER,
-    }
-)
+@part.probe(values={"events": list_of(TEXT), "waits": WAITED, **COUNTS})
 def loop(student: Any, rig: Any) -> Any:
-    """What the loop calls: the scaler, waits for the device, copies to it."""
-    code, window = program(student), rig.window()
-    calls = rig.scaler_calls(window)
-    train(student, window, True)
-    watched, moved = rig.window(), rig.window()
-    graphs, waits = rig.graphs(watched), rig.waits(watched, code)
-    with waits:
-        train(student, watched)
-    with rig.loading.moves(moved.loader) as moves:
-        train(student, moved)
-    told = {"images": moves.by_dimensions[4], "labels": moves.by_dimensions[1]}
-    told |= {"waited": moves.waited, "batches": len(moved.loader)}
-    return {"events": calls.events, "waits": waits.values(), "kept": graphs.kept, **told}
-
-
-GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
+    return rig.checklist.called(partial(train, student), program(student))
 
 
 @part.probe(pair=True, values={**CASES, **GRAPHS, "refusal": TEXT}, arrays=NUMBERS)
 def fused(student: Any, rig: Any) -> Any:
-    """A network in one graph, under a backend that counts; two batch sizes, each twice."""
-    fuse, answers, compiler = program(student).fuse, rig.answers(), rig.compiler(rig.window([4]))
-    net = rig.matched.simple_net()
-    built, sizes = fuse(net.eval(), backend=compiler), (2, rig.integer(3, 6))
-    for turn in (1, 2):
-        for batch in sizes:
-            images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
-            with rig.no_grad():
-                answers.add(f"logits of {batch} images, call {turn}", built(images))
-    told, count = compiler.values(), len(list(net.parameters()))
-    refusal = rig.refusal(lambda model: fuse(model, backend=compiler))
-    counts = {"runs": sum(told["runs"].values()), "passes": 2 * len(sizes), "built": len(told["built"])}
-    return {**answers.seen(), **counts, "shapes": 2, "parameters": told["parameters"], "all": count, "refusal": refusal}
+    return rig.checklist.fused(program(student).fuse)
 
 
 # --- what is run: the program as a whole ------------------------------------------------------------------------------
@@ -301,15 +204,7 @@ def drawing(student: Any, rig: Any) -> Any:
 
 @part.probe(pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))})
 def sums(student: Any, rig: Any) -> Any:
-    """Made outputs of nsys stats, of today's and of older ones."""
-    told, known = [], []
-    for number, new in enumerate((True, False)):
-        made, file = rig.sums(rig.random, new=new), rig.folder / f"stats_{number}.txt"
-        file.write_text(made.text(), encoding="utf-8")
-        known.append(made.known)
-        seen = rig.returned("read_stats", student.read_stats(str(file)))
-        told.append({name: rig.number(seen[name]) for name in made.known})
-    return {"told": told, "known": known}
+    return rig.checklist.summed(student.read_stats)
 
 
 # --- what is judged: the seven points ---------------------------------------------------------------------------------
@@ -501,7 +396,7 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
         return Unavailable(f"{measured}: without a GPU")
     if found < GPU_TIMES:
         return Failed(
-            measured, f"{GPU_TIMES:g} times are asked for on a GPU", "look which version gained nothing, and profile it"
+            measured, f"{GPU_TIMES:g} times are asked for on a GPU", "profile the version that gained nothing"
         )
     if not device.name.startswith(name):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
@@ -514,33 +409,19 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
     busy = final_profile.figure("busy_kernel", "steps")
     if not profile.has_gpu(final_profile) or busy is None:
         return Unavailable("the profile was recorded without a GPU")
-    measured = f"kernels ran {busy:.1f} % of the steps"
-    why = f"more than {GPU_BUSY:g} % are asked for"
-    return (
-        Passed(measured)
-        if busy > GPU_BUSY
-        else Failed(measured, why, "perflab trace final_profile.gz says what the rest is")
+    why = "" if busy > GPU_BUSY else f"more than {GPU_BUSY:g} % are asked for"
+    return _said(
+        (f"kernels ran {busy:.1f} % of the steps", why), "perflab trace final_profile.gz says what the rest is"
     )
 
 
 @part.check(basis="artefact")
 def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
     """What nsys stats printed before and after shows fewer waiting calls; without nsys, both say so and are owed."""
-    calls = []
     for text in (stats_before, stats_after):
         if text.text.lower().startswith("no nsys"):
             return Unavailable(f"{text.file} says that there was no nsys; a machine with one can make it")
-        try:
-            found = profile.read(text.text.encode(), text.file)
-        except SubmissionError as error:
-            return Failed(f"{text.file} cannot be read", str(error), BEFORE_AFTER)
-        if found.tool != "nsys stats" or not found.figure("kernel_count") or found.figure("sync_count") is None:
-            why = "it lists no kernels, or no calls (cuda_gpu_kern_sum, cuda_api_sum)"
-            return Failed(f"{text.file} is of {found.tool}", why, BEFORE_AFTER)
-        calls.append(found.figure("sync_count") or 0.0)
-    measured = f"{calls[0]:g} waiting calls before, {calls[1]:g} after"
-    why = "the host still waits as often: they are in the wrong order, or the loop waits"
-    return Passed(measured) if calls[1] < calls[0] else Failed(measured, why, BEFORE_AFTER)
+    return _said(profile.fewer_waits(stats_before, stats_after), BEFORE_AFTER)
 
 
 HEADINGS = {
@@ -549,24 +430,10 @@ HEADINGS = {
     "What to optimize next": r"next",
     "Lessons learned": r"lesson",
 }
-LEAST, MOST, RESULTS = 150, 2000, 4  # words; results
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
     """The reflection answers four questions in 150 to 2000 words, with four or more results of the table."""
-    text, found = reflection.text, report.words(reflection.text)
-    wrong = report.gaps(text, HEADINGS) or report.left_over(text)
-    if wrong:
-        return Failed(f"{found} words", report.listed(wrong), "keep the headings, and answer below each")
-    if not LEAST <= found <= MOST:
-        return Failed(f"{found} words", f"{LEAST} to {MOST} are asked for, without tables and code", "say what you saw")
-    said = report.stated(text)
-    odd = report.unfounded(said, versions.facts(table.as_numbers(final_results.rows, versions.NUMBERS)))
-    if odd:
-        return Failed(
-            f"{len(odd)} of {len(said)} results", report.listed(odd), 'correct or quote it: see "The reflection"'
-        )
-    if len(said) < RESULTS:
-        return Failed(f"{len(said)} results", f"{RESULTS} are asked for: numbers with a unit", "figures of your table")
-    return Passed(f"{found} words, {len(said)} results, all of them measured")
+    rows = table.as_numbers(final_results.rows, versions.NUMBERS)
+    return _said(versions.reflected(reflection.text, rows, HEADINGS), 'correct or quote it: see "The reflection"')
