@@ -9,6 +9,7 @@ report    what a report states       studies    plans of memory, profiles, a tab
 commands  command lines              profiling  eleven questions about a profile, in four groups
 launches  counts of launches         ncu        command lines of Nsight Compute, figures of its reports
 findings  a report with line numbers  footprint  nets at several batch sizes and precisions
+versions  a table of versions of one training that do the same work
 trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
 """
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Passed, Verdict, from_json
+from autograder.model import Failed, Passed, Text, Verdict, from_json
 from autograder.sandbox import evaluate
 from autograder.traces import claims
 from autograder.traces.events import STEP
@@ -108,6 +108,22 @@ def _another_network(trace: Trace, convolutions: int) -> str:
     if operators and abs(backward - convolutions * steps) > convolutions:
         return f"its network has {backward / steps:.3g} convolutions a step, and the script's has {convolutions}"
     return ""
+
+
+def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
+    """Compare how often the host waited, as two outputs of nsys stats have it: what was measured, and what is wrong."""
+    calls = []
+    for text in (before, after):
+        try:
+            found = read(text.text.encode(), text.file)
+        except SubmissionError as error:
+            return f"{text.file} cannot be read", str(error)
+        if found.tool != "nsys stats" or not found.figure("kernel_count") or found.figure("sync_count") is None:
+            why = "it lists no kernels, or no calls (cuda_gpu_kern_sum, cuda_api_sum)"
+            return f"{text.file} is of {found.tool}", why
+        calls.append(found.figure("sync_count") or 0.0)
+    why = "the host still waits as often: they are in the wrong order, or the loop waits"
+    return f"{calls[0]:g} waiting calls before, {calls[1]:g} after", "" if calls[1] < calls[0] else why
 
 
 def consists_of(trace: Trace) -> dict[str, Any]:

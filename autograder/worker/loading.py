@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import cycle
@@ -182,18 +183,23 @@ class Built:
 
 
 class Moves(TorchFunctionMode):
-    """Counts tensors that are moved, and those of them that nobody waits for."""
+    """Counts tensors that are moved, and those of them that are waited for."""
 
-    def __init__(self) -> None:
-        """Watch this thread while active."""
+    def __init__(self, loader: Loader | None = None) -> None:
+        """Watch this thread while active, or while a batch of *loader* is being worked on."""
         super().__init__()
+        self._loader = loader
         self.moved = self.waited = 0
+        self.by_dimensions: Counter[int] = Counter()
+        """Tensors moved, by how many dimensions they have."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note, then compute."""
         kwargs = kwargs or {}
-        if getattr(func, "__name__", "") in ("to", "cuda"):
+        counts = self._loader is None or self._loader.step is not None
+        if counts and getattr(func, "__name__", "") in ("to", "cuda"):
             self.moved += 1
+            self.by_dimensions[args[0].dim() if isinstance(args[0], Tensor) else -1] += 1
             self.waited += not (kwargs.get("non_blocking") or any(one is True for one in args))
         return func(*args, **kwargs)
 

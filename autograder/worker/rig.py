@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
+from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, eager_takes, refusal, register
 from autograder.worker.counters import Ops, Saved, Traffic
@@ -41,6 +42,7 @@ from autograder.worker.inference import Inference
 from autograder.worker.launches import Launches
 from autograder.worker.loading import Loading
 from autograder.worker.machines import Machine
+from autograder.worker.matched import Matched
 from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.nightly import Nightly
 from autograder.worker.nodes import Nodes
@@ -53,6 +55,8 @@ from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
 from autograder.worker.scripted import ScriptedCall, ScriptedNet
+from autograder.worker.sizes import Sizes
+from autograder.worker.sums import Sums
 from autograder.worker.tiles import Tiles, kinds, layers, pooled
 from autograder.worker.trainings import Made, Trainings
 
@@ -118,6 +122,7 @@ class Rig:
     nightly = Nightly
     tiles = Tiles
     pooled = staticmethod(pooled)
+    sums = Sums
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
@@ -130,6 +135,8 @@ class Rig:
         self.loading = Loading(self._random, self.clock)
         self.plans = Plans(self._random)
         self.programs = Programs(self._random, self.clock)
+        self.sizes = Sizes(self.clock)
+        self.matched, self.checklist = Matched(self), Checklist(self)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""

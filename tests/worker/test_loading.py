@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from autograder.worker.clock import VirtualClock
 from autograder.worker.loading import SOURCES, Dice, Loading, Moves
+from autograder.worker.nets import make_loader
 
 
 @pytest.fixture
@@ -135,3 +136,17 @@ def test_moves_are_counted(move, counts):
         move(torch.zeros(2))
 
     assert counts == (seen.moved, seen.waited)
+
+
+def test_moves_count_while_a_batch_is_worked_on():
+    """What is moved before the loop or after it is nobody's business."""
+    loader, there = make_loader(1, [4, 4]), torch.device("meta")
+    with Moves(loader) as seen:
+        torch.zeros(2).to(there)
+        for images, labels in loader:
+            images.to(there, non_blocking=True)
+            labels.to(there)
+        torch.zeros(2).to(there)
+
+    assert {4: 2, 1: 2} == dict(seen.by_dimensions)
+    assert 2 == seen.waited

@@ -11,6 +11,7 @@ from .net import SimpleNet
 from .photos import CLASSES, Photos
 from .profiles import NO_WORK, Event, covered, divided, gaps, load_events
 from .spans import span, spanned
+from .trainings import make_photos, make_training, read_options, record
 
 __all__ = [
     "CLASSES",
@@ -23,6 +24,10 @@ __all__ = [
     "divided",
     "gaps",
     "load_events",
+    "make_photos",
+    "make_training",
+    "read_options",
+    "record",
     "saved_mb",
     "span",
     "spanned",

@@ -1,0 +1,138 @@
+"""Judges the seven points of a fast training loop: loader, batch size, groups of batches; and a run that has them all.
+
+Each says what was measured and why it is wrong; nothing is wrong where the second is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autograder.checks import configurations, numerics
+from autograder.checks.numerics import close, explained, shown
+from autograder.digest import Epoch, differing
+from autograder.model import Observation, Pair
+
+Found = tuple[str, str]
+"""What was measured, and what is wrong with it."""
+
+SAME = 1e-4  # losses absolutely, updates relative to their norm: the same sums in another order
+EPOCHS = ("first", "second")
+
+
+def shuffled(pair: Pair) -> Found:
+    """Look at two epochs of a loader: every sample in each, in another order."""
+    first, second = (_epoch(pair.student, name) for name in EPOCHS)
+    known = _epoch(pair.baseline, "first")
+    for name, one in zip(EPOCHS, (first, second), strict=True):
+        if problem := differing(one, known):
+            return f"in the {name} epoch: {problem}", "samples are left out or repeated"
+    if list(first.samples()) == list(second.samples()):
+        return "two epochs in one order", "nothing is shuffled, or once for all"
+    return f"{known.samples().total()} samples in each of two epochs", ""
+
+
+def _epoch(seen: Observation, name: str) -> Epoch:
+    return Epoch(seen.arrays[f"{name}_commitments"], seen.arrays[f"{name}_sizes"])
+
+
+def asked(made: Sequence[Mapping[str, Any]]) -> Found:
+    """Look at the arguments of loaders: workers as asked, pinned memory for a GPU only, workers that stay."""
+    for it in made:
+        case, options = f"for {it['device']} with {it['workers']} workers", it["options"]
+        if options is None:
+            return f"{case} no DataLoader was made", "one is asked for"
+        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
+        wanted["persistent_workers"] = it["workers"] > 0
+        odd = next((name for name, value in wanted.items() if options[name] != value), None)
+        if odd:
+            return f"{case} {odd} is {options[odd]}", f"{odd}={wanted[odd]} is asked for"
+    return f"{len(made)} loaders, with workers and without", "" if made else "none was made"
+
+
+def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Found:
+    """Look at searches for the largest batch: the first half of a half that fits; *other* errors go through."""
+    for it in searches:
+        size = it["step"]
+        while size > it["limit"]:
+            size //= 2
+        if it["found"] != size:
+            measured = f"{shown(it['found'])} of a step of {it['step']}, where {it['limit']} samples fit"
+            return measured, f"{size} is the first of step, step / 2, step / 4 ... that fits"
+    if other != "RuntimeError":
+        why = "an error that is none of memory has to go through: a smaller batch does not mend it"
+        return f"an attempt that is wrong raised {other or 'nothing'}", why
+    return f"{len(searches)} limits of memory", "" if searches else "none was searched"
+
+
+def grouped(pair: Pair) -> Found:
+    """Compare steps of groups of batches with those of large batches."""
+    got, want = pair.student.arrays["losses"], pair.baseline.arrays["losses"]
+    if problem := numerics.misshapen(got, want).replace("batch", "step"):
+        return problem, "losses holds the mean loss of each step"
+    apart, moved = numerics.furthest(got, want), numerics.update(pair).error
+    measured = f"losses of the steps apart by {apart:.1e}, the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
+    fine = apart <= SAME and moved <= SAME
+    return measured, "" if fine else "a step for each batch, a sum where a mean belongs, or gradients from before"
+
+
+def worked(pair: Pair, epochs: int, within: float) -> Found:
+    """Compare a whole run with the baseline's: samples, steps, and the losses of the epochs."""
+    told, samples = pair.student.values["told"], epochs * pair.baseline.values["script"]["samples"]
+    for name, right in (("samples", samples), ("steps", epochs)):
+        if told[name] != right:
+            return f"{name} is {shown(told[name])}", f"{epochs} epochs of one step each have {right}"
+    got, want = pair.student.arrays["losses"], pair.baseline.arrays["losses"]
+    if problem := numerics.misshapen(got, want).replace("batch", "epoch"):
+        return problem, "losses holds the mean loss of each epoch"
+    apart = numerics.furthest(got, want)
+    measured = f"losses of the epochs apart by {apart:.1e} (allowed {within:.0e})"
+    if not apart <= within:
+        return measured, "another training: warmed-up weights, or steps that are not the baseline's"
+    right = close(told["loss"], float(got[-1]), 1e-3)
+    return measured, "" if right else f"loss is {shown(told['loss'])}, and the last of losses {got[-1]:.4g}"
+
+
+def paced(pair: Pair, epochs: int) -> Found:
+    """Compare the figures of a whole run with what passed on a scripted clock."""
+    seen, known = pair.student.values, pair.baseline.values
+    told, script = seen["told"], configurations.Script(**seen["script"])
+    measured = f"throughput {shown(told['throughput'])} samples/s, warm_up_s {shown(told['warm_up_s'])} s (scripted)"
+    if told["batch_size"] != seen["size"]:
+        return f"batch_size is {shown(told['batch_size'])}", f"{seen['size']} is what fits, of those asked for"
+    if seen["device"].strip() != known["device"].strip():
+        return f"device {seen['device'][:60]!r}", f"it is called {known['device']!r}"
+    if not close(told["seconds"], epochs * script.seconds, configurations.WHOLE):
+        words = explained(told["seconds"], [(script.seconds, ": it is of one epoch")], configurations.WHOLE)
+        return f"seconds is {shown(told['seconds'])}", f"{epochs} epochs took {epochs * script.seconds:.4g} s{words}"
+    each = {name: told[name] and told[name] / epochs for name in ("seconds", "data_wait")}
+    figures = {"throughput": told["throughput"], "epoch_time": each["seconds"], "data_wait": each["data_wait"]}
+    if why := configurations.pace_problem(figures, script, "--batch-size 0"):
+        return measured, why
+    within = told["warm_up_s"] is not None and 0.98 * script.once <= told["warm_up_s"] <= 10 * script.once
+    return measured, "" if within else f"what happens once took {script.once:g} s, and belongs to the warm-up"
+
+
+def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, float]]) -> Found:
+    """Compare what was read from texts of nsys stats with what is known of them."""
+    for seen, right in zip(told, known, strict=False):
+        for name, number in right.items():
+            if not close(seen[name], number, 1e-6):
+                stories = [(1e6 * number, "it is in nanoseconds"), (number / 1e3, "it is in seconds")]
+                words = explained(seen[name], stories, 1e-6) or "rows of another table, or only the first row"
+                return f"{name} is {shown(seen[name])}, and {number:.6g} is right", words
+    return f"{len(told)} made texts", "" if len(told) == len(known) else f"{len(known)} were given"
+
+
+def shared(told: Sequence[float | None], known: Sequence[float]) -> Found:
+    """Compare shares of work with those of made profiles."""
+    for value, right in zip(told, known, strict=False):
+        if not close(value, right, 1e-3):
+            stories = [
+                (right / 100, "that is the fraction, and percent is asked for"),
+                (100 - right, "that is the rest"),
+            ]
+            words = explained(value, stories, 1e-3)
+            words = words or "durations added up, another window, or the loader's operators counted as work"
+            return f"{shown(value)} % of a made profile, and {right:.4g} % is right", words
+    return f"{len(told)} made profiles", "" if len(told) == len(known) else f"{len(known)} were given"

@@ -1,0 +1,150 @@
+"""Judges a table of versions of one training that do the same work, each with one optimization more than the last.
+
+A row has the version, how busy it kept the device, the figures of its run, speedup and device. Each judge says what is
+wrong in one sentence, or nothing; `facts` says what follows from the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from autograder.checks import report, table
+from autograder.checks.numerics import close, explained
+from autograder.checks.report import Fact
+
+VERSIONS = ("Baseline", "DataLoader", "Model", "Memory", "Final")
+FIGURES = ("throughput", "seconds", "data_wait", "warm_up_s", "samples", "steps", "batch_size", "loss")
+COLUMNS = ("version", "busy_percent", *FIGURES, "speedup", "device")
+NUMBERS = COLUMNS[1:-1]
+SAME = 0.03  # relative: numbers of samples that follow from rounded figures
+ROUNDED = 0.011  # seconds: two figures of two decimals
+WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
+NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
+LEAST, MOST, RESULTS = 150, 2000, 4  # of a reflection: words; results
+UNITS = {"throughput": "samples/s", "seconds": "s", "data_wait": "s", "warm_up_s": "s", "busy_percent": "%"}
+
+Row = Mapping[str, Any]
+
+
+def row_problem(rows: Sequence[Row], names: Sequence[str] = VERSIONS) -> str:
+    """Say what is wrong with the form of the rows, or how they contradict each other."""
+    form = table.form_problem(rows, COLUMNS, NUMBERS, names)
+    if form:
+        return form
+    odd = next((words for row in rows if (words := _odd(row))), "")
+    return odd or next((words for row in rows if (words := _unlike(row, rows[0]))), "")
+
+
+def _odd(row: Row) -> str:
+    name = row["version"]
+    low = [it for it in ("throughput", "seconds", "samples", "steps", "batch_size", "loss") if not row[it] > 0]
+    if low:
+        return f"{low[0]} of {name} is not above 0"
+    if not 0 <= row["busy_percent"] <= 100:
+        return f"busy_percent of {name} is {row['busy_percent']:.4g}, and a share in percent is asked for"
+    if not -ROUNDED <= row["data_wait"] <= row["seconds"] + ROUNDED:
+        return f"data_wait of {name} is {row['data_wait']:.4g} s of {row['seconds']:.4g} s"
+    if not close(row["throughput"] * row["seconds"], row["samples"], SAME):
+        told = f"throughput x seconds of {name} is {row['throughput'] * row['seconds']:.4g} samples"
+        return f"{told}, and {row['samples']:.4g} were trained on"
+    return "" if isinstance(row["device"], str) and row["device"].strip() else "the device is not named"
+
+
+def _unlike(row: Row, first: Row) -> str:
+    name = row["version"]
+    for column in ("samples", "steps"):
+        if row[column] != first[column]:
+            told = f"{column} of {name} are {row[column]:.6g}, and {first[column]:.6g} in the first row"
+            return f"{told}: that is other work, and no speedup"
+    if row["device"].strip() != first["device"].strip():
+        return "the rows are from different devices, and one machine measures all of them"
+    ratio = row["throughput"] / first["throughput"]
+    if not table.alike(row["speedup"], ratio):
+        told = f"speedup of {name} is {row['speedup']:.4g}"
+        return f"{told}, but its throughput / that of {first['version']} is {ratio:.4g}"
+    return ""
+
+
+def learning_problem(rows: Sequence[Row]) -> str:
+    """Say which version does not learn as the first one does: fast, and another training."""
+    first = rows[0]["loss"]
+    if first > NOT_LEARNT:
+        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt that others could be compared with"
+    most = first + max(WORSE * first, WORSE)
+    worse = next((row for row in rows if row["loss"] > most), None)
+    if worse is None:
+        return ""
+    return f"the loss of {worse['version']} is {worse['loss']:.4g}, and {first:.4g} in the first row"
+
+
+def compared_problem(rows: Sequence[Row], runs: Sequence[Row]) -> str:
+    """Say how rows are not those of made runs, or contradict each other."""
+    names = tuple(run["version"] for run in runs)
+    form = table.form_problem(rows, COLUMNS, NUMBERS, names)
+    return form or copied_problem(rows, {run["version"]: run for run in runs}) or row_problem(rows, names)
+
+
+def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
+    """Say which figure of a row is not the one that its run printed, or that its profile shows."""
+    for row in rows:
+        printed = runs[row["version"]]
+        for name in (*FIGURES, "busy_percent"):
+            if not table.alike(row[name], printed[name]):
+                whose = "its profile shows" if name == "busy_percent" else "its run printed"
+                told = f"{name} of {row['version']} is {row[name]:.4g}, and {whose} {printed[name]:.4g}"
+                return told + (_leak(row[name], printed[name]) if name == "throughput" else "")
+        if row["device"].strip() != printed["device"]:
+            return f"the device is called {row['device'][:60]!r}, and the run printed {printed['device']!r}"
+    return ""
+
+
+def _leak(told: float, printed: float) -> str:
+    stories = [
+        (3 * printed, ": it ran in the process of an earlier run; start one for each"),
+        (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
+    ]
+    return explained(told, stories, 0.01)
+
+
+def facts(rows: Sequence[Row]) -> list[Fact]:
+    """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
+    own = [fact for row in rows for fact in _own(row)]
+    return own + [fact for other, row in combinations(rows, 2) for fact in _compared(row, other)]
+
+
+def _own(row: Row) -> Iterator[Fact]:
+    name, share = row["version"], 100 * row["data_wait"] / row["seconds"]
+    for column, unit in {**UNITS, "speedup": "x"}.items():
+        yield Fact(row[column], unit, f"{column} of {name}")
+    yield Fact(100 - row["busy_percent"], "%", f"what is left of 100 % by busy_percent of {name}")
+    yield Fact(share, "%", f"data_wait / seconds of {name}")
+    yield Fact(100 - share, "%", f"what is left of the seconds of {name} without data_wait")
+    yield Fact(row["seconds"] - row["data_wait"], "s", f"seconds - data_wait of {name}")
+    yield Fact(row["seconds"] / row["steps"], "s", f"seconds / steps of {name}")
+
+
+def _compared(row: Row, other: Row) -> Iterator[Fact]:
+    names = f"of {row['version']} and {other['version']}"
+    for column, unit in UNITS.items():
+        about = f"{column} {names}"
+        yield Fact(abs(row[column] - other[column]), unit, f"the difference of {about}")
+        for one, base in ((row[column], other[column]), (other[column], row[column])):
+            if base > 0:
+                yield Fact(one / base, "x", f"the ratio of {about}")
+                yield Fact(100 * one / base, "%", f"the ratio of {about}")
+                yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")
+
+
+def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tuple[str, str]:
+    """Look whether a reflection is whole, and its results are of the table: what was measured, and what is wrong."""
+    words, said = report.words(text), report.stated(text)
+    if wrong := report.gaps(text, headings) or report.left_over(text):
+        return f"{words} words", report.listed(wrong)
+    if not LEAST <= words <= MOST:
+        return f"{words} words", f"{LEAST} to {MOST} are asked for, without tables and code"
+    if odd := report.unfounded(said, facts(rows)):
+        return f"{len(odd)} of {len(said)} results are not in the table, and do not follow from it", report.listed(odd)
+    measured = f"{words} words, {len(said)} results, all of them measured"
+    return measured, "" if len(said) >= RESULTS else f"{RESULTS} results are asked for: numbers with a unit"

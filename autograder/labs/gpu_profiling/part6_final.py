@@ -1,0 +1,439 @@
+"""Part 6: all of it together. Seven points of a checklist at work, five versions of equal work, a true reflection."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from autograder.checks import checklist, launches, outputs, plot, precision, speedup, table, timing, versions
+from autograder.checks import trace as profile
+from autograder.checks.numerics import shown
+from autograder.digest import Epoch, differing
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    PANELS,
+    TEXT,
+    Bar,
+    Device,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Table,
+    Text,
+    Timed,
+    Unavailable,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+from autograder.traces import Trace
+
+POINTS = 'see "Seven points" in the part 6 handout'
+SAME_WORK = 'see "The same work" in the part 6 handout'
+TABLE = 'see "The table" in the part 6 handout'
+BEFORE_AFTER = 'see "Before and after" in the part 6 handout'
+PROGRAM = "training_final_optimized.py"
+TABLES = ("final_results.csv", "final_comparison.png")
+STATS = ("stats_before.txt", "stats_after.txt")
+part = Part(
+    "part6_final",
+    writes=["run_version", "busy_percent", "compare_versions", "draw_comparison", "read_stats"],
+    hands_in=[PROGRAM, *TABLES, "final_profile.gz", *STATS, "reflection.md"],
+    made_by=dict.fromkeys(STATS, BEFORE_AFTER),
+)
+
+HALVES = ("bfloat16", "float16")
+
+
+def program(student: Any) -> Any:
+    """Return what the program that was handed in defines; nothing of it runs."""
+    path = Path(str(student.__file__)).parent / PROGRAM
+    if not path.is_file():
+        raise FileNotFoundError(f"{PROGRAM} was not handed in")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# --- what is run: the seven points ------------------------------------------------------------------------------------
+
+LOADED = {f"{e}_{n}": (t, 1) for e in ("first", "second") for n, t in (("commitments", "uint8"), ("sizes", "int64"))}
+OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
+SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER))
+TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
+WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
+COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER)
+GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
+
+
+@part.probe(pair=True, arrays=LOADED)
+def epochs(student: Any, rig: Any) -> Any:
+    return rig.checklist.loaded(program(student).make_loader)
+
+
+@part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(OPTIONS)))})
+def arguments(student: Any, rig: Any) -> Any:
+    return {"made": rig.checklist.asked(program(student).make_loader)}
+
+
+class Samples:
+    """A number and a label of each key that a store hands out, some milliseconds after it was asked."""
+
+    def __init__(self, store: Sequence[int]) -> None:
+        """Read from *store*."""
+        self._store = store
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._store)
+
+    def __getitem__(self, index: int) -> tuple[float, int]:
+        """Wait for one."""
+        key = self._store[index]
+        return float(key % 100_003), key % 10
+
+
+@part.timed("load", dataset=Samples)
+def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
+    """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
+    return program(student).make_loader(dataset, 4, 4, device)
+
+
+@part.probe(values={"searches": list_of(SEARCH), "other": TEXT, "tries": INTEGER})
+def searches(student: Any, rig: Any) -> Any:
+    return rig.checklist.searched(program(student).largest_batch)
+
+
+def train(student: Any, window: Any, *more: Any) -> Any:
+    """Train an epoch by the program's loop: amp and accumulate may follow."""
+    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.scaler, window.device)
+    return window.returned("train_epoch", program(student).train_epoch(*arguments, *more))
+
+
+@part.probe(pair=True, arrays=TRAINED)
+def grouped(student: Any, rig: Any) -> Any:
+    return rig.checklist.grouped(partial(train, student))
+
+
+@part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
+def rounding(student: Any, rig: Any) -> Any:
+    return rig.checklist.rounded(partial(train, student))
+
+
+@part.probe(values={"events": list_of(TEXT), "waits": WAITED, **COUNTS})
+def loop(student: Any, rig: Any) -> Any:
+    return rig.checklist.called(partial(train, student), program(student))
+
+
+@part.probe(pair=True, values={**CASES, **GRAPHS, "refusal": TEXT}, arrays=NUMBERS)
+def fused(student: Any, rig: Any) -> Any:
+    return rig.checklist.fused(program(student).fuse)
+
+
+# --- what is run: the program as a whole ------------------------------------------------------------------------------
+
+EPOCHS = 3
+SCRIPT = record(samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER)
+WHOLE = {"told": map_of(optional(NUMBER)), "device": TEXT, "script": SCRIPT, "size": INTEGER}
+
+
+@part.probe(pair=True, values=WHOLE, arrays={"losses": ("float64", 1)})
+def whole(student: Any, rig: Any) -> Any:
+    """Memory for a quarter of a step, which the program has to find out."""
+    size, code = rig.integer(3, 6), rig.program(student, PROGRAM)
+    return rig.matched.run(code, 4 * size, size, EPOCHS, ["--batch-size", 0], rig.integer(size, 2 * size - 1))
+
+
+@part.probe(pair=True, values={**WHOLE, "half": INTEGER, "runs": INTEGER}, arrays={"losses": ("float64", 1)})
+def together(student: Any, rig: Any) -> Any:
+    """Mixed precision, one graph, and two batches of a step at once."""
+    size, code, (work,) = rig.integer(4, 8), rig.program(student, PROGRAM), rig.seconds(0.4, 0.9, 1)
+    compiler = rig.compiler(rig.window([4]), {"forward": 25.0, "backward": 20.0}, step=work)
+    options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
+    seen, built = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size), compiler.values()
+    seen["script"] |= {"work": work, "once": 45.0}
+    return {**seen, "half": sum(one["half"] for one in built["built"]), "runs": sum(built["runs"].values())}
+
+
+# --- what is run: the comparison --------------------------------------------------------------------------------------
+
+ROWS = list_of(map_of(CELL))
+
+
+@part.probe(pair=True, values={"rows": ROWS, "runs": ROWS, "csv": TEXT, "raised": TEXT})
+def comparison(student: Any, rig: Any) -> Any:
+    """A made program instead of trainings: it notices what reaches it from an earlier run; at last it fails."""
+    folder = rig.folder / "results"
+    folder.mkdir()
+    asked, runs = rig.matched.versions(versions.VERSIONS[: rig.integer(4, 5)])
+    rows = rig.rows(student.compare_versions(asked, folder=str(folder)), "compare_versions")
+    raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
+    return {"rows": rows, "runs": runs, "csv": rig.file_text(folder / "final_results.csv"), "raised": raised}
+
+
+@part.probe(pair=True, values={"told": list_of(optional(NUMBER)), "known": list_of(NUMBER)})
+def shares(student: Any, rig: Any) -> Any:
+    """Made profiles, with a GPU and without."""
+    made = [rig.matched.profile(number) for number in range(4)]
+    return {"told": [rig.number(student.busy_percent(file)) for file, _ in made], "known": [share for _, share in made]}
+
+
+@part.probe(values={"rows": ROWS, "panels": PANELS}, arrays={"picture": ("uint8", 1)})
+def drawing(student: Any, rig: Any) -> Any:
+    rows, file = rig.matched.rows(versions.VERSIONS[:4]), "final_comparison.png"
+    with rig.figures() as figures:
+        student.draw_comparison([dict(row) for row in rows], str(rig.folder))
+    return {"rows": rows, "panels": figures.panels(file), "picture": rig.file_bytes(rig.folder / file, plot.BYTES + 1)}
+
+
+@part.probe(pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))})
+def sums(student: Any, rig: Any) -> Any:
+    return rig.checklist.summed(student.read_stats)
+
+
+# --- what is judged: the seven points ---------------------------------------------------------------------------------
+
+NEARER = 0.35  # of the lab resnet18, part 3, which measured it with this very training
+
+
+def _said(found: checklist.Found, try_: str) -> Verdict:
+    measured, why = found
+    return Failed(measured, why, try_) if why else Passed(measured)
+
+
+@part.check(basis="outputs")
+def every_sample_once(epochs: Pair) -> Verdict:
+    """make_loader delivers every sample once in each epoch, in another order each time."""
+    return _said(checklist.shuffled(epochs), f"shuffle=True, and no drop_last; {POINTS}")
+
+
+@part.check(basis="report")
+def loader_asks_for_what_helps(arguments: Observation) -> Verdict:
+    """Point 2: num_workers as asked; pinned memory for a GPU only; workers that stay, if there are some."""
+    return _said(checklist.asked(arguments.values["made"]), POINTS)
+
+
+@part.check(basis="outputs", needs=[every_sample_once])
+def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
+    """An epoch of slow reads with 4 workers is at least {bar} as fast as the baseline's, timed from outside."""
+    problem = differing(Epoch(**slow_reads.student.arrays), Epoch(**slow_reads.baseline.arrays))
+    if problem:
+        return Failed(problem, "the loader that is timed delivers other samples", POINTS)
+    return speedup.at_least(slow_reads, bar, why="reads wait for each other, or workers start anew", try_=POINTS)
+
+
+@part.check(basis="outputs")
+def finds_the_largest_batch(searches: Observation) -> Verdict:
+    """Point 1: largest_batch halves the step until it fits into memory, and hides no other error."""
+    seen = searches.values
+    found = checklist.fits(seen["searches"], seen["other"] if seen["tries"] == 1 else "nothing at once")
+    return _said(found, f"except torch.OutOfMemoryError, and half the size; {POINTS}")
+
+
+@part.check(basis="outputs")
+def accumulates(grouped: Pair) -> Verdict:
+    """Point 7: each group of batches is one step, that of one large batch."""
+    return _said(checklist.grouped(grouped), f"loss / accumulate, and one step for each group; {POINTS}")
+
+
+@part.check(basis="outputs")
+def computes_in_half_precision(rounding: Pair) -> Verdict:
+    """Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them."""
+    trusted = rounding.baseline.arrays
+    halves, try_ = {name: trusted[name] for name in HALVES}, f"torch.autocast(device.type, enabled=amp); {POINTS}"
+    return precision.rounded_as(rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_)
+
+
+@part.check(basis="report")
+def scaler_in_order(loop: Observation) -> Verdict:
+    """Point 3: each step calls the scaler once and in order: scale, backward, step, update."""
+    return precision.scaler_in_order(loop.values["events"], loop.values["batches"], try_=POINTS)
+
+
+@part.check(basis="outputs")
+def is_one_graph(fused: Pair) -> Verdict:
+    """Point 4: fuse makes one graph of the whole network for each shape, by the backend asked for, with its answers."""
+    same = outputs.same(fused, 2e-5, why="what is compiled computes something else", try_=POINTS)
+    return launches.one_graph(fused.student.values, fused.baseline.values) if isinstance(same, Passed) else same
+
+
+@part.check(basis="report")
+def no_wait_per_step(loop: Observation) -> Verdict:
+    """Point 5: the host waits for the device in every tenth batch at most, and keeps no old graphs."""
+    try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
+    return timing.no_wait_per_step(loop.values["waits"], loop.values["batches"], loop.values["kept"], try_=try_)
+
+
+@part.check(basis="report")
+def moves_without_waiting(loop: Observation) -> Verdict:
+    """Point 6: images and labels of each batch are moved to the device, and nobody waits for the copies."""
+    seen, batches = loop.values, loop.values["batches"]
+    moved = f"{seen['images']} images and {seen['labels']} labels moved"
+    measured = f"{moved} in {batches} batches; {seen['waited']} times the host waited"
+    if min(seen["images"], seen["labels"]) >= batches and not seen["waited"]:
+        return Passed(measured)
+    why = "the host stands still for each copy" if seen["waited"] else "images and labels are to be moved, each"
+    return Failed(measured, why, f"images.to(device, non_blocking=True), labels too; {POINTS}")
+
+
+# --- what is judged: the program as a whole ---------------------------------------------------------------------------
+
+LOSSES, HALF_LOSSES = 1e-3, 0.02
+
+
+@part.check(basis="outputs", needs=[accumulates, finds_the_largest_batch])
+def does_the_same_work(whole: Pair) -> Verdict:
+    """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
+    found = checklist.worked(whole, EPOCHS, LOSSES)
+    return _said(found if found[1] else checklist.paced(whole, EPOCHS), SAME_WORK)
+
+
+@part.check(basis="outputs", needs=[does_the_same_work, is_one_graph])
+def points_work_together(together: Pair) -> Verdict:
+    """With --amp, --compile and two batches a step at once, losses are the baseline's, and no build is timed."""
+    found, seen = checklist.worked(together, EPOCHS, HALF_LOSSES), together.student.values
+    if not found[1] and not (seen["runs"] and seen["half"]):
+        measured = f"{seen['runs']} passes were compiled, {seen['half']} graphs in half precision"
+        found = measured, "one option switches another one off"
+    return _said(found if found[1] else checklist.paced(together, EPOCHS), SAME_WORK)
+
+
+# --- what is judged: the comparison -----------------------------------------------------------------------------------
+
+
+@part.check(basis="outputs")
+def finds_the_busy_share(shares: Pair) -> Verdict:
+    """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
+    return _said(checklist.shared(shares.student.values["told"], shares.baseline.values["known"]), TABLE)
+
+
+@part.check(basis="outputs")
+def compares_versions(comparison: Pair) -> Verdict:
+    """compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise."""
+    seen, runs = comparison.student.values, comparison.baseline.values["runs"]
+    rows, names = seen["rows"], tuple(run["version"] for run in runs)
+    measured = "; ".join(f"{row.get('version')}: {shown(row.get('throughput'))} samples/s" for row in rows[:5])
+    why = versions.compared_problem(rows, runs)
+    if why:
+        return Failed(measured or "no rows", why, f"subprocess.run([sys.executable, *command], ...) for each; {TABLE}")
+    if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
+        why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
+        return Failed(f"a run that failed raised {seen['raised'][:100]}", why, f"look at returncode; {TABLE}")
+    problem = partial(versions.row_problem, names=names)
+    return table.holds_the_rows(seen["csv"], "final_results.csv", rows, versions.NUMBERS, problem)
+
+
+UNITS = {"busy_percent": r"%|percent", "throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio"}
+
+
+@part.check(basis="outputs")
+def figure_shows_the_rows(drawing: Observation) -> Verdict:
+    """draw_comparison draws three panels: busy share, throughput and speedup of the rows that it is given."""
+    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    return plot.shows_the_rows(drawing, "final_comparison.png", UNITS, "version", try_)
+
+
+@part.check(basis="outputs")
+def reads_stats(sums: Pair) -> Verdict:
+    """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
+    return _said(checklist.counted(sums.student.values["told"], sums.baseline.values["known"]), BEFORE_AFTER)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+AGAIN = "run part6_final.py again and hand in the files that it wrote, unchanged"
+GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with a kernel
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(final_results: Table) -> Verdict:
+    """The final_results.csv handed in has five versions that did the same work, with losses alike."""
+    rows = table.as_numbers(final_results.rows, versions.NUMBERS)
+    why = versions.row_problem(rows) or versions.learning_problem(rows)
+    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
+
+
+@part.check(basis="artefact")
+def comparison_is_a_picture(final_comparison: Picture) -> Verdict:
+    """The final_comparison.png handed in is a picture with something on it."""
+    return plot.is_drawn(final_comparison, try_="hand in the file that draw_comparison wrote")
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> Verdict:
+    """busy_percent of Final in final_results.csv is what the final_profile.gz handed in with it shows."""
+    last = table.as_numbers(final_results.rows, versions.NUMBERS)[-1]
+    steps = len(final_profile.steps)
+    if not steps or not final_profile.figure("dataloader", "steps"):
+        return Failed(f"{final_profile.tool}, {steps} steps", "it holds no steps, or no wait for a loader", AGAIN)
+    quantity = "gpu_utilization" if profile.has_gpu(final_profile) else "operator_share"
+    return profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)
+
+
+@part.check(basis="artefact", needs=[profile_bears_out_the_table])
+def three_times_as_fast(final_results: Table, final_profile: Trace, device: Device) -> Verdict:
+    """On a GPU, Final has at least 3 times the throughput of Baseline."""
+    rows = table.as_numbers(final_results.rows, versions.NUMBERS)
+    found, name = rows[-1]["speedup"], rows[0]["device"].strip()
+    measured = f"{found:.4g} times as fast, measured on {name[:60]}"
+    if not profile.has_gpu(final_profile):
+        return Unavailable(f"{measured}: without a GPU")
+    if found < GPU_TIMES:
+        return Failed(
+            measured, f"{GPU_TIMES:g} times are asked for on a GPU", "profile the version that gained nothing"
+        )
+    if not device.name.startswith(name):
+        return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
+    return Passed(measured)
+
+
+@part.check(basis="artefact", needs=[profile_bears_out_the_table])
+def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
+    """On a GPU, a kernel runs in more than 80 % of the steps of Final."""
+    busy = final_profile.figure("busy_kernel", "steps")
+    if not profile.has_gpu(final_profile) or busy is None:
+        return Unavailable("the profile was recorded without a GPU")
+    why = "" if busy > GPU_BUSY else f"more than {GPU_BUSY:g} % are asked for"
+    return _said(
+        (f"kernels ran {busy:.1f} % of the steps", why), "perflab trace final_profile.gz says what the rest is"
+    )
+
+
+@part.check(basis="artefact")
+def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
+    """What nsys stats printed before and after shows fewer waiting calls; without nsys, both say so and are owed."""
+    for text in (stats_before, stats_after):
+        if text.text.lower().startswith("no nsys"):
+            return Unavailable(f"{text.file} says that there was no nsys; a machine with one can make it")
+    return _said(profile.fewer_waits(stats_before, stats_after), BEFORE_AFTER)
+
+
+HEADINGS = {
+    "The biggest bottleneck": r"bottleneck",
+    "What had the most impact": r"impact|most",
+    "What to optimize next": r"next",
+    "Lessons learned": r"lesson",
+}
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
+    """The reflection answers four questions in 150 to 2000 words, with four or more results of the table."""
+    rows = table.as_numbers(final_results.rows, versions.NUMBERS)
+    return _said(versions.reflected(reflection.text, rows, HEADINGS), 'correct or quote it: see "The reflection"')

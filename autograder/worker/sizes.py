@@ -1,0 +1,93 @@
+"""Batches that do not fit: attempts and trainings that run out of memory above a size, on a clock that is moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from autograder.worker.clock import VirtualClock
+
+MOST = 200  # sizes that are told
+
+
+class Attempt:
+    """attempt(size): does nothing, or raises what a GPU raises; *broken* ones raise something else at every size."""
+
+    def __init__(self, limit: int, *, broken: bool = False) -> None:
+        """Fit *limit* samples."""
+        self.asked: list[int] = []
+        self._limit, self._broken = limit, broken
+
+    def __call__(self, size: Any) -> None:
+        """Try it."""
+        self.asked = [*self.asked, int(size)][:MOST]
+        if self._broken:
+            raise RuntimeError("the shapes cannot be multiplied, says the made attempt")
+        if size > self._limit:
+            raise torch.OutOfMemoryError("CUDA out of memory, says the made attempt")
+
+
+class Pictures(Dataset[tuple[Tensor, int]]):
+    """Samples each of which takes scripted seconds to load."""
+
+    def __init__(self, images: Tensor, labels: list[int], clock: VirtualClock, seconds: float) -> None:
+        """Hold them."""
+        self._images, self._labels, self._clock, self._seconds = images, labels, clock, seconds
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self._labels)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        """Load one."""
+        self._clock.advance(self._seconds)
+        return self._images[index], self._labels[index]
+
+
+class Crowded:
+    """make_training(device) whose models fit *limit* samples; a pass takes scripted seconds, the first of all more.
+
+    Compiled ones take what their compiler says.
+    """
+
+    def __init__(
+        self, make: Callable[[], Any], clock: VirtualClock, *, limit: int, seconds: float, cold: float
+    ) -> None:
+        """*make* returns model, criterion and optimizer, alike at each call."""
+        self._make, self._clock, self._limit, self._seconds, self._left = make, clock, limit, seconds, cold
+
+    def __call__(self, device: torch.device) -> Any:
+        """Make one."""
+        model, criterion, optimizer = self._make()
+        model.register_forward_pre_hook(self._enter)
+        return model.to(device), criterion, optimizer
+
+    def _enter(self, _: Any, arguments: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
+        if len(arguments[0]) > self._limit:
+            raise torch.OutOfMemoryError("CUDA out of memory, says the made training")
+        self._clock.advance(self._seconds + self._left, busy=True)
+        self._left = 0.0
+
+
+class Sizes:
+    """`rig.sizes`."""
+
+    attempt = Attempt
+
+    def __init__(self, clock: VirtualClock) -> None:
+        """Move this clock."""
+        self._clock = clock
+
+    def pictures(self, images: Tensor, labels: list[int], seconds: float) -> Pictures:
+        """Return a data set."""
+        return Pictures(images, labels, self._clock, seconds)
+
+    def trainings(self, make: Callable[[], Any], *, limit: int, seconds: float, cold: float) -> Crowded:
+        """Return a make_training."""
+        return Crowded(make, self._clock, limit=limit, seconds=seconds, cold=cold)

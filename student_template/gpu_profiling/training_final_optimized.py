@@ -1,0 +1,86 @@
+"""Train a SimpleNet with everything this lab has found, and print what it took.
+
+    python training_final_optimized.py --workers 2 --compile --amp --batch-size 0 --profile final_profile.gz
+
+The last line of the output is a JSON object with the figures of the run. Seven points, and where they are:
+
+    1 a batch as large as fits       largest_batch      5 no wait for the device in the loop     train_epoch
+    2 workers, pinned memory         make_loader        6 copies that nobody waits for           train_epoch
+    3 mixed precision                train_epoch        7 several batches are one step           train_epoch
+    4 fused operations               fuse
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from given import device_name, make_photos, make_training, read_options, record, spanned
+
+
+def largest_batch(attempt, step) -> int:
+    """Return the largest of step, step / 2, step / 4 ... samples that fit into memory.
+
+    attempt(size) trains on so many samples, and raises torch.OutOfMemoryError where they do not fit. An odd size is
+    not divided further. Any other error is none of memory, and goes through; so does that of the smallest size.
+    """
+    # TODO: begin with step, since no larger batch is asked for; halve it each time it does not fit.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def make_loader(dataset, batch_size, workers, device) -> DataLoader[Any]:
+    """Return a loader that shuffles: *workers* processes read ahead and stay, and a GPU gets pinned memory."""
+    # TODO: persistent_workers and prefetch_factor are errors where there are no workers.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def fuse(model, backend="inductor") -> nn.Module:
+    """Return *model* compiled by *backend* as one graph for each shape; what does not fit into one is an error."""
+    # TODO: as in part 3; nn.Sequential alone fuses nothing.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def train_epoch(
+    model, loader, criterion, optimizer, scaler, device, amp=False, accumulate=1, on_step=None
+) -> dict[str, Any]:
+    """Train for one epoch; each *accumulate* batches are one step of the optimizer, that of one large batch.
+
+    All batches are alike, and *accumulate* divides their number. *scaler* is a torch.amp.GradScaler; on_step(), if
+    there is one, is called at the end of each batch.
+    Returns a dict: losses (the mean over the samples of each step), samples (how many), seconds (of the whole epoch),
+    data_wait (seconds of it spent waiting for the loader).
+    """
+    # TODO: the loop of part 4 with groups of batches; nothing in it waits for the device.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+def main(argv=None) -> None:
+    """Train as the command line says; print the figures as one line of JSON, and write a profile if asked.
+
+    losses       the mean loss of each epoch, a list; loss: that of the last one
+    samples      of all epochs; steps: of the optimizer, in all of them
+    seconds      of all epochs; data_wait: those spent waiting for the loader; throughput: samples / seconds
+    warm_up_s    seconds that looking for the batch size and the warm-up took before
+    batch_size   samples at once
+    device       from given.device_name
+    """
+    # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
+    # TODO: all that happens once comes before the first epoch that is timed, on trainings that are thrown away;
+    # TODO: the loader's workers start in the first epoch, too.
+    # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the epochs that are timed.
+    # YOUR CODE HERE
+    raise NotImplementedError()
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    main()

@@ -1,0 +1,176 @@
+"""The seven points, and a run that has them all: what each judge says of right work and of each mistake."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.checks import checklist
+from autograder.model import Observation, Pair
+
+
+def epoch_of(order):
+    """What two-byte samples would commit to: 32 bytes each."""
+    return np.concatenate([np.full(32, number, np.uint8) for number in order] or [np.zeros(0, np.uint8)])
+
+
+def loaded(first, second):
+    arrays = {"first_commitments": epoch_of(first), "second_commitments": epoch_of(second)}
+    sizes = {"first_sizes": np.array([2, 1]), "second_sizes": np.array([2, 1])}
+    return Observation("epochs", "ok", {}, {**arrays, **sizes})
+
+
+LOADERS = {
+    "shuffled": ([1, 2, 3], [3, 1, 2], ""),
+    "once for all": ([3, 1, 2], [3, 1, 2], "nothing is shuffled"),
+    "repeated": ([1, 2, 3], [1, 1, 2], "samples are left out or repeated"),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "words"), LOADERS.values(), ids=LOADERS)
+def test_a_loader_shuffles_what_is_there(first, second, words):
+    _, why = checklist.shuffled(Pair(loaded(first, second), loaded([1, 2, 3], [2, 3, 1])))
+
+    assert (words in why) if words else "" == why
+
+
+def made(device="cuda", workers=4, **options):
+    usual = {"num_workers": workers, "pin_memory": device == "cuda", "persistent_workers": workers > 0}
+    return {"device": device, "workers": workers, "options": {**usual, **options}}
+
+
+ASKED = {
+    "right": ([made(), made("cpu", 0)], ""),
+    "none": ([], "none was made"),
+    "no loader": ([{**made(), "options": None}], "one is asked for"),
+    "pageable": ([made(pin_memory=False)], "pin_memory=True is asked for"),
+    "workers that leave": ([made(persistent_workers=False)], "persistent_workers=True is asked for"),
+}
+
+
+@pytest.mark.parametrize(("loaders", "words"), ASKED.values(), ids=ASKED)
+def test_a_loader_is_asked_for_what_helps(loaders, words):
+    _, why = checklist.asked(loaders)
+
+    assert (words in why) if words else "" == why
+
+
+def search(found, step=96, limit=30):
+    return {"step": step, "limit": limit, "found": found, "asked": []}
+
+
+FITS = {
+    "right": ([search(24)], "RuntimeError", ""),
+    "none": ([], "RuntimeError", "none was searched"),
+    "too large": ([search(48)], "RuntimeError", "24 is the first of step"),
+    "no number": ([search(None)], "RuntimeError", "24 is the first of step"),
+    "hides errors": ([search(24)], "", "none of memory has to go through"),
+}
+
+
+@pytest.mark.parametrize(("searches", "other", "words"), FITS.values(), ids=FITS)
+def test_a_batch_is_the_first_half_that_fits(searches, other, words):
+    _, why = checklist.fits(searches, other)
+
+    assert (words in why) if words else "" == why
+
+
+def trained(losses, weights):
+    arrays = {"start": np.zeros(2, np.float32), "losses": np.array(losses), "weights": np.array(weights, np.float32)}
+    return Observation("grouped", "ok", {}, arrays)
+
+
+GROUPED = {
+    "alike": ([2.0, 1.0], [3.0, 4.0], ""),
+    "other weights": ([2.0, 1.0], [6.0, 8.0], "a sum where a mean belongs"),
+    "other losses": ([2.0, 1.1], [3.0, 4.0], "a sum where a mean belongs"),
+    "a loss for each batch": ([2.0, 1.0, 1.0], [3.0, 4.0], "the mean loss of each step"),
+}
+
+
+@pytest.mark.parametrize(("losses", "weights", "words"), GROUPED.values(), ids=GROUPED)
+def test_a_group_is_one_large_batch(losses, weights, words):
+    _, why = checklist.grouped(Pair(trained(losses, weights), trained([2.0, 1.0], [3.0, 4.0])))
+
+    assert (words in why) if words else "" == why
+
+
+SCRIPT = {"samples": 40, "batches": 4, "wait": 1.0, "work": 0.5, "plain": 0.5, "once": 20.0}  # 3 s an epoch
+FIGURES = {"throughput": 40 / 3, "seconds": 6.0, "data_wait": 2.0, "warm_up_s": 25.0, "samples": 80, "steps": 2}
+TOLD = {**FIGURES, "batch_size": 10, "loss": 1.0}
+
+
+def whole(losses=(2.0, 1.0), device="a machine", **told):
+    values = {"told": {**TOLD, **told}, "device": device, "script": SCRIPT, "size": 10}
+    return Pair(Observation("whole", "ok", values, {"losses": np.array(losses)}), KNOWN)
+
+
+KNOWN = Observation("whole", "ok", {"device": "a machine", "script": SCRIPT}, {"losses": np.array([2.0, 1.0])})
+
+WORKED = {
+    "right": (whole(), ""),
+    "samples of one epoch": (whole(samples=40), "2 epochs of one step each have 80"),
+    "steps of batches": (whole(steps=8), "2 epochs of one step each have 2"),
+    "a loss for each step": (whole(losses=[2.0]), "the mean loss of each epoch"),
+    "other losses": (whole(losses=[2.0, 1.5]), "another training"),
+    "the first loss": (whole(loss=2.0), "the last of losses"),
+}
+
+
+@pytest.mark.parametrize(("seen", "words"), WORKED.values(), ids=WORKED)
+def test_a_run_does_the_work_of_the_baseline(seen, words):
+    _, why = checklist.worked(seen, 2, 1e-3)
+
+    assert (words in why) if words else "" == why
+
+
+PACED = {
+    "right": (whole(), ""),
+    "another batch": (whole(batch_size=20), "10 is what fits"),
+    "another machine": (whole(device="mine"), "it is called 'a machine'"),
+    "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
+    "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
+    "twice as fast": (whole(throughput=80 / 3), "where 13.33 passed"),
+    "no wait": (whole(data_wait=0.0), "an epoch waited 1 s"),
+    "a short warm-up": (whole(warm_up_s=2.0), "belongs to the warm-up"),
+    "no warm-up": (whole(warm_up_s=None), "belongs to the warm-up"),
+}
+
+
+@pytest.mark.parametrize(("seen", "words"), PACED.values(), ids=PACED)
+def test_the_figures_of_a_run_are_what_passed(seen, words):
+    measured, why = checklist.paced(seen, 2)
+
+    assert (words in f"{measured} {why}") if words else "" == why
+
+
+COUNTED = {
+    "right": ([{"kernel_ms": 3.0}], ""),
+    "nanoseconds": ([{"kernel_ms": 3e6}], "it is in nanoseconds"),
+    "something else": ([{"kernel_ms": None}], "rows of another table"),
+    "nothing": ([], "1 were given"),
+}
+
+
+@pytest.mark.parametrize(("told", "words"), COUNTED.values(), ids=COUNTED)
+def test_what_nsys_summed_up_is_read_right(told, words):
+    _, why = checklist.counted(told, [{"kernel_ms": 3.0}])
+
+    assert (words in why) if words else "" == why
+
+
+SHARED = {
+    "right": ([40.0], ""),
+    "a fraction": ([0.4], "that is the fraction"),
+    "the rest": ([60.0], "that is the rest"),
+    "something else": ([55.0], "durations added up"),
+    "no number": ([None], "durations added up"),
+    "nothing": ([], "1 were given"),
+}
+
+
+@pytest.mark.parametrize(("told", "words"), SHARED.values(), ids=SHARED)
+def test_a_share_is_that_of_the_made_profile(told, words):
+    _, why = checklist.shared(told, [40.0])
+
+    assert (words in why) if words else "" == why

@@ -1,0 +1,214 @@
+"""Part 6 of gpu_profiling judged whole: right work passes on any seed, each mistake fails the checks that show it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from autograder.checks import trace
+from autograder.labs.gpu_profiling.part6_final import HEADINGS, PROGRAM, part
+from autograder.model import Device, Failed, Passed, Text, Unavailable
+from autograder.worker.sums import Sums
+from tests.labs.bench import Bench, failing, says
+
+bench = Bench("gpu_profiling", part, without={"loading_is_faster"})
+pytestmark = pytest.mark.filterwarnings("ignore")
+MACHINE = Device("a CPU", "cpu", "cpu")
+CODE = [name for name, check in part.checks.items() if set(check.reads) <= set(part.probes)]
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """judged(only, pairs, file, seed) -> {check: verdict} of the reference, with (old, new) replaced in one file."""
+
+    def judge(only, pairs=(), file=PROGRAM, seed=1):
+        for name in (part.file, PROGRAM):
+            shutil.copy(bench.reference / name, tmp_path / name)
+        text = (tmp_path / file).read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert 1 == text.count(old), old
+            text = text.replace(old, new)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+        return bench.judged(tmp_path / part.file, seed, only)
+
+    return judge
+
+
+def test_the_part_declares_nothing_unknown():
+    assert [] == part.problems()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_reference_passes(judged, seed):
+    assert {} == failing(judged(CODE, seed=seed))
+
+
+COMPILED = "    return torch.compile(model, backend=backend, fullgraph=True, dynamic=False)\n"
+OF_STEPS = "torch.stack(losses).view(-1, accumulate).sum(dim=1).tolist()  # the only wait"
+
+# File, what is replaced -> {check: words in its measured or why}; what the corpus does not show.
+MISTAKES = {
+    "samples of a batch": (
+        PROGRAM,
+        [('    samples, seconds = sum(it["samples"] for it in epochs)', '    samples, seconds = sum(it["samples"] // 2 for it in epochs)')],
+        {"does_the_same_work": "epochs of one step each have"},
+    ),
+    "seconds of an epoch": (
+        PROGRAM,
+        [('        "seconds": seconds,\n', '        "seconds": seconds / options.epochs,\n')],
+        {"does_the_same_work": "it is of one epoch"},
+    ),
+    "losses of batches": (
+        PROGRAM,
+        [(OF_STEPS, "torch.stack(losses).tolist()")],
+        {"accumulates": "the mean loss of each step", "does_the_same_work": "is"},
+    ),
+    "graphs are kept": (
+        PROGRAM,
+        [("losses.append(loss.detach())", "losses.append(loss)"), ("torch.stack(losses)", "torch.stack(losses).detach()")],
+        {"no_wait_per_step": "the graphs of"},
+    ),
+    "breaks are hidden": (
+        PROGRAM,
+        [(COMPILED, COMPILED.replace("fullgraph=True", "fullgraph=False"))],
+        {"is_one_graph": "a break goes unnoticed"},
+    ),
+    "another function": (
+        PROGRAM,
+        [(COMPILED, "    return torch.compile(nn.Sequential(model, nn.ReLU()), backend=backend, fullgraph=True, dynamic=False)\n")],
+        {"is_one_graph": "computes something else"},
+    ),
+    "labels stay": (
+        PROGRAM,
+        [("labels.to(device, non_blocking=True)", "labels")],
+        {"moves_without_waiting": "images and labels are to be moved"},
+    ),
+    "not written": (
+        PROGRAM,
+        [('"""Return a loader that shuffles', '"""Return a loader that shuffles."""\n    raise NotImplementedError\n    """')],
+        {"every_sample_once": "is not written yet"},
+    ),
+    "a status of its own": (
+        "part6_final.py",
+        [("        raise RuntimeError(f", "        raise ValueError(f")],
+        {"compares_versions": "a run that failed raised ValueError"},
+    ),
+    "no file": (
+        "part6_final.py",
+        [('.to_csv(Path(folder) / "final_results.csv", index=False)', ".to_csv(index=False)")],
+        {"compares_versions": "no final_results.csv in folder"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_fails_the_check_that_shows_it(judged, file, pairs, fails):
+    """The corpus states all that a mistake fails; here is what the check says."""
+    says(failing(judged(fails, pairs, file)), fails)
+
+
+def test_a_program_that_is_missing_is_said(tmp_path):
+    shutil.copy(bench.reference / part.file, tmp_path / part.file)
+
+    found = bench.judged(tmp_path / part.file, only=["accumulates"])["accumulates"]
+
+    assert f"{PROGRAM} was not handed in" in found.why
+
+
+@pytest.mark.parametrize("number", [np.nan, 1e308, 0.0])
+@pytest.mark.parametrize("name", CODE)
+def test_whatever_a_worker_sends_becomes_a_verdict(name, number):
+    for found in bench.spoilt(name, number):
+        assert isinstance(found, Passed | Failed)
+
+
+# --- what is handed in ------------------------------------------------------------------------------------------------
+
+MADE = bench.reference.parent.parent / "tests" / "submissions" / "gpu_profiling"
+GPU = Device("NVIDIA H100 80GB HBM3", "cuda", "hopper")
+
+
+def handed_in(folder, file):
+    return checks.read((MADE / folder / file).read_bytes(), file)
+
+
+@pytest.mark.parametrize(
+    ("folder", "device", "kind", "words"),
+    [
+        pytest.param("final_on_a_gpu", GPU, Passed, "3.902 times as fast", id="fast, and measured here"),
+        pytest.param("final_on_a_gpu", MACHINE, Unavailable, "not comparable here", id="fast, and measured elsewhere"),
+        pytest.param("final_twice_on_a_gpu", GPU, Failed, "3 times are asked for", id="too slow"),
+    ],
+)
+def test_three_times_count_where_they_can_be_shown(folder, device, kind, words):
+    table, profile = handed_in(folder, "final_results.csv"), handed_in(folder, "final_profile.gz")
+
+    found = part.checks["three_times_as_fast"].judge(table, profile, device)
+
+    assert isinstance(found, kind)
+    assert words in f"{getattr(found, 'measured', '')} {getattr(found, 'why', '')} {found}"
+
+
+def test_the_reader_of_profiles_reads_what_is_made_of_nsys_stats():
+    """Both read the same text: what a student is asked for, and what the grader sees in it."""
+    made = Sums(np.random.default_rng(1), new=True)
+
+    found = trace.read(made.text().encode(), "stats_before.txt")
+
+    assert "nsys stats" == found.tool
+    assert made.known["launches"] == found.figure("kernel_count")
+    assert made.known["waiting_calls"] == found.figure("sync_count")
+    assert made.known["copy_to_gpu_ms"] == pytest.approx(found.figure("h2d_sum") / 1e6)
+
+
+STATS = {
+    "no text of nsys": ("nothing\n", "cannot be read"),
+    "no calls": ("Time (%),Total Time (ns),Instances,Name\n100,5000,2,gemm\n", "no calls"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), STATS.values(), ids=STATS)
+def test_what_nsys_did_not_print_is_said(text, words):
+    found = part.checks["stats_show_the_difference"].judge(
+        Text("stats_before.txt", text), Text("stats_after.txt", text)
+    )
+
+    assert isinstance(found, Failed)
+    assert words in f"{found.measured} {found.why}"
+
+
+def test_fewer_waits_are_looked_for_where_nsys_was():
+    """The two texts of a GPU, then the same in the wrong order."""
+    before, after = (handed_in("final_on_a_gpu", file) for file in ("stats_before.txt", "stats_after.txt"))
+    judge = part.checks["stats_show_the_difference"].judge
+
+    assert isinstance(judge(before, after), Passed)
+    assert "the host still waits as often" in judge(after, before).why
+    assert isinstance(judge(before, Text("stats_after.txt", "No nsys here.")), Unavailable)
+
+
+REFLECTIONS = {
+    "a heading is gone": (
+        lambda text: text.replace("## Lessons learned", "## Afterwards"),
+        "no heading 'Lessons learned'",
+    ),
+    "something to fill in": (lambda text: text + "\n*Your answer here.*\n", "Your answer here"),
+    "too short": (lambda text: "\n\nFine.\n\n".join(f"## {name}" for name in [*HEADINGS, "Rest"]), "150 to 2000"),
+    "no results": (lambda text: re.sub(r"\d", "N", text), "4 results are asked for"),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), REFLECTIONS.values(), ids=REFLECTIONS)
+def test_a_reflection_has_four_answers_with_figures(change, words):
+    text = change(handed_in("final_on_a_gpu", "reflection.md").text)
+
+    found = part.checks["reflection_is_true"].judge(
+        Text("reflection.md", text), handed_in("final_on_a_gpu", "final_results.csv")
+    )
+
+    assert isinstance(found, Failed)
+    assert words in f"{found.measured} {found.why} {found.try_}"
