@@ -133,7 +133,7 @@ def draw_comparison(rows, folder=".") -> None:
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.5), layout="constrained")
     for axis, (column, label) in zip(axes, PANELS.items(), strict=True):
         bars = axis.bar([row["version"] for row in rows], [row[column] for row in rows], width=0.6)
-        axis.bar_label(bars, fmt="{:,.3g}", padding=2)
+        axis.bar_label(bars, fmt="{:,.2f}", padding=2)
         axis.margins(y=0.12)
         axis.tick_params(axis="x", rotation=20)
         axis.set_ylabel(label)
