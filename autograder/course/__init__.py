@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from autograder import __version__
 from autograder import config as configuration
 from autograder.config import Config
 from autograder.errors import CourseError, nearest
@@ -55,12 +56,18 @@ class Course:
     def lab(self, name: str) -> Lab:
         """Load a lab and hold its declarations against the configuration."""
         if name not in self.config.labs:
-            raise CourseError(f"{self.root.name}/{CONFIG} has no lab '{name}'{nearest(name, self.labs)}")
+            raise CourseError(self._unknown(name))
         lab = load_lab(name)
         declared = {part.id: list(part.checks) for part in lab.parts}
         barred = {part.id: [c.name for c in part.checks.values() if "bar" in c.reads] for part in lab.parts}
         configuration.agree(self.config, name, declared, barred)
         return lab
+
+    def _unknown(self, name: str) -> str:
+        if self.root != PACKAGED:
+            return f"{self.root.name}/{CONFIG} has no lab '{name}'{nearest(name, self.labs)}"
+        known = f"this perflab ({__version__}) does not know the lab {name}, it knows {', '.join(self.labs)}"
+        return f"{known}: install the wheel that came with the lab"
 
     def kit(self, name: str) -> Kit:
         """Gather what a lab is graded with; all of it is public."""

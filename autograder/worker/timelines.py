@@ -119,15 +119,18 @@ class Timeline:
     def _share(self, line: Layer) -> float:
         return 100.0 * float(line[self.window].mean())
 
-    def _gaps(self) -> list[int]:
+    @property
+    def _work(self) -> Layer:
+        return self._painted("kernel", "gpu_memcpy") if self.gpu else self._painted("cpu_op") & ~self._loading
+
+    def _gaps(self, work: Layer) -> list[int]:
         """Return the lengths of what work leaves uncovered of the window."""
-        work = self._painted("kernel", "gpu_memcpy") if self.gpu else self._painted("cpu_op") & ~self._loading
         edges = np.flatnonzero(np.diff(np.concatenate([[1], work[self.window], [1]]).astype(int)))
         return [int(length) for length in np.diff(edges)[::2]]
 
     def _clear(self) -> bool:
         first, second = sorted(self._idle().values())[:-3:-1]
-        return first > CLEAR * second and all(abs(gap - 1000) > NEAR for gap in self._gaps())
+        return first > CLEAR * second and all(abs(gap - 1000) > NEAR for gap in self._gaps(self._work))
 
     @property
     def _loading(self) -> Layer:
@@ -169,7 +172,7 @@ class Timeline:
         copies, kernels = self._painted("gpu_memcpy", holding="HtoD"), self._painted("kernel")
         return {
             "gpu_utilization_percent": self._share(kernels),
-            "gaps_over_1ms": sum(gap > 1000 for gap in self._gaps()),
+            "gaps_over_1ms": sum(gap > 1000 for gap in self._gaps(self._work)),
             "host_to_device_ms": float(copies.sum()) / 1000,
             "copy_overlap_percent": 100.0 * float((copies & kernels).sum() / copies.sum()),
             "launching_percent": idle["launching"],
@@ -179,7 +182,7 @@ class Timeline:
     def _of_a_cpu(self, idle: dict[str, float]) -> dict[str, Any]:
         return {
             "operators_percent": self._share(self._painted("cpu_op") & ~self._loading),
-            "operator_gaps_over_1ms": sum(gap > 1000 for gap in self._gaps()),
+            "operator_gaps_over_1ms": sum(gap > 1000 for gap in self._gaps(self._work)),
             "host_to_device_ms": None,
             "copy_overlap_percent": None,
             "python_percent": idle["Python and other"],
@@ -194,7 +197,9 @@ class Timeline:
             "data_wait_percent": {"that is the share of the whole recording, and the steps are the window": whole}
         }
         if not self.gpu:
-            return waited
+            filled = sum(gap > 1000 for gap in self._gaps(self._work | self._loading))
+            words = "a wait for the loader is a gap, whatever runs in it"
+            return {**waited, "operator_gaps_over_1ms": {words: filled}}
         kernels = sum(one["dur"] for one in self._of("kernel"))
         both = self._painted("gpu_memcpy").sum() / 1000
         return {

@@ -67,7 +67,7 @@ def nsys_commands(program: list[str], report: str) -> dict[str, list[str]]:
 # The script stays as it is: `train(on_step, batches)` calls `on_step()` at the end of each batch, and that is all that
 # a profiler needs.
 #
-#     batch     0      1        2 3 4 5 6 7 8 9
+#     batch     1      2        3 4 5 6 7 8 9 10
 #               wait   warm-up  eight that are recorded    -> baseline_profile.gz
 
 # %%
@@ -107,7 +107,7 @@ def profile_training(train, folder="."):
 def analyse_profile(file) -> dict[str, Any]:
     """Answer eleven questions of a profile that torch.profiler wrote; the handout says what each is.
 
-    With a GPU                 without one
+    With a GPU (a kernel)      without one
     gpu_utilization_percent    operators_percent
     gaps_over_1ms              operator_gaps_over_1ms
     gap_cause                  gap_cause
@@ -122,6 +122,7 @@ def analyse_profile(file) -> dict[str, Any]:
     and reason: why some are None, in words; None if none is.
     """
     # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
+    # TODO: gaps of operators: first leave out those that begin while the loader runs; its wait is then a gap.
     # TODO: what the GPU idles is put to the first cause that fits: data loading, allocating, synchronising, launching.
     ### BEGIN SOLUTION
     events = load_events(file)
@@ -134,6 +135,7 @@ def analyse_profile(file) -> dict[str, Any]:
     loading = of("user_annotation", beginning="enumerate(DataLoader)")
     operators, calls = of("cpu_op"), of("cuda_runtime", "cuda_driver")
     waiting = [call for call in calls if "Synchronize" in call.name]
+    waits = [wait.end - wait.start for wait in loading if window[0] <= wait.start < window[1]]
     busy = divided(window, {"waiting": waiting, "busy": [*loading, *operators, *calls]})["busy"]
 
     def percent(microseconds):
@@ -142,7 +144,7 @@ def analyse_profile(file) -> dict[str, Any]:
     answers = {
         "data_wait_percent": percent(covered(loading, window)),
         "host_busy_percent": percent(busy),
-        "longest_wait_ms": max(wait.end - wait.start for wait in loading if window[0] <= wait.start < window[1]) / 1000,
+        "longest_wait_ms": max(waits) / 1000 if waits else None,
     }
     kernels, copies = of("kernel"), of("gpu_memcpy", "gpu_memset")
     if not kernels:
@@ -175,11 +177,11 @@ def analyse_profile(file) -> dict[str, Any]:
         "gpu_utilization_percent": percent(covered(kernels, window)),
         "gaps_over_1ms": sum(gap > 1000 for gap in gaps([*kernels, *copies], window)),
         "gap_cause": largest(parts, "data loading", "allocating", "synchronising", "launching", "Python and other"),
-        "host_to_device_ms": covered(to_device) / 1000,
+        "host_to_device_ms": covered(to_device) / 1000 if to_device else None,
         "copy_overlap_percent": 100 * both / covered(to_device) if to_device else None,
         **small("kernel", kernels),
         "launching_percent": percent(parts["launching"]),
-        "reason": None if to_device else "nothing was copied to the GPU",
+        "reason": None if to_device and waits else "nothing was copied to the GPU, or nothing waited for",
     }
     ### END SOLUTION
 

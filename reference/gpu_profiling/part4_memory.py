@@ -73,7 +73,8 @@ class MemoryEfficientNet(nn.Module):
 def train_with_amp(model, loader, criterion, optimizer, device, scaler=None) -> list[float]:
     """Train for one epoch in mixed precision; return the loss of each batch, a list of floats or a 1-D tensor.
 
-    scaler: a torch.amp.GradScaler made by the caller. None: float16 needs one of your own, bfloat16 needs none.
+    scaler: a torch.amp.GradScaler made by the caller. None: float16 needs one of your own, bfloat16 needs none;
+    torch.get_autocast_dtype(device.type) says which it is.
     """
     # TODO: autocast around model and criterion; scale, backward, step and update, in that order.
     # TODO: collect loss.detach(): .item() at every step makes the host wait for the GPU.
@@ -113,11 +114,12 @@ def measure_memory_and_speed(
     make_training(device) returns (model, criterion, optimizer) with fresh weights at each call. Images have
     *image_size* pixels a side, labels are below *classes*.
     Returns a dict:
-        peak_memory_mb   MB at the peak of the measured steps on the GPU; None without one
+        peak_memory_mb   MB (1e6 bytes) allocated at the peak of the measured steps on the GPU; None without one
         saved_mb         MB kept for the backward pass, by given.saved_mb, on a model that is thrown away
         throughput       images per second of the measured steps
     """
     # TODO: random images and labels on the device, before the clock starts; saved_mb under the same autocast.
+    # TODO: with AMP, float16 needs a scaler here too, as in train_with_amp.
     # TODO: warm up with complete steps; on a GPU reset the peak after them, and synchronize around the clock.
     ### BEGIN SOLUTION
     images = torch.randn(batch_size, 3, image_size, image_size, device=device)

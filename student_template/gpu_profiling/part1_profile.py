@@ -54,7 +54,7 @@ def nsys_commands(program: list[str], report: str) -> dict[str, list[str]]:
 # The script stays as it is: `train(on_step, batches)` calls `on_step()` at the end of each batch, and that is all that
 # a profiler needs.
 #
-#     batch     0      1        2 3 4 5 6 7 8 9
+#     batch     1      2        3 4 5 6 7 8 9 10
 #               wait   warm-up  eight that are recorded    -> baseline_profile.gz
 
 # %%
@@ -85,7 +85,7 @@ def profile_training(train, folder="."):
 def analyse_profile(file) -> dict[str, Any]:
     """Answer eleven questions of a profile that torch.profiler wrote; the handout says what each is.
 
-    With a GPU                 without one
+    With a GPU (a kernel)      without one
     gpu_utilization_percent    operators_percent
     gaps_over_1ms              operator_gaps_over_1ms
     gap_cause                  gap_cause
@@ -100,6 +100,7 @@ def analyse_profile(file) -> dict[str, Any]:
     and reason: why some are None, in words; None if none is.
     """
     # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
+    # TODO: gaps of operators: first leave out those that begin while the loader runs; its wait is then a gap.
     # TODO: what the GPU idles is put to the first cause that fits: data loading, allocating, synchronising, launching.
     # YOUR CODE HERE
     raise NotImplementedError()

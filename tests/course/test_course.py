@@ -53,6 +53,16 @@ def test_a_lab_that_the_configuration_does_not_know_is_said():
         Course(find_root()).lab("resnet")
 
 
+def test_a_lab_that_the_installed_wheel_does_not_know_says_which_it_knows(tmp_path, monkeypatch):
+    """A student installed last term's."""
+    (tmp_path / CONFIG).write_bytes((find_root() / CONFIG).read_bytes())
+    monkeypatch.setattr(finding, "PACKAGED", tmp_path)
+    said = r"this perflab \(.+\) does not know the lab ours, it knows .*resnet18.*: install the wheel that came with"
+
+    with pytest.raises(CourseError, match=said):
+        Course(tmp_path).lab("ours")
+
+
 def test_a_course_without_a_reference_says_who_has_it(tmp_path):
     """Students have none."""
     with pytest.raises(CourseError, match="this course has no reference/toy; only an instructor's checkout has"):

@@ -107,6 +107,20 @@ def test_a_profile_without_a_wait_or_without_kernels_is_said(tmp_path):
     assert "no kernel is in it" == part.checks["the_gpu_was_recorded"].judge(without_kernels).why
 
 
+def test_a_profile_with_kernels_and_without_copies_is_answered_as_it_is_judged(tmp_path):
+    """What it cannot say is None, in the reference as in the checks."""
+    from part1_profile import analyse_profile
+
+    whole = json.loads(gzip.decompress(of_torch()))
+    whole["traceEvents"] = [one for one in whole["traceEvents"] if one.get("cat") != "gpu_memcpy"]
+    trace = trace_of(gzip.compress(json.dumps(whole).encode()), tmp_path)
+    told = analyse_profile(tmp_path / "baseline_profile.gz")
+
+    assert (None, None) == (told["host_to_device_ms"], told["copy_overlap_percent"])
+    for name in ("answers_know_the_gaps", "answers_know_the_data", "answers_know_the_work", "answers_know_the_cpu"):
+        assert isinstance(part.checks[name].judge(Text("answers.json", json.dumps(told)), trace), Passed), name
+
+
 def test_the_folders_of_the_corpus_are_what_is_made_here(tmp_path):
     """python -m tests.labs.scripted_profiles writes them."""
     made = {**with_a_gpu(tmp_path), **without_one()}

@@ -9,6 +9,7 @@ from autograder import checks
 from autograder.checks.launches import row_problem
 from autograder.labs.gpu_profiling.part3_kernels import part
 from autograder.model import Failed, Passed, Unavailable
+from autograder.worker.launches import Made
 from tests.labs.bench import Bench, failing, says
 
 bench = Bench("gpu_profiling", part)
@@ -72,7 +73,7 @@ MISTAKES = {
         {"counts_launches": "it is called by another operator", "compares_honestly": "operators in a call"},
     ),
     "regions": (
-        [('if "fused" in event.name:', 'if not event.name.startswith("aten::"):')],
+        [('if "fused" in event.name and not event.name.startswith("aten::"):', 'if not event.name.startswith("aten::"):')],
         {"counts_launches": "it is a range around launches"},
     ),
     "copies": ([('== "kernel"', 'in ("kernel", "gpu_memcpy")')], {"counts_launches": "a copy, or a call of the host"}),
@@ -134,6 +135,20 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
 def test_whatever_a_worker_sends_becomes_a_verdict(name, number):
     for found in bench.spoilt(name, number):
         assert isinstance(found, Passed | Failed)
+
+
+def test_what_an_operator_without_work_calls_is_no_launch_and_a_fused_operator_is_one_like_any_other(tmp_path):
+    """The docstring of count_launches, word by word."""
+    from part3_kernels import count_launches
+
+    made = Made(np.random.default_rng(1))
+    made.call("aten::to", ("aten::_to_copy", "aten::copy_"))
+    made.call("aten::scaled_dot_product_attention", ("aten::_fused_sdp_choice",))
+    made.call("graph_0_cpp_fused_relu_4", ())
+    (tmp_path / "trace.json.gz").write_bytes(made.data())
+
+    expected = {"aten::scaled_dot_product_attention": 1, "graph_0_cpp_fused_relu_4": 1}
+    assert expected == dict(count_launches(tmp_path / "trace.json.gz"))
 
 
 ROW = {"net": "SimpleNet", "launches": 12, "ms": 4.0, "speedup": 1.0, "device": "a CPU"}
