@@ -289,7 +289,7 @@ def moves_without_waiting(loop: Observation) -> Verdict:
     if min(seen["images"], seen["labels"]) >= batches and not seen["waited"]:
         return Passed(measured)
     why = "the host stands still for each copy" if seen["waited"] else "images and labels are to be moved, each"
-    return Failed(measured, why, f"images.to(device, non_blocking=True), labels too; {POINTS}")
+    return Failed(measured, why, f".to(device, non_blocking=True), of images and labels; {POINTS}")
 
 
 # --- what is judged: the program as a whole ---------------------------------------------------------------------------

@@ -346,7 +346,7 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
 def moves_without_waiting(moves: Observation) -> Verdict:
     """Batches are moved to the device with non_blocking=True."""
     devices, waited = moves.values["devices"], moves.values["waited"]
-    try_ = "images.to(device, non_blocking=True), and the labels too"
+    try_ = ".to(device, non_blocking=True), of images and labels"
     if not devices or set(devices) != {"meta"}:
         where = ", ".join(sorted(set(devices))) or "nowhere"
         return Failed(f"step got tensors on: {where}", "batches were not moved to the device asked for", try_)
