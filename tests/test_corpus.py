@@ -55,7 +55,7 @@ def only_timed(name, case) -> bool:
 
 
 RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", "")
-SHARE = 0.3  # of the mistakes: all of them take ten minutes on two cores
+SHARE = 0.2  # of the mistakes: all of them take a quarter of an hour on two cores
 
 
 def drawn(case) -> bool:
