@@ -94,7 +94,7 @@ def worked(pair: Pair, epochs: int, within: float) -> Found:
 
 
 def paced(pair: Pair, epochs: int, once: str) -> Found:
-    """Compare the figures of a whole run with what passed on a scripted clock; *once* is what belongs to the warm-up."""
+    """Compare the figures of a whole run with what passed on a scripted clock; *once* is a part of the warm-up."""
     seen, known = pair.student.values, pair.baseline.values
     told, script = seen["told"], configurations.Script(**seen["script"])
     measured = f"throughput {shown(told['throughput'])} samples/s, warm_up_s {shown(told['warm_up_s'])} s (scripted)"
@@ -122,7 +122,10 @@ def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, floa
         for name, number in right.items():
             if not close(seen[name], number, 1e-6):
                 stories = [(1e6 * number, "it is in nanoseconds"), (number / 1e3, "it is in seconds")]
-                words = explained(seen[name], stories, 1e-6) or "rows of another table, or only the first row"
+                words = (
+                    explained(seen[name], stories, 1e-6)
+                    or "rows of another table (ranges have Instances, too), or only the first row"
+                )
                 return f"{name} is {shown(seen[name])}, and {number:.6g} is right", words
     return f"{len(told)} made texts", "" if len(told) == len(known) else f"{len(known)} were given"
 

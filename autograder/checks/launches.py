@@ -43,7 +43,7 @@ def _why(name: str, right: Mapping[str, int]) -> str:
 def one_graph(seen: Seen, known: Seen) -> Verdict:
     """Pass a compiled net that ran as one graph in each pass, one for each shape, of all parameters."""
     passes, shapes = known["passes"], known["shapes"]
-    measured = f"in {passes} passes over {shapes} shapes {seen['built']} graphs were built, and graphs ran {seen['runs']} times"
+    measured = f"{passes} passes of {shapes} shapes: {seen['built']} graphs built, which ran {seen['runs']} times"
     if not seen["runs"]:
         why = "nothing that was compiled ran: the net is handed back as it is, or another backend was asked"
         return Failed(measured, why, "torch.compile(net, backend=backend, ...)")
