@@ -122,10 +122,8 @@ def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, floa
         for name, number in right.items():
             if not close(seen[name], number, 1e-6):
                 stories = [(1e6 * number, "it is in nanoseconds"), (number / 1e3, "it is in seconds")]
-                words = (
-                    explained(seen[name], stories, 1e-6)
-                    or "rows of another table (ranges have Instances, too), or only the first row"
-                )
+                odd = "rows of another table (ranges have Instances, too), or only the first row"
+                words = explained(seen[name], stories, 1e-6) or odd
                 return f"{name} is {shown(seen[name])}, and {number:.6g} is right", words
     return f"{len(told)} made texts", "" if len(told) == len(known) else f"{len(known)} were given"
 

@@ -387,7 +387,7 @@ TRACES = (
 def predicts_without_a_trace(predicted: Pair) -> Verdict:
     """predict keeps nothing for a backward pass, and each module is afterwards in its own mode, whatever happens."""
     seen = predicted.student.values
-    wrong = next((found for name, good, *found in TRACES if seen[name] is not good), None)
+    wrong = next(((found, why) for name, good, found, why in TRACES if seen[name] is not good), None)
     return Failed(*wrong, INFER) if wrong else Passed("no graph; modes as they were, after an exception, too")
 
 
