@@ -93,8 +93,8 @@ def worked(pair: Pair, epochs: int, within: float) -> Found:
     return measured, "" if right else f"loss is {shown(told['loss'])}, and the last of losses {got[-1]:.4g}"
 
 
-def paced(pair: Pair, epochs: int) -> Found:
-    """Compare the figures of a whole run with what passed on a scripted clock."""
+def paced(pair: Pair, epochs: int, once: str) -> Found:
+    """Compare the figures of a whole run with what passed on a scripted clock; *once* is a part of the warm-up."""
     seen, known = pair.student.values, pair.baseline.values
     told, script = seen["told"], configurations.Script(**seen["script"])
     measured = f"throughput {shown(told['throughput'])} samples/s, warm_up_s {shown(told['warm_up_s'])} s (scripted)"
@@ -103,8 +103,11 @@ def paced(pair: Pair, epochs: int) -> Found:
     if seen["device"].strip() != known["device"].strip():
         return f"device {seen['device'][:60]!r}", f"it is called {known['device']!r}"
     if not close(told["seconds"], epochs * script.seconds, configurations.WHOLE):
-        words = explained(told["seconds"], [(script.seconds, ": it is of one epoch")], configurations.WHOLE)
-        return f"seconds is {shown(told['seconds'])}", f"{epochs} epochs took {epochs * script.seconds:.4g} s{words}"
+        took = epochs * script.seconds
+        late = f"; {script.once:.3g} s more: {once} is timed; warm up the very modules that are timed"
+        stories = [(script.seconds, ": it is of one epoch"), (took + script.once, late)]
+        words = explained(told["seconds"], stories, configurations.WHOLE)
+        return f"seconds is {shown(told['seconds'])}", f"{epochs} epochs took {took:.4g} s{words}"
     each = {name: told[name] and told[name] / epochs for name in ("seconds", "data_wait")}
     figures = {"throughput": told["throughput"], "epoch_time": each["seconds"], "data_wait": each["data_wait"]}
     if why := configurations.pace_problem(figures, script, "--batch-size 0"):
@@ -119,7 +122,8 @@ def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, floa
         for name, number in right.items():
             if not close(seen[name], number, 1e-6):
                 stories = [(1e6 * number, "it is in nanoseconds"), (number / 1e3, "it is in seconds")]
-                words = explained(seen[name], stories, 1e-6) or "rows of another table, or only the first row"
+                odd = "rows of another table (ranges have Instances, too), or only the first row"
+                words = explained(seen[name], stories, 1e-6) or odd
                 return f"{name} is {shown(seen[name])}, and {number:.6g} is right", words
     return f"{len(told)} made texts", "" if len(told) == len(known) else f"{len(known)} were given"
 

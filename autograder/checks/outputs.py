@@ -31,6 +31,7 @@ def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str
         if not apart <= allowed:
             lost = np.isfinite(want).all() and not np.isfinite(got).all()
             measured = f"{asked['case']}: apart by {apart:.1e} of the largest number (allowed {allowed:.1e})"
+            measured += f", furthest at {_place(got, want, asked['shape'])}"
             said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
             return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
         worst, most = max(worst, apart), max(most, share(apart, allowed))
@@ -59,6 +60,16 @@ def furthest(got: Array, want: Array) -> float:
         return float(np.max(np.abs(got[finite] - want[finite])) / max(np.max(np.abs(want[finite])), 1e-30))
 
 
+def multiple(got: Array, want: Array, within: float) -> float | None:
+    """Return how many times *want* each number of *got* is, where that is one number and not 1; else nothing."""
+    if got.shape != want.shape or not np.isfinite(got).all():
+        return None
+    with np.errstate(all="ignore"):
+        times = float(np.vdot(got, want) / np.vdot(want, want))
+    alike = np.isfinite(times) and abs(times - 1) > within and furthest(got, times * want) <= within
+    return times if alike else None
+
+
 def unchanged(names: Sequence[str], *, try_: str) -> Verdict:
     """Pass when no input was changed; *names* are those that were."""
     if not names:
@@ -75,6 +86,14 @@ def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], A
         case = cases[i] if i < len(cases) else {"shape": [], "dtype": "nothing"}
         yield case, asked, got[at:end] if len(got) >= end else None, want[at:end]
         at = end
+
+
+def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:
+    """Return the index of the number that is furthest from the right one; what is not finite is."""
+    with np.errstate(all="ignore"):
+        gaps = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want))
+    at = int(np.argmax(np.nan_to_num(gaps, nan=np.inf)))
+    return [int(it) for it in np.unravel_index(at, tuple(shape))]
 
 
 def _form(case: Mapping[str, Any]) -> str:

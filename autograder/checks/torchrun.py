@@ -114,7 +114,10 @@ def _ranked(lines: Sequence[Line]) -> str:
     if not any(ranks) and all(line.value("rdzv-backend") == "c10d" for line in lines):
         return ""
     right = [str(number) for number in range(len(lines))]
-    return "" if ranks == right else f"--node-rank is {', '.join(it[:20] or 'not there' for it in ranks)}: 0, 1, ..."
+    if not any(ranks):
+        return f"--node-rank is not there, and the nodes are {', '.join(right)}"
+    told = ", ".join(it[:20] or "nothing" for it in ranks)
+    return "" if ranks == right else f"--node-rank is {told} in turn, and the nodes are {', '.join(right)}"
 
 
 Calls = Sequence[Mapping[str, Any]]

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import Any
 
 from autograder.checks import report, table
-from autograder.checks.numerics import close, explained
-from autograder.checks.report import Fact
+from autograder.checks.numerics import close, explained, shown
+from autograder.checks.report import Fact, Stated
 
 VERSIONS = ("Baseline", "DataLoader", "Model", "Memory", "Final")
 FIGURES = ("throughput", "seconds", "data_wait", "warm_up_s", "samples", "steps", "batch_size", "loss")
@@ -23,6 +23,7 @@ ROUNDED = 0.011  # seconds: two figures of two decimals
 WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
 NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
 LEAST, MOST, RESULTS = 150, 2000, 4  # of a reflection: words; results
+FINE = {"%": 0.051}  # half a unit of the last digit, of what is given to one decimal; of other units to two
 UNITS = {"throughput": "samples/s", "seconds": "s", "data_wait": "s", "warm_up_s": "s", "busy_percent": "%"}
 
 Row = Mapping[str, Any]
@@ -93,7 +94,7 @@ def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
         for name in (*FIGURES, "busy_percent"):
             if not table.alike(row[name], printed[name]):
                 whose = "its profile shows" if name == "busy_percent" else "its run printed"
-                told = f"{name} of {row['version']} is {row[name]:.4g}, and {whose} {printed[name]:.4g}"
+                told = f"{name} of {row['version']} is {row[name]:.4g}, and {whose} {shown(printed[name])}"
                 return told + (_leak(row[name], printed[name]) if name == "throughput" else "")
         if row["device"].strip() != printed["device"]:
             return f"the device is called {row['device'][:60]!r}, and the run printed {printed['device']!r}"
@@ -137,6 +138,24 @@ def _compared(row: Row, other: Row) -> Iterator[Fact]:
                 yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")
 
 
+def unfounded(said: Sequence[Stated], rows: Sequence[Row]) -> list[str]:
+    """Name each result that does not follow; a coarse one has to be of one row, or a precise one in fewer digits.
+
+    Of coarse numbers most are near the ratio of some two rows.
+    """
+    precise = [one for one in said if _precise(one)]
+    own = [fact for row in rows for fact in _own(row)]
+    own += [Fact(one.value, one.unit, f"what line {one.line} says") for one in precise]
+    coarse = report.unfounded([one for one in said if not _precise(one)], own)
+    odd = report.unfounded(precise, facts(rows))
+    return odd + [f"{it}; comparing two rows takes three digits" for it in coarse]
+
+
+def _precise(one: Stated) -> bool:
+    """Whether a result is given to three digits, to two decimals, or to one of a percentage."""
+    return not one.relation and one.half <= max(FINE.get(one.unit, 0.0051), 0.0051 * one.value)
+
+
 def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tuple[str, str]:
     """Look whether a reflection is whole, and its results are of the table: what was measured, and what is wrong."""
     words, said = report.words(text), report.stated(text)
@@ -144,7 +163,7 @@ def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tu
         return f"{words} words", report.listed(wrong)
     if not LEAST <= words <= MOST:
         return f"{words} words", f"{LEAST} to {MOST} are asked for, without tables and code"
-    if odd := report.unfounded(said, facts(rows)):
+    if odd := unfounded(said, rows):
         return f"{len(odd)} of {len(said)} results are not in the table, and do not follow from it", report.listed(odd)
     measured = f"{words} words, {len(said)} results, all of them measured"
     return measured, "" if len(said) >= RESULTS else f"{RESULTS} results are asked for: numbers with a unit"

@@ -75,7 +75,7 @@ def pair(random: np.random.Generator, factor: float) -> tuple[Ranged, Ranged]:
 
 
 class RecordedStep:
-    """A step with a range of each name; it counts its calls."""
+    """A step with a range of each name; it counts its calls, each of which is a range, too."""
 
     def __init__(self, names: Sequence[str]) -> None:
         """Begin with no call."""
@@ -84,20 +84,25 @@ class RecordedStep:
     def __call__(self) -> None:
         """Do a little in each range."""
         self.calls += 1
-        for name in self._names:
-            with record_function(name):
-                torch.ones(8).sum()
+        with record_function(self._call(self.calls)):
+            for name in self._names:
+                with record_function(name):
+                    torch.ones(8).sum()
 
     def seen(self, file: Path) -> dict[str, Any]:
-        """Say how often a trace has each range, and the steps; nothing where there is no trace."""
+        """Say how often a trace has each range, and the steps, and how many of the first two calls; or nothing."""
         try:
             data = file.read_bytes()
             events = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)["traceEvents"]
             found = [str(it["name"]).split("#")[0] for it in events if it.get("cat") == "user_annotation"]
         except (OSError, ValueError, KeyError, TypeError):
-            return {"file": False, "calls": self.calls, "ranges": {}}
+            return {"file": False, "calls": self.calls, "early": 0, "ranges": {}}
         ranges = {text(name, 60): found.count(name) for name in (*self._names, STEP)}
-        return {"file": True, "calls": self.calls, "ranges": ranges}
+        early = sum(self._call(number) in found for number in (1, 2))
+        return {"file": True, "calls": self.calls, "early": early, "ranges": ranges}
+
+    def _call(self, number: int) -> str:
+        return f"call {number} of {self._names[0]}"
 
 
 class Nightly:

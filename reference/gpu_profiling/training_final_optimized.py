@@ -110,7 +110,8 @@ def main(argv=None) -> None:
     device       from given.device_name
     """
     # TODO: options = read_options(argv); --batch-size 0 asks for the largest batch that fits.
-    # TODO: all that happens once comes before the first epoch that is timed, on trainings that are thrown away;
+    # TODO: all that happens once comes before the first epoch that is timed: the search for the size on trainings that
+    # TODO: are thrown away, the warm-up on the training itself, whose weights and optimizer you put back.
     # TODO: the loader's workers start in the first epoch, too.
     # TODO: --profile: record(lambda on_step: ..., options.profile, batches), after the epochs that are timed.
     ### BEGIN SOLUTION

@@ -111,10 +111,10 @@ def draw_comparison(rows, folder=".") -> None:
 # %% [markdown]
 # ## 6.4 Before and after, as Nsight Systems sums it up
 #
-#     nsys stats --report cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum --format csv baseline.nsys-rep
+#     nsys stats --report cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_api_sum --format csv before.nsys-rep
 #
-# prints three tables in one text, with other words between them. A header begins with `Time (%)`: that is a share of
-# the rows below it, and no utilization.
+# prints three tables in one text, with other words between them: `> stats_before.txt` keeps it, and `stats_after.txt`
+# that of after.nsys-rep. A header begins with `Time (%)`: a share of the rows below it, and no utilization.
 
 # %%
 MEASURES = ["launches", "kernel_ms", "copy_to_gpu_ms", "waiting_calls"]

@@ -130,6 +130,7 @@ PACED = {
     "another machine": (whole(device="mine"), "it is called 'a machine'"),
     "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
     "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
+    "a build in between": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: a build is timed"),
     "twice as fast": (whole(throughput=80 / 3), "where 13.33 passed"),
     "no wait": (whole(data_wait=0.0), "an epoch waited 1 s"),
     "a short warm-up": (whole(warm_up_s=2.0), "belongs to the warm-up"),
@@ -139,7 +140,7 @@ PACED = {
 
 @pytest.mark.parametrize(("seen", "words"), PACED.values(), ids=PACED)
 def test_the_figures_of_a_run_are_what_passed(seen, words):
-    measured, why = checklist.paced(seen, 2)
+    measured, why = checklist.paced(seen, 2, once="a build")
 
     assert (words in f"{measured} {why}") if words else "" == why
 

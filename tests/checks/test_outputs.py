@@ -42,8 +42,8 @@ def test_right_outputs_pass(student, baseline):
 
 
 WRONG = {
-    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number (allowed 1.0e-03)", "because"),
-    "NaN for a number": ([case(numbers=(NAN, 2.0))], "apart by inf", "it holds NaN or infinity where a number belongs: because"),
+    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number (allowed 1.0e-03), furthest at [1]", "because"),
+    "NaN for a number": ([case(numbers=(NAN, 2.0))], "(allowed 1.0e-03), furthest at [0]", "it holds NaN or infinity where a number belongs: because"),
     "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "another form"),
     "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "another form"),
     "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int () instead of", "another form"),
@@ -66,7 +66,7 @@ def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
         [case(), case("NaN inside", (9.0,))], [case(), case("NaN inside", (3.0,))], why={"NaN": "one", "": "two"}
     )
 
-    assert ("NaN inside: apart by 2.0e+00 of the largest number (allowed 1.0e-03)", "one") == (
+    assert ("NaN inside: apart by 2.0e+00 of the largest number (allowed 1.0e-03), furthest at [0]", "one") == (
         found.measured,
         found.why,
     )
@@ -104,3 +104,18 @@ def test_timed_calls_are_compared_too(got, kind):
 def test_an_input_that_was_changed_is_named():
     assert isinstance(outputs.unchanged([], try_="try"), Passed)
     assert "changed: q, k" == outputs.unchanged(["q", "k"], try_="try").measured
+
+
+MULTIPLES = {
+    "twice": ((2.0, 4.0), 2.0),
+    "the same": ((1.0, 2.0), None),
+    "something else": ((1.0, 4.0), None),
+    "not finite": ((NAN, 4.0), None),
+    "overflowing": ((1e308, 1e308), None),
+    "another length": ((2.0,), None),
+}
+
+
+@pytest.mark.parametrize(("got", "times"), MULTIPLES.values(), ids=MULTIPLES)
+def test_numbers_that_are_a_multiple_are_told(got, times):
+    assert times == outputs.multiple(np.array(got), np.array([1.0, 2.0]), 1e-3)

@@ -19,13 +19,19 @@ def changed(old, new):
     return [" ".join(words).replace(old, new).split() for words in RIGHT]
 
 
+def without_rank(node):
+    return " ".join(RIGHT[node]).replace(f"--node-rank {node} ", "").split()
+
+
 @pytest.mark.parametrize(
     ("commands", "words"),
     [
         pytest.param(RIGHT, "", id="as in the handout"),
         pytest.param([[*C10D.split(), "train.py"]] * 2, "", id="a rendezvous that numbers nodes itself"),
         pytest.param(RIGHT[:1], "1 command lines for 2 nodes", id="one node only"),
-        pytest.param([RIGHT[0]] * 2, "--node-rank is 0, 0", id="the first node twice"),
+        pytest.param([RIGHT[0]] * 2, "--node-rank is 0, 0 in turn", id="the first node twice"),
+        pytest.param([RIGHT[0], without_rank(1)], "is 0, nothing in turn, and the nodes are 0, 1", id="one without"),
+        pytest.param([without_rank(0), without_rank(1)], "is not there, and the nodes are 0, 1", id="none numbered"),
         pytest.param([[], []], "begins with nothing", id="no words"),
         pytest.param(changed("torchrun", "python"), "torchrun is asked for", id="python alone"),
         pytest.param(changed("--nnodes", "--nodes"), "it calls it --nnodes", id="an option of others"),

@@ -97,6 +97,11 @@ MISTAKES = {
         [("        raise RuntimeError(f", "        raise ValueError(f")],
         {"compares_versions": "a run that failed raised ValueError"},
     ),
+    "a share of its own": (
+        "part6_final.py",
+        [('"busy_percent": busy_percent(one["profile"])', '"busy_percent": 81.0')],
+        {"compares_versions": "its profile shows"},
+    ),
     "no file": (
         "part6_final.py",
         [('.to_csv(Path(folder) / "final_results.csv", index=False)', ".to_csv(index=False)")],

@@ -27,6 +27,7 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
         bars, points = figure.subplots(1, 2)
         bars.barh(["FP32", "AMP"], [1.0, math.nan])
         bars.set_xlabel("speed (1/s)")
+        bars.set_title("speed (1/s)")  # once is enough
         points.plot([0, 1], [3.0, 4.0], label="AMP")
         points.set_xticks([0, 1], ["x", "y"])
         points.scatter([0], [5.0])

@@ -176,15 +176,23 @@ def together(student: Any, rig: Any) -> Any:
 ROWS = list_of(map_of(CELL))
 
 
-@part.probe(pair=True, values={"rows": ROWS, "runs": ROWS, "csv": TEXT, "raised": TEXT})
+COMPARED = {"rows": ROWS, "runs": ROWS, "busy": list_of(optional(NUMBER)), "csv": TEXT, "raised": TEXT}
+
+
+@part.probe(pair=True, values=COMPARED)
 def comparison(student: Any, rig: Any) -> Any:
-    """A made program instead of trainings: it notices what reaches it from an earlier run; at last it fails."""
+    """A made program instead of trainings: it notices what reaches it from an earlier run; at last it fails.
+
+    Shares are those of the own busy_percent, which is judged by itself.
+    """
     folder = rig.folder / "results"
     folder.mkdir()
     asked, runs = rig.matched.versions(versions.VERSIONS[: rig.integer(4, 5)])
     rows = rig.rows(student.compare_versions(asked, folder=str(folder)), "compare_versions")
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
-    return {"rows": rows, "runs": runs, "csv": rig.file_text(folder / "final_results.csv"), "raised": raised}
+    busy = [rig.number(student.busy_percent(one["profile"])) for one in asked]
+    csv = rig.file_text(folder / "final_results.csv")
+    return {"rows": rows, "runs": runs, "busy": busy, "csv": csv, "raised": raised}
 
 
 @part.probe(pair=True, values={"told": list_of(optional(NUMBER)), "known": list_of(NUMBER)})
@@ -297,21 +305,21 @@ def moves_without_waiting(loop: Observation) -> Verdict:
 LOSSES, HALF_LOSSES = 1e-3, 0.02
 
 
-@part.check(basis="outputs", needs=[accumulates, finds_the_largest_batch])
+@part.check(basis="outputs", needs=[accumulates])
 def does_the_same_work(whole: Pair) -> Verdict:
     """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
     found = checklist.worked(whole, EPOCHS, LOSSES)
-    return _said(found if found[1] else checklist.paced(whole, EPOCHS), SAME_WORK)
+    return _said(found if found[1] else checklist.paced(whole, EPOCHS, once="the first pass"), SAME_WORK)
 
 
-@part.check(basis="outputs", needs=[does_the_same_work, is_one_graph])
+@part.check(basis="outputs", needs=[accumulates, is_one_graph])
 def points_work_together(together: Pair) -> Verdict:
     """With --amp, --compile and two batches a step at once, losses are the baseline's, and no build is timed."""
     found, seen = checklist.worked(together, EPOCHS, HALF_LOSSES), together.student.values
     if not found[1] and not (seen["runs"] and seen["half"]):
         measured = f"{seen['runs']} passes were compiled, {seen['half']} graphs in half precision"
         found = measured, "one option switches another one off"
-    return _said(found if found[1] else checklist.paced(together, EPOCHS), SAME_WORK)
+    return _said(found if found[1] else checklist.paced(together, EPOCHS, once="a build"), SAME_WORK)
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
@@ -326,7 +334,8 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
 @part.check(basis="outputs")
 def compares_versions(comparison: Pair) -> Verdict:
     """compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise."""
-    seen, runs = comparison.student.values, comparison.baseline.values["runs"]
+    seen, known = comparison.student.values, comparison.baseline.values["runs"]
+    runs = [{**run, "busy_percent": busy} for run, busy in zip(known, seen["busy"], strict=False)]
     rows, names = seen["rows"], tuple(run["version"] for run in runs)
     measured = "; ".join(f"{row.get('version')}: {shown(row.get('throughput'))} samples/s" for row in rows[:5])
     why = versions.compared_problem(rows, runs)
