@@ -82,8 +82,11 @@ class Ranks:
             torch.manual_seed(self._seed + rank)
             return nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, CLASSES))
 
-    def alone(self) -> dict[str, Any]:
-        """Train in one process, on the batches of all processes joined; answer as they have to."""
+    def alone(self, *, anew: bool = True) -> dict[str, Any]:
+        """Train in one process, on the batches of all processes joined; answer as they have to.
+
+        Not *anew*: every epoch has the order of the first, as without set_epoch.
+        """
         dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
         optimizer = make_optimizer(model.parameters())
         samplers: list[Any] = [
@@ -91,7 +94,7 @@ class Ranks:
         ]
         for epoch in range(self.epochs):
             for sampler in samplers:
-                sampler.set_epoch(epoch)
+                sampler.set_epoch(epoch if anew else 0)
             orders, total, seen = [list(sampler) for sampler in samplers], 0.0, 0
             for at in range(0, len(orders[0]), self.batch_size):
                 batch = [index for order in orders for index in order[at : at + self.batch_size]]

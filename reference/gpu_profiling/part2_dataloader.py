@@ -103,11 +103,12 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 # One iterator and `islice` do what was meant:
 #
 #     batch    0 ... 7         8 ... 31           32 ...
-#              warm_up=8       batches=24         never asked for
+#              warm_up=8       batches=24         never taken
 #                              ^ clock ^
 #
-# With n workers the first n batches arrive nearly together, since all of them began together. So warm up for at least n
-# batches, and count several times as many.
+# n workers begin 2n batches ahead (prefetch_factor * num_workers), and the first ones arrive nearly together. So warm
+# up for 2n to 3n batches, count several times n, and let 2n more follow: else what was begun before the clock is
+# credited, and nothing is paid back.
 
 
 # %%
@@ -183,16 +184,17 @@ def best_configuration(rows) -> dict[str, Any]:
 # ## 2.5 Before and after
 #
 # The same training, the script's and yours, under the same profiler. `perflab trace before_profile.gz` says what share
-# of the steps was waiting for data; `perflab trace after_profile.gz` what is left of it.
+# of the steps was waiting for data; `perflab trace after_profile.gz` what is left of it, once the batches that n
+# workers began at the start are used up: after 3n.
 
 
 # %%
-def record(train, file):
-    """Record batches 3 to 10 of a training, as in part 1."""
+def record(train, file, wait=1):
+    """Record eight batches of a training after wait + 1 others, as in part 1."""
     activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
     with profile(
         activities=activities,
-        schedule=schedule(wait=1, warmup=1, active=8, repeat=1),
+        schedule=schedule(wait=wait, warmup=1, active=8, repeat=1),
         on_trace_ready=lambda prof: prof.export_chrome_trace(file),
     ) as prof:
         train(on_step=prof.step)
@@ -206,9 +208,11 @@ if __name__ == "__main__":
 
     side, pixels = (256, 224) if device.type == "cuda" else (64, 32)
     to_tensor = transforms.Compose([transforms.Resize((pixels, pixels)), transforms.ToTensor()])
-    photos = Photos((8 + 24) * 256, side, to_tensor, read_seconds=0.001)  # as many as the largest batches need
+    most = 8  # workers: twice as many batches before those that count, and as many after them
+    photos = Photos((2 * most + 24 + 2 * most) * 256, side, to_tensor, read_seconds=0.001)
     make_loader = partial(DataLoader, photos, shuffle=True)
-    rows = benchmark_dataloader(make_loader, device, (32, 64, 128, 256), (0, 2, 4, 8), (False, True))
+    sizes, workers = (32, 64, 128, 256), (0, 2, 4, most)
+    rows = benchmark_dataloader(make_loader, device, sizes, workers, (False, True), warm_up=2 * most)
     print(pd.DataFrame(rows).to_string(index=False))
     best = best_configuration(rows)
     Path("dataloader_optimum.json").write_text(json.dumps(best) + "\n", encoding="utf-8")
@@ -216,7 +220,7 @@ if __name__ == "__main__":
 
     training = prepare(device, batches=20)
     record(partial(train_epoch, **training), "before_profile.gz")
-    workers = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
-    training = prepare(device, batches=20)
-    training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=workers)
-    record(partial(train_epoch_optimized, **training), "after_profile.gz")
+    number = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
+    training = prepare(device, batches=80)
+    training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=number)
+    record(partial(train_epoch_optimized, **training), "after_profile.gz", wait=3 * number)

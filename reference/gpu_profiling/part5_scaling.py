@@ -142,11 +142,12 @@ def measure_scaling_efficiency(run, processes, samples, batch_size, device, fold
     them, seconds (median of the epochs after the first), throughput (samples/s), speedup (throughput over that of one
     process), efficiency (speedup / processes), device (its name).
 
-    ValueError: *processes* do not begin with 1, or one of them does not divide batch_size; a run has no second epoch,
-    or one of 0 seconds. Writes scaling_results.csv and scaling_curves.png into folder.
+    ValueError: before the first run, where *processes* do not begin with 1, or one of them does not divide batch_size;
+    after a run that has no second epoch, or one of 0 seconds. Writes scaling_results.csv and scaling_curves.png into
+    folder.
     """
     # TODO: which runs? Then the median, and three divisions.
-    # TODO: two panels, speedup and efficiency, with a line for each kind of scaling.
+    # TODO: two panels, speedup and efficiency, with a line for each kind of scaling, and xticks=processes.
     ### BEGIN SOLUTION
     if processes[0] != 1 or any(batch_size % count for count in processes):
         raise ValueError(f"processes {processes}: 1 comes first, and each divides a batch of {batch_size}")

@@ -115,6 +115,26 @@ def test_samples_are_divided_anew_in_each_epoch(shared, asked, fails):
     says(failing({name: part.checks[name].judge(shared(*asked)) for name in names}), fails)
 
 
+ANEW, KEPT = ((0, 1, 2), (1, 2, 0)), ((0, 0, 0), (1, 1, 1))
+ORDERS = {
+    "kept, and trained so": (KEPT, "kept_", True),
+    "anew, and trained so": (ANEW, "", True),
+    "anew is read, the first is trained on": (ANEW, "kept_", False),
+    "the first is read, anew is trained on": (KEPT, "", False),
+}
+
+
+@pytest.mark.parametrize(("asked", "trained", "right"), ORDERS.values(), ids=ORDERS)
+def test_a_missing_set_epoch_costs_its_own_check_only(asked, trained, right):
+    known = bench.baseline_answer("ranks")
+    arrays = {name: known.arrays[f"{trained}{name}"] for name in ("weights0", "weights1", "losses0", "losses1")}
+    values = {**known.values, "ranks": [{"asked": list(mine), "files": [], "open": True} for mine in asked]}
+    seen = Pair(replace(known, values=values, arrays={**known.arrays, **arrays}), known)
+    names = {"trains_as_one_process", "loss_is_of_all"}
+
+    assert (set() if right else names) == set(failing({name: part.checks[name].judge(seen) for name in names}))
+
+
 def test_the_handout_says_of_each_check_what_it_says_itself():
     """And where to look is there."""
     said = dict(re.findall(r"^\| `(\w+)` \| (?:outputs|report|artefact) \| (.*?) \|$", HANDOUT, re.MULTILINE))

@@ -67,6 +67,13 @@ def test_the_answer_of_one_process_has_the_form_of_several(training):
     assert np.array_equal(alone["saved"], alone["weights1"])
 
 
+def test_one_process_keeps_the_first_order_where_that_is_asked(training):
+    anew, kept = training.alone(), training.alone(anew=False)
+
+    assert anew["losses0"][0] == kept["losses0"][0]
+    assert not np.array_equal(anew["weights0"], kept["weights0"])
+
+
 def children():
     """The processes of this one; other tests may have left theirs."""
     return {*Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()}
