@@ -333,7 +333,7 @@ def work_as_one_process():
     """Be one process of a rehearsal: ten steps, their gradients averaged; the first one says how fast."""
     torch.set_num_threads(1)
     torch.manual_seed(0)  # the same weights everywhere
-    dist.init_process_group("gloo")
+    dist.init_process_group(backend="gloo")
     try:
         net, images = SimpleNet(8), torch.randn(BATCH, 3, 64, 64)
         optimizer = torch.optim.SGD(net.parameters(), lr=0.01)

@@ -27,11 +27,10 @@ from typing import Any
 
 import pandas as pd
 import torch
-from torch.profiler import ProfilerActivity, profile, schedule
 from torch.utils.data import DataLoader
 from torchvision import transforms
 
-from given import Photos, device_name, span, spanned
+from given import Photos, device_name, record, span, spanned
 from given.training_unoptimized import prepare, train_epoch
 
 # %% [markdown]
@@ -189,17 +188,6 @@ def best_configuration(rows) -> dict[str, Any]:
 
 
 # %%
-def record(train, file, wait=1):
-    """Record eight batches of a training after wait + 1 others, as in part 1."""
-    activities = [ProfilerActivity.CPU] + [ProfilerActivity.CUDA] * torch.cuda.is_available()
-    with profile(
-        activities=activities,
-        schedule=schedule(wait=wait, warmup=1, active=8, repeat=1),
-        on_trace_ready=lambda prof: prof.export_chrome_trace(file),
-    ) as prof:
-        train(on_step=prof.step)
-
-
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", "This DataLoader will create")  # of more workers than cores: that is the question
     warnings.filterwarnings("ignore", "'pin_memory' argument is set")  # without a GPU: those rows show you the noise
@@ -219,8 +207,9 @@ if __name__ == "__main__":
     print("Optimal configuration: BS={batch_size}, Workers={num_workers}, Pinned={pin_memory}".format(**best))
 
     training = prepare(device, batches=20)
-    record(partial(train_epoch, **training), "before_profile.gz")
+    record(lambda on_step: train_epoch(**training, on_step=on_step), "before_profile.gz", batches=8, skip=2)
     number = max(2, best_configuration([row for row in rows if row["batch_size"] == 32])["num_workers"])
     training = prepare(device, batches=80)
     training["loader"] = make_loader_optimized(training["loader"].dataset, 32, device, num_workers=number)
-    record(partial(train_epoch_optimized, **training), "after_profile.gz", wait=3 * number)
+    store = 3 * number  # batches that workers may have begun before they were asked for
+    record(lambda on_step: train_epoch_optimized(**training, on_step=on_step), "after_profile.gz", 8, store + 1)

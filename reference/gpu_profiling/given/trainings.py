@@ -63,15 +63,15 @@ def make_training(device: torch.device) -> tuple[nn.Module, nn.Module, torch.opt
     return model, nn.CrossEntropyLoss(), torch.optim.Adam(model.parameters(), lr=2e-3)
 
 
-def record(train: Callable[[Callable[[], Any]], Any], file: str, batches: int) -> None:
-    """Call train(on_step) and write the profile of its *batches*; it calls on_step at the end of each.
+def record(train: Callable[[Callable[[], Any]], Any], file: str, batches: int, skip: int = 0) -> None:
+    """Call train(on_step) and write the profile of its *batches* after the first *skip*; it calls on_step after each.
 
-    Nothing is passed over: it is meant for a training that has run before.
+    Nothing has to be skipped of a training that has run before.
     """
 
     def write(prof: Any) -> None:
         prof.export_chrome_trace(file)
 
-    plan = schedule(wait=0, warmup=0, active=batches, repeat=1)
+    plan = schedule(wait=max(skip - 1, 0), warmup=min(skip, 1), active=batches, repeat=1)
     with profile(schedule=plan, on_trace_ready=write) as prof:
         train(prof.step)
