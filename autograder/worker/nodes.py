@@ -50,7 +50,7 @@ class Nodes:
         return {"calls": [one["calls"] for one in told], "numbers": self.numbers, "means": means}
 
     def _averaged(self, rank: int, student: ModuleType) -> dict[str, Any]:
-        dist.init_process_group("gloo")
+        dist.init_process_group(backend="gloo")
         node, between = student.node_groups(PROCESSES)
         calls: list[dict[str, Any]] = []
         means: list[float] = []
