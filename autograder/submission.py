@@ -20,9 +20,8 @@ from autograder.notebook import NOTHING, Released
 from autograder.traces import is_profile
 from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
-GRADER = re.compile(
-    r"^autograder$|^[rbfu]*['\"]{1,3}autograder['\".]", re.IGNORECASE
-)  # a name, or a text that names one
+# A name, or a text that names one.
+GRADER = re.compile(r"^autograder$|^[rbfu]*['\"]{1,3}autograder['\".]", re.IGNORECASE)
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
 
 
