@@ -10,7 +10,7 @@ from random import Random
 from statistics import fmean, pstdev
 from typing import NamedTuple
 
-from autograder.clock.pairs import Take, alternating, compare
+from autograder.clock.pairs import MOST_PAIRS, Take, alternating, compare
 from autograder.clock.session import examine
 from autograder.clock.verdict import FIRST_LOOK, rule
 from autograder.config import LOWEST_BAR
@@ -25,6 +25,7 @@ FAMILIES = {  # log-noise of a process: sd of its own, sd of a slow drift, share
     "noisy": (0.05, 0.05, 0.10, 0.4),
     "shared": (0.10, 0.10, 0.15, 0.6),
 }
+RARE = [name for name, (_, _, share, _) in FAMILIES.items() if share]
 RUN = 20.0  # seconds that five pairs of alternating windows take
 THIRD = RUN / 3
 HOGS: dict[str, Callable[[float], float]] = {  # seconds since it came -> the share of the machine that it takes
@@ -44,8 +45,12 @@ by 4 % and processes that make pairs differ by 2 %: 3 % noise in all where nothi
 from scratch; a submission that was judged is not drawn again, since pairs of the same bytes are pooled.
 
 Met: the upper end of the rate's 95 % interval is within the target for every kind of noise; "never" is met when it was
-not seen. Rows without a target are for information. Where outliers are rare, a few pairs cannot show the sd that they
-make, and the gate opens; the rows below it say what the verdicts of such a machine are worth.
+not seen. Rows without a target are for information.
+
+What the gate is asked: to refuse a machine whose every pair has 10 % noise (`bell`; 2 %, since it looks ten times, each
+at 2.8 standard errors). Noise that is made of rare outliers is not asked of it: no {MOST_PAIRS} pairs show what comes once in
+fifty, and it opens as its row says. Of such a machine something else is asked, what the gate is there for: that its
+verdicts are right all the same, which winsorising sees to (the two rows of A3 at 10 % noise).
 
 The first look is after {FIRST_LOOK} pairs, for PASS and for FAIL. After 5, as it was once, 2.00 % and 0.20 % of the
 sets of A8 below the bar differed (bell). In 3000 sets, not 500 as on this page, at 0.95 x bar and 2 % noise (bell):
@@ -187,10 +192,11 @@ def cases(n: int) -> list[Case]:
         Case("A2", "PASS at 0.95 x bar, 2 % noise", 0.015, n, no_pass, partial(graded, ratio=0.95, noise=0.02)),
         Case("", f"the same, no time after {FIRST_LOOK} pairs", None, n, no_pass, hurried),
         Case("A3", "no FAIL of the baseline at bar 1.10, 5 % noise", 0.001, n, no_fail, against_itself),
-        Case("A3", "gate opens at 10 % noise", NEVER, tenth, ("OPEN",), partial(examined, noise=0.10)),
+        Case("A3", "gate opens at 10 % noise", 0.02, n, ("OPEN",), partial(examined, noise=0.10), ["bell"]),
+        Case("A3", "FAIL at 1.10 x bar, 10 % noise", 0.001, n, fail, partial(graded, ratio=1.10, noise=0.10)),
+        Case("A3", "PASS at 0.90 x bar, 10 % noise", 0.001, n, no_pass, partial(graded, ratio=0.90, noise=0.10)),
+        Case("", "gate opens at 10 % noise of outliers", None, tenth, ("OPEN",), partial(examined, noise=0.10), RARE),
         Case("", "gate refuses 5 % noise", None, tenth, ("REFUSED",), partial(examined, noise=0.05)),
-        Case("", "FAIL at 1.10 x bar, 10 % noise", None, tenth, fail, partial(graded, ratio=1.10, noise=0.10)),
-        Case("", "PASS at 0.90 x bar, 10 % noise", None, tenth, no_pass, partial(graded, ratio=0.90, noise=0.10)),
         Case("A5", "FAIL at 1.07 x bar", NEVER, tenth, fail, partial(hogged, ratio=1.07), HOGS),
         Case("A5", "PASS at 0.93 x bar", NEVER, tenth, no_pass, partial(hogged, ratio=0.93), HOGS),
         Case("A5", "INCONCLUSIVE at 1.07 x bar", 0.01, tenth, UNDECIDED, partial(hogged, ratio=1.07), HOGS),

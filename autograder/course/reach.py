@@ -21,7 +21,7 @@ Run = Callable[[Job], Observation]
 Names = frozenset[str]
 Definition = ast.FunctionDef | ast.ClassDef
 STUDENT = "student"  # what probes call the module that was handed in
-RECORDERS = {"waits", "fetches"}  # of the rig: they look at the name of the file
+RECORDERS = {"waits", "fetches", "program"}  # of the rig: they look at the name of the file, or for one beside it
 BY_TEXT = {"__import__", "builtins", "compile", "eval", "exec", "gc", "getattr", "globals"} | {
     "importlib", "inspect", "locals", "setattr", "sys", "vars"
 }  # fmt: skip
@@ -48,7 +48,9 @@ class Remembered:
 def reached(job: Job, part: Part) -> str:
     """Return what tells a job from all that are answered otherwise."""
     text = job.files[part.file].decode("utf-8", "replace")
-    kept = within(text, asked(part.probes[job.probe]))
+    beside = [data for name, data in job.files.items() if name != part.file]
+    whole = any(part.id.encode() in data for data in beside)  # another file may import this one
+    kept = within(text, None if whole else asked(part.probes[job.probe]))
     return f"{job.seed} {job.limits} {replace(job, files={**job.files, part.file: kept.encode()}).fingerprint}"
 
 

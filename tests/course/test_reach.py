@@ -148,6 +148,15 @@ def test_only_what_reaches_nothing_new_is_known(remembered, second, runs):
     assert ({"number": runs}, runs) == (dict(run(second).values), len(ran))
 
 
+def test_what_a_file_beside_it_imports_is_reached(remembered):
+    """A program beside the part's file may take anything from it."""
+    run, ran = remembered
+    for text in (FILE, FILE.replace("x.model.third()", "1")):
+        run(job(text, given=b"from part1_toy import second"))
+
+    assert 2 == len(ran)
+
+
 def test_the_key_names_the_file_that_differs(remembered):
     part = remembered[0]._labs["toy"].part("part1_toy")
 
