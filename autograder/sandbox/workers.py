@@ -26,6 +26,7 @@ PRELOAD = (
     *("torch", "torchvision", "pandas", "matplotlib.pyplot", "jsonschema"),
     "functorch.compile",  # the first call of a compiled function would import it, for more than a second
     "autograder.worker.shim",
+    "autograder.worker.warm",
 )
 START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
 Isolation = Literal["bubblewrap", "none"]

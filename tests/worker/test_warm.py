@@ -1,0 +1,44 @@
+"""What the warm process does ahead: workers find it done, and nothing of it in their way."""
+
+from __future__ import annotations
+
+import sys
+from pkgutil import iter_modules
+
+import matplotlib.pyplot as plt
+import pytest
+
+from autograder import labs
+from autograder.lab import load_lab
+from autograder.worker import warm
+
+
+@pytest.mark.parametrize("name", [module.name for module in iter_modules(labs.__path__)])
+def test_every_part_is_imported(name):
+    """In whatever lab it is, without anybody asking for it."""
+    own = {f"autograder.labs.{name}.{part.id}" for part in load_lab(name).parts}
+    for module in own:
+        sys.modules.pop(module)
+    warm.parts()
+
+    assert own <= set(sys.modules)
+
+
+def test_a_part_that_cannot_be_imported_stops_no_worker(tmp_path, monkeypatch):
+    """Whoever runs it says what is wrong; all others go on."""
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "__init__.py").write_text("")
+    (tmp_path / "broken" / "part1_odd.py").write_text("1 / 0")
+    monkeypatch.setattr(labs, "__path__", [*labs.__path__, str(tmp_path)])
+    warm.parts()
+
+    assert "autograder.labs.broken" in sys.modules
+    assert "autograder.labs.broken.part1_odd" not in sys.modules
+
+
+def test_the_first_picture_is_gone():
+    """A student's first figure is number 1."""
+    before = plt.get_fignums()
+    warm.picture()
+
+    assert before == plt.get_fignums()
