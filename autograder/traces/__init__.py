@@ -18,6 +18,13 @@ from autograder.traces.source import Source
 __all__ = ["Trace", "is_profile", "read"]
 
 KINDS = (".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep")
+NOTHING = {
+    "kineto": "holds events, and none that torch.profiler writes (cpu_op, kernel, ...): export it by "
+    "torch.profiler.profile's export_chrome_trace",
+    "nsys": "holds no kernels, calls or ranges: record with nsys profile --trace=cuda,nvtx",
+    "nsys stats": "holds no report that is read here: print nsys stats -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,"
+    "cuda_api_sum, or cuda_gpu_trace",
+}
 NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
 
 
@@ -30,7 +37,10 @@ def is_profile(file: str) -> bool:
 def read(path: Path, name: str = "") -> Trace:
     """Read a profile, whichever tool wrote it; `SubmissionError` says what to do about one that cannot be read."""
     source = Source(path, name)
-    return READERS[source.form](source)
+    trace = READERS[source.form](source)
+    if not (trace.figures or trace.tables or trace.notes):
+        raise SubmissionError(f"{source.name}: {NOTHING[trace.tool]}")
+    return trace
 
 
 def _kineto(source: Source) -> Trace:

@@ -14,21 +14,19 @@ from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Events, Kind, Re
 from autograder.traces.jsonstream import Document, stream
 from autograder.traces.source import Source
 
-# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime.
+# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime; calls are
+# whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).
 KINDS = {
     "kernel": Kind.KERNEL,
     "gpu_memcpy": Kind.COPY,
     "memcpy": Kind.COPY,
     "gpu_memset": Kind.SET,
     "memset": Kind.SET,
-    "cuda_runtime": Kind.CALL,
-    "runtime": Kind.CALL,
-    "cuda_driver": Kind.CALL,
-    "driver": Kind.CALL,
     "cpu_op": Kind.OP,
     "operator": Kind.OP,
     "user_annotation": Kind.MARK,  # gpu_user_annotation repeats these on GPU tracks and is no work of its own
 }
+CALLS = ("runtime", "driver")
 PYTHON = "python_function"
 BIGGEST = 2**61  # ns: since the epoch they reach 2**60.6 now
 MANY_FRAMES = 50_000
@@ -47,7 +45,8 @@ class Kineto:
     @property
     def devices(self) -> tuple[str, ...]:
         """Names of the GPUs that the machine had."""
-        found = self.document.values.get("deviceProperties")
+        values = self.document.values
+        found = values.get("deviceProperties", values.get("computeProperties"))  # the latter up to torch 1.9
         found = found if isinstance(found, list) else []
         return tuple(str(one.get("name"))[:100] for one in found[:64] if isinstance(one, dict))
 
@@ -101,7 +100,7 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: dict[str, int]
     if event.get("ph") != "X" or type(category) is not str:
         return
     category = category.lower()
-    kind = KINDS.get(category)
+    kind = KINDS.get(category, Kind.CALL if category.endswith(CALLS) else None)
     if kind is None and category != PYTHON:
         return
     start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))

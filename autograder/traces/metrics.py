@@ -12,7 +12,7 @@ from autograder.traces.record import Figure, Window
 from autograder.traces.spans import growth, overlap
 from autograder.traces.windows import Stretch, gpus, loading, on_gpu, steps_of, stretch
 
-LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel")
+LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel|urEnqueueKernelLaunch")
 GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")
 SYNC = re.compile(r"(?:cuda|cu|hip)\w*Synchronize")
 ALLOC = re.compile(r"(?:cuda|cu|hip)(?:Malloc|Free|Host(?:Alloc|Free|Register)|Mem(?:Alloc|Free|Create|(?:Unm|M)ap))")

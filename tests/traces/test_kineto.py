@@ -48,9 +48,31 @@ def test_names_of_2021_mean_the_same(tmp_path):
     """Up to torch 1.9 categories were capitalised, and steps and loaders were operators."""
     old = [{**one, "cat": OLD.get(one["cat"], one["cat"])} for one in training()]
 
-    now, then = read_made(tmp_path, kineto(training())), read_made(tmp_path, kineto(old))
+    gpus = [{"name": "Tesla V100"}]
+
+    now = read_made(tmp_path, kineto(training(), deviceProperties=gpus))
+    then = read_made(tmp_path, kineto(old, computeProperties=gpus))
 
     assert (now.figures, now.tables, now.breakdown) == (then.figures, then.tables, then.breakdown)
+    assert ("Tesla V100",) == now.devices == then.devices
+
+
+def test_calls_of_other_makers_are_calls(tmp_path):
+    intel = [kernel(5, 1), event("xpu_runtime", "urEnqueueKernelLaunch", 1, 2, correlation=1)]
+
+    assert 1 == read_made(tmp_path, kineto(intel)).figure("launch_count")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param([{"Time (%)": 1.0, "Total Time (ns)": 5, "Name": "gemm"}], id="nsys stats --format json"),
+        pytest.param([{"ph": "X", "name": "conv", "ts": 1, "dur": 2, "pid": "CPU functions"}], id="torch of 2019"),
+    ],
+)
+def test_events_of_another_tool_are_refused(tmp_path, made):
+    with pytest.raises(SubmissionError, match="holds events, and none that torch"):
+        read_made(tmp_path, json.dumps(made).encode())
 
 
 def test_a_base_time_says_when_it_was_recorded(tmp_path):
