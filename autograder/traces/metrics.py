@@ -175,10 +175,11 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
 
 def _host(events: Events, where: Stretch) -> Iterator[Figure]:
     """Yield how busy the CPU was, and how long it was held up at most."""
-    waits, calls = loading(events).spans.within(where), events.of(Kind.CALL)
-    if waits:
-        yield Figure("dataloader_longest", int((waits.end - waits.start).max()), "ns", "steps")
-    layers = {"held up": calls.named(SYNC).spans, "busy": waits | events.of(Kind.OP, Kind.CALL).spans}
+    waits, calls = loading(events), events.of(Kind.CALL)
+    begun = waits.where((waits.start >= where[0]) & (waits.start < where[1]))
+    if len(begun):
+        yield Figure("dataloader_longest", int(begun.durations.max()), "ns", "steps")
+    layers = {"held up": calls.named(SYNC).spans, "busy": waits.spans | events.of(Kind.OP, Kind.CALL).spans}
     yield Figure("host_busy", share(growth(layers, where)["busy"], where[1] - where[0]), "%", "steps")
 
 
