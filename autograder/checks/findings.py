@@ -67,7 +67,7 @@ def _number(text: str) -> float:
 def _lines(entry: str) -> frozenset[int]:
     """Return every line that an entry names, in its first line or below it; 40-42 is from one to the other."""
     found: set[int] = set()
-    for listed, after, short in LINES.findall(entry.split("\n")[0]) or LINES.findall(entry):
+    for listed, after, short in LINES.findall(entry.partition("\n")[0]) or LINES.findall(entry):
         for part in re.split(r",|and|&", listed or after or short):
             ends = [int(one[:6]) for one in re.findall(r"\d+", part)]
             found |= set(range(ends[0], min(ends[-1], ends[0] + 20) + 1)) if ends else set()
