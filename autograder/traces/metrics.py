@@ -136,23 +136,13 @@ def _calls(events: Events) -> Iterator[Figure]:
         yield Figure("sync_time", syncs.spans.length, "ns", "trace")
     if len(launches):
         yield Figure("launch_mean", float(launches.durations.mean()), "ns", "trace")
-        kernel, call = matched(events.of(*KERNELS), launches)
+        kernel, call = events.of(*KERNELS).joined("link", launches)
         if len(kernel):
             yield Figure("launch_delay", float(np.median(kernel.start - call.end)), "ns", "trace")
-        unmatched = len(events.of(*KERNELS)) - len(matched(events.of(*KERNELS), calls)[0])
+        unmatched = len(events.of(*KERNELS)) - len(events.of(*KERNELS).joined("link", calls)[0])
         yield Figure("unmatched_kernels", unmatched, "count", "trace")
     if len(events.of(Kind.OP)):
         yield Figure("item_count", len(events.of(Kind.OP).named(ITEM)), "count", "trace")
-
-
-def matched(work: Events, calls: Events) -> tuple[Events, Events]:
-    """Join GPU work with the calls that started it, event by event."""
-    calls = calls.where(calls.link >= 0)
-    calls = calls.where(np.argsort(calls.link, kind="stable"))
-    index = np.searchsorted(calls.link, work.link)
-    known = index < len(calls)
-    known[known] = calls.link[index[known]] == work.link[known]
-    return work.where(known), calls.where(index[known])
 
 
 def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:

@@ -22,7 +22,13 @@ FIGURES = {
     "duration": ("gpu__time_duration.sum", "Duration"),
     "sm_throughput": (f"sm__throughput{PEAK}elapsed", "Compute (SM) Throughput", "Compute (SM) [%]", "SM [%]"),
     "memory_throughput": (f"gpu__compute_memory_throughput{PEAK}elapsed", "Memory Throughput", "Memory [%]"),
-    "dram_throughput": (f"gpu__dram_throughput{PEAK}elapsed", "DRAM Throughput", "SOL DRAM", "SOL FB"),
+    "dram_throughput": (
+        f"gpu__dram_throughput{PEAK}elapsed",
+        f"dram__throughput{PEAK}elapsed",
+        "DRAM Throughput",
+        "SOL DRAM",
+        "SOL FB",
+    ),
     "achieved_occupancy": (f"sm__warps_active{PEAK}active", "Achieved Occupancy"),
     "registers": ("launch__registers_per_thread", "Registers Per Thread"),
 }

@@ -70,10 +70,5 @@ def own_times(starts: list[int], ends: list[int], tracks: list[int]) -> list[int
 
 def _device_operators(events: Events) -> tuple[Row, ...]:
     """Operators by the kernels that they started themselves."""
-    kernels, ops = events.of(*KERNELS), events.of(Kind.OP)
-    ops = ops.where(ops.op >= 0)
-    ops = ops.where(np.argsort(ops.op, kind="stable"))
-    index = np.searchsorted(ops.op, kernels.op)
-    known = index < len(ops)
-    known[known] = ops.op[index[known]] == kernels.op[known]
-    return rows(ops.where(index[known]), kernels.durations[known])
+    kernels, ops = events.of(*KERNELS).joined("op", events.of(Kind.OP))
+    return rows(ops, kernels.durations)

@@ -178,6 +178,12 @@ def test_launches_of_two_runs_stay_two(tmp_path):
     ]
 
 
+def test_what_the_memory_did_has_two_raw_names(tmp_path):
+    asked = details((f"dram__throughput{PEAK}elapsed", "%", "12.50"))
+
+    assert {"dram_throughput": 12.5} == values(read_made(tmp_path, DETAILS + asked, "ncu.csv"))
+
+
 def test_durations_that_were_not_measured_are_said(tmp_path):
     trace = read_made(tmp_path, DETAILS + details(("DRAM Throughput", "%", "5.00")), "ncu.csv")
 
