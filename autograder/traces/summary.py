@@ -66,7 +66,7 @@ def summarise(
         ),
         breakdown=breakdown(events, found),
         timeline=timeline(events, found),
-        notes=(*notes, *_notes(tool, events, found)),
+        notes=(*notes, *_notes(tool, events, found, bool(notes))),
         signals={**(signals or {}), **_signals(events)},
     )
 
@@ -79,9 +79,9 @@ def digest(source: Source) -> str:
     return total.hexdigest()
 
 
-def _notes(tool: Tool, events: Events, found: tuple[Window, ...]) -> Iterator[str]:
+def _notes(tool: Tool, events: Events, found: tuple[Window, ...], broken: bool) -> Iterator[str]:
     steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
-    if len(steps) and not len(ops) and not devices:
+    if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
         return
     if not devices and len(events.of(Kind.CALL)):

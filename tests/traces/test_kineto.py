@@ -197,3 +197,12 @@ def test_too_many_names_share_one(tmp_path, monkeypatch):
     names = {row.name for row in read_made(tmp_path, kineto(training())).rows("kernels")}
 
     assert {"(other names)"} == names
+
+
+def test_a_file_cut_in_the_middle_is_told_of_that_alone(tmp_path):
+    """Operators that are missing because the file ends are no sign of a schedule that went on."""
+    cut = kineto([step(7, 0, 100), step(8, 100, 100)])[:-30]
+
+    assert ("the file ends in the middle: these are figures of what is there; export it again",) == read_made(
+        tmp_path, cut
+    ).notes
