@@ -110,10 +110,9 @@ def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row,
 
 def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]) -> tuple[Row, ...]:
     scale = cells.NS.get(report.units["Total Time"], 1)
-    read = [
-        (row[label], *(cells.number(row[name], decimal) or 0 for name in (count, "Total Time"))) for row in report.rows
-    ]
-    summed = add_up((name, int(calls), round(time * scale), 0) for name, calls, time in read)
+    columns = (count, "Total Time")
+    read = [(row[label], [cells.number(row[name], decimal) or 0.0 for name in columns]) for row in report.rows]
+    summed = add_up((name, int(calls), round(time * scale), 0) for name, (calls, time) in read)
     return tuple(replace(row, bytes=sizes.get(row.name, 0)) for row in summed)
 
 
