@@ -15,6 +15,7 @@ trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv
 
 from __future__ import annotations
 
+import codecs
 from pathlib import PurePath
 
 from autograder.checks import plot, table, trace
@@ -40,6 +41,8 @@ def read(data: bytes, file: str) -> Table | Picture | Text | Trace:
 def _text(data: bytes, file: str) -> Text:
     if len(data) > TEXT_CAP:
         raise SubmissionError(f"{file}: {len(data)} bytes; at most {TEXT_CAP} are read")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # PowerShell's > writes it
+        data = data.decode("utf-16", "replace").encode()
     if b"\0" in data:
         raise SubmissionError(f"{file}: holds a NUL byte, so it is no text")
     try:

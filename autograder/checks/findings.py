@@ -23,7 +23,7 @@ from autograder.traces.record import Trace
 NUMBER = r"(\d+(?:[.,]\d+)?)"
 SHARE = re.compile(rf"^\W*(GPU utili[sz]ation|operators)\W*[:=|]\W*{NUMBER}\s*%", re.IGNORECASE | re.MULTILINE)
 POTENTIAL = re.compile(rf"^[^\n]*improvement potential\W*[:=|]\W*{NUMBER}\s*%", re.IGNORECASE | re.MULTILINE)
-ENTRY = re.compile(r"^[ \t>*_|#-]*(\d{1,2})[.):][ \t*_]*(\S[^\n]*)", re.MULTILINE)
+ENTRY = re.compile(r"^[ \t>*_|#-]*\d{1,2}[.):][ \t*_]*(?=\S)", re.MULTILINE)
 LISTED = r"\d+(?:\s*(?:,|and|&|-|to|\u2013)\s*\d+)*"
 LINES = re.compile(rf"\blines?\b[\s:#*`_]*({LISTED})|\.py[:\s]+(?:line\s*)?(\d+)|\bL(\d+)\b", re.IGNORECASE)
 POINTS = 2.0  # percentage points that a share may be off
@@ -47,11 +47,13 @@ class Findings:
 def parsed(text: Text) -> tuple[Findings | None, str]:
     """Read a report; the problem says what is missing."""
     body = text.text[:MOST_TEXT]
-    share, potential, entries = SHARE.search(body), POTENTIAL.search(body), [m[2] for m in ENTRY.finditer(body)]
+    share, potential = SHARE.search(body), POTENTIAL.search(body)
     if share is None:
         return None, 'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU'
     if potential is None:
         return None, 'there is no line "Estimated improvement potential: ... %"'
+    before = ENTRY.split(body[: potential.start()])[1:]
+    entries = before if len(before) >= 3 else ENTRY.split(body)[1:]  # what is numbered behind it is advice
     if not 3 <= len(entries) <= MOST_ENTRIES:
         return None, f"{len(entries)} numbered bottlenecks; three are asked for, and at most {MOST_ENTRIES}"
     of = "operators" if share[1].lower() == "operators" else "gpu"
@@ -63,9 +65,9 @@ def _number(text: str) -> float:
 
 
 def _lines(entry: str) -> frozenset[int]:
-    """Return every line that an entry names; 40-42 is the lines from one to the other."""
+    """Return every line that an entry names, in its first line or below it; 40-42 is from one to the other."""
     found: set[int] = set()
-    for listed, after, short in LINES.findall(entry):
+    for listed, after, short in LINES.findall(entry.partition("\n")[0]) or LINES.findall(entry):
         for part in re.split(r",|and|&", listed or after or short):
             ends = [int(one[:6]) for one in re.findall(r"\d+", part)]
             found |= set(range(ends[0], min(ends[-1], ends[0] + 20) + 1)) if ends else set()

@@ -66,7 +66,7 @@ def _timeline(axes: Axes, trace: Trace) -> None:
         axes.imshow(pixels, extent=(0, length, at + 0.38, at - 0.38), aspect="auto", interpolation="nearest")
     for share, name in ticks(trace):
         axes.axvline(share * length, color=QUIET, linewidth=0.6, linestyle=":")
-        axes.text(share * length, -0.55, f" step {name}", fontsize=8, color=QUIET, va="bottom")
+        axes.text(share * length, -0.55, f" step {name}" if name else "", fontsize=8, color=QUIET, va="bottom")
     axes.set_xlim(0, length)
     axes.set_ylim(len(trace.timeline) - 0.5, -0.5)
     axes.set_yticks(range(len(trace.timeline)), [lane.name for lane in trace.timeline])

@@ -72,7 +72,7 @@ def lines(trace: Trace) -> Iterator[str]:
 def headline(trace: Trace) -> str:
     """Name the file, the tool, the machine's GPUs and the steps."""
     devices = ", ".join(f"{trace.devices.count(name)} x {name}" for name in dict.fromkeys(trace.devices))
-    steps = f"{len(trace.steps)} steps" if trace.steps else ""
+    steps = f"{count} step{'s' * (count > 1)}" if (count := len(trace.steps)) else ""
     tool = f"{TOOLS[trace.tool]} {trace.version}".strip()
     return "   ".join(part for part in (trace.file, tool, devices, steps) if part)
 

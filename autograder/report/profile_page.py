@@ -14,6 +14,8 @@ from autograder.traces.words import shown
 
 LEVELS = 16  # of shade, in a lane
 FAINTEST = 0.01  # share; less is not drawn
+MOST_STEPS = 40  # whose beginnings are drawn
+ROOM = 0.099  # of the timeline, for the name of a step: a telephone shows ten
 TABLES = {
     "kernels": "Kernels",
     "operators": "Operators, by their own time on the CPU",
@@ -92,8 +94,13 @@ def span(trace: Trace) -> Window | None:
 
 
 def ticks(trace: Trace) -> list[tuple[float, str]]:
-    """Return where steps begin, as shares of the timeline, and their names."""
+    """Return where steps begin, as shares of the timeline, and the names of those that have room for one."""
     whole = span(trace)
-    if whole is None or whole.id != "steps" or len(trace.steps) > 40:
+    if whole is None or whole.id != "steps" or len(trace.steps) > MOST_STEPS:
         return []
-    return [((one.start - whole.start) / whole.length, one.id.split("#")[-1]) for one in trace.steps]
+    found, free = list[tuple[float, str]](), 0.0
+    for one in trace.steps:
+        share = (one.start - whole.start) / whole.length
+        found.append((share, one.id.split("#")[-1] if share >= free else ""))
+        free = share + ROOM if share >= free else free
+    return found

@@ -8,7 +8,6 @@ record: what is handed on    definitions: what each figure is    claims: a numbe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path, PurePath
 
 from autograder.errors import SubmissionError
@@ -18,6 +17,13 @@ from autograder.traces.source import Source
 __all__ = ["Trace", "is_profile", "read"]
 
 KINDS = (".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep")
+NOTHING = {
+    "kineto": "holds events, and none that torch.profiler writes (cpu_op, kernel, ...): export it by "
+    "torch.profiler.profile's export_chrome_trace",
+    "nsys": "holds no kernels, calls or ranges: record with nsys profile --trace=cuda,nvtx",
+    "nsys stats": "holds no report that is read here: print nsys stats -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,"
+    "cuda_api_sum, or cuda_gpu_trace",
+}
 NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
 
 
@@ -30,49 +36,36 @@ def is_profile(file: str) -> bool:
 def read(path: Path, name: str = "") -> Trace:
     """Read a profile, whichever tool wrote it; `SubmissionError` says what to do about one that cannot be read."""
     source = Source(path, name)
-    return READERS[source.form](source)
+    trace = _read(source)
+    if not (trace.figures or trace.tables or trace.notes):
+        raise SubmissionError(f"{source.name}: {NOTHING[trace.tool]}")
+    return trace
 
 
-def _kineto(source: Source) -> Trace:
-    from autograder.traces import kineto
-    from autograder.traces.summary import summarise
+def _read(source: Source) -> Trace:
+    """Import the reader that is needed: numpy takes longer than most that imports this."""
+    if source.form == "json":
+        from autograder.traces import kineto
 
-    found = kineto.read(source)
-    return summarise(source, "kineto", found.events, devices=found.devices, notes=found.notes, signals=found.facts)
+        return kineto.read(source)
+    if source.form == "sqlite":
+        from autograder.traces import nsys
 
-
-def _nsys(source: Source) -> Trace:
-    from autograder.traces import nsys
-
-    return nsys.read(source)
-
-
-def _text(source: Source) -> Trace:
+        return nsys.read(source)
+    if source.form == "nsys-rep":
+        raise SubmissionError(_raw_report(source))
     from autograder.traces import cells, ncu, stats
 
+    if source.form == "ncu-rep":
+        return ncu.read_report(source)
     lines = cells.lines(source)
     return ncu.read(source, lines) if ncu.is_ncu(lines) else stats.read(source, lines)
 
 
-def _ncu_report(source: Source) -> Trace:
-    from autograder.traces import ncu
-
-    return ncu.read_report(source)
-
-
-def _nsys_report(source: Source) -> Trace:
+def _raw_report(source: Source) -> str:
     version = source.head[29:].split(b"-")[0][:20].decode("ascii", "replace").replace("@", ".").split("\n")[0]
     written = f"nsys {version}" if version.startswith("20") else "nsys of 2021 or older"
-    raise SubmissionError(
+    return (
         f"{source.name}: is a raw report of {written}, which only nsys of that version or newer can read: "
         f"run nsys export --type sqlite {source.name}, and hand in the .sqlite that it writes"
     )
-
-
-READERS: dict[str, Callable[[Source], Trace]] = {
-    "json": _kineto,
-    "sqlite": _nsys,
-    "nsys-rep": _nsys_report,
-    "ncu-rep": _ncu_report,
-    "text": _text,
-}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal
 
 from autograder.errors import SubmissionError
@@ -13,12 +14,12 @@ TEXT_CAP = 64 * 1024 * 1024  # characters
 LINE_CAP = 20_000
 Point = Literal[".", ","]
 DASHES = re.compile(r"\s*-{3,}(?:\s+-{2,})*\s*")
-NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-NS |= {"nsecond": 1, "usecond": 10**3, "msecond": 10**6, "second": 10**9}
-BYTES: Mapping[str, int] = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+NS = {f"{small}{name}": 1000**i for i, small in enumerate(("n", "u", "m", "")) for name in ("s", "sec", "second")}
+BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 # A group of three may be thousands or decimals; anything else tells which.
 ENGLISH = re.compile(r"-?\d{1,3}(?:,\d{3}){2,}|-?\d[\d,]*\.(?:\d{1,2}|\d{4,})|-?\d{1,3}(?:,\d{3})+\.\d+|-?0\.\d+")
 EUROPEAN = re.compile(r"-?\d{1,3}(?:\.\d{3}){2,}|-?\d[\d.]*,(?:\d{1,2}|\d{4,})|-?\d{1,3}(?:\.\d{3})+,\d+|-?0,\d+")
+BETWEEN = re.compile(r"(?<=\d)[\s'](?=\d{3})")  # thousands of other countries
 GROUPED = re.compile(r"-?\d{1,3}[.,]\d{3}")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
@@ -47,7 +48,7 @@ def columns(dashes: str, line: str) -> list[str]:
 def point(cells: Iterable[str], name: str) -> Point:
     """Return the decimal sign of a file, from the cells that leave no doubt."""
     found, doubtful = set[Point](), ""
-    for cell in cells:
+    for cell in (BETWEEN.sub("", one) for one in cells):
         if ENGLISH.fullmatch(cell):
             found.add(".")
         elif EUROPEAN.fullmatch(cell):
@@ -64,5 +65,6 @@ def point(cells: Iterable[str], name: str) -> Point:
 
 def number(cell: str, decimal: Point) -> float | None:
     """Read a number, or nothing."""
-    plain = cell.replace("," if decimal == "." else ".", "").replace(decimal, ".")
-    return float(plain) if NUMBER.fullmatch(plain) else None
+    plain = BETWEEN.sub("", cell).replace("," if decimal == "." else ".", "").replace(decimal, ".")
+    value = float(plain) if NUMBER.fullmatch(plain) else math.inf
+    return value if abs(value) < 2**61 else None

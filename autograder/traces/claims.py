@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from autograder.traces.definitions import DEFINITIONS
@@ -33,17 +34,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "gpu_utilization": Quantity(
         "GPU utilization",
         "%",
-        (
-            ("busy_kernel", "steps"),
-            ("busy_kernel", "gpu"),
-            ("busy_kernel", "trace"),
-            ("busy_any", "steps"),
-            ("busy_any", "gpu"),
-            ("busy_any", "trace"),
-            ("est_sm_efficiency", "steps"),
-            ("est_sm_efficiency", "gpu"),
-            ("est_sm_efficiency", "trace"),
-        ),
+        tuple(product(("busy_kernel", "busy_any", "est_sm_efficiency"), ("steps", "gpu", "trace"))),
         shares=True,
     ),
     "data_loading": Quantity("share of data loading", "%", (("dataloader", "steps"),)),

@@ -48,7 +48,7 @@ DEFINITIONS: Mapping[str, str] = {
     "step_median": "median duration of a ProfilerStep",
     "step_mad": "median distance of a ProfilerStep from the median one",
     "dataloader": "share of the window in which the main thread waited for the DataLoader",
-    "dataloader_longest": "the longest single wait of the main thread for the DataLoader",
+    "dataloader_longest": "the longest single wait for the DataLoader that begins in the window, taken whole",
     "host_busy": "share of the window in which the CPU loaded data, or was in an operator or a call that does not wait",
     "op_busy": "share of the window in which an operator ran on the CPU, outside DataLoader and communication",
     "op_count": "operators recorded outside communication, the DataLoader's own included",

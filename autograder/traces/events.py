@@ -156,6 +156,16 @@ class Events:
         ids = [i for i in np.unique(self.name).tolist() if found(self.names[i])]
         return self.where(np.isin(self.name, ids))
 
+    def joined(self, column: str, other: Events) -> tuple[Events, Events]:
+        """Pair events that share a number in a column, event by event; the first of the other's counts."""
+        other = other.where(getattr(other, column) >= 0)
+        other = other.where(np.argsort(getattr(other, column), kind="stable"))
+        mine, others = getattr(self, column), getattr(other, column)
+        index = np.searchsorted(others, mine)
+        known = index < len(other)
+        known[known] = others[index[known]] == mine[known]
+        return self.where(known), other.where(index[known])
+
     @cached_property
     def spans(self) -> Spans:
         """When at least one of them ran."""

@@ -96,17 +96,15 @@ class Stream:
         try:
             return self._value()
         except ValueError:
-            self._document.damaged += 1
-        end = EVENT_END.search(self._text, self._at)
-        if end is None:
+            end = EVENT_END.search(self._text, self._at)
+        if end is None:  # the last one, cut: what is missing behind it counts more
             raise _Short
         broken, self._at = self._text[self._at : end.start() + 1], end.end()
         try:
-            mended = self._decoder.raw_decode(BARE.sub("null", broken))[0]
+            return self._decoder.raw_decode(BARE.sub("null", broken))[0]
         except (ValueError, RecursionError):
+            self._document.damaged += 1
             return None
-        self._document.damaged -= 1
-        return mended
 
     def _value(self) -> Any:
         """Read one value, however far it goes; ValueError when it is none."""

@@ -4,81 +4,40 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
 from autograder.errors import SubmissionError
-from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Events, Kind, Recording
+from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Kind, Recording
 from autograder.traces.jsonstream import Document, stream
+from autograder.traces.record import Trace
 from autograder.traces.source import Source
+from autograder.traces.summary import summarise
 
-# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime.
+# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime; calls are
+# whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).
 KINDS = {
     "kernel": Kind.KERNEL,
     "gpu_memcpy": Kind.COPY,
     "memcpy": Kind.COPY,
     "gpu_memset": Kind.SET,
     "memset": Kind.SET,
-    "cuda_runtime": Kind.CALL,
-    "runtime": Kind.CALL,
-    "cuda_driver": Kind.CALL,
-    "driver": Kind.CALL,
     "cpu_op": Kind.OP,
     "operator": Kind.OP,
     "user_annotation": Kind.MARK,  # gpu_user_annotation repeats these on GPU tracks and is no work of its own
 }
+CALLS = ("runtime", "driver")
 PYTHON = "python_function"
 BIGGEST = 2**61  # ns: since the epoch they reach 2**60.6 now
 MANY_FRAMES = 50_000
 FACTS = ("trace_id", "cuda_runtime_version", "cuda_driver_version", "record_shapes", "with_stack", "profile_memory")
 
 
-@dataclass(frozen=True)
-class Kineto:
-    """Events, and what the file says of itself."""
-
-    events: Events
-    document: Document
-    python_events: int
-    bad_events: int
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        """Names of the GPUs that the machine had."""
-        found = self.document.values.get("deviceProperties")
-        found = found if isinstance(found, list) else []
-        return tuple(str(one.get("name"))[:100] for one in found[:64] if isinstance(one, dict))
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """Short facts of the header, never its environment; the host is told apart without being named."""
-        values = self.document.values
-        found = {name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)}
-        host, group = values.get("host_name"), values.get("distributedInfo")
-        if isinstance(host, str):
-            found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
-        if isinstance(group, dict):
-            found["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
-        return found
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is wrong with the file, in words."""
-        found = []
-        if self.document.truncated:
-            found.append("the file ends in the middle: these are figures of what is there; export it again")
-        if bad := self.document.damaged + self.bad_events:
-            found.append(f"{bad} events could not be read and are left out")
-        if self.python_events > max(2 * len(self.events), MANY_FRAMES):
-            found.append(f"{self.python_events:,} events of Python frames: with_stack=True makes files large and slow")
-        return tuple(found)
-
-
-def read(source: Source) -> Kineto:
+def read(source: Source) -> Trace:
     """Read every event that is one; the rest is counted."""
-    recording, counts = Recording(), {"bad": 0, "python": 0, "any": 0}
+    recording, counts = Recording(), Counter[str]()
     events, document = stream(source)
     for event in events:
         counts["any"] += 1
@@ -87,21 +46,50 @@ def read(source: Source) -> Kineto:
         raise SubmissionError(
             f"{source.name}: holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
         )
-    return Kineto(recording.events(_base(document)), document, counts["python"], counts["bad"])
+    values = document.values
+    base = values.get("baseTimeNanoseconds")  # files of 2023 and before have none, their times count from the epoch
+    gpus = values.get("deviceProperties", values.get("computeProperties"))  # the latter up to torch 1.9
+    return summarise(
+        source,
+        "kineto",
+        recording.events(base if type(base) is int and 0 <= base < BIGGEST else 0),
+        devices=tuple(str(one.get("name"))[:100] for one in _list(gpus)[:64] if isinstance(one, dict)),
+        notes=tuple(_notes(document, counts, len(recording))),
+        signals=_facts(values),
+    )
 
 
-def _base(document: Document) -> int:
-    """Return what times count from; files of 2023 and before have none, their times count from the epoch."""
-    base = document.values.get("baseTimeNanoseconds")
-    return base if type(base) is int and 0 <= base < BIGGEST else 0
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _take(event: Mapping[str, Any], recording: Recording, counts: dict[str, int]) -> None:
+def _facts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return short facts of the header, never its environment; the host is told apart without being named."""
+    found = {name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)}
+    host, group = values.get("host_name"), values.get("distributedInfo")
+    if isinstance(host, str):
+        found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
+    if isinstance(group, dict):
+        found["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
+    return found
+
+
+def _notes(document: Document, counts: Mapping[str, int], kept: int) -> Iterator[str]:
+    """Say what is wrong with the file."""
+    if document.truncated:
+        yield "the file ends in the middle: these are figures of what is there; export it again"
+    if bad := document.damaged + counts["bad"]:
+        yield f"{bad} events could not be read and are left out"
+    if counts["python"] > max(2 * kept, MANY_FRAMES):
+        yield f"{counts['python']:,} events of Python frames: with_stack=True makes files large and slow"
+
+
+def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) -> None:
     category = event.get("cat")
     if event.get("ph") != "X" or type(category) is not str:
         return
     category = category.lower()
-    kind = KINDS.get(category)
+    kind = KINDS.get(category, Kind.CALL if category.endswith(CALLS) else None)
     if kind is None and category != PYTHON:
         return
     start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from autograder.traces.events import KERNELS, ON_GPU, Events, Kind
-from autograder.traces.record import Figure, Window
+from autograder.traces.record import Figure, Unit, Window
 from autograder.traces.spans import growth, overlap
 from autograder.traces.windows import Stretch, gpus, loading, on_gpu, steps_of, stretch
 
-LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel")
+LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel|urEnqueueKernelLaunch")
 GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")
 SYNC = re.compile(r"(?:cuda|cu|hip)\w*Synchronize")
 ALLOC = re.compile(r"(?:cuda|cu|hip)(?:Malloc|Free|Host(?:Alloc|Free|Register)|Mem(?:Alloc|Free|Create|(?:Unm|M)ap))")
@@ -43,19 +43,21 @@ def share(part: float, whole: float) -> float:
     return float(100.0 * part / whole)
 
 
+def _made(window: str, device: int | None, unit: Unit, **values: float) -> Iterator[Figure]:
+    yield from (Figure(name, value, unit, window, device) for name, value in values.items())
+
+
 def _busy(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figure]:
     alone, graphs = work.of(*KERNELS), work.of(Kind.GRAPH)
-    kernels = alone.spans | graphs.spans
     for window in ("steps", f"gpu{device}", "trace"):
         named = stretch(found, window)
         if named is None:
             continue
         label, where = window.rstrip("0123456789"), named[1]
-        length = where[1] - where[0]
-        yield Figure("busy_kernel", share(kernels.within(where).length, length), "%", label, device)
-        yield Figure("busy_any", share(work.spans.within(where).length, length), "%", label, device)
-        if len(graphs):
-            yield Figure("busy_kernel_only", share(alone.spans.within(where).length, length), "%", label, device)
+        ran = {"busy_kernel": alone.spans | graphs.spans, "busy_any": work.spans}
+        ran |= {"busy_kernel_only": alone.spans} if len(graphs) else {}
+        shares = {name: share(spans.within(where).length, where[1] - where[0]) for name, spans in ran.items()}
+        yield from _made(label, device, "%", **shares)
         yield from _estimates(alone, device, label, where)
 
 
@@ -75,47 +77,44 @@ def _gaps(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figu
     if named is None:
         return
     label, gaps = named[0].rstrip("0123456789"), work.spans.gaps(named[1])
-    yield Figure("idle", int(gaps.sum()), "ns", label, device)
-    yield Figure("gap_count", len(gaps), "count", label, device)
-    yield Figure("gap_longest", int(gaps.max(initial=0)), "ns", label, device)
-    for name, least in GAPS.items():
-        yield Figure(name, int(np.sum(gaps > least)), "count", label, device)
+    yield from _made(label, device, "ns", idle=int(gaps.sum()), gap_longest=int(gaps.max(initial=0)))
+    counts = {name: int(np.sum(gaps > least)) for name, least in GAPS.items()}
+    yield from _made(label, device, "count", gap_count=len(gaps), **counts)
 
 
 def _kernels(work: Events, device: int) -> Iterator[Figure]:
     times = work.of(*KERNELS).durations
-    yield Figure("kernel_count", len(times), "count", "trace", device)
+    yield from _made("trace", device, "count", kernel_count=len(times))
     if len(times):
-        yield Figure("kernel_sum", int(times.sum()), "ns", "trace", device)
-        yield Figure("kernel_mean", float(times.mean()), "ns", "trace", device)
-        yield Figure("kernel_median", float(np.median(times)), "ns", "trace", device)
-        yield Figure("kernels_under_10us", share(int(np.sum(times < SHORT)), len(times)), "%", "trace", device)
+        means = {"kernel_mean": float(times.mean()), "kernel_median": float(np.median(times))}
+        yield from _made("trace", device, "ns", kernel_sum=int(times.sum()), **means)
+        short = share(int(np.sum(times < SHORT)), len(times))
+        yield from _made("trace", device, "%", kernels_under_10us=short)
 
 
 def _copies(work: Events, device: int) -> Iterator[Figure]:
     copies, kernels = work.of(Kind.COPY), (work.of(*KERNELS, Kind.GRAPH)).spans
-    up, down = copies.named(re.compile("HtoD")), copies.named(re.compile("DtoH"))
+    for way, name in {"h2d": "HtoD", "d2h": "DtoH"}.items():
+        ones = copies.named(re.compile(name))
+        if len(ones):
+            yield from _made("trace", device, "count", **{f"{way}_count": len(ones)})
+            yield from _made("trace", device, "ns", **{f"{way}_time": ones.spans.length})
+            yield from _made("trace", device, "bytes", **{f"{way}_bytes": int(ones.size.sum())})
+    up = copies.named(re.compile("HtoD"))
     if len(up):
-        time, size = up.spans.length, int(up.size.sum())
-        yield Figure("h2d_count", len(up), "count", "trace", device)
-        yield Figure("h2d_time", time, "ns", "trace", device)
-        yield Figure("h2d_sum", int(up.durations.sum()), "ns", "trace", device)
-        yield Figure("h2d_bytes", size, "bytes", "trace", device)
+        time, hidden = up.spans.length, overlap(up.spans, kernels)
+        yield from _made("trace", device, "ns", h2d_sum=int(up.durations.sum()), h2d_exposed=time - hidden)
         if time:
-            yield Figure("h2d_rate", size / time, "GB/s", "trace", device)
-            yield Figure("h2d_overlap", share(overlap(up.spans, kernels), time), "%", "trace", device)
-        yield Figure("h2d_exposed", time - overlap(up.spans, kernels), "ns", "trace", device)
+            yield from _made("trace", device, "GB/s", h2d_rate=int(up.size.sum()) / time)
+            yield from _made("trace", device, "%", h2d_overlap=share(hidden, time))
         known = up.named(re.compile("Pinned|Pageable"))
         if known.size.sum():
             pinned = known.named(re.compile("Pinned")).size.sum()
-            yield Figure("h2d_pinned", share(pinned, known.size.sum()), "%", "trace", device)
-    if len(down):
-        yield Figure("d2h_count", len(down), "count", "trace", device)
-        yield Figure("d2h_time", down.spans.length, "ns", "trace", device)
-        yield Figure("d2h_bytes", int(down.size.sum()), "bytes", "trace", device)
+            yield from _made("trace", device, "%", h2d_pinned=share(pinned, known.size.sum()))
     if len(copies):
-        yield Figure("copy_time", copies.spans.length, "ns", "trace", device)
-        yield Figure("copy_exposed", copies.spans.length - overlap(copies.spans, kernels), "ns", "trace", device)
+        time = copies.spans.length
+        exposed = time - overlap(copies.spans, kernels)
+        yield from _made("trace", device, "ns", copy_time=time, copy_exposed=exposed)
 
 
 def _communication(work: Events, device: int) -> Iterator[Figure]:
@@ -137,23 +136,13 @@ def _calls(events: Events) -> Iterator[Figure]:
         yield Figure("sync_time", syncs.spans.length, "ns", "trace")
     if len(launches):
         yield Figure("launch_mean", float(launches.durations.mean()), "ns", "trace")
-        kernel, call = matched(events.of(*KERNELS), launches)
+        kernel, call = events.of(*KERNELS).joined("link", launches)
         if len(kernel):
             yield Figure("launch_delay", float(np.median(kernel.start - call.end)), "ns", "trace")
-        unmatched = len(events.of(*KERNELS)) - len(matched(events.of(*KERNELS), calls)[0])
+        unmatched = len(events.of(*KERNELS)) - len(events.of(*KERNELS).joined("link", calls)[0])
         yield Figure("unmatched_kernels", unmatched, "count", "trace")
     if len(events.of(Kind.OP)):
         yield Figure("item_count", len(events.of(Kind.OP).named(ITEM)), "count", "trace")
-
-
-def matched(work: Events, calls: Events) -> tuple[Events, Events]:
-    """Join GPU work with the calls that started it, event by event."""
-    calls = calls.where(calls.link >= 0)
-    calls = calls.where(np.argsort(calls.link, kind="stable"))
-    index = np.searchsorted(calls.link, work.link)
-    known = index < len(calls)
-    known[known] = calls.link[index[known]] == work.link[known]
-    return work.where(known), calls.where(index[known])
 
 
 def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
@@ -175,10 +164,11 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
 
 def _host(events: Events, where: Stretch) -> Iterator[Figure]:
     """Yield how busy the CPU was, and how long it was held up at most."""
-    waits, calls = loading(events).spans.within(where), events.of(Kind.CALL)
-    if waits:
-        yield Figure("dataloader_longest", int((waits.end - waits.start).max()), "ns", "steps")
-    layers = {"held up": calls.named(SYNC).spans, "busy": waits | events.of(Kind.OP, Kind.CALL).spans}
+    waits, calls = loading(events), events.of(Kind.CALL)
+    begun = waits.where((waits.start >= where[0]) & (waits.start < where[1]))
+    if len(begun):
+        yield Figure("dataloader_longest", int(begun.durations.max()), "ns", "steps")
+    layers = {"held up": calls.named(SYNC).spans, "busy": waits.spans | events.of(Kind.OP, Kind.CALL).spans}
     yield Figure("host_busy", share(growth(layers, where)["busy"], where[1] - where[0]), "%", "steps")
 
 

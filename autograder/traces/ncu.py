@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.errors import SubmissionError
 from autograder.traces import cells
-from autograder.traces.record import Figure, Row, Trace, Unit
+from autograder.traces.record import Figure, Trace, Unit
 from autograder.traces.source import Source
 from autograder.traces.summary import digest
+from autograder.traces.tables import add_up
 
 MOST_LAUNCHES = 5_000
 PEAK = ".avg.pct_of_peak_sustained_"
-# Metric -> figure. Raw names come first; then the names that the details page shows.
-METRICS = {
-    "gpu__time_duration.sum": "duration",
-    f"sm__throughput{PEAK}elapsed": "sm_throughput",
-    f"gpu__compute_memory_throughput{PEAK}elapsed": "memory_throughput",
-    f"gpu__dram_throughput{PEAK}elapsed": "dram_throughput",
-    f"sm__warps_active{PEAK}active": "achieved_occupancy",
-    "launch__registers_per_thread": "registers",
-    "Duration": "duration",
-    "Compute (SM) Throughput": "sm_throughput",
-    "Memory Throughput": "memory_throughput",
-    "DRAM Throughput": "dram_throughput",
-    "Achieved Occupancy": "achieved_occupancy",
-    "Registers Per Thread": "registers",
+# Figure -> its raw name, then the names that details pages gave it, the oldest last.
+FIGURES = {
+    "duration": ("gpu__time_duration.sum", "Duration"),
+    "sm_throughput": (f"sm__throughput{PEAK}elapsed", "Compute (SM) Throughput", "Compute (SM) [%]", "SM [%]"),
+    "memory_throughput": (f"gpu__compute_memory_throughput{PEAK}elapsed", "Memory Throughput", "Memory [%]"),
+    "dram_throughput": (
+        f"gpu__dram_throughput{PEAK}elapsed",
+        f"dram__throughput{PEAK}elapsed",
+        "DRAM Throughput",
+        "SOL DRAM",
+        "SOL FB",
+    ),
+    "achieved_occupancy": (f"sm__warps_active{PEAK}active", "Achieved Occupancy"),
+    "registers": ("launch__registers_per_thread", "Registers Per Thread"),
 }
+METRICS = {name: figure for figure, names in FIGURES.items() for name in names}
 UNITS: dict[str, Unit] = {"duration": "ns", "registers": "count"}
-LAUNCHED = re.compile(r"  (?! )(.*?) \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\), Context .*?(?:Device (\d+))?, CC [\d.]+")
+HEADER = re.compile(r'"?ID"?([,;\t]).*Kernel Name')
+SHAPE = r" \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\)|, \d{4}-\w+-\d+ [\d:]+|, Block Size \d+, Grid Size \d+"  # the last: sums
+LAUNCHED = re.compile(rf"\s*+(\S.*?)(?:{SHAPE}), (?=Context|Device)(?:.*?Device (\d+))?")
 NO_PERMISSION = (
     "Nsight Compute was not allowed to read the GPU's counters (ERR_NVGPUCTRPERM), usual on rented machines: "
     "ask for them to be opened, or use nsys, which does not need them"
@@ -61,12 +65,14 @@ class Kernel:
 
 def is_ncu(lines: list[str]) -> bool:
     """Whether ncu printed this."""
-    return any(line.startswith(('"ID",', "==PROF==", "==ERROR==")) or LAUNCHED.match(line) for line in lines)
+    return any(
+        line.startswith(("==PROF==", "==ERROR==")) or HEADER.match(line) or LAUNCHED.match(line) for line in lines
+    )
 
 
 def read(source: Source, lines: list[str]) -> Trace:
     """Read CSV or text; what the program itself printed in between is passed over."""
-    at = next((i for i, line in enumerate(lines) if line.startswith('"ID",')), None)
+    at = next((i for i, line in enumerate(lines) if HEADER.match(line)), None)
     kernels = _from_text(source, lines) if at is None else _from_csv(source, lines[at:])
     if not kernels and any("ERR_NVGPUCTRPERM" in line for line in lines):
         raise SubmissionError(f"{source.name}: {NO_PERMISSION}")
@@ -100,51 +106,45 @@ def trace(source: Source, kernels: list[Kernel]) -> Trace:
         for one in kernels
         for name, value in one.values.items()
     )
+    table = add_up((one.name, 1, round(one.values.get("duration", 0)), 0) for one in kernels)
     notes = (SERIAL,) if any("duration" in one.values for one in kernels) else (NO_DURATION,)
-    return Trace(source.name, digest(source), "ncu", figures=figures, tables={"kernels": _rows(kernels)}, notes=notes)
-
-
-def _rows(kernels: Iterable[Kernel]) -> tuple[Row, ...]:
-    sums: dict[str, tuple[int, int]] = {}
-    for one in kernels:
-        count, time = sums.get(one.name, (0, 0))
-        sums[one.name] = (count + 1, time + round(one.values.get("duration", 0)))
-    whole = max(sum(time for _, time in sums.values()), 1)
-    rows = (Row(name, count, time, 100 * time / whole) for name, (count, time) in sums.items())
-    return tuple(sorted(rows, key=lambda row: -row.total_ns))
+    return Trace(source.name, digest(source), "ncu", figures=figures, tables={"kernels": table}, notes=notes)
 
 
 def _from_csv(source: Source, lines: list[str]) -> list[Kernel]:
-    header, *rows = list(csv.reader(line for line in lines if line.startswith('"')))
-    return _details(source, header, rows) if "Metric Name" in header else _raw(source, header, rows)
-
-
-def _details(source: Source, header: list[str], rows: list[list[str]]) -> list[Kernel]:
-    """One line for each metric; lines of metrics are shorter than the header, and rules have none."""
+    """Read lines one by one: a quote in what the program printed must not swallow the next one."""
+    sign = lines[0].removeprefix('"').removeprefix("ID").removeprefix('"')[0]
+    kept = (line for line in lines[1:] if line[:1] in ('"', sign) or line[:1].isdigit())
+    header, *rows = (next(csv.reader([line], delimiter=sign)) for line in (lines[0], *kept))
     named = [dict(zip(header, row, strict=False)) for row in rows]
+    return _details(source, named) if "Metric Name" in header else _raw(source, named)
+
+
+def _details(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
+    """One line for each metric; lines of metrics are shorter than the header, and rules have none."""
     decimal = cells.point((row.get("Metric Value", "") for row in named), source.name)
-    kernels: dict[str, Kernel] = {}
+    kernels: dict[tuple[str | None, ...], Kernel] = {}
     for row in named:
-        kernel = kernels.setdefault(row["ID"], Kernel(row.get("Kernel Name", ""), _device(row.get("Device", ""))))
+        launch = tuple(map(row.get, ("ID", "Process ID", "Kernel Name")))
+        kernel = kernels.setdefault(launch, _kernel(row))
         value = cells.number(row.get("Metric Value", ""), decimal)
         kernel.take(row.get("Metric Name", ""), row.get("Metric Unit", ""), value)
     return list(kernels.values())
 
 
-def _raw(source: Source, header: list[str], rows: list[list[str]]) -> list[Kernel]:
+def _raw(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
     """One line for each launch, under a line of units."""
-    if not rows:
-        return []
-    units = dict(zip(header, rows[0], strict=False))
-    named = [dict(zip(header, row, strict=False)) for row in rows[1:]]
+    units, *named = named or [{}]
     decimal = cells.point((row.get(name, "") for row in named for name in METRICS), source.name)
-    kernels = []
-    for row in named:
-        kernel = Kernel(row.get("Kernel Name", ""), _device(row.get("Device", "")))
+    kernels = [_kernel(row) for row in named]
+    for row, kernel in zip(named, kernels, strict=True):
         for name in METRICS:
             kernel.take(name, units.get(name, ""), cells.number(row.get(name, ""), decimal))
-        kernels.append(kernel)
     return kernels
+
+
+def _kernel(row: Mapping[str, str]) -> Kernel:
+    return Kernel(row.get("Kernel Name", ""), _device(row.get("Device", "")))
 
 
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
@@ -157,8 +157,8 @@ def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
             kernels.append(Kernel(launched[1], _device(launched[2] or "")))
         elif cells.DASHES.fullmatch(line):
             dashes = line
-        elif kernels and dashes and len(found := cells.columns(dashes, line)) == 3:
-            kernels[-1].take(found[0], found[1], cells.number(found[2], decimal))
+        elif kernels and dashes and len(found := cells.columns(dashes, line)) in (3, 5):  # 5: least, most, mean
+            kernels[-1].take(found[0], found[1], cells.number(found[-1], decimal))
     return kernels
 
 

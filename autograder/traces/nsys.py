@@ -55,7 +55,8 @@ def read(source: Source) -> Trace:
 
 
 def _devices(database: Database) -> tuple[str, ...]:
-    found = {whole(number): str(name)[:100] for number, name in database.rows("TARGET_INFO_GPU", "id", "name")}
+    rows = database.rows("TARGET_INFO_GPU", "id", "deviceId", "name")  # the latter number until 2021
+    found = {whole(old if number is None else number): str(name)[:100] for number, old, name in rows}
     return tuple(found[number] for number in sorted(number for number in found if number is not None))
 
 

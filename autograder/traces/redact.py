@@ -16,7 +16,15 @@ from autograder.traces.kineto import FACTS
 from autograder.traces.source import Source
 
 FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\\/](?:[^\\/\s:\"']+[\\/])+")
-HEADER = ("schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds", "displayTimeUnit", *FACTS)
+HEADER = (
+    "schemaVersion",
+    "deviceProperties",
+    "computeProperties",
+    "distributedInfo",
+    "baseTimeNanoseconds",
+    "displayTimeUnit",
+    *FACTS,
+)
 TABLES = re.compile(r"CUPTI_ACTIVITY_KIND_\w+|NVTX_EVENTS|TARGET_INFO_GPU|TARGET_INFO_SESSION_START_TIME|ENUM_\w+")
 NAMES = ("demangledName", "shortName", "mangledName", "nameId", "textId")
 EXPORT = ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 
 from autograder.errors import SubmissionError
 from autograder.traces import cells
@@ -14,14 +15,24 @@ from autograder.traces.metrics import GRAPH_LAUNCH, LAUNCH, SYNC
 from autograder.traces.record import Figure, Row, Trace
 from autograder.traces.source import Source
 from autograder.traces.summary import digest, summarise
+from autograder.traces.tables import add_up
 
-HEADER = re.compile(r'\s*"?(?:Time ?\(%\)|Total \(\w+\)|Start ?\(\w+\))"?(,|\s{2,})')
-COLUMN = re.compile(r"(.*?) ?\((%|ns|us|ms|s|B|KB|MB|GB|KiB|MiB|GiB)\)")
-OLD = {"Average": "Avg", "Minimum": "Min", "Maximum": "Max"}
+HEADER = re.compile(
+    r'\s*"?(?:Time ?\(%\)|Total(?: \(\w+\)|(?=\W+Operations))|Start ?\(\w+\))"?(?:(?P<sign>[,;\t])|\s{2,})'
+)
+COLUMN = re.compile(r"(.*?) ?\((%|\w+)\)")
+RENAMED = {"Operations": "Count", "Calls": "Num Calls", "Operation": "Name"}  # of 2021 and before
+# Table -> the columns that name and count its rows, and how the names begin.
+KINDS = {
+    "ranges": ("Range", "Instances", ""),
+    "kernels": ("Name", "Instances", ""),
+    "copies": ("Name", "Count", r"\[CUDA"),
+    "calls": ("Name", "Num Calls", "cu(?:da)?[A-Z]"),
+}
+OTHERS = {"Category", "Source"}  # columns of tables that mix several kinds, or are of MPI
 VERSION = re.compile(r"nsight-systems[/\\]([\d.]+)")
 DEVICE = re.compile(r"\((\d{1,4})\)\s*$")
 COPY = {"HtoD": re.compile(r"HtoD|Host-to-Device"), "DtoH": re.compile(r"DtoH|Device-to-Host")}
-PIECES = 200_000  # rows
 
 ONLY_SUMS = (
     "holds sums alone: busy shares, gaps and overlap need when things ran; hand in the export "
@@ -62,76 +73,47 @@ def read(source: Source, lines: list[str]) -> Trace:
 
 
 def _reports(lines: list[str]) -> Iterator[Report]:
-    for at, line in enumerate(lines):
-        header = HEADER.match(line)
-        if header is None:
-            continue
-        body = []
-        for later in lines[at + 1 : at + PIECES]:
-            if not later.strip():
-                break
-            body.append(later)
-        if header[1] == ",":
-            table = list(csv.reader([line, *body]))
+    headers = [(at, match) for at, line in enumerate(lines) if (match := HEADER.match(line))]
+    for (at, header), (end, _) in pairwise([*headers, (len(lines), None)]):
+        body = list(takewhile(str.strip, lines[at + 1 : end]))
+        if header and header["sign"]:
+            yield _named(list(csv.reader([lines[at], *body], delimiter=header["sign"])))
         elif body and cells.DASHES.fullmatch(body[0]):
-            table = [cells.columns(body[0], one) for one in [line, *body[1:]]]
-        else:
-            continue
-        yield _named(table)
+            yield _named([cells.columns(body[0], one) for one in [lines[at], *body[1:]]])
 
 
 def _named(table: list[list[str]]) -> Report:
-    units, names = {}, []
-    for cell in table[0]:
-        match = COLUMN.fullmatch(cell.strip())
-        name = match[1] if match else cell.strip()
-        names.append(OLD.get(name, name))
-        units[names[-1]] = match[2] if match else "ns" if name in OLD else ""
+    split = [match.groups() if (match := COLUMN.fullmatch(cell.strip())) else (cell.strip(), "") for cell in table[0]]
+    names = [RENAMED.get(name, name) for name, _ in split]
     rows = [dict(zip(names, (c.strip() for c in row), strict=False)) for row in table[1:] if len(row) >= len(names)]
-    return Report(units, rows)
+    return Report({name: unit for name, (_, unit) in zip(names, split, strict=True)}, rows)
 
 
 def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row, ...]]:
     sizes = {
-        row["Operation"]: int((cells.number(row["Total"], decimal) or 0) * cells.BYTES.get(one.units["Total"], 0))
+        row["Name"]: int((cells.number(row["Total"], decimal) or 0) * cells.BYTES.get(one.units["Total"] or "KiB", 0))
         for one in reports
-        if {"Total", "Operation"} <= set(one.units)
+        if {"Total", "Name"} <= set(one.units)
         for row in one.rows
     }
     found: dict[str, tuple[Row, ...]] = {}
     for one in reports:
-        kind, label, count = _kind(one)
-        if kind and kind not in found:
-            found[kind] = _sums(one, label, count, decimal, sizes)
-    return {kind: rows for kind, rows in found.items() if rows}
-
-
-def _kind(report: Report) -> tuple[str, str, str]:
-    """Say what a report lists, and which columns name and count it; nothing for what is not kept."""
-    has = set(report.units)
-    if "Total Time" not in has or "Category" in has:
-        return "", "", ""
-    if {"Instances", "Name"} <= has:
-        return "kernels", "Name", "Instances"
-    if {"Count", "Operation"} <= has:
-        return "copies", "Operation", "Count"
-    if {"Instances", "Range"} <= has:
-        return "ranges", "Range", "Instances"
-    if {"Num Calls", "Name"} <= has and any(re.match("cu(?:da)?[A-Z]", row["Name"]) for row in report.rows):
-        return "calls", "Name", "Num Calls"
-    return "", "", ""
+        for kind, (label, count, names) in KINDS.items():
+            if (
+                {label, count, "Total Time"} <= set(one.units)
+                and not OTHERS & set(one.units)
+                and any(re.match(names, row[label]) for row in one.rows)
+            ):
+                found.setdefault(kind, _sums(one, label, count, decimal, sizes))
+    return found
 
 
 def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]) -> tuple[Row, ...]:
     scale = cells.NS.get(report.units["Total Time"], 1)
-    sums: dict[str, tuple[int, int]] = {}
-    for row in report.rows:
-        calls, time = sums.get(row[label], (0, 0))
-        more, longer = cells.number(row[count], decimal), cells.number(row["Total Time"], decimal)
-        sums[row[label]] = (calls + int(more or 0), time + round((longer or 0) * scale))
-    whole = max(sum(time for _, time in sums.values()), 1)
-    rows = (Row(name, calls, ns, 100 * ns / whole, sizes.get(name, 0)) for name, (calls, ns) in sums.items())
-    return tuple(sorted(rows, key=lambda row: -row.total_ns))
+    columns = (count, "Total Time")
+    read = [(row[label], [cells.number(row[name], decimal) or 0.0 for name in columns]) for row in report.rows]
+    summed = add_up((name, int(calls), round(time * scale), 0) for name, (calls, time) in read)
+    return tuple(replace(row, bytes=sizes.get(row.name, 0)) for row in summed)
 
 
 def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:

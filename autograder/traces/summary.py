@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.traces.breakdown import breakdown, timeline
 from autograder.traces.events import KERNELS, STEP, Events, Kind
-from autograder.traces.metrics import LAUNCH, figures, matched
+from autograder.traces.metrics import LAUNCH, figures
 from autograder.traces.record import Tool, Trace, Window
 from autograder.traces.source import Source
 from autograder.traces.tables import tables
@@ -66,7 +66,7 @@ def summarise(
         ),
         breakdown=breakdown(events, found),
         timeline=timeline(events, found),
-        notes=(*notes, *_notes(tool, events, found)),
+        notes=(*notes, *_notes(tool, events, found, bool(notes))),
         signals={**(signals or {}), **_signals(events)},
     )
 
@@ -79,9 +79,9 @@ def digest(source: Source) -> str:
     return total.hexdigest()
 
 
-def _notes(tool: Tool, events: Events, found: tuple[Window, ...]) -> Iterator[str]:
+def _notes(tool: Tool, events: Events, found: tuple[Window, ...], broken: bool) -> Iterator[str]:
     steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
-    if len(steps) and not len(ops) and not devices:
+    if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
         return
     if not devices and len(events.of(Kind.CALL)):
@@ -123,7 +123,7 @@ def _signals(events: Events) -> dict[str, str]:
     if events.origin > EPOCH_FROM:
         found["recorded"] = datetime.fromtimestamp(events.origin // 10**9, UTC).isoformat()
     if len(kernels) and len(calls):
-        work, started_by = matched(kernels, calls)
+        work, started_by = kernels.joined("link", calls)
         early = int(np.sum(work.start < started_by.start))
         found["kernels with their launch"] = f"{len(work)} of {len(kernels)}"
         found["kernels that start before their launch"] = str(early)

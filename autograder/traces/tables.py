@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from autograder.traces.events import KERNELS, STEP, Array, Events, Kind
@@ -28,15 +30,20 @@ def tables(events: Events) -> dict[str, tuple[Row, ...]]:
 def rows(events: Events, times: Array) -> tuple[Row, ...]:
     """Add up by name, largest first."""
     ids, inverse, counts = np.unique(events.name, return_inverse=True, return_counts=True)
-    totals = np.zeros(len(ids), np.int64)
-    sizes = np.zeros(len(ids), np.int64)
-    np.add.at(totals, inverse, times)
-    np.add.at(sizes, inverse, events.size)
-    whole = max(int(totals.sum()), 1)
-    return tuple(
-        Row(events.names[ids[i]], int(counts[i]), int(totals[i]), 100.0 * int(totals[i]) / whole, int(sizes[i]))
-        for i in np.argsort(-totals, kind="stable")[:LONGEST].tolist()
-    )
+    sums = np.zeros((2, len(ids)), np.int64)
+    np.add.at(sums[0], inverse, times)
+    np.add.at(sums[1], inverse, events.size)
+    return add_up(zip([events.names[i] for i in ids], counts.tolist(), *sums.tolist(), strict=True))[:LONGEST]
+
+
+def add_up(entries: Iterable[tuple[str, int, int, int]]) -> tuple[Row, ...]:
+    """Add up name, count, nanoseconds and bytes by name, largest first."""
+    sums: dict[str, list[int]] = {}
+    for name, *values in entries:
+        sums[name] = [one + more for one, more in zip(sums.get(name, (0, 0, 0)), values, strict=True)]
+    whole = max(sum(ns for _, ns, _ in sums.values()), 1)
+    found = (Row(name, count, ns, 100.0 * ns / whole, size) for name, (count, ns, size) in sums.items())
+    return tuple(sorted(found, key=lambda row: -row.total_ns))
 
 
 def _own_time(events: Events) -> tuple[Row, ...]:
@@ -63,10 +70,5 @@ def own_times(starts: list[int], ends: list[int], tracks: list[int]) -> list[int
 
 def _device_operators(events: Events) -> tuple[Row, ...]:
     """Operators by the kernels that they started themselves."""
-    kernels, ops = events.of(*KERNELS), events.of(Kind.OP)
-    ops = ops.where(ops.op >= 0)
-    ops = ops.where(np.argsort(ops.op, kind="stable"))
-    index = np.searchsorted(ops.op, kernels.op)
-    known = index < len(ops)
-    known[known] = ops.op[index[known]] == kernels.op[known]
-    return rows(ops.where(index[known]), kernels.durations[known])
+    kernels, ops = events.of(*KERNELS).joined("op", events.of(Kind.OP))
+    return rows(ops, kernels.durations)

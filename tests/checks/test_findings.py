@@ -57,6 +57,29 @@ def test_a_bottleneck_names_lines(entry, lines):
     assert lines == set(found.entries[0])
 
 
+BELOW = """### 1. One process loads
+
+- Where: line 46
+- Evidence: data_wait_percent is 70
+
+### 2. The device is waited for (line 78)
+Line 60 is not to blame.
+3) Small batches:
+   line 41
+"""
+ADVICE = "\nNext:\n1. four workers\n2. no item()\n"
+
+
+def test_a_line_may_stand_below_its_bottleneck():
+    """The first line of a bottleneck counts, and what is below it where that names none."""
+    assert [{46}, {78}, {41}] == [set(one) for one in report(entries=BELOW)[0].entries]
+
+
+def test_what_is_numbered_behind_the_potential_is_no_bottleneck():
+    assert 3 == len(report(ends=ENDS + ADVICE)[0].entries)
+    assert 3 == len(findings.parsed(Text("a.txt", f"{ENDS}\nOperators: 20 %\n{THREE}"))[0].entries)
+
+
 MISSING = {
     "no share": (
         report("busy: 20 %"),

@@ -131,6 +131,10 @@ def test_lines_of_a_text_end_as_python_has_them():
     assert Text("notes.md", "a\nb\n\nc") == read(b"a\nb\r\n\rc", "notes.md")
 
 
+def test_text_may_be_as_powershell_writes_it():
+    assert Text("notes.md", "a\n\u00e9") == read("a\r\n\u00e9".encode("utf-16"), "notes.md")
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [

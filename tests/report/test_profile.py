@@ -26,7 +26,7 @@ def made(tmp_path):
 def test_lines_say_the_parts_the_figures_and_the_largest(made):
     said = list(profile.lines(made))
 
-    assert "made_trace.json   torch.profiler   2 x NVIDIA A100   1 steps" == said[0]
+    assert "made_trace.json   torch.profiler   2 x NVIDIA A100   1 step" == said[0]
     assert "\nGPU 0: what the steps consist of" in said
     assert "  kernels             25.0 %      250 us  ████████" in said
     assert "  synchronising        6.0 %       60 us  ██" in said
@@ -105,3 +105,17 @@ def test_pictures_are_drawn(tmp_path, made):
         picture.write(path, trace)
 
         assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_steps_are_named_where_there_is_room():
+    """Thirty names, or those of short steps behind a long one, would lie upon each other."""
+    steps = tuple(Window(f"ProfilerStep#{number}", 10 * number, 10) for number in range(30))
+    even = Trace("a", "0", "kineto", windows=(Window("steps", 0, 300),), steps=steps)
+    long_first = replace(
+        even, steps=(steps[0], *(Window(one.id, 270 + number, 1) for number, one in enumerate(steps[1:])))
+    )
+
+    assert [str(number) if number % 3 == 0 else "" for number in range(30)] == [
+        name for _, name in profile_page.ticks(even)
+    ]
+    assert ["0", "1"] == [name for _, name in profile_page.ticks(long_first) if name]

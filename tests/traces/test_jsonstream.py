@@ -26,7 +26,7 @@ def streamed(folder, text):
         pytest.param(f'{{"traceEvents": [{A}, {B}], "z": 1}}', 2, 0, False, id="object"),
         pytest.param(f"[{A},\n{B}]", 2, 0, False, id="bare list"),
         pytest.param(f"[{A},\n{B},\n", 2, 0, True, id="cut after an event"),
-        pytest.param(f'{{"traceEvents": [{A}, {{"b": [1', 1, 1, True, id="cut inside an event"),
+        pytest.param(f'{{"traceEvents": [{A}, {{"b": [1', 1, 0, True, id="cut inside an event"),
         pytest.param(f'{{"traceEvents": [{A}, {{"b": nan}}, {B}]}}', 3, 0, False, id="bare nan"),
         pytest.param(f'{{"traceEvents": [{{"b": N/A, "c": -inf}}, {B}]}}', 2, 0, False, id="bare N/A and -inf"),
         pytest.param(f'{{"traceEvents": [{A}, {{"b": oops}}, {B}]}}', 2, 1, False, id="one event beyond mending"),

@@ -48,9 +48,31 @@ def test_names_of_2021_mean_the_same(tmp_path):
     """Up to torch 1.9 categories were capitalised, and steps and loaders were operators."""
     old = [{**one, "cat": OLD.get(one["cat"], one["cat"])} for one in training()]
 
-    now, then = read_made(tmp_path, kineto(training())), read_made(tmp_path, kineto(old))
+    gpus = [{"name": "Tesla V100"}]
+
+    now = read_made(tmp_path, kineto(training(), deviceProperties=gpus))
+    then = read_made(tmp_path, kineto(old, computeProperties=gpus))
 
     assert (now.figures, now.tables, now.breakdown) == (then.figures, then.tables, then.breakdown)
+    assert ("Tesla V100",) == now.devices == then.devices
+
+
+def test_calls_of_other_makers_are_calls(tmp_path):
+    intel = [kernel(5, 1), event("xpu_runtime", "urEnqueueKernelLaunch", 1, 2, correlation=1)]
+
+    assert 1 == read_made(tmp_path, kineto(intel)).figure("launch_count")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param([{"Time (%)": 1.0, "Total Time (ns)": 5, "Name": "gemm"}], id="nsys stats --format json"),
+        pytest.param([{"ph": "X", "name": "conv", "ts": 1, "dur": 2, "pid": "CPU functions"}], id="torch of 2019"),
+    ],
+)
+def test_events_of_another_tool_are_refused(tmp_path, made):
+    with pytest.raises(SubmissionError, match="holds events, and none that torch"):
+        read_made(tmp_path, json.dumps(made).encode())
 
 
 def test_a_base_time_says_when_it_was_recorded(tmp_path):
@@ -175,3 +197,12 @@ def test_too_many_names_share_one(tmp_path, monkeypatch):
     names = {row.name for row in read_made(tmp_path, kineto(training())).rows("kernels")}
 
     assert {"(other names)"} == names
+
+
+def test_a_file_cut_in_the_middle_is_told_of_that_alone(tmp_path):
+    """Operators that are missing because the file ends are no sign of a schedule that went on."""
+    cut = kineto([step(7, 0, 100), step(8, 100, 100)])[:-30]
+
+    assert ("the file ends in the middle: these are figures of what is there; export it again",) == read_made(
+        tmp_path, cut
+    ).notes

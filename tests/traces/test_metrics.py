@@ -213,3 +213,13 @@ def test_the_thread_that_trains_is_the_one_of_the_steps(tmp_path):
     assert 0.0 == figures(read_made(tmp_path, kineto([step(1, 0, 100), loader])))["dataloader", "steps"]
     assert {"kernels": 100} == slices(alone)["gpu0"]
     assert "data loading" in {lane.name for lane in alone.timeline}
+
+
+def test_the_longest_wait_is_taken_whole(tmp_path):
+    """One that begins in the steps counts with what lies behind them; one that began before them does not count."""
+    name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    made = [event("user_annotation", name, ts, dur) for ts, dur in ((0, 400), (600, 50), (980, 300))]
+
+    trace = read_made(tmp_path, kineto([step(1, 100, 400), step(2, 500, 500), *made]))
+
+    assert 300_000 == trace.figure("dataloader_longest", "steps")

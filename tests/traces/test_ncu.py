@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 from types import SimpleNamespace
 
@@ -101,6 +103,85 @@ def test_text_of_a_terminal_is_read(tmp_path):
 
     assert {"duration": 1_170_000, "sm_throughput": 80.30} == pytest.approx(values(trace))
     assert (ncu.SERIAL,) == trace.notes
+
+
+RULE = "-" * 40 + " " + "-" * 15 + " " + "-" * 15
+OF_2020 = f"""[73376] sums@127.0.0.1
+  row_sums(float const *,float*,unsigned long), 2020-Jul-28 06:48:36, Context 1, Stream 7
+    Section: GPU Speed Of Light
+    {RULE}
+    SOL FB                                                 %           36.25
+    Elapsed Cycles                                     cycle         4341767
+    Memory [%]                                             %           77.32
+    Duration                                         msecond            3.32
+    SM [%]                                                 %            2.42
+    {RULE}
+"""
+OF_2022 = OF_2020.replace("SM [%]          ", "Compute (SM) [%]").replace("SOL FB  ", "SOL DRAM")
+SPANISH = OF_2022.replace(".", ",").replace("4341767", "4.341.767")
+FRENCH = OF_2020.replace(".", ",").replace("4341767", "4 341 767").replace("3,32", "1 003,32")
+SUMMARY = f"""[69642] transpose@127.0.0.1
+  transpose(float *, int), Block Size 256, Grid Size 32, Device 0, 2 invocations
+    Section: GPU Speed Of Light Throughput
+    Metric Name                              Metric Unit     Minimum         Maximum         Average
+    {RULE} {"-" * 15} {"-" * 15}
+    Memory Throughput                        %               35.00           37.50           36.25
+    gpu__time_duration.sum                   msecond         3.30            3.34            3.32
+"""
+SEEN = {"dram_throughput": 36.25, "memory_throughput": 77.32, "duration": 3_320_000, "sm_throughput": 2.42}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(OF_2020, SEEN, id="2020"),
+        pytest.param(OF_2022, SEEN, id="2022"),
+        pytest.param(SPANISH, SEEN, id="2022, in Spain"),
+        pytest.param(FRENCH, {**SEEN, "duration": 1_003_320_000}, id="2020, in France"),
+    ],
+)
+def test_text_of_older_versions(tmp_path, text, expected):
+    """Metrics had other names, the line of the kernel no shape, and numbers are those of the country."""
+    trace = read_made(tmp_path, text, "ncu.txt")
+
+    assert pytest.approx(expected) == values(trace)
+    assert {"row_sums(float const *,float*,unsigned long)"} == {one.subject for one in trace.figures}
+
+
+def test_a_summary_of_launches_counts_by_its_mean(tmp_path):
+    trace = read_made(tmp_path, SUMMARY, "ncu.txt")
+
+    assert {"memory_throughput": 36.25, "duration": 3_320_000} == pytest.approx(values(trace))
+    assert {("transpose(float *, int)", 0)} == {(one.subject, one.device) for one in trace.figures}
+
+
+def saved_again(sign):
+    """Return the details as a spreadsheet or pandas writes them: no quotes but where they are needed."""
+    rows = list(csv.reader((DETAILS + MEASURED).splitlines()))
+    text = io.StringIO()
+    csv.writer(text, delimiter=sign).writerows(rows)
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_table_that_was_saved_again(tmp_path, sign):
+    assert pytest.approx(EXPECTED) == values(read_made(tmp_path, saved_again(sign), "ncu.csv"))
+
+
+def test_launches_of_two_runs_stay_two(tmp_path):
+    """Each process counts its launches from 0."""
+    one = DETAILS + details(("Duration", "ns", "10"))
+    other = one.replace('"12"', '"13"').replace('"10"', '"30"')
+
+    assert [("gemm(int)", 2, 40)] == [
+        (r.name, r.count, r.total_ns) for r in read_made(tmp_path, one + other, "ncu.csv").rows("kernels")
+    ]
+
+
+def test_what_the_memory_did_has_two_raw_names(tmp_path):
+    asked = details((f"dram__throughput{PEAK}elapsed", "%", "12.50"))
+
+    assert {"dram_throughput": 12.5} == values(read_made(tmp_path, DETAILS + asked, "ncu.csv"))
 
 
 def test_durations_that_were_not_measured_are_said(tmp_path):

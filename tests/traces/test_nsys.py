@@ -64,12 +64,15 @@ def test_an_export_of_2021_has_fewer_columns(tmp_path):
     columns = "start, end, deviceId, streamId, correlationId, shortName"
     connection.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL ({columns})")
     connection.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (0, 100, 0, 7, 1, 2)")
+    connection.execute("CREATE TABLE TARGET_INFO_GPU (vmId, deviceId, name)")
+    connection.execute("INSERT INTO TARGET_INFO_GPU VALUES (5, 0, 'Tesla T4')")
     connection.commit()
     connection.close()
 
     trace = read(path)
 
-    assert ("2021 or older", ["gemm"]) == (trace.version, [row.name for row in trace.rows("kernels")])
+    assert ("2021 or older", ("Tesla T4",)) == (trace.version, trace.devices)
+    assert ["gemm"] == [row.name for row in trace.rows("kernels")]
 
 
 def test_graphs_recorded_as_wholes_keep_the_gpu_busy(tmp_path):
@@ -107,6 +110,13 @@ def test_no_cuda_work_and_private_tables_are_said(tmp_path):
 
     assert (nsys.ENVIRONMENT, nsys.NO_CUDA) == trace.notes
     assert "s3cret" not in str(trace)
+
+
+def test_ranges_without_operators_are_no_overwritten_trace(tmp_path):
+    """NVTX marks steps; that operators are missing is no sign of torch.profiler's schedule."""
+    path = export(tmp_path / "a.sqlite", NVTX_EVENTS=[(0, 100, 59, "ProfilerStep#2", None, PID + 41)])
+
+    assert (nsys.NO_CUDA,) == read(path).notes
 
 
 def test_values_of_any_type_are_survived(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 
 from autograder.errors import SubmissionError
@@ -83,6 +85,84 @@ def test_headers_of_2021(tmp_path):
     assert (3, 300) == tuple(read_made(tmp_path, old, "nsys.csv").figure(f"kernel_{name}") for name in ("count", "sum"))
 
 
+OF_2019 = """CUDA Kernel Statistics (nanoseconds)
+
+Time(%)      Total Time   Instances         Average  Name
+-------  --------------  ----------  --------------  ----------------------------
+  100.0      2307581036           1    2307581036.0  addVectorsInto
+
+
+CUDA Memory Operation Statistics (nanoseconds)
+
+Time(%)      Total Time  Operations         Average  Name
+-------  --------------  ----------  --------------  ----------------------------
+   76.6        68338400        2304         29660.8  [CUDA memcpy HtoD]
+
+CUDA Memory Operation Statistics (KiB)
+
+            Total      Operations            Average  Name
+-----------------  --------------  -----------------  ----------------------------
+         393216.0            2304              170.7  [CUDA memcpy HtoD]
+
+CUDA API Statistics (nanoseconds)
+
+Time(%)      Total Time       Calls         Average  Name
+-------  --------------  ----------  --------------  ----------------------------
+   90.0           51349           1         51349.0  cudaLaunchKernel
+"""
+
+
+def test_text_of_2019(tmp_path):
+    """Columns had other names, and sizes were KiB without a word."""
+    trace = read_made(tmp_path, OF_2019, "nsys.txt")
+
+    assert {
+        ("kernel_count", "trace"): 1,
+        ("kernel_sum", "trace"): 2_307_581_036,
+        ("kernel_mean", "trace"): 2_307_581_036,
+        ("h2d_count", "trace"): 2304,
+        ("h2d_sum", "trace"): 68_338_400,
+        ("h2d_bytes", "trace"): 393_216 * 1024,
+        ("launch_count", "trace"): 1,
+        ("graph_launches", "trace"): 0,
+        ("sync_count", "trace"): 0,
+    } == figures(trace)
+
+
+TRACE_OF_2020 = """
+ Start(sec)  Duration(nsec)  CorrId    Bytes    Thru(MB/s)  SrcMemKd  DstMemKd        Device        Ctx  Strm         Name
+ ----------  --------------  ------  ---------  ----------  --------  --------  ------------------  ---  ----  ------------------
+   0.357341       1,400,294      63  4,000,000   2,856.543  Pageable  Device    A100-PCIE-40GB (0)    1    13  [CUDA memcpy HtoD]
+   0.364801         222,080      74                                             A100-PCIE-40GB (0)    1    13  omp_offloading
+"""
+
+
+def test_a_trace_of_2020(tmp_path):
+    """Starts were seconds, durations nanoseconds, and bytes bytes."""
+    trace = read_made(tmp_path, TRACE_OF_2020, "nsys.txt")
+
+    assert (4_000_000, 1_400_294, 222_080) == tuple(map(trace.figure, ("h2d_bytes", "h2d_time", "kernel_sum")))
+    assert 364_801_000 + 222_080 - 357_341_000 == next(one.length for one in trace.windows if one.id == "gpu0")
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_tables_of_other_separators(tmp_path, sign):
+    assert 4000 == read_made(tmp_path, "\n".join(
+        sign.join(row) for row in csv.reader(KERNELS.splitlines())
+    ), "nsys.txt").figure("kernel_sum")  # fmt: skip
+
+
+def test_a_table_ends_where_the_next_begins(tmp_path):
+    """Some put titles between reports and leave out the blank line."""
+    trace = read_made(tmp_path, f"{KERNELS}** CUDA API Summary (cuda_api_sum):\n{CALLS}", "nsys.csv")
+
+    assert (3, 3) == (trace.figure("kernel_count"), trace.figure("launch_count"))
+
+
+def test_a_number_beyond_all_bounds_is_none(tmp_path):
+    assert 1000 == read_made(tmp_path, KERNELS.replace(",3000,", ",1e999,"), "nsys.csv").figure("kernel_sum")
+
+
 def test_a_trace_of_operations_says_when_they_ran(tmp_path):
     """cuda_gpu_trace alone allows shares and overlap: 1000 to 2100, then 3000 to 4000."""
     trace = read_made(tmp_path, TRACE + "\n" + CALLS, "nsys.csv")
@@ -118,15 +198,22 @@ def test_the_reader_is_told_what_is_missing(tmp_path, text, notes):
     "text",
     [
         pytest.param("Time (%),Total Time (ns),Instances,Category,Operation\n1.0,5,1,CUDA_KERNEL,gemm\n", id="mixed"),
+        pytest.param("Time (%),Total Time (ns),Instances,Source,Name\n1.0,5,1,rank,MPI_Bcast\n", id="of MPI"),
+        pytest.param("Time (%),Total Time (ns),Count,Name\n1.0,5,1,omp_task\n", id="of OpenMP"),
+        pytest.param(SYSTEM, id="of the operating system"),
         pytest.param("Time (%),Other\n1.0,5\n", id="unknown columns"),
-        pytest.param(
-            "Time (%)  Total Time (ns)  Name\nno dashes\n\nSKIPPED: does not contain CUDA kernel data", id="no dashes"
-        ),
         pytest.param("Time (%),Total Time (ns),Instances,Name\n", id="no rows"),
     ],
 )
-def test_other_tables_are_passed_over(tmp_path, text):
-    assert {} == read_made(tmp_path, text, "nsys.csv").tables
+def test_other_tables_alone_are_refused(tmp_path, text):
+    with pytest.raises(SubmissionError, match=r"nsys.csv: holds no report that is read here: print nsys stats -r"):
+        read_made(tmp_path, text, "nsys.csv")
+
+
+def test_a_header_without_dashes_is_none(tmp_path):
+    text = "Time (%)  Total Time (ns)  Name\nno dashes\n\nSKIPPED: does not contain CUDA kernel data"
+
+    assert {} == read_made(tmp_path, text, "nsys.txt").tables
 
 
 @pytest.mark.parametrize(
@@ -139,6 +226,7 @@ def test_other_tables_are_passed_over(tmp_path, text):
         pytest.param(["27.595.520"], ",", id="two groups, European"),
         pytest.param(["1.234", "0,5"], ",", id="a European decimal beside a doubtful one"),
         pytest.param(["1.234,56"], ",", id="both, European"),
+        pytest.param(["1 234,56"], ",", id="both, French"),
     ],
 )
 def test_the_decimal_sign_is_found(made, point):
@@ -168,6 +256,8 @@ def test_numbers_that_could_be_either_are_not_guessed(made, words):
     [
         ("1,234.5", ".", 1234.5),
         ("1.234,5", ",", 1234.5),
+        ("1 234 567,5", ",", 1_234_567.5),
+        ("1'234.5", ".", 1234.5),
         ("-7", ".", -7),
         ("1e3", ".", 1000),
         ("", ".", None),
