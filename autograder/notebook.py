@@ -119,7 +119,7 @@ def unwritten(code: bytes) -> int:
 def parsed(data: bytes) -> Mapping[str, Any]:
     """Read what can be read as a notebook with cells, in any of Unicode's encodings."""
     if b"<<<<<<< " in data and b">>>>>>> " in data and b"\n=======" in data:
-        raise SubmissionError("git left its marks of a conflict in it (<<<<<<<); settle that, and save it again")
+        raise SubmissionError("git left its marks of a conflict in it; settle that, and save it again")
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError):

@@ -112,10 +112,13 @@ def _kind(group: Sequence[Line]) -> Kind:
     words = [token.string for token in group[0]]
     if words[0] == "if" and "__name__" in words:
         return "main"
-    if words[0] in ("if", "try"):  # an import with something in its place, a device, a function for want of another
-        inner = set(_inner(group))
-        return "other" if "other" in inner or not inner else "computed" if "computed" in inner else "assignment"
-    return _simple(group[0]) if len(group) == 1 else "other"
+    if len(group) == 1:
+        return _simple(group[0])
+    if words[0] not in ("if", "try", "with") or {"await", "yield"} & {token.string for line in group for token in line}:
+        return "other"
+    # An import or a function for want of another, or a value that is chosen.
+    defines = words[0] != "with" and {"other", "computed"}.isdisjoint(_inner(group))
+    return "assignment" if defines else "computed"
 
 
 def _inner(group: Sequence[Line]) -> Iterator[Kind]:

@@ -157,6 +157,12 @@ WAYS = {
         "if math.sin(0):\n    ROOT = float(3)\nelse:\n    ROOT = float('0.5')",
         "def work(x):\n    return x**ROOT",
     ],
+    "with a choice that is told": [
+        GIVEN,
+        "try:\n    import no_such_module as them\nexcept ImportError:\n    print('without')\n    them = None",
+        "with open('/dev/null') as file:\n    WORDS = file.read()",
+        "def work(x):\n    return math.sqrt(x) if them is None and not WORDS else 0",
+    ],
     "with what only another machine has": [
         GIVEN,
         "from google.colab import drive\ndrive.mount('/content')",
@@ -270,7 +276,7 @@ REFUSED = {
     "JSON without end": (b"[" * 100_000, "it is damaged, or no notebook; save it again"),
     "a conflict of git": (
         b'{"cells": [\n<<<<<<< HEAD\n{},\n=======\n{}\n>>>>>>> mine\n]}',
-        "git left its marks of a conflict in it (<<<<<<<); settle that, and save it again",
+        "git left its marks of a conflict in it; settle that, and save it again",
     ),
     "no UTF-8": (b"\xff\xfe{", "it is damaged, or no notebook; save it again"),
     "a number": (b"3", "it has no cells, or is of an old format; open it in Jupyter and save it again"),

@@ -56,7 +56,7 @@ class GradedNotebook(NotebookExporter):
         ]  # the last copy counts
         missing = [cell for _, cell in sorted(known.items()) if not cell["metadata"]["nbgrader"]["solution"]]
         cells = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate([*reversed(cells), *missing])]
-        sound = {"nbformat": 4, "nbformat_minor": 5, "metadata": notebook.record(found.get("metadata")), "cells": cells}
+        sound = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
         return self.from_notebook_node(_node(sound), resources=resources, **options)  # type: ignore[no-any-return, no-untyped-call]
 
 
@@ -133,18 +133,19 @@ class RefuseLeaks(NbGraderPreprocessor):
 
 
 def _sound(cell: Any, known: dict[str, Any]) -> Any:
-    """Make a valid cell: one of nbgrader's as it was released, once, with what was written where that was asked for."""
+    """Make a valid cell: one of nbgrader's as it was released, once, with what was written where that was asked for.
+
+    Other metadata than its name stay out: they may be of any form, or hide a cell.
+    """
     source = notebook.source_of(cell).encode(errors="replace").decode()  # half characters cannot be written
-    metadata = {**notebook.record(cell.get("metadata"))}
-    name = notebook.record(metadata.pop("nbgrader", None)).get("grade_id")
+    name = notebook.record(notebook.record(cell.get("metadata")).get("nbgrader")).get("grade_id")
     if isinstance(name, str) and name in known:
         ours = known.pop(name)
         return ours if ours["metadata"]["nbgrader"]["locked"] else {**ours, "source": source}
     if cell.get("cell_type") == "code":
-        return {**code_cell("", source), "metadata": metadata}
+        return code_cell("", source)
     attached = {"attachments": one} if (one := notebook.record(cell.get("attachments"))) else {}
-    kind = "raw" if cell.get("cell_type") == "raw" else "markdown"
-    return {**text_cell("", source), **attached, "cell_type": kind, "metadata": metadata}
+    return {**text_cell("", source), **attached, "cell_type": "raw" if cell.get("cell_type") == "raw" else "markdown"}
 
 
 def _node(cell: Any) -> Any:

@@ -96,7 +96,7 @@ def _another_parts_cell(nb: Any) -> None:
 
 DAMAGED = "it is damaged, or no notebook; save it again"
 NO_CELLS = "it has no cells, or is of an old format; open it in Jupyter and save it again"
-CONFLICT = "git left its marks of a conflict in it (<<<<<<<); settle that, and save it again"
+CONFLICT = "git left its marks of a conflict in it; settle that, and save it again"
 # Who -> the file they hand in, and their score, or words of the reason why they have none.
 BROKEN: dict[str, tuple[Made, float | str]] = {
     "cut_in_half": (lambda nb: json.dumps(nb).encode()[:-2000], DAMAGED),
