@@ -126,7 +126,8 @@ def grade(
 
 
 def _notes(submission: Submission) -> tuple[str, ...]:
-    refused = [f"{name} was not taken: {why}" for name, why in submission.refused.items()]
+    taken = " was not taken: "  # said of a file, too, that a notebook stands for
+    refused = dict.fromkeys(why if taken in why else f"{name}{taken}{why}" for name, why in submission.refused.items())
     others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
     return (
         *refused,
@@ -368,6 +369,10 @@ TELLING = {
     "is not written yet": (
         "nothing yet",
         "fill in the function; the handout says what is asked and how it is judged",
+    ),
+    "defines no function": (
+        "a function is missing",
+        "define it, under the name that the template has; in a notebook, in a code cell",
     ),
     "'_GeneratorContextManager' object has no attribute": (
         "a context was entered a second time",

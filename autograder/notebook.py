@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePath
+from textwrap import dedent
 from typing import Any
 
 from autograder.errors import CourseError, SubmissionError
@@ -35,8 +37,8 @@ class Cell:
     """Counted from 1, text cells included, as the reader of a notebook counts."""
     code: bool
     source: str
-    ours: Mapping[str, Any] = field(default_factory=dict)
-    """What we wrote into its metadata; a student may have changed it."""
+    file: str = ""
+    """The report that a text cell is part of."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def read(data: bytes, name: str, released: Released) -> Reading:
         raise SubmissionError(f"its cells hold more than {LONGEST // 1024} KiB; keep the part and what it needs")
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
-    seen = _Seen({statement.text for cell in given for statement in split(cell.source)})
+    seen = _Seen(template, {statement.text for cell in given for statement in split(cell.source)})
     for cell in cells:
         if cell.code and cell.source.strip("\n") not in untouched:
             seen.take(cell)
@@ -116,6 +118,8 @@ def unwritten(code: bytes) -> int:
 
 def parsed(data: bytes) -> Mapping[str, Any]:
     """Read what can be read as a notebook with cells, in any of Unicode's encodings."""
+    if b"<<<<<<< " in data and b">>>>>>> " in data and b"\n=======" in data:
+        raise SubmissionError("git left its marks of a conflict in it; settle that, and save it again")
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError):
@@ -126,9 +130,13 @@ def parsed(data: bytes) -> Mapping[str, Any]:
 
 
 def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
+    file = ""
     for number, cell in enumerate(notebook["cells"], 1):
-        if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown"):
-            yield Cell(number, cell["cell_type"] == "code", source_of(cell).replace("\r\n", "\n"), _ours(cell))
+        if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown", "raw"):
+            code, metadata = cell["cell_type"] == "code", record(cell.get("metadata"))
+            own = "" if code or metadata.get("nbgrader") else file  # an answer in a new cell, below the question
+            file = str(record(metadata.get(OURS)).get("file", own))
+            yield Cell(number, code, source_of(cell).replace("\r\n", "\n").replace("\r", "\n"), file)
 
 
 def source_of(cell: Mapping[str, Any]) -> str:
@@ -137,38 +145,39 @@ def source_of(cell: Mapping[str, Any]) -> str:
     return "".join(piece for piece in (source if isinstance(source, list) else [source]) if isinstance(piece, str))
 
 
-def _ours(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = part.get("metadata")
-    ours = metadata.get(OURS) if isinstance(metadata, dict) else None
-    return ours if isinstance(ours, dict) else {}
+def record(found: Any) -> Mapping[str, Any]:
+    """Take for empty what should be a record and is none."""
+    return found if isinstance(found, dict) else {}
 
 
 def _version_notes(notebook: Mapping[str, Any], current: str) -> Iterator[str]:
-    version = _ours(notebook).get("version", current)
+    version = record(record(notebook.get("metadata")).get(OURS)).get("version", current)
     if version != current:
         yield f"released as version {str(version)[:20]}, graded by version {current}; see CHANGELOG.md"
 
 
 def _text(cells: Sequence[Cell], name: str) -> bytes:
-    pieces = [cell.source.strip("\n") for cell in cells if not cell.code and cell.ours.get("file") == name]
+    pieces = [cell.source.strip("\n") for cell in cells if not cell.code and cell.file == name]
     return "\n\n".join(pieces).encode(errors="replace") + b"\n" if pieces else b""
 
 
 class _Seen:
     """What was taken of the cells so far, and what was left out."""
 
-    def __init__(self, given: Collection[str]) -> None:
-        self._given = given
+    def __init__(self, template: str, given: Collection[str]) -> None:
+        self._template, self._given = template, given
+        self._asked = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", template, re.MULTILINE))
         self._cells: list[tuple[Cell, list[Statement]]] = []
         self._broken: list[str] = []
 
     def take(self, cell: Cell) -> None:
         """Add a cell of the student's."""
-        cell = replace(cell, source=plain(cell.source))
+        indented = cell.source[:1] in (" ", "\t")  # Jupyter runs that too
+        cell = replace(cell, source=plain(dedent(cell.source) if indented else cell.source))
         try:
             statements = split(cell.source)
         except SyntaxError as error:
-            self._broken.append(f"cell {cell.number} ({error.msg})")
+            self._broken.append(f"cell {cell.number} ({error.msg[:60]})")
             return
         self._cells.append((cell, [s for s in statements if s.text not in self._given]))
 
@@ -206,12 +215,14 @@ class _Seen:
     def _is_taken(self, statement: Statement, needed: Collection[str]) -> bool:
         if statement.kind == "computed":
             return not statement.sets.isdisjoint(needed)
+        if statement.kind in ("import", "assignment") and statement.sets:  # as little as can be of what was tried out
+            return any(self._mentions[name] > 1 for name in statement.sets)
         return statement.kind in TAKEN and not (_is_stub(statement) and statement.name in self._written)
 
     def _needed(self) -> set[str]:
         """Names that what is taken rests on: a computed value may rest on another."""
         statements = [s for _, group in self._cells for s in group]
-        needed = {name for s in statements if s.kind in TAKEN for name in s.uses}
+        needed = {name for s in statements if s.kind in TAKEN for name in s.uses} | self._asked
         setters: dict[str, list[Statement]] = {}
         for s in statements:
             for name in s.sets if s.kind == "computed" else ():
@@ -229,6 +240,12 @@ class _Seen:
             for name in {s.name for s in group if s.kind == "definition" and s.name != "_"}:
                 found.setdefault(name, []).append(cell.number)
         return found
+
+    @cached_property
+    def _mentions(self) -> Counter[str]:
+        """How many of the statements that may be taken have a word, each itself included, and the template as one."""
+        texts = [s.text for _, group in self._cells for s in group if s.kind in (*TAKEN, "computed")]
+        return Counter(word for text in (self._template, *texts) for word in set(re.findall(r"\w+", text)))
 
     @cached_property
     def _written(self) -> set[str]:

@@ -17,7 +17,9 @@ from typing import Literal
 Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
 Line = list[tokenize.TokenInfo]
 PYTHON_BELOW = ("%%time", "%%timeit", "%%capture", "%%prun")
-MAGIC = re.compile(r"^\s*[%!?]\S|\S\?\s*$|^\s*[\w.]+\s*=\s*[%!]\w")  # the last: files = !ls
+MAGIC = re.compile(r"^\s*[%!?]\S|^\s*[\w.*]+\?\??\s*$|^\s*[\w.]+\s*=\s*[%!]\w")  # the last: files = !ls
+DEFINES = ("def", "class", "async", "@")
+ENDLESS = 1 << 30
 CONTINUES = ("else", "elif", "except", "finally")
 ASSIGNS = frozenset(["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="])
 TARGETS = frozenset([",", ":", *ASSIGNS])
@@ -42,9 +44,9 @@ class Statement:
 
 def split(source: str) -> list[Statement]:
     """Split a cell; SyntaxError where not even its brackets and quotes can be told apart."""
-    if _is_foreign(source):
-        return [Statement("other", 1, source.count("\n") + 1, source)]
     lines = source.split("\n")
+    if _is_foreign(source):
+        raise SyntaxError(lines[0])
     try:
         return [_statement(group, lines) for group in _groups(_logical(source))]
     except (tokenize.TokenError, SyntaxError) as error:
@@ -110,10 +112,27 @@ def _kind(group: Sequence[Line]) -> Kind:
     words = [token.string for token in group[0]]
     if words[0] == "if" and "__name__" in words:
         return "main"
-    if words[0] in ("if", "try"):  # an import with something in its place
-        inner = [_simple(line) for line in group if line[0].start[1] > 0]
-        return "assignment" if inner and not {"other", "computed"} & set(inner) else "other"
-    return _simple(group[0]) if len(group) == 1 else "other"
+    if len(group) == 1:
+        return _simple(group[0])
+    if words[0] not in ("if", "try", "with") or {"await", "yield"} & {token.string for line in group for token in line}:
+        return "other"
+    # An import or a function for want of another, or a value that is chosen.
+    defines = words[0] != "with" and {"other", "computed"}.isdisjoint(_inner(group))
+    return "assignment" if defines else "computed"
+
+
+def _inner(group: Sequence[Line]) -> Iterator[Kind]:
+    """What stands in the branches; of a function only that it is defined."""
+    within = ENDLESS
+    for line in group:
+        column, word = line[0].start[1], line[0].string
+        if column > within:
+            continue
+        within = column if column and word in DEFINES else ENDLESS
+        if column:
+            yield "definition" if word in DEFINES else _simple(line)
+        elif line[-1].string != ":":  # else: train()
+            yield "other"
 
 
 def _simple(line: Line) -> Kind:
@@ -123,7 +142,7 @@ def _simple(line: Line) -> Kind:
     if words == ["pass"] or all(token.type == tokenize.STRING for token in line):
         return "constant"
     operators = [i for i, word in enumerate(words) if word in ASSIGNS]
-    if not operators or words[0] in keyword.kwlist:
+    if not operators or words[0] in keyword.kwlist or words[0] in ASSIGNS | {"=="}:
         return "other"
     deferred = words[operators[0] + 1 : operators[0] + 2] == ["lambda"]
     if {"await", "yield"} & set(words):
@@ -169,7 +188,8 @@ def _roles(line: Line) -> Iterator[tuple[str, Literal["set", "use", "shared"]]]:
         elif words[0] in ("global", "nonlocal"):
             yield word, "shared"
         elif (
-            binding in ("for", "as", "import")
+            before in ("def", "class")
+            or binding in ("for", "as", "import")
             or after == ":="
             or (i < target and not depths[i] and after in TARGETS and before != ":")
         ):

@@ -79,7 +79,7 @@ def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
         if stat.S_ISDIR(mode):
             return _folder(path, listed, caps)
         if stat.S_ISREG(mode) and path.suffix == ".ipynb":
-            return [Entry((_notebook_name(path, listed),), partial(_read_below, path, ()))]
+            return [Entry((path.name,), partial(_read_below, path, ()))]
         if stat.S_ISREG(mode):
             return _archive(path, _read_below(path, (), caps.archive + 1), caps)
     except OSError as error:
@@ -90,12 +90,6 @@ def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
         else "is not a folder, zip, tar or notebook"
     )
     raise SubmissionError(f"{path}: {what}")
-
-
-def _notebook_name(path: Path, listed: Collection[str]) -> str:
-    """Know a notebook alone by the part in its name: Copy of part3_amp.ipynb, ada_part3_amp-1.ipynb."""
-    meant = [name for name in listed if name.endswith(".ipynb") and name.removesuffix(".ipynb") in path.stem]
-    return meant[0] if len(meant) == 1 else path.name
 
 
 def passed_over(path: Sequence[str]) -> bool:

@@ -252,6 +252,22 @@ def test_what_was_left_out_or_refused_is_told():
     assert ("table.csv was not taken: is no text", "not listed by the lab, so not looked at: extra.txt") == result.notes
 
 
+def test_of_a_notebook_that_was_refused_one_note_tells():
+    """The file that it stands for was refused for that reason."""
+    why = "part1_toy.ipynb was not taken: is no text"
+    submission = Submission("ada", "0" * 64, {}, {"part1_toy.ipynb": "is no text", "part1_toy.py": why})
+
+    assert (why,) == graded(submission=submission)[0].notes
+
+
+def test_a_function_that_is_missing_is_called_that():
+    """It may stand in a text cell."""
+    error = "part1_toy.py defines no function work"
+    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+
+    assert ("a function is missing", error) == (checks["positive"].measured, checks["positive"].why)
+
+
 class FakeClock:
     """Says the same about every speedup, and remembers what it was asked."""
 

@@ -147,6 +147,32 @@ WAYS = {
         "def work(x):\n    rows = x**0.5\n    return rows",
         "rows = work(undefined)",
     ],
+    "with a value in the function's place": [
+        "from functools import partial",
+        "def power(x, p):\n    return x**p",
+        "work = partial(power, p=0.5)",
+    ],
+    "with a choice": [
+        GIVEN,
+        "if math.sin(0):\n    ROOT = float(3)\nelse:\n    ROOT = float('0.5')",
+        "def work(x):\n    return x**ROOT",
+    ],
+    "with a choice that is told": [
+        GIVEN,
+        "try:\n    import no_such_module as them\nexcept ImportError:\n    print('without')\n    them = None",
+        "with open('/dev/null') as file:\n    WORDS = file.read()",
+        "def work(x):\n    return math.sqrt(x) if them is None and not WORDS else 0",
+    ],
+    "with what only another machine has": [
+        GIVEN,
+        "from google.colab import drive\ndrive.mount('/content')",
+        "import no_such_module as them",
+        WORK,
+    ],
+    "with a cell that is half written": [GIVEN, WORK, "scratch = = 3"],
+    "with an indented cell": [GIVEN, "  %matplotlib inline\n  ROOT = 0.5", "    def work(x):\n        return x**ROOT"],
+    "with questions": [GIVEN, WORK.replace("\n", "  # why?\n", 1), "math.sqrt?"],
+    "with line ends of old Macs": [GIVEN, WORK.replace("\n", "\r")],
     "with magics": ["%load_ext autoreload\n%matplotlib inline", "%%time\n" + WORK, "!pip install it"],
     "with lines as a list": [GIVEN, {**code(""), "source": ["def work(x):\n", "    return math.sqrt(x)"]}],
     "with Windows line ends": [GIVEN, WORK.replace("\n", "\r\n")],
@@ -187,10 +213,13 @@ def test_the_lines_of_a_cell_do_not_move():
 
 
 def test_a_report_may_be_written_in_cells():
-    """They are joined in order; other text cells are not part of it."""
-    cells = [text("# Notes", "notes.md"), text("between"), text("## 1\n\nBecause.", "notes.md")]
+    """They are joined in order; an answer may stand in a cell of its own below, whatever its kind."""
+    raw = {"cell_type": "raw", "source": "So."}
+    rubric = {**text("for a person"), "metadata": {"nbgrader": {"grade_id": "explains"}}}
+    notes = [text("# Notes", "notes.md"), raw, text("## 1\n\nBecause.", "notes.md"), rubric, text("after that")]
+    cells = [text("before"), *notes, code("x = 1"), text("after code")]
 
-    assert {"notes.md": b"# Notes\n\n## 1\n\nBecause.\n"} == read(notebook(*cells), NAME, RELEASED).texts
+    assert {"notes.md": b"# Notes\n\nSo.\n\n## 1\n\nBecause.\n"} == read(notebook(*cells), NAME, RELEASED).texts
     assert {} == read(notebook(text("x", "other.md")), NAME, RELEASED).texts
 
 
@@ -199,14 +228,16 @@ def test_a_report_may_be_written_in_cells():
 TOLD = {
     "nothing": ([GIVEN, WORK], []),
     "what runs something": (
-        [GIVEN, WORK + "\nprint(work(3))\nrows = work(3)", "for i in range(3):\n    pass", "%%bash\nls"],
+        [GIVEN, WORK + "\nprint(work(3))\nrows = work(3)", "for i in range(3):\n    pass"],
         [
-            f"{NAME}: {RUNS}: cell 2, line 3: print(work(3)); cell 2, line 4: rows = work(3); cell 3, line 1: for i in range(3):; cell 4, line 1: %%bash"
+            f"{NAME}: {RUNS}: cell 2, line 3: print(work(3)); cell 2, line 4: rows = work(3); cell 3, line 1: for i in range(3):"
         ],
     ),
     "what is no Python": (
-        [GIVEN, WORK, "work(("],
-        [f"{NAME}: left out, because it is no Python that can be read: cell 3 (EOF in multi-line statement)"],
+        [GIVEN, WORK, "work((", "%%writefile part1_toy.py\n" + WORK],
+        [
+            f"{NAME}: left out, because it is no Python that can be read: cell 3 (EOF in multi-line statement); cell 4 (%%writefile part1_toy.py)"
+        ],
     ),
     "what stands twice": (
         [GIVEN, WORK, WORK + "\n# again"],
@@ -243,6 +274,10 @@ def test_a_template_of_another_version_is_named(ours, notes):
 REFUSED = {
     "no JSON": (b"PK\3\4", "it is damaged, or no notebook; save it again"),
     "JSON without end": (b"[" * 100_000, "it is damaged, or no notebook; save it again"),
+    "a conflict of git": (
+        b'{"cells": [\n<<<<<<< HEAD\n{},\n=======\n{}\n>>>>>>> mine\n]}',
+        "git left its marks of a conflict in it; settle that, and save it again",
+    ),
     "no UTF-8": (b"\xff\xfe{", "it is damaged, or no notebook; save it again"),
     "a number": (b"3", "it has no cells, or is of an old format; open it in Jupyter and save it again"),
     "format 3": (

@@ -29,20 +29,29 @@ KINDS = {
     "a called attribute": ("x = a.b[0](1)", ["computed"]),
     "a call of a call": ("x = f\\\n(1)(2)", ["computed"]),
     "a loop": ("for i in a:\n    x = i", ["other"]),
+    "what is read": ("with open(a) as f:\n    x = f.read()", ["computed"]),
+    "an awaited choice": ("if a:\n    x = await b", ["other"]),
     "an async loop": ("async with a:\n    pass", ["other"]),
     "an awaited value": ("x = await y", ["other"]),
     "a bare name": ("model", ["other"]),
     "an assertion": ("assert x == 3", ["other"]),
     "an experiment": ('if __name__ == "__main__":\n    train()\nelse:\n    pass', ["main"]),
     "an import with a substitute": ("try:\n    import a\nexcept ImportError:\n    a = None", ["assignment"]),
-    "a try that runs": ("try:\n    train()\nexcept ValueError:\n    pass\nfinally:\n    x = 1", ["other"]),
+    "a try that runs": ("try:\n    train()\nexcept ValueError:\n    pass\nfinally:\n    x = 1", ["computed"]),
     "a one-line if": ("if a: x = 1", ["other"]),
+    "a one-line else": ("if a:\n    x = 1\nelse: train()", ["computed"]),
+    "a choice that is computed": ("if a():\n    x = f()\nelse:\n    x = 1", ["computed"]),
+    "a function for want of another": (
+        "try:\n    from a import f\nexcept ImportError:\n  @cache\n  def f():\n    print()\n",
+        ["assignment"],
+    ),
+    "a run below a function": ("if a:\n    def f():\n        pass\n    f()", ["computed"]),
     "comments alone": ("# nothing\n\n# more", []),
     "nothing": ("", []),
     "three things": ("import a\nx = 1\n\ndef f():\n    pass\n", ["import", "assignment", "definition"]),
     "half a decorator": ("@cache", ["other"]),
     "half a definition": ("def", ["other"]),
-    "another language": ("%%bash\necho it's (open", ["other"]),
+    "half a conflict": ("=======", ["other"]),
     "no Python, in tokens": ("hello there world", ["other"]),
 }
 
@@ -83,6 +92,7 @@ NAMES = {
     ),
     "a decorated function": ("@cache(3)\ndef f():\n    return log.info(f)", "", "cache log f"),
     "a function with a global": ("def f():\n    global N\n    N = N + 1", "", "N"),
+    "a choice of functions": ("if a:\n    def f(): ...\nelse:\n    f = b", "f", "a b"),
     "an import within": ("def f():\n    import a.b as c\n    return c + d", "", "d"),
 }
 
@@ -98,9 +108,13 @@ def test_a_statement_knows_what_it_sets_and_what_it_takes_from_elsewhere(source,
     )
 
 
-@pytest.mark.parametrize("source", ["f(", '"""open', "def f():\n        a\n    b"], ids=["bracket", "quote", "indent"])
+@pytest.mark.parametrize(
+    "source",
+    ["f(", '"""open', "def f():\n        a\n    b", "%%bash\necho"],
+    ids=["bracket", "quote", "indent", "another language"],
+)
 def test_what_cannot_be_told_apart_is_a_syntax_error(source):
-    """It says what tokenize said."""
+    """It says what tokenize said, or what other language it is."""
     with pytest.raises(SyntaxError):
         split(source)
 
@@ -112,6 +126,9 @@ PLAIN = {
     "a shell command with half a bracket": ("!echo (\nx = 1", "pass\nx = 1"),
     "an assigned command": ("files = !ls\nx = 1", "pass\nx = 1"),
     "a question": ("torch.autocast?\nx = 1", "pass\nx = 1"),
+    "a question at length": ("?torch\ntorch.nn??\n*.load*?", "pass\npass\npass"),
+    "a question in a comment": ("x = 1  # enough?", "x = 1  # enough?"),
+    "a question in a docstring": ('def f():\n    """Why?\n\n    So."""', 'def f():\n    """Why?\n\n    So."""'),
     "within a function": ("def f():\n    %timeit g()\n    return 1", "def f():\n    pass\n    return 1"),
     "within quotes": ('s = """\n%d items\nreally?\n!\n"""', 's = """\n%d items\nreally?\n!\n"""'),
     "a remainder": ("x = (a\n%b)", "x = (a\n%b)"),

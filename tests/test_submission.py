@@ -221,10 +221,10 @@ ZIP_ENTRIES = {
     "absolute": ([(f"/{PY}", CODE)], OUTSIDE),
     "on a drive": ([(f"C:\\{PY}", CODE)], OUTSIDE),
     "in two folders": ([(f"a/{PY}", CODE), (f"b/{PY}", CODE)], "it stands in 'a' and in 'b'; hand in one"),
-    "twice under two spellings": ([(PY, CODE), (f"./{PY}", b"evil")], "it stands twice in the archive; hand in one"),
+    "twice under two spellings": ([(PY, CODE), (f"./{PY}", b"evil")], "it is there twice; hand in one"),
     "a link beside the file": (
         [(PY, CODE), (mode(f".//{PY}", stat.S_IFLNK), b"x")],
-        "it stands twice in the archive; hand in one",
+        "it is there twice; hand in one",
     ),
 }
 
@@ -243,7 +243,7 @@ def test_a_name_that_stands_twice_in_an_archive_counts_neither_time(tmp_path: Pa
         tarred(tmp_path / "a.tar", (PY, CODE), (PY, b"evil")),
     ]
 
-    assert [{PY: "it stands twice in the archive; hand in one"}] * 2 == [load(way, LISTED).refused for way in ways]
+    assert [{PY: "it is there twice; hand in one"}] * 2 == [load(way, LISTED).refused for way in ways]
 
 
 TAR_ENTRIES = {
@@ -519,14 +519,15 @@ def test_a_notebook_is_the_same_submission_from_a_folder_a_zip_or_alone(tmp_path
         folder(tmp_path / "ada", {NB: notebook(WRITTEN)}),
         zipped(tmp_path / "ada.zip", (f"lab/{NB}", notebook(WRITTEN, pad=3 * MIB))),
         folder(tmp_path, {"ada-part3_amp (1).ipynb": notebook(WRITTEN)}) / "ada-part3_amp (1).ipynb",
+        folder(tmp_path / "colab", {f"Copy of {NB}": notebook(WRITTEN)}),
     ]
     found = [taken(way) for way in ways]
 
-    assert ["ada", "ada", "ada-part3_amp (1)"] == [one.name for one in found]
-    assert [{PY}] * 3 == [set(one.files) for one in found]
+    assert ["ada", "ada", "ada-part3_amp (1)", "colab"] == [one.name for one in found]
+    assert [{PY}] * 4 == [set(one.files) for one in found]
     assert 1 == len({one.sha256 for one in found}) == len({one.files[PY] for one in found})
     assert WRITTEN.strip() in found[0].files[PY].decode()
-    assert [()] * 3 == [one.left_out for one in found]
+    assert [()] * 4 == [one.left_out for one in found]
 
 
 BOTH = {
@@ -595,6 +596,16 @@ def test_what_became_of_a_notebook_is_kept_with_the_submission(tmp_path: Path):
 
     assert found == unpacked(tmp_path / "kept.zip", "ada", LISTED)
     assert "left out, because it runs something" in found.notes[0]
+
+
+def test_of_copies_of_a_notebook_the_one_of_the_very_name_counts(tmp_path: Path):
+    """Where none has it, nobody guesses which of several is meant."""
+    copies = {"part3_amp-Copy1.ipynb": notebook(ALSO), "part3_amp-Copy2.ipynb": notebook(ALSO)}
+    found = taken(folder(tmp_path / "a", {NB: notebook(WRITTEN), **copies}))
+
+    assert WRITTEN.strip() in found.files[PY].decode()
+    assert tuple(copies) == found.left_out
+    assert "it is there twice; hand in one" == taken(folder(tmp_path / "b", copies)).refused[NB]
 
 
 def test_a_notebook_of_unknown_name_is_not_guessed_at(tmp_path: Path):

@@ -28,7 +28,8 @@ def release(lab: str, to: Path, root: Path | None) -> int:
 
     for path in write(open_course(root), lab, to):
         click.echo(f"wrote  {path}")
-    click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}")
+    again = " --force" * (to / "course" / "release" / lab).exists()
+    click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}{again}")
     return DONE
 
 

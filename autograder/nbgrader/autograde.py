@@ -32,7 +32,9 @@ class GradedNotebook(NotebookExporter):
             if not Path(filename).is_file():
                 raise NotGradedError(f"{Path(filename).name} is no file")
             if Path(filename).stat().st_size > CAPS.notebook:
-                raise NotGradedError(f"{Path(filename).name} is larger than {in_words(CAPS.notebook)}")
+                raise NotGradedError(
+                    f"{Path(filename).name} is larger than {in_words(CAPS.notebook)}; clear its outputs"
+                )
             return super().from_filename(filename, resources=resources, **options)  # type: ignore[no-any-return]
         except Exception as error:
             where = f"{Path(filename).name}: " if isinstance(error, SubmissionError) else ""
@@ -45,28 +47,17 @@ class GradedNotebook(NotebookExporter):
             )
 
     def from_file(self, file_stream: Any, resources: Any = None, **options: Any) -> Step:
-        """Read what `perflab grade` can read; of what nbformat would refuse only that stays out."""
-        sound = _node(_sound(notebook.parsed(file_stream.buffer.read())))
-        return self.from_notebook_node(sound, resources=resources, **options)  # type: ignore[no-any-return, no-untyped-call]
-
-
-class Restore(NbGraderPreprocessor):
-    """Sets a notebook right: which cell is what, and what a locked one says, comes from the gradebook alone."""
-
-    def preprocess(self, nb: Any, resources: Any) -> Step:
-        """Forget what the notebook says of itself; a cell that stands twice counts once, a missing one comes back."""
-        names = resources["nbgrader"]
+        """Read what `perflab grade` can read; which cell is what, and what a locked one says, the gradebook says."""
+        found, names = notebook.parsed(file_stream.buffer.read()), resources["nbgrader"]
         with Gradebook(names["db_url"]) as book:
             known = gradebook.known_cells(book.find_notebook(names["notebook"], names["assignment"]))
-        for number in reversed(range(len(nb.cells))):  # the last copy counts
-            claimed = _claim(nb.cells[number])
-            if claimed in known:
-                nb.cells[number] = _restored(nb.cells[number], known.pop(claimed))
-        nb.cells += [_node(cell) for _, cell in sorted(known.items()) if not cell["metadata"]["nbgrader"]["solution"]]
-        nb.nbformat_minor = 5  # from which on cells have ids
-        for number, cell in enumerate(nb.cells):
-            cell.id = f"cell-{number}"
-        return nb, resources
+        cells = [
+            _sound(cell, known) for cell in reversed(found["cells"]) if isinstance(cell, dict)
+        ]  # the last copy counts
+        missing = [cell for _, cell in sorted(known.items()) if not cell["metadata"]["nbgrader"]["solution"]]
+        cells = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate([*reversed(cells), *missing])]
+        sound = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+        return self.from_notebook_node(_node(sound), resources=resources, **options)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class Verdicts(NbGraderPreprocessor):
@@ -141,36 +132,20 @@ class RefuseLeaks(NbGraderPreprocessor):
         return nb, resources
 
 
-def _sound(found: Any) -> Any:
-    """Make a valid notebook of what students write; what they ran stays out."""
-    cells = [_sound_cell(f"cell-{n}", cell) for n, cell in enumerate(found["cells"]) if isinstance(cell, dict)]
-    return {"nbformat": 4, "nbformat_minor": 5, "metadata": _record(found, "metadata"), "cells": cells}
+def _sound(cell: Any, known: dict[str, Any]) -> Any:
+    """Make a valid cell: one of nbgrader's as it was released, once, with what was written where that was asked for.
 
-
-def _sound_cell(name: str, cell: Any) -> Any:
+    Other metadata than its name stay out: they may be of any form, or hide a cell.
+    """
     source = notebook.source_of(cell).encode(errors="replace").decode()  # half characters cannot be written
+    name = notebook.record(notebook.record(cell.get("metadata")).get("nbgrader")).get("grade_id")
+    if isinstance(name, str) and name in known:
+        ours = known.pop(name)
+        return ours if ours["metadata"]["nbgrader"]["locked"] else {**ours, "source": source}
     if cell.get("cell_type") == "code":
-        return {**code_cell(name, source), "metadata": _record(cell, "metadata")}
-    more = {"attachments": attached} if (attached := _record(cell, "attachments")) else {}
-    kind = "raw" if cell.get("cell_type") == "raw" else "markdown"
-    return {**text_cell(name, source), **more, "cell_type": kind, "metadata": _record(cell, "metadata")}
-
-
-def _record(value: Any, key: str) -> Any:
-    found = value.get(key)
-    return {**found} if isinstance(found, dict) else {}
-
-
-def _claim(cell: Any) -> str:
-    """Take nbgrader's metadata off a cell; return the name in it."""
-    claimed = cell.metadata.pop("nbgrader", None)
-    name = claimed.get("grade_id") if isinstance(claimed, dict) else None
-    return name if isinstance(name, str) else ""
-
-
-def _restored(cell: Any, known: Any) -> Any:
-    """Keep only the source of a cell, and only where the student was to write it."""
-    return _node(known if known["metadata"]["nbgrader"]["locked"] else {**known, "source": cell.source})
+        return code_cell("", source)
+    attached = {"attachments": one} if (one := notebook.record(cell.get("attachments"))) else {}
+    return {**text_cell("", source), **attached, "cell_type": "raw" if cell.get("cell_type") == "raw" else "markdown"}
 
 
 def _node(cell: Any) -> Any:

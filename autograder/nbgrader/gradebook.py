@@ -47,7 +47,8 @@ def record(
     submission = gradebook.update_or_create_submission(assignment, student)
     parts = {part.id: part for part in result.parts}
     if missing := {notebook.name for notebook in submission.notebooks} ^ set(parts):
-        raise NotGradedError(f"'{min(missing)}' is not a part of both; run nbgrader generate_assignment {assignment}")
+        mend = f"run nbgrader generate_assignment {assignment} --force"
+        raise NotGradedError(f"'{min(missing)}' is not a part of both; {mend}")
     pairs = [(notebook, parts[notebook.name]) for notebook in submission.notebooks]
     for notebook, part in pairs:
         _agree(notebook, part, assignment)
@@ -67,7 +68,8 @@ def record(
         lines += moves if (notebook, part) in said else []
         counts = sum(grade.extra_credit or 0 for grade in notebook.grades) if part.bonus else 0.0
         _comment(notebook, summary(part, result.notes, counts))
-    after = _total(said)
+    after = _total(pairs)
+    before += after - _total(said)
     gradebook.db.commit()
     return [f"{points(before)} -> {points(after)} points", *lines] if known and lines else []
 
@@ -118,7 +120,7 @@ def _agree(notebook: Any, part: PartResult, assignment: str) -> None:
     for name in sorted(there.keys() | here.keys()):
         if there.get(name) != here.get(name):
             found = f"{there.get(name, 'no')} points in the gradebook, {here.get(name, 'no')} in the result"
-            mend = f"release the lab again, then nbgrader generate_assignment {assignment}"
+            mend = f"release the lab again, then nbgrader generate_assignment {assignment} --force"
             raise NotGradedError(f"{part.id}.{name}: {found}; {mend}")
 
 

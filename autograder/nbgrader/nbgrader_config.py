@@ -32,12 +32,7 @@ c.Autograde.exclude_overwriting = {
     lab.name: [file.name for file in lab.glob("*.py")] for lab in (root / "source").glob("*")
 }
 c.Autograde.exporter_class = OURS + "GradedNotebook"
-c.Autograde.sanitize_preprocessors = [
-    OURS + "Restore",
-    THEIRS + "ClearOutput",
-    THEIRS + "OverwriteKernelspec",
-    THEIRS + "CheckCellMetadata",
-]
+c.Autograde.sanitize_preprocessors = [THEIRS + "OverwriteKernelspec", THEIRS + "CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
     OURS + "Verdicts",
     OURS + "LatePolicy",  # the lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties

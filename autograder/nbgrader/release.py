@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from autograder.course import Course, read_tree
 from autograder.course.build import SHARED, built, stale
 from autograder.errors import CourseError, UserError
 from autograder.nbgrader import leaks, source
+from autograder.submission import zipped
 
 CONFIG = "nbgrader_config.py"
 TEMPLATE = Path(__file__).parent / CONFIG
@@ -36,7 +35,8 @@ def release(course: Course, lab: str, to: Path) -> list[Path]:
     config = to / "course" / CONFIG
     if not config.exists():  # an instructor may have added to it
         written.append(_write(config, settings(course.root).encode()))
-    return [*written, _write(to / "students" / f"{lab}.zip", _zipped(lab, {**files, **handouts}))]
+    everything = {f"{lab}/{name}": data for name, data in {**files, **handouts}.items()}
+    return [*written, _write(to / "students" / f"{lab}.zip", zipped(everything))]
 
 
 def settings(root: Path) -> str:
@@ -72,14 +72,6 @@ def _refuse_leaks(
 
 def _json(notebook: source.Json) -> bytes:
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _zipped(lab: str, files: Mapping[str, bytes]) -> bytes:
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(f"{lab}/{name}"), data, zipfile.ZIP_DEFLATED)
-    return whole.getvalue()
 
 
 def _write(path: Path, data: bytes) -> Path:

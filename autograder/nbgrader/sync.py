@@ -117,11 +117,10 @@ def _autograded(file: Path) -> Any:
 
 
 def _kept(home: Path, result: Result) -> Submission:
-    kept, files = home / HANDED_IN, [f"{part.id}.py" for part in result.parts]
-    if not kept.is_file():
+    if not (kept := home / HANDED_IN).is_file():
         return Submission(result.submission, result.submission_sha256, {})
     try:
-        return submission.unpacked(kept, result.submission, files)
+        return submission.unpacked(kept, result.submission, [f"{part.id}.py" for part in result.parts])
     except (OSError, ValueError, BadZipFile, SubmissionError) as problem:
         raise NotGradedError(f"{kept}: cannot be read: {problem}; grade it again") from None
 

@@ -19,6 +19,7 @@ from autograder.grade import Kit  # noqa: E402
 from autograder.lab import Lab  # noqa: E402
 from autograder.model import load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
+from autograder.nbgrader.gradebook import record  # noqa: E402
 from autograder.nbgrader.source import notebook  # noqa: E402
 from autograder.nbgrader.sync import sync  # noqa: E402
 from autograder.notebook import Released  # noqa: E402
@@ -128,6 +129,17 @@ def test_sync_writes_the_same(root: Path):
     assert "3 -> 8 points" == seen["bob_lost_five"][0]
     with gradebook(root) as book:
         assert 8.0 == book.find_submission(LAB, "bob_lost_five").score
+
+
+def test_what_moved_in_one_notebook_is_told_with_the_score_of_all(root: Path):
+    """Where a notebook is missing, nbgrader has emptied it: that did not move."""
+    result = load_result(root / "results" / LAB / "ada_lost_two" / "result.json")
+    with gradebook(root) as book:
+        for grade in book.find_submission_notebook(BONUS, LAB, "ada_lost_two").grades:
+            grade.extra_credit = 0.0
+        book.db.commit()
+
+        assert "6 -> 8 points" == record(book, LAB, "ada_lost_two", result, {BONUS})[0]
 
 
 def test_feedback_says_what_it_won(root: Path):

@@ -82,12 +82,26 @@ def _no_metadata(nb: Any) -> None:
         cell["metadata"] = None
 
 
+def _odd_metadata(nb: Any) -> None:
+    nb["metadata"] = {"kernelspec": 3, "language_info": [], "colab": {"provenance": []}}
+    for cell in nb["cells"]:
+        cell["metadata"].update({"tags": 3, "vscode": {"languageId": "r"}, "perflab": "x"})
+
+
+def _another_parts_cell(nb: Any) -> None:
+    check = next(cell for cell in nb["cells"] if cell["metadata"].get("nbgrader", {}).get("grade"))
+    check["metadata"]["nbgrader"].update(points=99, grade_id="masked_mean_is_right")
+    check["source"] = "x = 1"
+
+
 DAMAGED = "it is damaged, or no notebook; save it again"
 NO_CELLS = "it has no cells, or is of an old format; open it in Jupyter and save it again"
+CONFLICT = "git left its marks of a conflict in it; settle that, and save it again"
 # Who -> the file they hand in, and their score, or words of the reason why they have none.
 BROKEN: dict[str, tuple[Made, float | str]] = {
     "cut_in_half": (lambda nb: json.dumps(nb).encode()[:-2000], DAMAGED),
     "empty": (lambda nb: b"", DAMAGED),
+    "a_conflict": (lambda nb: b"<<<<<<< HEAD\n" + json.dumps(nb).encode() + b"\n=======\n{}\n>>>>>>> mine", CONFLICT),
     "format_3": (edited(_format_3), NO_CELLS),
     "with_a_bom": (lambda nb: b"\xef\xbb\xbf" + json.dumps(nb).encode(), RIGHT),
     "latin_1": (lambda nb: json.dumps(nb).encode().replace(b"Part 1", b"Pi\xe8ce 1"), DAMAGED),
@@ -100,6 +114,8 @@ BROKEN: dict[str, tuple[Made, float | str]] = {
     "five_megabytes": (edited(_megabytes), RIGHT),
     "odd_ids": (edited(_odd_ids), RIGHT),
     "half_characters": (edited(_half_characters), RIGHT),
+    "odd_metadata": (edited(_odd_metadata), RIGHT),
+    "another_parts_cell": (edited(_another_parts_cell), RIGHT),
     "raw_for_code": (edited(_raw), NOTHING),
     "null_for_source": (edited(_no_source), RIGHT),
     "null_for_metadata": (edited(_no_metadata), RIGHT),

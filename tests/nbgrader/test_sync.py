@@ -193,7 +193,7 @@ def test_points_that_changed_since_the_release_are_refused(released: Path, tmp_p
     file.write_text(text.replace('"max_points": 2.0', '"max_points": 2.5', 1))
     [seen] = push(tmp_path, url)
 
-    mend = "release the lab again, then nbgrader generate_assignment toy"
+    mend = "release the lab again, then nbgrader generate_assignment toy --force"
     assert f"{PART}.positive: 2.0 points in the gradebook, 2.5 in the result; {mend}" == seen.problem
     assert {None} == {auto for auto, _ in grades(url, "ada").values()}
 
@@ -207,7 +207,7 @@ def test_a_part_that_is_new_since_the_release_is_refused(released: Path, tmp_pat
     file.write_text(text.replace(f'"id": "{PART}"', '"id": "part2_new"'))
     [seen] = push(tmp_path, url)
 
-    assert f"'{PART}' is not a part of both; run nbgrader generate_assignment toy" == seen.problem
+    assert f"'{PART}' is not a part of both; run nbgrader generate_assignment toy --force" == seen.problem
 
 
 def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
