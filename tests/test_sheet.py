@@ -56,6 +56,15 @@ def test_rows_come_with_their_line_and_empty_ones_do_not_count(tmp_path):
     )
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_columns_are_told_apart_as_the_spreadsheet_wrote_them(tmp_path, mark):
+    """Where numbers have a decimal comma, 'CSV UTF-8' has semicolons."""
+    file = tmp_path / "a.csv"
+    file.write_text(f'student{mark}name\nada{mark}"a,b;c"\n')
+
+    assert [(2, {"student": "ada", "name": "a,b;c"})] == sheet.read(file, ["student"], ["student", "name"])
+
+
 MISTAKES = {
     "a column is missing": ("name\nAda\n", "column 'student' is missing; columns: student, name"),
     "nothing at all": ("", "column 'student' is missing; columns: student, name"),
