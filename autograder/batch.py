@@ -72,7 +72,8 @@ def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING)
         return submission.load(path, listed, released=released)
     except SubmissionError as problem:
         digest = sha256(path.read_bytes()).hexdigest() if path.is_file() else sha256(b"").hexdigest()
-        return Submission(name_of(path), digest, {}, dict.fromkeys(listed, plain(str(problem), 1000)))
+        why = plain(str(problem).replace(str(path), path.name, 1), 1000)  # where it lies here is nothing to its author
+        return Submission(name_of(path), digest, {}, dict.fromkeys(listed, why))
 
 
 def keep(handed_in: Submission, out: Path) -> None:
@@ -104,9 +105,7 @@ def digest(name: str, out: Path) -> str:
 def write_grades(results: Sequence[Result], out: Path) -> Path:
     """Write grades.csv: one line each, numbers as numbers, with what a person set by hand."""
     header = ("submission", "score", "owed", "lost", "max_score", "attempt", "isolation", "set_by_hand")
-    target = out / "grades.csv"
-    _replace(target, sheet.text(header, (_grade(r, out) for r in results)).encode())
-    return target
+    return sheet.write(out / "grades.csv", header, (_grade(r, out) for r in results))
 
 
 def _grade(graded: Result, out: Path) -> tuple[object, ...]:

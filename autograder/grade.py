@@ -127,6 +127,8 @@ def grade(
 
 def _notes(submission: Submission) -> tuple[str, ...]:
     refused = [f"{name} was not taken: {why}" for name, why in submission.refused.items()]
+    if not submission.files and len(whole := {*submission.refused.values()}) == 1 < len(refused):
+        refused = [f"nothing was taken: {why}" for why in whole]
     others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
     return (
         *refused,

@@ -69,10 +69,10 @@ def _plain(path: Path) -> Attempt:
 def _refuse_twins(found: Sequence[Attempt]) -> None:
     names = Counter(one.name for one in found)
     for one in found:
+        where = one.files[0][1]
         if Path(one.name).suffix in OURS:
-            raise UserError(f"{one.files[0][1]}: results cannot be called '{one.name}', as tables and pages are; rename it")
+            raise UserError(f"{where}: results cannot be called '{one.name}', as tables and pages are; rename it")
         if names[one.name] > 1:
-            where = one.files[0][1]
             raise UserError(
                 f"{where}: two submissions are called '{one.name}'; rename one, so that no result is overwritten"
             )

@@ -22,6 +22,13 @@ def text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return whole.getvalue()
 
 
+def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Write a table by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there."""
+    half = path.with_name(f"{path.name}.part")
+    half.write_text(text(header, rows), encoding="utf-8")
+    return half.replace(path)
+
+
 def safe(cell: str) -> str:
     """Take the meaning from a formula; `plain` gives the text back.
 

@@ -57,9 +57,7 @@ def write(out: Path, handed: Mapping[str, Handed]) -> Path:
         (name, one.student, one.at.isoformat() if one.at else "", "yes" if one.marked_late else "", one.source)
         for name, one in handed.items()
     ]
-    path = out / FILE
-    path.write_text(sheet.text(COLUMNS, rows), encoding="utf-8")
-    return path
+    return sheet.write(out / FILE, COLUMNS, rows)
 
 
 def read(out: Path) -> Mapping[str, Handed]:

@@ -1,7 +1,7 @@
 """Finds the files in a folder, zip or tar, or a notebook alone: their names, and a way to read each; unpacks nothing.
 
-Nothing goes to disk, no link is followed, and no size that an archive declares is believed. An archive in a folder or in
-another archive is looked into where nothing that is listed lies beside it: so do Moodle and mail hand on what they got.
+Nothing goes to disk, no link is followed, no size that an archive declares is believed. An archive in a folder or in
+another archive is looked into where nothing listed lies beside it: so do Moodle and mail hand on what they got.
 """
 
 from __future__ import annotations

@@ -252,6 +252,19 @@ def test_what_was_left_out_or_refused_is_told():
     assert ("table.csv was not taken: is no text", "not listed by the lab, so not looked at: extra.txt") == result.notes
 
 
+def test_what_holds_of_all_files_is_said_once():
+    """An archive that cannot be read is one mistake."""
+    why = "ada.rar: is a RAR archive; hand in a folder, zip or tar"
+    result = grade(
+        Submission("ada", "", {}, {"part1_toy.py": why, "table.csv": why}),
+        toy_kit(),
+        toy_session(FakeWorkers()),
+        seed=1,
+    )
+
+    assert (f"nothing was taken: {why}",) == result.notes
+
+
 class FakeClock:
     """Says the same about every speedup, and remembers what it was asked."""
 

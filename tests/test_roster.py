@@ -45,7 +45,9 @@ FOUND = {
 @pytest.mark.parametrize(("column", "value", "student"), FOUND.values(), ids=FOUND)
 def test_a_student_is_found_by_what_is_theirs_alone(tmp_path, column, value, student):
     """Nobody is found rather than the likeliest."""
-    found = roster.read(write(tmp_path, WHOLE + "jose,Jos\u00e9,,,,\nli,Li Wei,,,,\nwei,Li Wei,,,,\n")).by(column, value)
+    found = roster.read(write(tmp_path, WHOLE + "jose,Jos\u00e9,,,,\nli,Li Wei,,,,\nwei,Li Wei,,,,\n")).by(
+        column, value
+    )
 
     assert student == (found and found.student)
 

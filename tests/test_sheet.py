@@ -102,3 +102,12 @@ def test_latin_1_and_a_missing_file_are_said(tmp_path):
         sheet.read(tmp_path / "a.csv", ["student"], ["student"])
     with pytest.raises(UserError, match=r"b.csv: No such file"):
         sheet.read(tmp_path / "b.csv", ["student"], ["student"])
+
+
+def test_a_table_is_there_whole_or_as_it_was(tmp_path):
+    """What fails on the way changes nothing."""
+    file = sheet.write(tmp_path / "a.csv", ["student"], [["ada"]])
+    with pytest.raises(UnicodeEncodeError):
+        sheet.write(file, ["student"], [["ben"], ["\udced"]])
+
+    assert "student\nada\n" == file.read_text()

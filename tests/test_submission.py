@@ -691,7 +691,9 @@ def test_the_same_name_in_two_archives_counts_neither_time(tmp_path: Path):
 
 def test_archives_together_are_taken_no_further_than_one_alone(tmp_path: Path):
     """However many there are."""
-    found = load(folder(tmp_path / "ada", {"a.zip": WORK, "b.zip": zip_of((PY, CODE))}), LISTED, Caps(archive=len(WORK)))
+    found = load(
+        folder(tmp_path / "ada", {"a.zip": WORK, "b.zip": zip_of((PY, CODE))}), LISTED, Caps(archive=len(WORK))
+    )
 
     assert (FILES, ("b.zip",)) == (found.files, found.left_out)
 
