@@ -11,12 +11,13 @@ from pathlib import Path
 from autograder import overrides, sheet, standing, submission
 from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
+from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
-from autograder.submission import name_of
+from autograder.submission import name_of, plain
+from autograder.unpack import ARCHIVE
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
-FILES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
 
 
 def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
@@ -37,12 +38,24 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
     if path.is_file() or any((path / name).is_file() for name in listed):
         yield path
         return
-    inside = sorted(
-        p for p in path.iterdir() if (p.is_dir() and not p.name.startswith((".", "_"))) or p.suffix in FILES
-    )
+    inside = [one for one in _visible(path) if _is_one(one)]
     if not inside:
         raise UserError(f"{path}: holds no submission; expected {listed[0]}, folders, archives or notebooks")
     yield from inside
+
+
+def others(path: Path, found: Collection[Path]) -> list[str]:
+    """Name what lies beside submissions and is none: nobody's work is passed over in silence."""
+    return [one.name for one in _visible(path) if one not in found] if path.is_dir() and path not in found else []
+
+
+def _visible(path: Path) -> list[Path]:
+    return sorted(one for one in path.iterdir() if not one.name.startswith((".", "_")))
+
+
+def _is_one(path: Path) -> bool:
+    """Whether it may be a submission: results, which may stand in the same folder, are none."""
+    return not (path / JOURNAL).is_file() if path.is_dir() else bool(ARCHIVE.search(path.name))
 
 
 def grade_one(handed_in: Submission, kit: Kit, session: Session, out: Path, *, seed: int) -> Result:
@@ -59,7 +72,8 @@ def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING)
         return submission.load(path, listed, released=released)
     except SubmissionError as problem:
         digest = sha256(path.read_bytes()).hexdigest() if path.is_file() else sha256(b"").hexdigest()
-        return Submission(name_of(path), digest, {}, dict.fromkeys(listed, str(problem)))
+        why = plain(str(problem).replace(str(path), path.name, 1), 1000)  # where it lies here is nothing to its author
+        return Submission(name_of(path), digest, {}, dict.fromkeys(listed, why))
 
 
 def keep(handed_in: Submission, out: Path) -> None:
@@ -91,9 +105,7 @@ def digest(name: str, out: Path) -> str:
 def write_grades(results: Sequence[Result], out: Path) -> Path:
     """Write grades.csv: one line each, numbers as numbers, with what a person set by hand."""
     header = ("submission", "score", "owed", "lost", "max_score", "attempt", "isolation", "set_by_hand")
-    target = out / "grades.csv"
-    _replace(target, sheet.text(header, (_grade(r, out) for r in results)).encode())
-    return target
+    return sheet.write(out / "grades.csv", header, (_grade(r, out) for r in results))
 
 
 def _grade(graded: Result, out: Path) -> tuple[object, ...]:

@@ -12,16 +12,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from autograder.errors import UserError
 from autograder.roster import Roster, Student
+from autograder.submission import name_of, plain
 from autograder.times import Handed, moment
+from autograder.unpack import ARCHIVE
 
+NO_SUBMISSION = "no folder, archive or notebook with a submission, so not looked at"
 GRADESCOPE, NBGRADER = "submission_metadata.yml", "timestamp.txt"
-ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".ipynb")
 # As Canvas builds them: name without separators, LATE, user id, attachment id, the file's own name.
 CANVAS = re.compile(r"(?:.*?_)?(?:(?P<late>LATE)_)?(?P<id>\d+)_(?P<file>\d+)_(?P<rest>.+)")
-AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas's mark of a file that was handed in again
+AGAIN = re.compile(r"(-\d+| \(\d+\))+(?=\.\w+$)")  # Canvas's mark of a file that was handed in again, a browser's
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_file(?:_(?P<rest>.*))?")
 EXCHANGE = re.compile(  # nbgrader's: student+assignment+time+random
     r"(?P<name>[^+]+)\+(?P<lab>[^+]+)\+(?P<at>\d{4}-\d\d-\d\d [\d:.]+(?: (?:[+-]\d{4}|[\w/]+))?)(?:\+.*)?"
@@ -69,6 +72,18 @@ def recognised(folder: Path, lab: str) -> bool:
     return folder.is_dir() and _reader(folder, lab) is not None
 
 
+def packed(path: Path) -> bool:
+    """Whether this is the download of a whole class, as it came: nobody's submission."""
+    try:
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+    except (OSError, ValueError, BadZipFile, NotImplementedError):
+        return False
+    tops = {name.split("/")[0] for name in names}
+    listed = any(name.split("/")[1:] == [GRADESCOPE] for name in names)
+    return listed or (len(tops) > 1 and all(MOODLE.fullmatch(top) or CANVAS.fullmatch(top) for top in tops))
+
+
 def find(
     folder: Path, lab: str, roster: Roster | None, due: Callable[[Student], datetime | None], *, every: bool = False
 ) -> Found:
@@ -83,7 +98,7 @@ def find(
             if student is None:
                 notes.append(f"{entry.source}: {_nobody(owner, roster)}")
             else:
-                handed = Handed(student.student, entry.at, entry.marked_late, entry.source)
+                handed = Handed(student.student, entry.at, entry.marked_late, plain(entry.source, 255))
                 owned[student.student].append(Attempt(student.student, handed, entry.files))
     chosen = []
     for name, attempts in sorted(owned.items()):
@@ -108,7 +123,7 @@ def collect(attempt: Attempt, to: Path) -> Path:
     """Name the folder or archive of an attempt; loose files are first put together, under their authors' names."""
     if len(attempt.files) == 1:
         [(_, path)] = attempt.files
-        if path.is_dir() or path.suffix in ARCHIVES:
+        if path.is_dir() or ARCHIVE.search(path.name):
             return path
     home = to / attempt.name
     home.mkdir(parents=True)
@@ -136,7 +151,7 @@ def _source(one: Attempt) -> str:
 def _student(owner: Mapping[str, str], roster: Roster | None) -> Student | None:
     """Find the student by the surest that is known of them; without a roster only a name like ours will do."""
     if roster is None:
-        name = owner.get("student", "")
+        name = plain(owner.get("student", ""))
         return Student(name) if name and "/" not in name and not name.startswith(".") else None
     found = (roster.by(column, value) for column, value in owner.items())
     return next((one for one in found if one is not None), None)
@@ -144,6 +159,8 @@ def _student(owner: Mapping[str, str], roster: Roster | None) -> Student | None:
 
 def _nobody(owner: Mapping[str, str], roster: Roster | None) -> str:
     said = " or ".join(f"{column} {value!r}" for column, value in owner.items() if value)
+    if roster and any(roster.count(column, value) > 1 for column, value in owner.items()):
+        return f"several in the roster have {said}; give them their numbers there"
     return f"nobody in the roster has {said}" if roster else f"whose it is takes a roster with {said}"
 
 
@@ -227,9 +244,11 @@ def _exchange(folder: Path, lab: str) -> Iterator[Entry]:
 def _plain(folder: Path, lab: str) -> Iterator[Entry]:
     """Folders and archives called as their students; in nbgrader's submitted/ the lab is a folder below."""
     for path in _inside(folder):
-        if path.is_dir() or path.suffix in ARCHIVES:
+        if path.is_dir() or ARCHIVE.search(path.name):
             home = path / lab if (path / lab).is_dir() else path
-            yield _stamped(path, home, path.name if path.is_dir() else path.name.split(".")[0])
+            yield _stamped(path, home, name_of(path))
+        else:
+            yield Entry(path.name, note=NO_SUBMISSION)
 
 
 def _stamped(path: Path, home: Path, student: str) -> Entry:

@@ -33,7 +33,7 @@ class Drift:
 def write(out: Path, found: Sequence[Drift]) -> None:
     """Keep it for the pages; the journal has it too."""
     rows = [(one.submission, one.check, one.first, one.second) for one in found]
-    (out / FILE).write_text(sheet.text(COLUMNS, rows), encoding="utf-8")
+    sheet.write(out / FILE, COLUMNS, rows)
 
 
 def read(out: Path) -> list[Drift]:

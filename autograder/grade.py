@@ -128,6 +128,8 @@ def grade(
 def _notes(submission: Submission) -> tuple[str, ...]:
     taken = " was not taken: "  # said of a file, too, that a notebook stands for
     refused = dict.fromkeys(why if taken in why else f"{name}{taken}{why}" for name, why in submission.refused.items())
+    if not submission.files and len(whole := {*submission.refused.values()}) == 1 < len(refused):
+        refused = dict.fromkeys(f"nothing was taken: {why}" for why in whole)
     others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
     return (
         *refused,

@@ -18,6 +18,7 @@ from autograder.roster import Roster, Student
 from autograder.submission import name_of
 from autograder.times import Handed
 
+OURS = (".csv", ".html", ".key", ".sqlite")  # files below --out, where each submission has a folder
 TOGETHER = ".together"  # below --out, while a run lasts: the loose files of each student
 
 
@@ -40,8 +41,12 @@ class Intake:
             if self._is_class(path):
                 said = downloads.find(path, self.lab.name, self.roster, self._due, every=self.every)
                 found, notes = [*found, *said.attempts], [*notes, *said.notes]
+            elif downloads.packed(path):
+                raise UserError(f"{path}: this is the download of a class; unpack it into a folder, and name that")
             else:
-                found += [_plain(one) for one in batch.find([path], list(self.listed))]
+                inside = batch.find([path], list(self.listed))
+                found += [_plain(one) for one in inside]
+                notes += [f"{name}: {downloads.NO_SUBMISSION}" for name in batch.others(path, inside)]
         _refuse_twins(found)
         return found, notes
 
@@ -64,8 +69,10 @@ def _plain(path: Path) -> Attempt:
 def _refuse_twins(found: Sequence[Attempt]) -> None:
     names = Counter(one.name for one in found)
     for one in found:
+        where = one.files[0][1]
+        if Path(one.name).suffix in OURS:
+            raise UserError(f"{where}: results cannot be called '{one.name}', as tables and pages are; rename it")
         if names[one.name] > 1:
-            where = one.files[0][1]
             raise UserError(
                 f"{where}: two submissions are called '{one.name}'; rename one, so that no result is overwritten"
             )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -60,7 +61,10 @@ def append(folder: Path, made: Sequence[Override]) -> None:
     lines = "".join(json.dumps(to_json(one), ensure_ascii=False) + "\n" for one in made).encode()
     file = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(file, lines)
+        whole = os.fstat(file).st_size
+        if os.write(file, lines) < len(lines):
+            os.ftruncate(file, whole)
+            raise OSError(errno.ENOSPC, "no room for the decision", str(folder / FILE))
         os.fsync(file)
     finally:
         os.close(file)

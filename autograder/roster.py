@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,9 +46,16 @@ class Roster:
 
     def by(self, column: str, value: str) -> Student | None:
         """Find the one student with this value; two who share it are nobody, and so is nothing."""
-        wanted = _same(value)
-        found = [one for one in self.students.values() if wanted and _same(getattr(one, column)) == wanted]
+        found = self._all(column, value)
         return found[0] if len(found) == 1 else None
+
+    def count(self, column: str, value: str) -> int:
+        """Say how many have this value."""
+        return len(self._all(column, value))
+
+    def _all(self, column: str, value: str) -> list[Student]:
+        wanted = _same(value)
+        return [one for one in self.students.values() if wanted and _same(getattr(one, column)) == wanted]
 
 
 def read(path: Path) -> Roster:
@@ -83,5 +91,5 @@ def _hours(where: str, value: str) -> float:
 
 
 def _same(value: str) -> str:
-    """Compare without regard to case and spacing."""
-    return " ".join(value.split()).casefold()
+    """Compare without regard to case, spacing, and how an accent is written: macOS puts it behind its letter."""
+    return " ".join(unicodedata.normalize("NFC", value).split()).casefold()

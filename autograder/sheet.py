@@ -22,6 +22,13 @@ def text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return whole.getvalue()
 
 
+def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    """Write a table by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there."""
+    half = path.with_name(f"{path.name}.part")
+    half.write_text(text(header, rows), encoding="utf-8")
+    return half.replace(path)
+
+
 def safe(cell: str) -> str:
     """Take the meaning from a formula; `plain` gives the text back.
 
@@ -43,7 +50,8 @@ def _runs(cell: str) -> bool:
 def read(path: Path, required: Collection[str], known: Collection[str]) -> list[tuple[int, Row]]:
     """Read a table with its line numbers; missing, unknown and doubled columns and rows too long are refused."""
     try:
-        lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline=""), strict=True)
+        whole = path.read_bytes().decode("utf-8-sig")
+        lines = csv.reader(io.StringIO(whole, newline=""), delimiter=_delimiter(whole), strict=True)
         header = [name.strip() for name in next(lines, [])]
         _columns(path, header, required, known)
         found = [(lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells)]
@@ -57,6 +65,12 @@ def read(path: Path, required: Collection[str], known: Collection[str]) -> list[
                 f"{path}: line {line}: {len(cells)} cells under {len(header)} columns; quote what has a comma"
             )
     return [(line, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False))) for line, cells in found]
+
+
+def _delimiter(whole: str) -> str:
+    """Say what is between the columns: where numbers have a decimal comma, spreadsheets write semicolons."""
+    header = whole.partition("\n")[0]
+    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _columns(path: Path, header: Sequence[str], required: Collection[str], known: Collection[str]) -> None:

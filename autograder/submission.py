@@ -19,7 +19,7 @@ from autograder.errors import SubmissionError
 from autograder.model import Submission
 from autograder.notebook import NOTHING, Released
 from autograder.traces import is_profile
-from autograder.unpack import CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
+from autograder.unpack import ARCHIVE, CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
 # A name, or a text that names one.
 GRADER = re.compile(r"^autograder$|^[rbfu]*['\"]{1,3}autograder['\".]", re.IGNORECASE)
@@ -39,8 +39,8 @@ def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Relea
     notes += [note for name, data in sorted(files.items()) if name.endswith(".py") for note in _of_grader(name, data)]
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
-    left_out = tuple(_plain("/".join(names)) for names in sorted(rest, key=len)[:50])
-    return Submission(name_of(path), _digest(files), files, refused, left_out, tuple(_plain(n, 1000) for n in notes))
+    left_out = tuple(plain("/".join(names)) for names in sorted(rest, key=len)[:50])
+    return Submission(name_of(path), _digest(files), files, refused, left_out, tuple(plain(n, 1000) for n in notes))
 
 
 def _known(found: Sequence[Entry], released: Released) -> Iterator[Entry]:
@@ -168,7 +168,7 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
 def _twice(first: Sequence[str], second: Sequence[str]) -> str:
     if first == second:
         return "it is there twice; hand in one"
-    one, other = (_plain("/".join(names[:-1])) for names in (first, second))
+    one, other = (plain("/".join(names[:-1])) for names in (first, second))
     return f"it stands in '{one}' and in '{other}'; hand in one"
 
 
@@ -187,16 +187,16 @@ def _text_problem(data: bytes) -> str:
     return ""
 
 
-def _plain(text: str, longest: int = 100) -> str:
+def plain(text: str, longest: int = 100) -> str:
     """Make words of the student's fit to show: no control characters, no half characters, not endless."""
     return "".join(c if c.isprintable() else "?" for c in text)[:longest]
 
 
 def name_of(path: Path) -> str:
     """Name a submission after its folder or archive; its results go to a folder of this name, so it is never '..'."""
-    name = path.resolve().name
-    stem = name if path.is_dir() else re.sub(r"\.(zip|tgz|tar|tar\.gz|ipynb)$", "", name, flags=re.IGNORECASE)
-    return _plain(stem).lstrip(".") or "submission"
+    name = path.name if path.name not in ("", "..") else path.resolve().name
+    stem = name if path.is_dir() else ARCHIVE.sub("", name)
+    return plain(stem).lstrip(".") or "submission"
 
 
 def _digest(files: Mapping[str, bytes]) -> str:

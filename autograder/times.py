@@ -57,9 +57,7 @@ def write(out: Path, handed: Mapping[str, Handed]) -> Path:
         (name, one.student, one.at.isoformat() if one.at else "", "yes" if one.marked_late else "", one.source)
         for name, one in handed.items()
     ]
-    path = out / FILE
-    path.write_text(sheet.text(COLUMNS, rows), encoding="utf-8")
-    return path
+    return sheet.write(out / FILE, COLUMNS, rows)
 
 
 def read(out: Path) -> Mapping[str, Handed]:
@@ -74,6 +72,8 @@ def _handed(where: str, row: sheet.Row) -> Handed:
     at = moment(said)
     if said and at is None:
         raise UserError(f"{where}: handed_in {said!r} is not a time like 2027-01-20T23:59+05:30")
+    if at and not FORM.fullmatch(said)[3]:  # type: ignore[index]
+        raise UserError(f"{where}: handed_in {said!r} does not say where that was; write 2027-01-20T23:59+05:30")
     if mark not in ("", "yes"):
         raise UserError(f"{where}: marked_late {mark!r} is neither 'yes' nor empty")
     return Handed(row.get("student", ""), at, mark == "yes", row.get("source", ""))

@@ -1,6 +1,7 @@
 """Finds the files in a folder, zip or tar, or a notebook alone: their names, and a way to read each; unpacks nothing.
 
-Nothing goes to disk, no link is followed, and no size that an archive declares is believed.
+Nothing goes to disk, no link is followed, no size that an archive declares is believed. An archive in a folder or in
+another archive is looked into where nothing listed lies beside it: so do Moodle and mail hand on what they got.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import zipfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -31,6 +32,9 @@ OTHERS = {
     b"\xfd7zX": "an xz archive",
 }
 PASSED_OVER = {"__MACOSX", "__pycache__"}  # beside everything hidden: .git, .ipynb_checkpoints, .DS_Store
+# What is taken for one hand-in by its name; what it is its bytes say.
+ARCHIVE = re.compile(r"\.(zip|ipynb|rar|7z|(tar\.)?(gz|bz2|xz)|tar|t[gbx]z2?)$", re.IGNORECASE)
+NESTED = 3  # archives in archives
 DEPTH = 8  # folders in folders; deeper ones are not looked into
 GZIP, ZIP = b"\x1f\x8b", (b"PK\3\4", b"PK\5\6")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -74,6 +78,39 @@ class Entry:
 
 def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
     """List a folder or archive; of too large ones only as much as the listed files need."""
+    found, room = _entries(path, listed, caps), caps.archive
+    for _ in range(NESTED):
+        inner = [one for one in found if not one.problem and not passed_over(one.path) and _packs(one.path[-1])]
+        if not inner or any(one.path[-1] in listed and not passed_over(one.path) for one in found):
+            break
+        found, room = _opened(path, found, inner, replace(caps, archive=room))
+    return found
+
+
+def _opened(path: Path, found: Sequence[Entry], inner: Sequence[Entry], caps: Caps) -> tuple[Sequence[Entry], int]:
+    """Put what is in archives in their place; one that cannot be read stays, and if it is the only one that is said."""
+    out = [one for one in found if one not in inner]
+    for one in inner:
+        try:
+            data = one.read(caps.archive + 1)
+            below = _archive(path / "/".join(one.path), data, caps)
+        except SubmissionError:
+            if len(inner) == 1:
+                raise
+            out.append(one)
+        except Exception:  # the archive readers raise a dozen kinds on damaged bytes
+            out.append(replace(one, problem=DAMAGED))
+        else:
+            out += [replace(entry, path=(*one.path, *entry.path)) for entry in below]
+            caps = replace(caps, archive=caps.archive - len(data))
+    return out, caps.archive
+
+
+def _packs(name: str) -> bool:
+    return ARCHIVE.search(name) is not None and not name.lower().endswith(".ipynb")
+
+
+def _entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
     try:
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):

@@ -186,3 +186,18 @@ def test_without_nbgrader_the_command_that_needs_it_says_how_to_get_it(monkeypat
     status, _, errors = run(monkeypatch, capsys, "sync", "results", "--gradebook", "sqlite:////nowhere/gradebook.db")
 
     assert (2, "perflab: this needs nbgrader: pip install 'perflab[nbgrader]'\n") == (status, errors)
+
+
+@pytest.mark.parametrize("below", ["", "/results"])
+def test_where_nothing_can_be_written_is_one_clear_line(monkeypatch, capsys, tmp_path, below):
+    """A full disk, a folder that may only be read, a file where a folder should be: none is a fault of ours."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/part3_amp.py").touch()
+    (tmp_path / "file").touch()
+    code, _, errors = run(
+        monkeypatch, capsys, "grade", "resnet18", str(tmp_path / "in"), "--out", f"{tmp_path}/file{below}", "--isolation", "none"
+    )  # fmt: skip
+
+    assert (2, 1) == (code, errors.count("\n"))
+    assert errors.startswith(f"perflab: {tmp_path}/file")
+    assert errors.endswith("; mend that, then do it again\n")

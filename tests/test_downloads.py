@@ -6,7 +6,9 @@ an export of Gradescope (submission_metadata.yml), nbgrader's exchange and submi
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
+from zipfile import ZipFile
 
 import pytest
 
@@ -170,7 +172,10 @@ def test_what_nbgrader_collected_has_its_time_in_a_file(tmp_path):
     found = find(tmp_path, "resnet18", ROSTER, due)
 
     assert ["ada 2027-01-20T23:59:00+05:30 resnet18", "ben sometime resnet18"] == shown(found)
-    assert [f"ben: timestamp.txt says {('=never' * 17)[:100]!r}, which is no time"] == list(found.notes)
+    assert [
+        f"ben: timestamp.txt says {('=never' * 17)[:100]!r}, which is no time",
+        "notes.txt: no folder, archive or notebook with a submission, so not looked at",
+    ] == list(found.notes)
 
 
 def test_a_folder_of_folders_is_called_as_its_students(tmp_path):
@@ -243,3 +248,58 @@ def test_latest_of_nothing_in_time_is_the_last(tmp_path):
     attempts = find(collected(tmp_path), "resnet18", None, due, every=True).attempts[:3]
 
     assert "ada-3" == downloads.latest(attempts, DUE - timedelta(days=9)).name
+
+
+def test_an_archive_is_named_whatever_its_letters_and_dots(tmp_path):
+    """A name may have dots; what is no archive is listed."""
+    names = ("ada.l.zip", "ada@x.org.tar.gz", "ben.ZIP", "gil.7z", "hal.tar.bz2")
+    lay(tmp_path, *names, "jo.py")
+    roster = Roster({name: Student(name) for name in ("ada.l", "ada@x.org", "ben", "gil", "hal")})
+    found = find(tmp_path, "resnet18", roster, due)
+
+    assert (list(roster.students), list(names)) == (
+        [one.name for one in found.attempts],
+        [collect(one, tmp_path / "out").name for one in found.attempts],
+    )
+    assert ("jo.py: no folder, archive or notebook with a submission, so not looked at",) == found.notes
+
+
+def test_names_of_another_encoding_can_be_written_down(tmp_path):
+    """A download that was unpacked with the wrong one is graded all the same."""
+    (tmp_path / os.fsdecode(b"garc\xeda_1001_2_a.zip")).write_text("x")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / os.fsdecode(b"garc\xeda")).mkdir()
+    [ada] = find(tmp_path, "resnet18", ROSTER, due).attempts
+    [garcia] = find(tmp_path / "plain", "resnet18", None, due).attempts
+
+    assert ("garc?a_1001_2_a.zip", "garc?a") == (ada.handed.source, garcia.name)
+
+
+def test_two_of_one_name_are_told_apart_by_number(tmp_path):
+    """The note says what is missing."""
+    lay(tmp_path, "Ben_9_assignsubmission_file_/a.py")
+    roster = Roster({name: Student(name, "Ben") for name in ("ben", "other")})
+
+    [note] = find(tmp_path, "resnet18", roster, due).notes
+    said = "several in the roster have moodle_id '9' or name 'Ben'; give them their numbers there"
+
+    assert f"Ben_9_assignsubmission_file_: {said}" == note
+
+
+@pytest.mark.parametrize(
+    ("names", "whole"),
+    [
+        (["lovelaceada_1001_21_a.zip", "okriben_1002_22_a.py"], True),
+        (["Ada_5_assignsubmission_file_/a.py", "Ben_6_assignsubmission_file_/a.py"], True),
+        (["export/submission_metadata.yml", "export/submission_1/a.py"], True),
+        (["part3_amp.py", "resnet_18_2_results.csv"], False),
+        (["resnet_18_2_results.csv"], False),
+    ],
+)
+def test_a_download_that_nobody_unpacked_is_known(tmp_path, names, whole):
+    """It is nobody's submission, and a student's archive is none of them."""
+    with ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+
+    assert (whole, False) == (downloads.packed(tmp_path / "a.zip"), downloads.packed(tmp_path))

@@ -268,6 +268,19 @@ def test_a_function_that_is_missing_is_called_that():
     assert ("a function is missing", error) == (checks["positive"].measured, checks["positive"].why)
 
 
+def test_what_holds_of_all_files_is_said_once():
+    """An archive that cannot be read is one mistake."""
+    why = "ada.rar: is a RAR archive; hand in a folder, zip or tar"
+    result = grade(
+        Submission("ada", "", {}, {"part1_toy.py": why, "table.csv": why}),
+        toy_kit(),
+        toy_session(FakeWorkers()),
+        seed=1,
+    )
+
+    assert (f"nothing was taken: {why}",) == result.notes
+
+
 class FakeClock:
     """Says the same about every speedup, and remembers what it was asked."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from zipfile import ZipFile
 
 import pytest
 
@@ -140,3 +141,29 @@ def test_a_time_that_somebody_mended_stays_until_the_system_says_one(tmp_path, h
     note([replace(ada, handed=handed)], tmp_path)
 
     assert {"ada": at, "ben": MENDED} == {name: one.at for name, one in times.read(tmp_path).items()}
+
+
+def test_nobodys_work_is_passed_over_in_silence(tmp_path):
+    """What stands beside submissions is listed; results that lie there are no submission."""
+    lay(tmp_path, "ada/part1_toy.py", "ben.py", "results/journal.sqlite", ".hidden", "cy.rar")
+    found, notes = intake().find([tmp_path])
+
+    assert ["ada", "cy"] == [one.name for one in found]
+    assert [
+        f"{name}: no folder, archive or notebook with a submission, so not looked at" for name in ("ben.py", "results")
+    ] == notes
+
+
+def test_a_download_has_to_be_unpacked(tmp_path):
+    """As one submission it would be nobody's."""
+    with ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a_1_2_a.zip", "")
+        archive.writestr("b_3_4_a.zip", "")
+    with pytest.raises(UserError, match=r"a\.zip: this is the download of a class; unpack it"):
+        intake().find([tmp_path / "a.zip"])
+
+
+def test_no_result_is_called_as_a_table_or_page(tmp_path):
+    """Else there would be a folder where grades.csv goes."""
+    with pytest.raises(UserError, match=r"results cannot be called 'grades\.csv', as tables and pages are; rename it"):
+        intake().find([lay(tmp_path / "in", "grades.csv.zip")])

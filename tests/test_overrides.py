@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -135,3 +136,14 @@ def test_a_broken_line_is_named(tmp_path, line):
 
 def test_what_nobody_set_says_nothing():
     assert "" == by_hand(a_check())
+
+
+def test_a_decision_that_finds_no_room_leaves_those_before_it_whole(tmp_path, monkeypatch):
+    """Half a line would make all of them unreadable."""
+    overrides.append(tmp_path, [decided("follows_fp32", 1)])
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:9]))
+    with pytest.raises(OSError, match="no room for the decision"):
+        overrides.append(tmp_path, [decided("follows_fp32", 2)])
+
+    assert [1] == [one.points for one in overrides.read(tmp_path)]

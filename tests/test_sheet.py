@@ -56,6 +56,15 @@ def test_rows_come_with_their_line_and_empty_ones_do_not_count(tmp_path):
     )
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_columns_are_told_apart_as_the_spreadsheet_wrote_them(tmp_path, mark):
+    """Where numbers have a decimal comma, 'CSV UTF-8' has semicolons."""
+    file = tmp_path / "a.csv"
+    file.write_text(f'student{mark}name\nada{mark}"a,b;c"\n')
+
+    assert [(2, {"student": "ada", "name": "a,b;c"})] == sheet.read(file, ["student"], ["student", "name"])
+
+
 MISTAKES = {
     "a column is missing": ("name\nAda\n", "column 'student' is missing; columns: student, name"),
     "nothing at all": ("", "column 'student' is missing; columns: student, name"),
@@ -93,3 +102,12 @@ def test_latin_1_and_a_missing_file_are_said(tmp_path):
         sheet.read(tmp_path / "a.csv", ["student"], ["student"])
     with pytest.raises(UserError, match=r"b.csv: No such file"):
         sheet.read(tmp_path / "b.csv", ["student"], ["student"])
+
+
+def test_a_table_is_there_whole_or_as_it_was(tmp_path):
+    """What fails on the way changes nothing."""
+    file = sheet.write(tmp_path / "a.csv", ["student"], [["ada"]])
+    with pytest.raises(UnicodeEncodeError):
+        sheet.write(file, ["student"], [["ben"], ["\udced"]])
+
+    assert "student\nada\n" == file.read_text()

@@ -54,6 +54,10 @@ MISTAKES = {
         "submission,handed_in\nada,tomorrow\n",
         "handed_in 'tomorrow' is not a time like 2027-01-20T23:59+05:30",
     ),
+    "no zone": (
+        "submission,handed_in\nada,2027-01-20 23:59\n",
+        "handed_in '2027-01-20 23:59' does not say where that was; write 2027-01-20T23:59+05:30",
+    ),
     "no mark": ("submission,marked_late\nada,no\n", "marked_late 'no' is neither 'yes' nor empty"),
 }
 

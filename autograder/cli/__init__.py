@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import NoReturn
 
@@ -10,6 +11,10 @@ import click
 from autograder.cli import author, grades, grading, jobs, nbgrader, runner, student, trace
 from autograder.cli.base import DONE, INTERRUPTED, OUR_FAULT, USER_ERROR, cli
 from autograder.errors import ReadError, UserError
+
+# What is wrong with a place to read or write, which whoever typed its name can mend.
+FULL, FORBIDDEN = (errno.ENOSPC, errno.EDQUOT), (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_PLACE = (*FULL, *FORBIDDEN, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
 __all__ = ["author", "cli", "grades", "grading", "jobs", "main", "nbgrader", "runner", "student", "trace"]
 
@@ -24,13 +29,25 @@ def main() -> NoReturn:
     except (UserError, ReadError) as error:
         click.echo(f"perflab: {error}", err=True)
         code = USER_ERROR
+    except OSError as error:
+        if error.errno not in NO_PLACE:
+            code = _our_fault()
+        else:
+            where = error.filename or "a file"
+            click.echo(f"perflab: {where}: {error.strerror}; mend that, then do it again", err=True)
+            code = USER_ERROR
     except (KeyboardInterrupt, click.Abort):
         click.echo("perflab: stopped", err=True)
         code = INTERRUPTED
     except Exception:
-        import traceback
-
-        traceback.print_exc()
-        click.echo("perflab: this is a fault of perflab, not of a submission; please report the lines above", err=True)
-        code = OUR_FAULT
+        code = _our_fault()
     sys.exit(code if isinstance(code, int) else DONE)
+
+
+def _our_fault() -> int:
+    """Show what happened, and say whose fault it is."""
+    import traceback
+
+    traceback.print_exc()
+    click.echo("perflab: this is a fault of perflab, not of a submission; please report the lines above", err=True)
+    return OUR_FAULT

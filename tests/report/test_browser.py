@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import batch
+from autograder import batch, times
+from autograder.course import Course, find_root
 from autograder.model import Submission
 from autograder.report.html import write
+from autograder.standing import rules
+from autograder.times import Handed, moment
 from tests import chromium
 from tests.samples import a_check, a_class, a_part, a_silent_check
 
@@ -36,7 +39,8 @@ def pages(tmp_path_factory):
         parts = (*result.parts[1:], a_part("part3_amp", "Mixed precision", *more))
         batch.save(replace(result, parts=parts, notes=(HOSTILE,)), out)
         batch.keep(Submission(result.submission, "", {"amp_results.csv": CSV}), out)
-    write(out, anonymous=True)
+    times.write(out, {"student01": Handed(at=moment("2027-01-22T20:00+05:30"))})  # a column more
+    write(out, rules(Course(find_root()).config.labs, out), anonymous=True)
     return out
 
 
@@ -80,7 +84,7 @@ def test_no_page_is_wider_than_its_window_or_complains(opened, page, width):
     """Wide tables scroll inside their own box, which is there; nothing that a student wrote ran."""
     found = opened(page, width)
 
-    assert 0 == found.execute_script("return document.documentElement.scrollWidth - innerWidth")
+    assert width == found.execute_script("return document.documentElement.scrollWidth")  # innerWidth would grow with it
     assert [] == found.get_log("browser")
     assert "run" != found.title
     assert [] == found.find_elements("css selector", "main img")
