@@ -165,6 +165,8 @@ class Picture:
     height: int
     distinct_lines: int
     """Different pixel rows, counted up to a handful: a blank picture has one or two."""
+    crc: int = field(default=0, compare=False)
+    """Of the whole file."""
 
 
 @dataclass(frozen=True)

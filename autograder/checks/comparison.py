@@ -17,6 +17,7 @@ COLUMNS = ("precision", "throughput", "epoch_time", "peak_memory_mb", "accuracy"
 NUMBERS = ("throughput", "epoch_time", "accuracy", "speedup")
 MODES = ("FP32", "AMP")
 PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+EPOCHS = 0.1  # relative: samples of two epochs, by throughput and epoch_time
 
 Row = Mapping[str, Any]
 Problem = tuple[str, str] | None
@@ -51,16 +52,29 @@ def row_problem(rows: Sequence[Row]) -> Problem:
         if not (row["throughput"] > 0 and row["epoch_time"] > 0 and 0 <= row["accuracy"] <= 100):
             why = f"throughput, epoch_time or accuracy of {row['precision']} cannot be"
             return why, "throughput and epoch_time are above 0, accuracy is a percentage"
-        if not isinstance(row["device"], str) or not row["device"].strip():
-            return "the device is not named", "device_name(device), from given"
         if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
             why = f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
-            return why, "torch.cuda.max_memory_allocated(device) / 1e6 on a GPU, None elsewhere"
+            return why, MEMORY
         ratio = row["throughput"] / rows[0]["throughput"]
         if not table.alike(row["speedup"], ratio):
             why = f"speedup of {row['precision']} is {row['speedup']:.4g}, but throughput / FP32's is {ratio:.4g}"
             return why, "speedup = throughput / throughput of the FP32 row"
-    return None
+    device = table.device_problem(rows)
+    return (device, "device_name(device), from given") if device else None
+
+
+MEMORY = "torch.cuda.max_memory_allocated(device) / 1e6 on a GPU, None elsewhere"
+
+
+def run_problem(rows: Sequence[Row]) -> str:
+    """Say how two rows, each right by itself, cannot be of one run."""
+    memory = [row["peak_memory_mb"] or 0.0 for row in rows]
+    if min(memory) <= 0 and any(memory):
+        return "peak_memory_mb is above 0 in both rows, or empty in both: one device measures them"
+    first, last = (row["throughput"] * row["epoch_time"] for row in rows)
+    if not close(last, first, EPOCHS):
+        return f"throughput x epoch_time is {first:.4g} samples in one row and {last:.4g} in the other"
+    return ""
 
 
 def form_words(rows: Sequence[Row]) -> str:

@@ -81,7 +81,7 @@ def sweep_problem(rows: Sequence[Row], workers: Sequence[int] | None = None) -> 
         found = ", ".join(f"{number:g}" for number in numbers) or "none"
         return f"the rows are of {found} workers; 0 and at least two other numbers are asked for, each larger"
     odd = next((words for row in rows if (words := _odd(row, f"{row['num_workers']:g} workers"))), "")
-    return odd or _uneven(rows) or next((words for row in rows if (words := _odd_without(row))), "")
+    return odd or uneven(rows) or next((words for row in rows if (words := _odd_without(row))), "")
 
 
 def compared_problem(rows: Sequence[Row]) -> str:
@@ -101,7 +101,7 @@ def compared_problem(rows: Sequence[Row]) -> str:
         if not table.alike(row["speedup"], ratio):
             told = f"speedup of {row['configuration']} is {row['speedup']:.4g}"
             return f"{told}, but its throughput / Baseline's is {ratio:.4g}"
-    return _uneven(rows)
+    return uneven(rows)
 
 
 def _odd(row: Row, name: str) -> str:
@@ -109,8 +109,6 @@ def _odd(row: Row, name: str) -> str:
         return f"throughput or epoch_time of {name} is not above 0"
     if not -ROUNDED <= row["data_wait"] <= row["epoch_time"] + ROUNDED:
         return f"data_wait of {name} is {row['data_wait']:.4g} s, and its epoch took {row['epoch_time']:.4g} s"
-    if not isinstance(row["device"], str) or not row["device"].strip():
-        return "the device is not named"
     return ""
 
 
@@ -124,8 +122,10 @@ def _odd_without(row: Row) -> str:
     return f"{told}, but samples / (epoch_time - data_wait) is {samples / max(work, LEAST):.4g}"
 
 
-def _uneven(rows: Sequence[Row]) -> str:
-    """Say that throughput and epoch_time belong to other numbers of samples in another row."""
+def uneven(rows: Sequence[Row]) -> str:
+    """Say that rows are of two machines, or that throughput and epoch_time belong to other numbers of samples."""
+    if device := table.device_problem(rows):
+        return device
     counts = [row["throughput"] * row["epoch_time"] for row in rows]
     odd = next((count for count in counts if not close(count, counts[0], SAME)), None)
     if odd is None:
@@ -168,6 +168,8 @@ def _rates(script: Script, setting: Setting) -> list[tuple[float, str]]:
     return [
         (script.samples / work, "it leaves out the wait for data: the clock starts when the batch is there"),
         (script.samples / first, "it is the first epoch's, which is slower: measure the second one"),
+        (2 * script.samples / (first + total), "it is of both epochs: the first one does not count"),
+        (script.samples / first / 2 + script.samples / total / 2, "it is of both epochs: the first one does not count"),
         (script.samples / script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
         (script.samples / (total - workers * script.start), "it leaves out the start of the workers"),
         (script.batches / total, "it counts batches and not samples"),

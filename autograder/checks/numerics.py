@@ -122,8 +122,9 @@ def close(value: float | None, expected: float, within: float) -> bool:
 
 
 def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:
-    """Return the story whose number *value* is, or nothing: how a usual mistake is recognised."""
-    return next((words for number, words in stories if close(value, number, within)), "")
+    """Return the story whose number *value* is, the nearest of several; or nothing: so a usual mistake is known."""
+    fits = [(abs((value or 0.0) - number), words) for number, words in stories if close(value, number, within)]
+    return min(fits, key=lambda fit: fit[0], default=(0.0, ""))[1]
 
 
 def shown(value: Any) -> str:

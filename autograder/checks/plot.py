@@ -35,7 +35,7 @@ def read(data: bytes, file: str) -> Picture:
     chunks = list(_chunks(data, file))
     width, height, line_bytes = _header(chunks[0], file)
     pixels = b"".join(body for kind, body in chunks if kind == b"IDAT")
-    return Picture(file, width, height, _distinct(pixels, line_bytes, height, file))
+    return Picture(file, width, height, _distinct(pixels, line_bytes, height, file), zlib.crc32(data))
 
 
 def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE) -> Verdict:
@@ -98,7 +98,8 @@ def _drawn(panel: Mapping[str, Any], wanted: Any) -> list[str]:
 
 def _may_be(words: str, row: str, keys: Sequence[str]) -> bool:
     """Whether *words* name this row, or none of them."""
-    said = [one for one in keys if re.search(rf"\b{re.escape(one)}\b", words, re.IGNORECASE)]
+    one_line = " ".join(words.split())
+    said = [one for one in keys if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", one_line, re.IGNORECASE)]
     return not said or row in said
 
 

@@ -90,7 +90,10 @@ def _missing_reason(answers: Answers) -> str:
 def _wrong_band(answers: Answers) -> str:
     percent, told = answers["gpu_utilization_percent"], answers["gpu_utilization_band"]
     word = None if percent is None else band(percent)
-    return "" if told == word else f"gpu_utilization_band is {_quoted(told)}, and {shown(percent)} % is {_quoted(word)}"
+    if told == word:
+        return ""
+    right = "a utilization of null has no band: null" if percent is None else f"{shown(percent)} % is {_quoted(word)}"
+    return f"gpu_utilization_band is {_quoted(told)}, and {right}"
 
 
 def loading_problem(answers: Answers, known: Answers) -> str:

@@ -19,6 +19,7 @@ from autograder.model import Failed, Passed, Table, Verdict
 BYTES = 1024 * 1024
 ROWS = 10_000
 COLUMNS = 64
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -28,6 +29,9 @@ def read(data: bytes, file: str) -> Table:
     if not lines:
         raise SubmissionError(f"{file}: is empty; its first line names the columns")
     header = [name.strip() for name in lines[0][1]]
+    mark = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), "")
+    if mark:
+        raise SubmissionError(f"{file}: its columns are separated by {SEPARATORS[mark]}; commas are asked for")
     if len(header) > COLUMNS or len(lines) > ROWS:
         raise SubmissionError(f"{file}: {len(lines)} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}")
     twice = next((name for name in header if header.count(name) > 1), None)
@@ -38,6 +42,8 @@ def read(data: bytes, file: str) -> Table:
         if len(cells) != len(header):
             raise SubmissionError(f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)}")
         rows.append(dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+        if list(rows[-1].values()) == header:
+            raise SubmissionError(f"{file}, line {line}: names the columns again: two runs are in one file")
     return Table(file, tuple(header), tuple(rows))
 
 
@@ -65,7 +71,9 @@ def form_problem(
 ) -> str:
     """Say where rows are not the *expected* ones (by their first column), have other columns, or text for numbers."""
     key = columns[0]
-    names = [row.get(key) for row in rows]
+    if any(key not in row for row in rows):
+        return f"column '{key}' is missing"
+    names = [row[key] for row in rows]
     if expected is not None and names != list(expected):
         found = ", ".join(map(_named, names[:6])) or "none"
         return f"the rows are {found}; {', '.join(map(str, expected))} are asked for, in that order"
@@ -76,6 +84,16 @@ def form_problem(
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
             return f"{text[0]} of {_named(row[key])} is {row[text[0]]!r}, and a number is asked for"
+    return ""
+
+
+def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say that a row does not name its device, or that rows of one run name several."""
+    names = list(dict.fromkeys(row["device"].strip() if isinstance(row["device"], str) else "" for row in rows))
+    if "" in names:
+        return "the device is not named"
+    if len(names) > 1:
+        return f"they are from two machines, {names[0][:60]!r} and {names[1][:60]!r}, and one measures all of them"
     return ""
 
 

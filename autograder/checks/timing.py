@@ -59,7 +59,9 @@ Story = tuple[float, str, str]
 
 
 def _story(value: float | None, stories: Sequence[Story], other: tuple[str, str]) -> tuple[str, str]:
-    return next(((why, try_) for number, why, try_ in stories if close(value, number, EXACT)), other)
+    tries = {why: try_ for _, why, try_ in stories}
+    why = explained(value, [(number, why) for number, why, _ in stories], EXACT)
+    return (why, tries[why]) if why else other
 
 
 def _rates(script: Script) -> list[Story]:
@@ -83,6 +85,7 @@ def _waits(script: Script) -> list[Story]:
         (waited * 1000, "it is in milliseconds, and seconds are asked for", SUM),
         (script.total, "it holds the work as well", "read the clock again when the iteration ends"),
         (script.total - script.queued, "it holds the work as well", "read the clock again when the iteration ends"),
+        (script.total - script.work[-1], "it holds the work as well", "read the clock again when the iteration ends"),
     ]
 
 

@@ -17,6 +17,7 @@ from autograder.traces.record import Trace
 from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024
+EARLY = "prof.step before a batch"  # as worker/profiles.py notes it
 
 
 @lru_cache(maxsize=4)  # several checks read one file
@@ -89,7 +90,7 @@ def of_another(trace: Trace, least: int, ranges: Sequence[str], convolutions: in
     odd = next((name for name in ranges if abs(counts.get(name, 0) - steps) > 1), None)
     if odd is not None:
         return f"it holds the script's range '{odd}' {counts.get(odd, 0)} times in {steps} steps"
-    return _another_loader(trace, counts, workers=workers) or _another_network(trace, convolutions)
+    return _another_loader(trace, counts, workers=workers) or another_network(trace, convolutions)
 
 
 def _another_loader(trace: Trace, ranges: Collection[str], *, workers: bool) -> str:
@@ -101,7 +102,8 @@ def _another_loader(trace: Trace, ranges: Collection[str], *, workers: bool) -> 
     return "its DataLoader has no workers" if workers and not found and trace.tool == "kineto" else ""
 
 
-def _another_network(trace: Trace, convolutions: int) -> str:
+def another_network(trace: Trace, convolutions: int) -> str:
+    """Say that a network of so many convolutions was not what was profiled."""
     steps = len(trace.steps)
     operators = {row.name: row.count for row in trace.rows("operators")}
     backward = operators.get("aten::convolution_backward", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,8 +23,8 @@ class Figures:
         self._saved: dict[str, list[dict[str, Any]]] = {}
 
     def panels(self, name: str) -> list[dict[str, Any]]:
-        """Return the panels of the figure that was saved last under this file name."""
-        return self._saved.get(name, [])
+        """Return the panels of the figure that was saved last under this file name, or else into memory."""
+        return self._saved.get(name, self._saved.get("", []))
 
     def __enter__(self) -> Self:
         """Watch Figure.savefig, which plt.savefig calls."""
@@ -48,8 +49,11 @@ class Figures:
 
 
 def _file_name(target: Any) -> str:
-    """Return the name of a path or of an open file; matplotlib adds .png where an ending is missing."""
-    path = Path(str(getattr(target, "name", target)))
+    """Return the name of a path or of an open file, or none; matplotlib adds .png where an ending is missing."""
+    name = getattr(target, "name", target)
+    if not isinstance(name, str | PathLike):
+        return ""
+    path = Path(name)
     return path.name if path.suffix else f"{path.name}.png"
 
 
@@ -57,7 +61,7 @@ def _panel(axis: Any, figure: Any) -> dict[str, Any]:
     words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
     drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
     label, title = text(" ".join(dict.fromkeys(filter(None, words[:3])))), text(words[3])
-    return {"label": label, "title": title, "values": [{"value": v, "name": text(n, 40)} for v, n in drawn]}
+    return {"label": label, "title": title, "values": [{"value": v, "name": text(n, 60)} for v, n in drawn]}
 
 
 def _bars(axis: Any) -> Iterator[tuple[float, str]]:

@@ -1,7 +1,7 @@
 """What a probe needs around a profiler: the ranges that work runs in, and made traces whose figures are known.
 
 with rig.profiles.ranges(window) as seen: ...      which named range was open when forward, backward, step ran
-rig.profiles.made(rig.random, gpu=True)            a trace of which four answers are known; .timeline: eleven
+rig.profiles.made(rig.random, busy=0.7)            a trace of which four answers are known; .timeline: eleven
 rig.profiles.training(window)                      a train(on_step, batches) with named ranges, that counts its calls
 rig.profiles.lines("given.script", {...})          the lines of a module in which something stands
 """
@@ -32,6 +32,7 @@ OPERATORS = ("aten::convolution", "aten::batch_norm", "aten::addmm", "aten::relu
 OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
 STREAMS = (7, 20)
 TOP = 3  # operators that are asked for
+EARLY = "prof.step before a batch"
 LAUNCH = 900  # microseconds of a call in the next operator, which would make it the first of all
 
 
@@ -47,6 +48,10 @@ class Ranges:
         """Count one piece of work in the ranges that are open."""
         self._seen[work, tuple(name[:60] for name in self._open[:8])] += 1
 
+    def stepped(self) -> None:
+        """Note a step of the profiler: at the end of a batch, or before there was any."""
+        self.note("prof.step" if any(work == "forward" for work, _ in self._seen) else EARLY)
+
     def values(self) -> list[dict[str, Any]]:
         """Return what ran where how often."""
         return [
@@ -58,6 +63,7 @@ class Ranges:
 def ranges(window: Any) -> Iterator[Ranges]:
     """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
     seen, old = Ranges(), (vars(record_function)["__enter__"], vars(record_function)["__exit__"])
+    step = torch.profiler.profile.step
 
     @wraps(old[0])
     def enter(self: Any) -> Any:
@@ -77,14 +83,21 @@ def ranges(window: Any) -> Iterator[Ranges]:
         if isinstance(output, torch.Tensor) and output.requires_grad:
             output.register_hook(lambda _: seen.note("backward"))
 
+    @wraps(step)
+    def stepped(self: Any) -> None:
+        seen.stepped()
+        step(self)
+
     window.model.register_forward_hook(passed)
     window.criterion.register_forward_hook(lambda *_: seen.note("loss"))
     window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
     record_function.__enter__, record_function.__exit__ = enter, leave  # type: ignore[method-assign]
+    torch.profiler.profile.step = stepped  # type: ignore[method-assign]
     try:
         yield seen
     finally:
         record_function.__enter__, record_function.__exit__ = old  # type: ignore[method-assign]
+        torch.profiler.profile.step = step  # type: ignore[method-assign]
 
 
 def profiling() -> bool:
@@ -95,9 +108,9 @@ def profiling() -> bool:
 class Made:
     """A trace as torch.profiler writes it: each step waits for the loader, then computes; on a GPU, kernels overlap."""
 
-    def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
-        """Draw every duration, in microseconds."""
-        self._random = random
+    def __init__(self, random: np.random.Generator, *, busy: float) -> None:
+        """Draw every duration, in microseconds; a GPU is *busy* for that share of each step, or there is none."""
+        self._random, self._busy, gpu = random, busy, busy > 0
         self.names = [str(name) for name in random.permutation(OPERATORS)]
         self.events: list[dict[str, Any]] = []
         self.first, self.gpu, self.loading, self.copied, self.summed = self._draw(2, 9), gpu, 0, 0, 0
@@ -139,19 +152,20 @@ class Made:
             now += own + called + 40 + self._draw(0, 9)
         length = now - at + rest
         self._add("user_annotation", f"ProfilerStep#{number}", at, length)
-        return length, self._on_gpu(number, at + wait + 20, now - at - wait) if self.gpu else 0
+        return length, self._on_gpu(number, at + 20, int(self._busy * length)) if self.gpu else 0
 
-    def _on_gpu(self, number: int, at: int, room: int) -> int:
+    def _on_gpu(self, number: int, at: int, busy: int) -> int:
         """Add a copy to the device, two kernels that overlap on two streams, and a copy back."""
-        copy, first, second = (self._draw(room // 20, room // 5) for _ in range(3))
-        both, back = self._draw(min(first, second) // 4, min(first, second) // 2), self._draw(10, 90)
+        copy, back, both = self._draw(busy // 20, busy // 10), self._draw(10, 90), self._draw(busy // 10, busy // 5)
+        first = self._draw(busy // 3, busy // 2)
+        second = busy + both - first
         self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at, copy, STREAMS[0], device=0, bytes=copy * 4096)
         self._kernel(at + copy, first, STREAMS[0])
         self._kernel(at + copy + first - both, second, STREAMS[1])
         self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + copy + first + second, back, STREAMS[0])
         self._add("gpu_user_annotation", f"ProfilerStep#{number}", at, copy + first + second + 90_000, STREAMS[0])
         self.copied, self.summed = self.copied + copy, self.summed + first + second
-        return first + second - both
+        return busy
 
     def data(self) -> bytes:
         """Return the file, gzipped; events are in no order, as they are in real ones."""

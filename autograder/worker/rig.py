@@ -316,7 +316,7 @@ class Rig:
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""
         data = self.file_bytes(path, 4000).tobytes()
-        return returned.text(data.decode("utf-8", "replace").replace("\r\n", "\n"), 4000)
+        return returned.text(data.decode("utf-8-sig", "replace").replace("\r\n", "\n"), 4000)
 
     def file_bytes(self, path: Path, most: int) -> np.ndarray[Any, Any]:
         """Return the first bytes of a file that student code wrote, or none; a link is no file."""

@@ -72,6 +72,24 @@ def test_rows_that_are_malformed_or_contradict_themselves(found, why, try_):
 
 
 @pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        pytest.param(rows(), "", id="of a CPU"),
+        pytest.param([row(peak_memory_mb=900.0), row("AMP", peak_memory_mb=600.0)], "", id="of a GPU"),
+        pytest.param(rows(peak_memory_mb=600.0), "empty in both", id="memory in one row"),
+        pytest.param([row(peak_memory_mb=-1), row("AMP", peak_memory_mb=-1)], "above 0 in both", id="negative memory"),
+        pytest.param(rows(epoch_time=3.2), "", id="a little more than the training"),
+        pytest.param(rows(epoch_time=6.0), "throughput x epoch_time is 60 samples in one row and 120", id="an edited time"),
+    ],
+)  # fmt: skip
+def test_rows_of_two_runs(found, why):
+    """A table that was put together by hand."""
+    problem = comparison.run_problem(found)
+
+    assert (why in problem, bool(why)) == (True, bool(problem))
+
+
+@pytest.mark.parametrize(
     ("changes", "on_gpu", "why"),
     [
         pytest.param({"device": "cpu"}, False, "the device is called 'cpu', and its name is 'a CPU'", id="its kind"),

@@ -83,6 +83,7 @@ SWEPT = {
     "a wait longer than its epoch": (swept(1, data_wait=9.0), None, "data_wait of 2 workers is 9 s"),
     "no device": (swept(1, device=" "), None, "the device is not named"),
     "a number for a device": (swept(1, device=1.0), None, "the device is not named"),
+    "two machines": (swept(1, device="a T4"), None, "they are from two machines, 'a CPU' and 'a T4'"),
     "another without_wait": (swept(1, without_wait=12.5), None, "without_wait of 2 workers is 12.5 samples/s, but"),
     "all of it waiting": (swept(1, data_wait=8.0), None, "without_wait of 2 workers is 25"),
     "another epoch": (swept(1, throughput=20.0, without_wait=40.0), None, "is 100 samples in one row and 160 in another"),
@@ -113,6 +114,8 @@ def test_comparisons_that_contradict_themselves(rows, words):
 TIMES = {  # seconds that the epoch of two workers would have taken; 8 s passed
     "without the wait": (4.0, "it leaves out the wait for data"),
     "the first epoch": (11.0, "it is the first epoch's"),
+    "both epochs": (9.5, "it is of both epochs"),
+    "the mean of two rates": (1 / (0.5 / 11 + 0.5 / 8), "it is of both epochs"),
     "without the start": (6.0, "it leaves out the start of the workers"),
     "batches": (80.0, "it counts batches and not samples"),
     "no workers": (14.0, "num_workers was not passed on"),

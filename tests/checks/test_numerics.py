@@ -106,6 +106,12 @@ def test_a_usual_mistake_is_recognised_by_its_number():
     assert ["twenty", "", ""] == [numerics.explained(value, stories, 0.01) for value in (20.1, 15.0, None)]
 
 
+def test_of_two_mistakes_with_numbers_close_together_the_nearer_is_named():
+    stories = [(20.15, "by chance"), (20.0, "the one made")]
+
+    assert "the one made" == numerics.explained(20.01, stories, 0.01)
+
+
 def test_means_may_be_weighted_and_huge():
     assert [2.0, 1.5, math.inf] == [
         numerics.mean(np.array([1.0, 3.0])),

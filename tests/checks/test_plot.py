@@ -104,6 +104,21 @@ def panel(values, label="samples/s", names=("FP32", "AMP")):
 ROWS = [{"throughput": 10.0, "precision": "FP32"}, {"throughput": 21.0, "precision": "AMP"}]
 
 
+ADDED = [{"throughput": 10.0, "step": "Baseline"}, {"throughput": 21.0, "step": "+ workers"}]
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        pytest.param(["Baseline", "Baseline\n+ workers"], "", id="names that grow"),
+        pytest.param(["Baseline", "+\nworkers"], "", id="a name on two lines"),
+        pytest.param(["+ workers", "Baseline"], "throughput of Baseline (10) is drawn under the name '+ workers'", id="the other's"),
+    ],
+)  # fmt: skip
+def test_names_that_begin_with_a_sign_are_names_too(names, problem):
+    assert problem == plot.unshown([panel([10, 21], names=names)], ADDED, {"throughput": "/s"}, "step")
+
+
 @pytest.mark.parametrize(
     ("panels", "rows", "problem"),
     [

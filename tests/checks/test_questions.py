@@ -85,6 +85,10 @@ BETWEEN = {  # what a schema does not say: one answer beside another
         {**ON_A_GPU, "gpu_utilization_band": "high"},
         "gpu_utilization_band is 'high', and 61 % is 'medium'",
     ),
+    "a band of nothing": (
+        {**ANSWERS, "gpu_utilization_band": "n/a"},
+        "gpu_utilization_band is 'n/a', and a utilization of null has no band: null",
+    ),
 }
 
 
@@ -141,7 +145,7 @@ def test_answers_are_compared_with_the_trace(other, words):
 
 @functools.cache
 def made(gpu):
-    return Made(np.random.default_rng(3), gpu=gpu)
+    return Made(np.random.default_rng(3), busy=0.3 * gpu)
 
 
 @pytest.fixture

@@ -32,6 +32,9 @@ def test_a_table_is_its_header_and_rows(data):
         pytest.param(b"\n \n", "r.csv: is empty", id="blank"),
         pytest.param(b"a,b\n1\n", "r.csv, line 2: 1 cells, but the first line names 2", id="short row"),
         pytest.param(b"a,a\n", "r.csv: column 'a' appears twice", id="twice"),
+        pytest.param(b"a;b\n1,5;2\n", "r.csv: its columns are separated by semicolons; commas are", id="semicolons"),
+        pytest.param(b"a\tb\n1\t2\n", "r.csv: its columns are separated by tabs", id="tabs"),
+        pytest.param(b"a,b\n1,2\na,b\n1,2\n", "r.csv, line 3: names the columns again: two runs", id="two runs"),
         pytest.param(b"a\0b", "r.csv: holds a NUL byte", id="NUL"),
         pytest.param(b"a\n\xff", "r.csv: byte 2 is not UTF-8", id="not UTF-8"),
         pytest.param(b'a\n"1', "r.csv, line 2: unexpected end of data", id="open quote"),
@@ -74,7 +77,7 @@ def test_only_named_columns_become_numbers():
         pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
         pytest.param([], "the rows are none; FP32 are asked for, in that order", id="none"),
         pytest.param([{"precision": "AMP"}], "the rows are AMP; FP32 are asked for, in that order", id="another row"),
-        pytest.param([{"throughput": 1}], "the rows are None; FP32 are asked for, in that order", id="no key"),
+        pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
         pytest.param([{"precision": "FP32"}], "column 'throughput' is missing", id="missing column"),
         pytest.param(
             [{"precision": "FP32", "throughput": 1, "x": 1}], "column 'x' is not asked for", id="one too many"
@@ -88,6 +91,21 @@ def test_only_named_columns_become_numbers():
 )
 def test_the_form_of_rows(rows, problem):
     assert problem == table.form_problem(rows, COLUMNS, ["throughput"], ["FP32"])
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        pytest.param(["a CPU", "a CPU "], "", id="one"),
+        pytest.param(["a CPU", ""], "the device is not named", id="no name"),
+        pytest.param([1.0, "a CPU"], "the device is not named", id="no text"),
+        pytest.param(["a CPU", "T4"], "they are from two machines, 'a CPU' and 'T4', and one measures all", id="two"),
+    ],
+)
+def test_rows_of_one_run_name_one_device(names, problem):
+    found = table.device_problem([{"device": name} for name in names])
+
+    assert (problem in found, bool(problem)) == (True, bool(found))
 
 
 @pytest.mark.parametrize(

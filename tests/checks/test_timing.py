@@ -61,6 +61,7 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
         pytest.param(RATE, 0.5, "it is a share", id="share"),
         pytest.param(RATE, 6000.0, "it is in milliseconds", id="milliseconds"),
         pytest.param(RATE, 12.0, "it holds the work as well", id="everything"),
+        pytest.param(RATE, 10.0, "it holds the work as well", id="all but the last step"),
         pytest.param(RATE, 0.0, "the waits were not added up", id="zero"),
         pytest.param(RATE, None, "the waits were not added up", id="no wait"),
     ],

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.labs.resnet18.part1_baseline import part
+from autograder.labs.resnet18.part1_baseline import RANGES, part
 from autograder.model import Failed, Pair
-from tests.labs.bench import Bench, failing
+from autograder.traces.record import Row
+from tests.labs.bench import Bench, failing, says
 from tests.worker.harness import import_file
 
 bench = Bench("resnet18", part)
@@ -46,7 +47,44 @@ def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, value
     assert isinstance(check.judge(Pair(sent, trusted)), Failed)
 
 
+MISTAKES = {
+    "a step of the profiler before the first batch": (
+        [("            prof.step()\n", ""), ("            optimizer.zero_grad()\n            with", "            prof.step()\n            optimizer.zero_grad()\n            with")],
+        {"follows_the_schedule": "prof.step() was called before a batch was trained on"},
+    ),
+    "other colours each time": (
+        [("            transforms.ToTensor(),", "            transforms.ColorJitter(0.3),\n            transforms.ToTensor(),")],
+        {"normalises": "its colours change each time"},
+    ),
+    "a frozen network": (
+        [("    model.fc = torch", "    model.requires_grad_(False)\n    model.fc = torch")],
+        {"builds_resnet18": "60 of its parameters do not train"},
+    ),
+    "bounds of its own": ([("utilization < 50", "utilization < 40")], {"finds_the_work_of_the_gpu": "gpu_utilization_band is 'medium', and 4"}),
+    "the last batch counted as a full one": ([("samples / seconds", "8 * len(losses) / seconds")], {"honest_throughput": "it counts the last batch as a full one"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "fails"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_named(judge, changes, fails):
+    says(failing(judge(bench.changed(*changes), only=fails)), fails)
+
+
+def test_names_may_come_as_any_sequence(judge):
+    source = bench.changed(
+        ("[name for name, _ in own_times(events).most_common(3)]", "torch.arange(3).numpy().astype(str)")
+    )
+
+    found = judge(source, only=["finds_the_top_operators"])["finds_the_top_operators"]
+
+    assert "top_operators are 0, 1, 2; by their own time" in found.why
+
+
 # --- the files that are handed in -------------------------------------------------------------------------------------
+
+
+OF_A_TOY = [Row("aten::convolution_backward", 10, 9, 0.0), *(Row(name, 10, 9, 0.0) for name in RANGES)]
+TABLES = {"ranges": tuple(OF_A_TOY[1:]), "operators": tuple(OF_A_TOY[:1])}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +93,9 @@ def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, value
         ({"steps": ()}, "it holds 0 steps where 10 are asked for"),
         ({"tables": {}}, "it holds the range 'forward' 0 times in 10 steps"),
         ({"figures": ()}, "it holds no wait for a DataLoader"),
+        ({"tables": TABLES}, "its network has 1 convolutions a step, and the script's has 20"),
     ],
-    ids=["no steps", "no ranges", "no loader"],
+    ids=["no steps", "no ranges", "no loader", "another network"],
 )
 def test_a_trace_that_is_not_whole(change, words):
     trace = replace(bench.handed_in("baseline_trace.json.gz"), **change)

@@ -270,6 +270,15 @@ MISTAKEN_COMPARISONS = {
         [("    plt.close(figure)\n    return rows", "    plt.close(figure)\n    return []")],
         {"compares_both": "no rows", "csv_says_what_was_measured": "2 rows in the file, 0 returned"},
     ),
+    "a speedup that is never below 1": (
+        [
+            (
+                'throughput / rows[0]["throughput"] if rows',
+                'max(throughput / rows[0]["throughput"], rows[0]["throughput"] / throughput) if rows',
+            )
+        ],
+        {"compares_both": "speedup of AMP is", "csv_says_what_was_measured": "speedup of AMP is"},
+    ),
     "speedup upside down": (
         [('throughput / rows[0]["throughput"] if rows', 'rows[0]["throughput"] / throughput if rows')],
         {"compares_both": "speedup of AMP is", "csv_says_what_was_measured": "speedup of AMP is"},
@@ -464,11 +473,15 @@ def test_weights_that_are_not_finite_are_said_first_where_gradients_are_clipped(
     [
         pytest.param("speedup", "1.00,AMD", "speedup of AMP is 1", id="a speedup that is none"),
         pytest.param("unit", "2.10x,AMD", "speedup of AMP is '2.10x'", id="a unit"),
+        pytest.param("machine", "2.10,T4", "they are from two machines, 'AMD' and 'T4'", id="two machines"),
+        pytest.param(
+            "faster", "4.20,AMD", "throughput x epoch_time is 200 samples in one row and 420", id="a faster row"
+        ),
     ],
 )
 def test_a_file_that_contradicts_itself_fails(name, changes, words):
     header = "precision,throughput,epoch_time,peak_memory_mb,accuracy,speedup,device\n"
-    data = f"{header}FP32,100,2,,50,1.0,AMD\nAMP,210,1,,50,{changes}\n"
+    data = f"{header}FP32,100,2,,50,1.0,AMD\nAMP,{420 if name == 'faster' else 210},1,,50,{changes}\n"
 
     found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "amp_results.csv"))
 

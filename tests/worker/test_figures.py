@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from io import BytesIO
 
 import pytest
 
@@ -103,5 +104,17 @@ def test_the_last_figure_of_a_name_counts_also_through_an_open_file(tmp_path):
     with Figures() as seen, (tmp_path / "a.png").open("wb") as file:
         first.savefig(tmp_path / "a.png")
         last.savefig(file)
+
+    assert 2 == len(seen.panels("a.png"))
+
+
+def test_a_figure_saved_into_memory_counts_where_no_file_was(tmp_path):
+    """Whoever writes the bytes to the file afterwards has drawn it as well."""
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots(1, 2)
+    with Figures() as seen:
+        figure.savefig(BytesIO())
 
     assert 2 == len(seen.panels("a.png"))

@@ -58,12 +58,12 @@ def test_a_profiler_that_is_on_is_seen(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("gpu", [True, False])
-def test_what_is_known_of_a_made_trace_is_what_our_reader_finds(tmp_path, seed, gpu):
+@pytest.mark.parametrize("busy", [0.42, 0.88, 0.0])
+def test_what_is_known_of_a_made_trace_is_what_our_reader_finds(tmp_path, seed, busy):
     """Two ways to the same figures: by construction, and by reading the file."""
     from autograder.traces import read
 
-    made = Made(np.random.default_rng(seed), gpu=gpu)
+    made, gpu = Made(np.random.default_rng(seed), busy=busy), busy > 0
     (tmp_path / "made_trace.json.gz").write_bytes(made.data())
     trace, known = read(tmp_path / "made_trace.json.gz"), made.known()
 

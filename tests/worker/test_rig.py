@@ -226,6 +226,12 @@ def test_a_file_of_the_student_is_read_as_printable_text(rig):
     assert ("a\nb \N{REPLACEMENT CHARACTER}\n", b"a\r\n") == (rig.file_text(path), rig.file_bytes(path, 3).tobytes())
 
 
+def test_a_byte_order_mark_is_no_text(rig):
+    (rig.folder / "a.csv").write_text('"a",b\n', encoding="utf-8-sig")
+
+    assert '"a",b\n' == rig.file_text(rig.folder / "a.csv")
+
+
 @pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/etc/hostname"), os.mkfifo, lambda _: None])
 def test_what_is_no_ordinary_file_is_read_as_nothing(rig, make):
     make(rig.folder / "a.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ BATCH = 8  # samples
 DRAWS = 80  # of the transforms
 RANGES = ("forward", "backward", "optimizer_step")
 PASSED_OVER, RECORDED = 2, 10  # batches of the profile
+CONVOLUTIONS = 20  # of ResNet-18
 BYTES = 16 * 1024 * 1024  # of a trace
 CLOCK = 'see "An honest clock" in the part 1 handout'
 SCHEDULE = 'see "The schedule" in the part 1 handout'
@@ -121,15 +123,16 @@ def sources(student: Any, rig: Any) -> Any:
     return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[3]["classes"]}
 
 
-@part.probe(pair=True, values={**CASES, "downloads": INTEGER}, arrays=NUMBERS)
+@part.probe(pair=True, values={**CASES, "downloads": INTEGER, "frozen": INTEGER}, arrays=NUMBERS)
 def fresh_models(student: Any, rig: Any) -> Any:
     seen, images = rig.answers(), rig.tensor(rig.random.normal(size=(2, 3, 32, 32)))
     with rig.downloads.reached() as asked:
         for classes in (10, rig.integer(3, 99)):
             net = student.make_model(classes=classes)
+            frozen = sum(not one.requires_grad for one in net.parameters())
             with rig.no_grad():
                 seen.add(f"answers of ResNet-18 for {classes} classes", rig.downloads.filled(net).eval()(images))
-    return {**seen.seen(), "downloads": asked.weights}
+    return {**seen.seen(), "downloads": asked.weights, "frozen": frozen}
 
 
 @part.outputs
@@ -235,6 +238,7 @@ ANSWERS = {
     "top_operators": list_of(TEXT),
     "reason": optional(TEXT),
 }
+SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU is busy
 KNOWN = {name: optional(NUMBER) for name in ("loading", "loading_of_all", "busy", "summed", "busy_of_all", "copied")}
 
 
@@ -242,10 +246,10 @@ KNOWN = {name: optional(NUMBER) for name in ("loading", "loading_of_all", "busy"
     pair=True, values={"told": list_of(record(**ANSWERS)), "known": list_of(record(**KNOWN, top=list_of(TEXT)))}
 )
 def analysed(student: Any, rig: Any) -> Any:
-    """Made traces, two with a GPU and one without, of which everything is known."""
+    """Made traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
     told, known = [], []
-    for number, gpu in enumerate((True, True, False)):
-        made, file = rig.profiles.made(rig.random, gpu=gpu), rig.folder / f"made_trace_{number}.json.gz"
+    for number, busy in enumerate([*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]):
+        made, file = rig.profiles.made(rig.random, busy=busy), rig.folder / f"made_trace_{number}.json.gz"
         file.write_bytes(made.data())
         known.append(made.known())
         if rig.side == "student":
@@ -256,7 +260,8 @@ def analysed(student: Any, rig: Any) -> Any:
 
 def _plain(rig: Any, name: str, value: Any) -> Any:
     if name == "top_operators":
-        return [rig.text(item) for item in (value if isinstance(value, list | tuple) else ())][:10]
+        named = value if hasattr(value, "__len__") and not isinstance(value, str) else ()
+        return [rig.text(item) for item in islice(named, 10)]
     if name in ("gpu_utilization_band", "reason"):
         return None if value is None else rig.text(value)
     return rig.number(value)
@@ -283,6 +288,8 @@ def normalises(transformed: Pair) -> Verdict:
         return Passed(measured)
     if np.ptp(pixels, axis=2).max() > 1e-4:
         return Failed(measured, "it has edges: pixels that are in no part of the picture", try_)
+    if np.ptp(pixels, axis=0).max() > 1e-4:
+        return Failed(measured, "its colours change each time; only cutting and mirroring is asked for", try_)
     stories = {"it is not normalised": colour, "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1]}
     why = next((words for words, other in stories.items() if np.allclose(pixels[0, :, 0], other, atol=1e-3)), "")
     return Failed(measured, why or "it is normalised by other numbers", try_)
@@ -340,6 +347,9 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
     if fresh_models.student.values["downloads"]:
         why = "weights were asked for, though none were wanted"
         return Failed("it downloads pretrained weights", why, "weights=None, not pretrained=True")
+    if frozen := fresh_models.student.values["frozen"]:
+        why = "nothing is asked to stay as it is, and the profile of such a training is another one"
+        return Failed(f"{frozen} of its parameters do not train", why, "leave requires_grad as torchvision sets it")
     why = "another network, or layers in another order"
     return outputs.same(
         fresh_models, 1e-4, why=why, try_="models.resnet18(weights=None), with an fc of classes outputs"
@@ -416,6 +426,9 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     if not data:
         why = "nothing was exported there: the ten batches were never complete, or the file has another name"
         return Failed(f"no {file} in folder", why, try_)
+    if any(one["work"] == profile.EARLY for one in profiled.student.values["ran"]):
+        why = "its steps then begin in the middle of a batch, and hold batches 1 to 10"
+        return Failed("prof.step() was called before a batch was trained on", why, try_)
     if profiled.student.values["still"]:
         return Failed("a profiler is still recording", "it was started and never stopped", "with profile(...) as prof:")
     try:
@@ -475,8 +488,9 @@ def finds_the_top_operators(analysed: Pair) -> Verdict:
 
 @part.check(basis="artefact")
 def trace_is_whole(baseline_trace: Trace) -> Verdict:
-    """The baseline_trace.json.gz handed in holds ten steps, with their ranges and the wait for data."""
+    """The baseline_trace.json.gz handed in holds ten steps of ResNet-18, with their ranges and the wait for data."""
     why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
+    why = why or profile.another_network(baseline_trace, CONVOLUTIONS)
     measured, evidence = f"{len(baseline_trace.steps)} steps", profile.consists_of(baseline_trace)
     try_ = "run part1_baseline.py and hand in the file that it wrote"
     return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)

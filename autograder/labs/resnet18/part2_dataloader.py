@@ -238,7 +238,8 @@ def choices(student: Any, rig: Any) -> Any:
             {"num_workers": 2 * at, "throughput": rate, "without_wait": 95.0 if at == blind else 90.0 - at}
             for at, rate in enumerate(rates)
         ]
-        asked.append([rows[at] for at in rig.random.permutation(len(rows))])
+        drawn = rig.random.permutation(len(rows))
+        asked.append([rows[at] for at in (sorted(drawn)[::-1] if fastest == 1 else drawn)])  # the tie: the most first
     return {"asked": asked, "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked]}
 
 
@@ -444,7 +445,7 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     found = plot.shows_the_rows(sweep.student, SWEEP_FILES[1], units, "num_workers", try_)
     if not isinstance(found, Passed):
         return found
-    units = {**UNITS, "speedup": r"\bx\b|[Ss]peed-?up|times"}
+    units = {**UNITS, "speedup": r"\bx\b|\xd7|[Ss]peed-?up|times"}
     return plot.shows_the_rows(comparison.student, COMPARED_FILES[1], units, "configuration", try_)
 
 
@@ -463,6 +464,8 @@ def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict
     ):
         if why:
             return Failed(measured, f"{file}: {why}", try_)
+    if why := loading.uneven([*swept, *compared]):
+        return Failed(measured, f"the two tables are not of one run: {why}", try_)
     best, used = loading.fastest(swept), compared[1]["num_workers"]
     if used != best:
         return Failed(measured, f"{best} workers are the fastest of the sweep, and {used:g} were compared", try_)
@@ -473,5 +476,7 @@ def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict
 def plots_are_pictures(num_workers_comparison: Picture, dataloader_optimization: Picture) -> Verdict:
     """Both figures handed in are pictures with something on them."""
     try_ = "hand in the files that part2_dataloader.py wrote"
+    if num_workers_comparison.crc == dataloader_optimization.crc:
+        return Failed(f"{num_workers_comparison.file}, {dataloader_optimization.file}", "they are one picture", try_)
     found = plot.is_drawn(num_workers_comparison, try_=try_)
     return plot.is_drawn(dataloader_optimization, try_=try_) if isinstance(found, Passed) else found

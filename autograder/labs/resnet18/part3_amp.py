@@ -232,12 +232,15 @@ LOGGED = record(fresh=BOOLEAN, full=INTEGER, half=INTEGER, scaled=INTEGER, mispl
     },
 )
 def comparison(student: Any, rig: Any) -> Any:
-    """A pass takes `full` scripted seconds, `half` in half precision, and `cold` more the first time."""
+    """A pass takes `full` scripted seconds, `half` in half precision, and `cold` more the first time.
+
+    AMP is the slower one, as on a CPU: a speedup that cannot be below 1 is seen.
+    """
     window = rig.window([BATCH] * rig.integer(6, 8) + [rig.integer(5, 11)])
-    batches, (full,), (faster,) = len(window.loader), rig.seconds(0.3, 0.6, 1), rig.seconds(1.3, 2.5, 1)
+    batches, (full,), (slower,) = len(window.loader), rig.seconds(0.2, 0.4, 1), rig.seconds(1.3, 2.5, 1)
     waits, cold = rig.seconds(0.02, 0.1, batches), 3.0
     rig.script(window, waits, [])
-    with rig.trainings(full, full / faster, cold) as trainings, rig.figures() as figures:
+    with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
         returned = student.compare_precision(trainings, window.loader, window.device, folder=str(rig.folder))
     written = {name: rig.folder / name for name in ("amp_results.csv", "amp_comparison.png")}
     return {
@@ -250,7 +253,7 @@ def comparison(student: Any, rig: Any) -> Any:
         "batches": batches,
         "wait": sum(waits),
         "full": full,
-        "half": full / faster,
+        "half": full * slower,
         "cold": cold,
     }
 
@@ -398,6 +401,7 @@ def returns_the_metrics(metrics: Pair) -> Verdict:
         right = expected["accuracy"] * expected["samples"] / 100
         stories = [(right / expected["samples"], "it is a fraction, and percent is asked for")]
         stories += [(right / batches * factor, "it was divided by the batches") for factor in (1, 100)]
+        stories += [(100 * right / (COUNTED * batches), "the last batch was counted as a full one")]
         stories += [
             (
                 expected["accuracy"],
@@ -489,14 +493,9 @@ def figure_shows_the_rows(comparison: Pair) -> Verdict:
 @part.check(basis="artefact")
 def csv_is_consistent(amp_results: Table) -> Verdict:
     """The amp_results.csv handed in has two rows of numbers that fit each other."""
-    measured, problem = f"{len(amp_results.rows)} rows", compare.row_problem(_numbers(amp_results))
-    if problem:
-        return Failed(measured, problem[0], "run part3_amp.py again and hand in the file that it wrote, unchanged")
-    return Passed(measured)
-
-
-def _numbers(written: Table) -> list[dict[str, Any]]:
-    return table.as_numbers(written.rows, (*compare.NUMBERS, "peak_memory_mb"))
+    rows = table.as_numbers(amp_results.rows, (*compare.NUMBERS, "peak_memory_mb"))
+    why, try_ = compare.form_words(rows) or compare.run_problem(rows), "run part3_amp.py again and hand in its file"
+    return Failed(f"{len(rows)} rows", why, f"{try_}, unchanged") if why else Passed(f"{len(rows)} rows")
 
 
 @part.check(basis="artefact")
