@@ -219,6 +219,8 @@ CALLS = {
     "the kernel's log": ("klogctl", "3, None, 0"),
     "a file that nobody can count": ("memfd_create", "b'x', 0"),
     "memory that nobody maps": ("shmget", "0, 4096, 0o1600"),
+    "a timer that wakes who was stopped": ("timer_create", "1, None, ctypes.byref(ctypes.c_void_p())"),
+    "timers by the thousand": ("timerfd_create", "1, 0"),
     "a child in a namespace": ("syscall", f"{CLONE}, 0x10000000 | 17, 0, 0, 0, 0"),
 }
 
