@@ -105,7 +105,7 @@ def test_a_store_goes_along_to_a_process_that_is_started():
     os.truncate(fd, 8)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     store = Store(fd, theirs.detach())
-    there = pickle.loads(ForkingPickler.dumps(store))  # noqa: S301 as multiprocessing does
+    there = pickle.loads(ForkingPickler.dumps(store))
     resource_sharer.stop(5)
     os.pwrite(fd, np.uint64(77).tobytes(), 0)
 
