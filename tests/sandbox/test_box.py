@@ -271,7 +271,18 @@ class TestPrivilege:
         owners = [Path(f"/proc/{pid}").stat().st_uid for pid in (one._first, one._sleeper)]
         one.close()
 
-        assert [box.NOBODY] * 2 == owners
+        assert [box.unprivileged()["user"]] * 2 == owners
+
+    def test_lanes_have_users_of_their_own(self, monkeypatch):
+        """What the kernel counts by user, such as descriptors on their way, a worker can use up for its own lane only."""
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        found = set()
+        for pid in range(4000, 4016):
+            monkeypatch.setattr(os, "getpid", lambda pid=pid: pid)
+            found.add(box.unprivileged()["user"])
+
+        assert 16 == len(found)
+        assert found <= set(box.NOBODIES)
 
 
 @boxed
@@ -569,7 +580,7 @@ class TestNoBox:
         with pytest.raises(BoxError) as error:
             try_out()
         assert (
-            "/root cannot be read by user 60999, who runs submissions when root grades; "
+            "/root cannot be read by user 60999, like whom submissions run; "
             "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
         ) == str(error.value)
 
