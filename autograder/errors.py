@@ -67,9 +67,9 @@ class SpoiltError(PerflabError):
 class MovedError(SpoiltError):
     """A frozen arm moved."""
 
-    def __init__(self, arm: str, seconds: float) -> None:
-        """Name the arm, and the CPU time that it used."""
-        super().__init__(f"the {arm} used {seconds:.3f} s of CPU time while it was frozen")
+    def __init__(self, arm: str) -> None:
+        """Name the arm."""
+        super().__init__(f"processes of the {arm} ran while they were stopped")
         self.arm = arm
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
@@ -16,9 +16,6 @@ WARM_UP = 2  # windows an arm that do not count, at the least: how many it is in
 TIMED = 12  # windows an arm that do
 MOST_PAIRS = 25  # in one go; pooled ones not counted
 MOST_DROPPED = 25  # by then the machine is not fit for timing
-# Of CPU time. What is honest uses none at all while it is stopped (docs/measurements/windows.md); this is room for a
-# thread that the signal met inside the kernel, where it first finishes what it was at.
-STILL_SECONDS = 0.001
 PRACTICE_SECONDS, PRACTICE_PAIRS = 15.0, 5
 
 Now = Callable[[], float]
@@ -35,7 +32,7 @@ class Arm(Protocol):
     def window(self) -> float: ...  # one window on fresh data, in seconds of the supervisor's clock
     def freeze(self) -> None: ...  # stop everything in its fence
     def thaw(self) -> None: ...
-    def cpu_seconds(self) -> float: ...  # what its process tree has used so far
+    def turns(self) -> Mapping[str, int]: ...  # how often each of its threads was given a core so far
     def end(self) -> None: ...  # kill all of it and wait until it is gone, from the device too; fine if not started
 
 
@@ -123,14 +120,13 @@ def _live(arm: Arm, seed: int) -> Iterator[None]:
 
 
 def _alone(arm: Arm, other: Arm) -> float:
-    """Time one window of *arm*, and make sure that *other* used no CPU time meanwhile."""
-    before = other.cpu_seconds()
+    """Time one window of *arm*, and make sure that nothing of *other* ran, began or ended meanwhile."""
+    before = other.turns()
     arm.thaw()
     seconds = arm.window()
     arm.freeze()
-    moved = other.cpu_seconds() - before
-    if moved > STILL_SECONDS:
-        raise MovedError(other.name, moved)
+    if other.turns() != before:
+        raise MovedError(other.name)
     return seconds
 
 

@@ -109,9 +109,9 @@ class SimulatedArm:
         self.time[0] += took
         return took
 
-    def cpu_seconds(self) -> float:
+    def turns(self) -> dict[str, int]:
         """Stand still."""
-        return 0.0
+        return {}
 
     def freeze(self) -> None:
         """Do nothing."""

@@ -22,8 +22,8 @@ from autograder.sandbox import gpu, seccomp, tree
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
-NOBODY = 60999
-"""Who a worker is when the grader is root: a number that Debian and systemd give to nobody."""
+NOBODIES = range(60600, 61000)
+"""Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
 PACKAGE = Path(__file__).parents[1]
 ETC = {"passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "hosts": "127.0.0.1 localhost lab\n"}
 OPTIONS = f"""
@@ -130,7 +130,10 @@ class User(TypedDict, total=False):
 
 def unprivileged() -> User:
     """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability; others stay."""
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    # Not the same one in each lane: the kernel counts by user which descriptors are on their way between processes, and
+    # a worker that uses all of them up would leave none to the DataLoaders of others.
+    nobody = NOBODIES[os.getpid() % len(NOBODIES)]
+    return {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def system_calls(*, gpu: bool = False) -> bytes:
@@ -147,7 +150,7 @@ def try_out(lent: tuple[Path, ...] = ()) -> str:
     closed = next(filter(None, map(_closed, [*environment(), Path(sys.executable), Path(tempfile.gettempdir())])), None)
     if closed is not None:
         mend = "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
-        raise BoxError(f"{closed} cannot be read by user {NOBODY}, who runs submissions when root grades", mend)
+        raise BoxError(f"{closed} cannot be read by user {NOBODIES[-1]}, like whom submissions run", mend)
     try:
         Box(PACKAGE, lent).close()
         if lent:

@@ -51,14 +51,20 @@ def kill(pids: list[int]) -> None:
     signal_all(pids, signal.SIGKILL)
 
 
-def cpu_seconds(pids: list[int]) -> float:
-    """CPU time of their living threads, to the nanosecond where they stand still."""
-    return sum(int(text.split()[0]) for pid in pids for text in _of_threads(pid, "schedstat")) * 1e-9
+def turns(pids: list[int]) -> dict[str, int]:
+    """How often each living thread of theirs was given a core so far: whatever they do, one of these changes."""
+    # Not their CPU time: that of a process which ended is nowhere, so who stops, works and ends would have used less.
+    found = {}
+    for thread in _threads(pids):
+        with contextlib.suppress(OSError):
+            if _state(thread) not in "ZX":
+                found[thread.name] = int((thread / "schedstat").read_text().split()[2])
+    return found
 
 
 def moving(pids: list[int]) -> bool:
-    """Whether a thread of theirs runs, or could at once."""
-    return any(text.rpartition(")")[2].split()[0] in "RS" for pid in pids for text in _of_threads(pid, "stat"))
+    """Whether a thread of theirs runs, could at once, or will when the kernel is done with what it asked for."""
+    return any(_state(thread) in "RSD" for thread in _threads(pids))
 
 
 def signal_all(pids: list[int], number: int) -> None:
@@ -68,10 +74,15 @@ def signal_all(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def _of_threads(pid: int, file: str) -> list[str]:
-    found = []
-    with contextlib.suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                found.append((thread / file).read_text())
+def _threads(pids: list[int]) -> list[Path]:
+    found: list[Path] = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            found += Path(f"/proc/{pid}/task").iterdir()
     return found
+
+
+def _state(thread: Path) -> str:
+    with contextlib.suppress(OSError):
+        return (thread / "stat").read_text().rpartition(")")[2].split()[0]
+    return "X"

@@ -69,9 +69,10 @@ class Watched:
         """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they will never come."""
         while len(self._inbox) < n:
             self._check_limits()
-            if self.end is not None or self._hung_up:
+            held, gone = len(self._inbox), self.end is not None or self._hung_up
+            self._pump(0 if gone else min(POLL_SECONDS, self._serve()))
+            if gone and len(self._inbox) == held:  # what it said before its end has all been read
                 raise self._ended_early()
-            self._pump(min(POLL_SECONDS, self._serve()))
         data = bytes(self._inbox[:n])
         del self._inbox[:n]
         return data

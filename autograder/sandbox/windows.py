@@ -174,10 +174,10 @@ class TimedWorker:
         assert self._watched is not None
         tree.signal_all(self._watched.processes(), signal.SIGCONT)
 
-    def cpu_seconds(self) -> float:
-        """CPU time of all of them so far."""
+    def turns(self) -> dict[str, int]:
+        """How often each of its threads was given a core so far."""
         assert self._watched is not None
-        return tree.cpu_seconds(self._watched.processes())
+        return tree.turns(self._watched.processes())
 
     def end(self) -> None:
         """Kill all of it and wait until it is gone."""

@@ -6,6 +6,7 @@ import mmap
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from multiprocessing import reduction
 from time import sleep
 from typing import Any
 
@@ -24,8 +25,13 @@ class Store(Sequence[int]):
 
     def __init__(self, keys: int, asks: int) -> None:
         """Take both descriptors."""
+        self._fd = keys
         self._keys = np.frombuffer(mmap.mmap(keys, 0, access=mmap.ACCESS_READ), np.uint64)
         self._asks = socket.socket(fileno=asks)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be handed to a process that is started and not forked: it gets the memory itself, not a copy."""
+        return _reopened, tuple(reduction.DupFd(fd) for fd in (self._fd, self._asks.fileno()))
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -38,6 +44,10 @@ class Store(Sequence[int]):
         while not (key := int(self._keys[at])):
             sleep(LOOK_SECONDS)
         return key
+
+
+def _reopened(keys: Any, asks: Any) -> Store:
+    return Store(keys.detach(), asks.detach())
 
 
 def epoch(loader: Any) -> dict[str, np.ndarray[Any, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -19,10 +20,10 @@ class FakeArm:
     name: str
     log: list[str]
     seconds: list[float] = field(default_factory=lambda: [1.0] * WINDOWS)
-    moves: float = 0.0
-    """CPU seconds that it uses whenever it should stand still."""
+    moves: Sequence[dict[str, int]] = ({},)
+    """Turns of its threads, one look after the other, again and again."""
     breaks: str = ""
-    used: float = 0.0
+    looks: int = 0
 
     def note(self, what: str) -> None:
         self.log.append(f"{self.name[0]} {what}")
@@ -42,9 +43,9 @@ class FakeArm:
     def thaw(self):
         self.note("thaw")
 
-    def cpu_seconds(self):
-        self.used += self.moves
-        return self.used
+    def turns(self):
+        self.looks += 1
+        return self.moves[self.looks % len(self.moves)]
 
     def end(self):
         self.note("end")
@@ -95,19 +96,28 @@ def test_warm_up_windows_do_not_count_and_the_middle_does():
     assert math.log(2) == pytest.approx(alternating(baseline, student, 7))
 
 
-def test_a_frozen_arm_that_worked_spoils_the_pair():
-    """Its CPU time must stand still; both arms are ended."""
-    baseline, student, log = arms(moves=0.25)
+MOVES = {
+    "a thread ran": ({"7": 3, "8": 9}, {"7": 3, "8": 10}),
+    "a process ended, however much it had worked before": ({"7": 3, "8": 9}, {"7": 3}),
+    "a process began": ({"7": 3}, {"7": 3, "8": 1}),
+    "one ended, another began": ({"7": 3}, {"8": 3}),
+}
 
-    with pytest.raises(SpoiltError, match=r"^the student used 0\.250 s of CPU time while it was frozen$"):
+
+@pytest.mark.parametrize("moves", MOVES.values(), ids=MOVES)
+def test_a_frozen_arm_that_moved_spoils_the_pair(moves):
+    """The same threads, and none was given a core; both arms are ended."""
+    baseline, student, log = arms(moves=moves)
+
+    with pytest.raises(SpoiltError, match=r"^processes of the student ran while they were stopped$"):
         alternating(baseline, student, 7)
 
     assert ["s end", "b end"] == log[-2:]
 
 
-def test_rounding_of_cpu_clocks_spoils_nothing():
-    """Up to a millisecond is no work."""
-    baseline, student, _ = arms(moves=0.0009)
+def test_an_arm_that_stands_still_spoils_nothing():
+    """Whatever its threads did before."""
+    baseline, student, _ = arms(moves=[{"7": 3, "8": 9}])
 
     assert 0.0 == alternating(baseline, student, 7)
 

@@ -47,6 +47,21 @@ def heard(said: bytes, *, hangs_up: bool = False) -> Message:
         return Talk(watched).hear("ANSWER", {}, FORM)
 
 
+@pytest.mark.parametrize("closes", [True, False], ids=["closed", "held open by an orphan"])
+def test_an_answer_counts_that_was_whole_before_its_worker_ended(closes):
+    """It is longer than one look, and the end was told before the first: a supervisor that had to wait for a core."""
+    said = encode(Message("ANSWER", {}, {"commitments": np.ones(100_000, np.uint8)}))
+    with conversation() as (watched, theirs, keeper):
+        theirs.sendall(said)
+        if closes:
+            theirs.close()
+        os.write(keeper, b'{"status": 0}\n')
+
+        assert said == watched.read(len(said))
+        with pytest.raises(Stopped, match="ended itself with exit status 0 before it answered"):
+            watched.read(1)
+
+
 def header(**changes) -> bytes:
     said = {"kind": "ANSWER", "body": {}, "arrays": [{"name": "commitments", "dtype": "uint8", "shape": [64]}]}
     return framed(json.dumps({**said, **changes}).encode()) + bytes(64)

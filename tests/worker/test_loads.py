@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 from collections import namedtuple
+from multiprocessing import resource_sharer
+from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
 import pytest
@@ -94,3 +97,20 @@ def test_a_store_is_asked_and_waited_for(monkeypatch):
     os.close(fd)
     ours.close()
     store._asks.close()
+
+
+def test_a_store_goes_along_to_a_process_that_is_started():
+    """Workers need not be forked: the memory itself goes along, so what is written later is seen, and so does the socket."""
+    fd = os.memfd_create("store")
+    os.truncate(fd, 8)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    store = Store(fd, theirs.detach())
+    there = pickle.loads(ForkingPickler.dumps(store))
+    resource_sharer.stop(5)
+    os.pwrite(fd, np.uint64(77).tobytes(), 0)
+
+    assert (1, 77, 0) == (len(there), there[0], int.from_bytes(ours.recv(99), "little"))
+    for one in (ours, store._asks, there._asks):
+        one.close()
+    for each in (store._fd, there._fd):
+        os.close(each)
