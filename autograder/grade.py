@@ -233,7 +233,7 @@ class PartGrader:
         if seen.ended != "ok":
             measured = f"{asked.failed.measured}: {seen.error}"
             raise Settled(replace(asked.failed, measured=measured), seen.ended)
-        return Pair(seen, self._run(probe, "baseline"), asked.room)
+        return Pair(seen, self._run(probe, "baseline"), room_bytes=asked.room)
 
     def _evidence(self, name: str, check: Check) -> Any:
         """Find what a parameter of a check names."""

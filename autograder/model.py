@@ -105,7 +105,7 @@ class Pair:
 
     student: Observation
     baseline: Observation
-    room_bytes: int = 0
+    room_bytes: int = field(default=0, kw_only=True)
     """Memory of the GPU that was left to the student's side; 0: all that there was."""
 
 

@@ -31,8 +31,8 @@ def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
     """Return the bytes that the student's side and the baseline's needed on top of an idle worker's."""
     if _on_gpu(run):
         # What a student's idle worker holds is its own doing: a context is as large on both sides.
-        before = _gpu_bytes(idle.baseline)
-        return max(0.0, _gpu_bytes(run.student) - before), _gpu_bytes(run.baseline) - before
+        context = _gpu_bytes(idle.baseline)
+        return max(0.0, _gpu_bytes(run.student) - context), _gpu_bytes(run.baseline) - context
     before = min(idle.student.peak_bytes, idle.baseline.peak_bytes + IMPORTS)
     return max(0.0, run.student.peak_bytes - before), run.baseline.peak_bytes - idle.baseline.peak_bytes
 

@@ -59,8 +59,9 @@ def _laid(card: Card, room: int) -> Iterator[None]:
     environ = {**os.environ, VISIBLE: card.uuid}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
     try:
+        assert process.stdout is not None
         heard = select.select([process.stdout], [], [], START_SECONDS)[0]
-        said = os.read(process.stdout.fileno(), 4096) if heard and process.stdout else b""
+        said = os.read(process.stdout.fileno(), 4096) if heard else b""
         if said != b"held\n":
             raise OwedError(f"no ballast could be laid on the GPU: {said.decode().strip() or 'it said nothing'}")
         _check(process, card, room)
@@ -107,5 +108,5 @@ if __name__ == "__main__":
         hold(int(sys.argv[1]))
         print("held", flush=True)
         sys.stdin.read()
-    except OSError as problem:
+    except (OSError, AttributeError) as problem:
         print(problem, flush=True)

@@ -131,7 +131,7 @@ def on_gpu(student: float | None, baseline: float | None, unseen: str = "", room
         )
         for mb, seen, why in ((1, student, unseen), (2**40, baseline, unseen if baseline is None else ""))
     ]
-    return Pair(*sides, int(room * memory.MB))
+    return Pair(*sides, room_bytes=int(room * memory.MB))
 
 
 IDLE = on_gpu(9000, 400)  # what a student's idle worker holds is not taken off
