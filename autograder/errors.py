@@ -9,7 +9,8 @@ PerflabError
   x ReadError            a record or file of ours does not have its declared form
   x WorkerLostError      the trusted zygote died; the caller starts another
   x GoneError            who graded elsewhere is gone
-  x SpoiltError          a pair of timed processes that does not count, through nobody's fault
+  x OwedError            what was asked cannot be shown on this machine; the points wait
+  x SpoiltError          a measurement that does not count, through nobody's fault
     + MovedError         one of them worked while it was stopped; once it is chance
 """
 
@@ -60,8 +61,12 @@ class GoneError(PerflabError):
         self.outcome = outcome
 
 
+class OwedError(PerflabError):
+    """This machine cannot show it: why, in words that a student reads."""
+
+
 class SpoiltError(PerflabError):
-    """A pair must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
+    """A measurement must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
 
 
 class MovedError(SpoiltError):

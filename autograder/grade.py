@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder import checks, scoring
+from autograder.checks import memory
 from autograder.config import LabConfig, PartConfig
-from autograder.errors import SubmissionError
+from autograder.errors import OwedError, SpoiltError, SubmissionError
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
@@ -41,10 +42,13 @@ from autograder.notebook import NOTHING, Released
 Run = Callable[[Job], Observation]
 Clock = Callable[[Probe, Job, Job, float], Compared]
 """Times a probe, the student's job against the baseline's, and judges the ratio by a bar."""
+Squeeze = Callable[[Job, Job, int, int], Observation]
+"""Runs the student's job with so many bytes of the GPU left (the last), where the baseline's took so many."""
 HANDED_OUT = ("given/", "baseline/", "handout/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
 OVERTIME = "this part was stopped after its time had run out in '{}'"
 NO_CLOCK = "nothing was timed in this run"
+NO_BALLAST = "a grading run decides, which leaves the work no more of the GPU than the bar says"
 NO_TOLERANCE = "nobody has measured yet how far timed windows may be from the baseline's, so they are not timed"
 
 
@@ -78,6 +82,8 @@ class Session:
     """Seconds; only to say how long grading took."""
     clock: Clock | None = None
     """Without one, what has to be timed is owed."""
+    squeeze: Squeeze | None = None
+    """Without one, a bar on memory of a GPU is owed."""
 
 
 def grade(
@@ -204,11 +210,33 @@ class PartGrader:
     def _judge(self, check: Check) -> CheckResult:
         try:
             evidence = {name: self._evidence(name, check) for name in check.reads}
-            return self._result(check, check.judge(**evidence))
+            return self._result(check, self._verdict(check, evidence))
         except Settled as settled:
             return self._result(check, settled.verdict, settled.reason)
+        except OwedError as why:
+            return self._result(check, Unavailable(str(why)))
+        except SpoiltError as why:
+            return self._result(check, Inconclusive("", str(why)))
         except Exception as fault:
             return self._fault(check, fault)
+
+    def _verdict(self, check: Check, evidence: dict[str, Any]) -> Verdict:
+        try:
+            return check.judge(**evidence)
+        except memory.Within as asked:
+            return check.judge(**{**evidence, asked.probe: self._squeezed(asked)})
+
+    def _squeezed(self, asked: memory.Within) -> Pair:
+        """Let the student's side do it again in little memory; who does not finish has its verdict."""
+        if self._session.squeeze is None:
+            raise OwedError(NO_BALLAST)
+        probe = self.part.probes[asked.probe]
+        jobs = self.job(probe, "student"), self.job(probe, "baseline")
+        seen = conform(probe, self._session.squeeze(*jobs, asked.full, asked.room))
+        if seen.ended != "ok":
+            measured = f"{asked.failed.measured}: {seen.error}"
+            raise Settled(replace(asked.failed, measured=measured), seen.ended)
+        return Pair(seen, self._run(probe, "baseline"), room_bytes=asked.room)
 
     def _evidence(self, name: str, check: Check) -> Any:
         """Find what a parameter of a check names."""

@@ -22,7 +22,7 @@ from autograder.course import Course, find_root
 from autograder.device import VISIBLE, node
 from autograder.errors import ReadError, UserError
 from autograder.grade import Kit, Session, grade
-from autograder.lanes import later
+from autograder.lanes import later, squeezed_later
 from autograder.model import Submission, from_json, load_result, to_json
 from autograder.practice import open_session
 
@@ -125,7 +125,7 @@ class Grader:
         chosen = kit.lab.chosen(job.parts, job.only)
         handed_in = _handed_in(path, kit)
         settled = load_result(home / job.settled) if job.settled else None
-        session = self._session if job.timed else replace(self._session, clock=later)
+        session = self._session if job.timed else replace(self._session, clock=later, squeeze=squeezed_later)
         seed = settled.seed if settled else secrets.randbits(48) if job.seed is None else job.seed
         result = grade(handed_in, kit, session, seed=seed, parts=chosen, only=job.only, settled=settled)
         if path.name != batch.HANDED_IN:

@@ -24,9 +24,9 @@ from typing import Any
 
 from autograder import batch, scoring
 from autograder.diff import moved
-from autograder.errors import GoneError, PerflabError, UserError
+from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
 from autograder.grade import Kit, Session, grade
-from autograder.model import CheckResult, Compared, PartResult, Result, Submission, load_result
+from autograder.model import CheckResult, Compared, Observation, PartResult, Result, Submission, load_result
 from autograder.ties import die_with, how
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
@@ -89,6 +89,11 @@ Away = Callable[[Errand], tuple[Result, str]]
 def later(*_: object) -> Compared:
     """In the clock's place while other lanes work: nothing is timed, and what would have been is judged later."""
     return Compared("INCONCLUSIVE", "", undecided=LATER)
+
+
+def squeezed_later(*_: object) -> Observation:
+    """In the ballast's place, likewise: it takes the whole of a GPU."""
+    raise SpoiltError(LATER)
 
 
 class Lane:
@@ -201,7 +206,7 @@ def _result(work: Work, session: Session, errand: Errand) -> tuple[Result, str]:
 
 def _here(work: Work, session: Session, errand: Errand) -> Result:
     if session.clock is not None and not errand.timed:
-        session = replace(session, clock=later)
+        session = replace(session, clock=later, squeeze=squeezed_later)
     return grade(
         errand.handed_in, work.kit, session,
         seed=errand.seed, parts=work.parts, only=work.only, settled=errand.settled,

@@ -93,6 +93,10 @@ class Observation:
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     peak_bytes: int = 0
+    gpu_bytes: int | None = None
+    """The most memory of the GPU that NVML showed of it, on a machine that grades on one."""
+    gpu_unseen: str = ""
+    """Why NVML showed none, there."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,8 @@ class Pair:
 
     student: Observation
     baseline: Observation
+    room_bytes: int = field(default=0, kw_only=True)
+    """Memory of the GPU that was left to the student's side; 0: all that there was."""
 
 
 @dataclass(frozen=True)

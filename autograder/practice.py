@@ -13,9 +13,11 @@ from typing import Literal
 from autograder import device, submission
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.grade import Clock, Run, Session, grade
+from autograder.grade import Clock, Run, Session, Squeeze, grade
 from autograder.model import Result
 from autograder.sandbox import BoxError, Workers, gpu, try_out
+from autograder.sandbox.ballast import Ballast
+from autograder.sandbox.card import Card
 from autograder.stopwatch import Stopwatch
 from autograder.turns import Turns, during
 
@@ -29,20 +31,23 @@ def open_session(
 ) -> Iterator[Session]:
     """Find the device and keep one warm process for as long as the session lasts; a rehearsal judges no speed.
 
-    Whoever judges waits for its turn: nothing else is graded on the device while something is timed.
+    Whoever judges waits for its turn: nothing else is graded on the device while something is timed, or squeezed.
     """
     found, worker_device = device.find(wanted, course.config.tier)
     fence = fence_for(isolation, worker_device)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     lent = gpu.nodes(worker_device) if fence == "bubblewrap" else ()
-    with Workers(fence, lent=lent) as workers:
+    card = None if worker_device == "cpu" else Card(device.identity(worker_device))
+    with Workers(fence, lent=lent, card=card) as workers:
         run: Run = workers
         clock: Clock = Stopwatch(workers, rehearsal)
+        squeeze: Squeeze | None = None
         if not rehearsal:
             turns = Turns(device.identity(worker_device))
             run, clock = during(turns.many, run), during(turns.alone, clock)
+            squeeze = during(turns.alone, Ballast(workers.fresh, card)) if card else None
         inside = gpu.INSIDE if lent else worker_device
-        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock)
+        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock, squeeze)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from autograder import grade as grading
+from autograder import lanes
+from autograder.checks import memory
+from autograder.errors import OwedError, SpoiltError
 from autograder.grade import ENDS, grade, probe_seed
-from autograder.model import Compared, Observation, Owed, Submission
+from autograder.model import Compared, Failed, Observation, Owed, Pair, Passed, Submission
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 
@@ -402,3 +406,71 @@ def test_with_a_refusal_nothing_runs_and_nothing_is_lost():
     assert ([], {"set aside"}) == (run.asked, {c.reason for c in checks.values() if c.basis != "person"})
     assert (0, 14) == (nothing.score, nothing.points_owed)
     assert before.parts == kept.parts
+
+
+def with_a_memory_bar():
+    """The toy lab, whose "equal" asks for its work in 800 bytes, where the baseline took 1000."""
+    kit = toy_kit()
+
+    def judge(both: Pair):
+        if both.room_bytes != 800:
+            raise memory.Within("both", 1000, 800, Failed("900 of 1000; in 800 it did not finish", "why", "try"))
+        return Passed("equal") if both.student.values == both.baseline.values else Failed("not equal", "", "")
+
+    part = kit.lab.parts[0]
+    part.checks["equal"] = replace(part.checks["equal"], judge=judge)
+    return kit
+
+
+def squeezed(answer):
+    """Grade it where *answer* comes of that."""
+    asked = []
+
+    def squeeze(student, baseline, full, room):
+        asked.append((student.side, baseline.side, student.probe, full, room))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    session = replace(toy_session(FakeWorkers()), squeeze=answer and squeeze)
+    found = grade(toy_submission(), with_a_memory_bar(), session, seed=7, only="equal").parts[0].checks[-1]
+    assert [("student", "baseline", "both", 1000, 800)] * bool(answer) == asked
+    return found.outcome, found.measured or found.reason
+
+
+SQUEEZED = {
+    "it finished": (good("both"), ("passed", "equal")),
+    "it finished with other numbers": (good("both", 3.0), ("failed", "not equal")),
+    "it did not finish": (
+        Observation("both", "raised", error="OutOfMemoryError"),
+        ("failed", "900 of 1000; in 800 it did not finish: OutOfMemoryError"),
+    ),
+    "it answered in another form": (
+        Observation("both", "ok", {"y": 1.0}),
+        (
+            "failed",
+            "900 of 1000; in 800 it did not finish: the worker's answer was refused: $ does not have its declared form",
+        ),
+    ),
+    "this machine cannot": (OwedError("no driver"), ("unavailable", "no driver")),
+    "it was spoilt": (SpoiltError("somebody else used it"), ("inconclusive", "somebody else used it")),
+    "practice": (
+        None,
+        ("unavailable", "a grading run decides, which leaves the work no more of the GPU than the bar says"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("answer", "expected"), SQUEEZED.values(), ids=SQUEEZED)
+def test_a_memory_bar_of_a_gpu_is_decided_by_a_run_in_less(answer, expected):
+    """Judged again on what was answered then, so that doing less when memory is short is no saving."""
+    assert expected == squeezed(answer)
+
+
+def test_a_run_in_less_waits_for_its_turn():
+    """While other lanes work nobody takes the whole of a GPU."""
+    work = SimpleNamespace(kit=with_a_memory_bar(), parts=(), only="equal")
+    session = replace(toy_session(FakeWorkers()), clock=lambda *_: None)
+    result = lanes._here(work, session, lanes.Errand(toy_submission(), 7, None, False, ""))
+
+    assert ("inconclusive", lanes.LATER) == (result.parts[0].checks[-1].outcome, result.parts[0].checks[-1].reason)

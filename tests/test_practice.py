@@ -56,3 +56,24 @@ def test_a_save_runs_the_checks_again_and_nothing_else_does(tmp_path, monkeypatc
     next(runs)
 
     assert 3 == len(waits)
+
+
+SESSIONS = {
+    "a grading run": ({"rehearsal": False}, True),
+    "practice": ({"rehearsal": True}, False),
+}
+
+
+@pytest.mark.parametrize(("options", "squeezes"), SESSIONS.values(), ids=SESSIONS)
+def test_only_who_grades_takes_the_whole_gpu(monkeypatch, options, squeezes):
+    """A ballast leaves nothing of a card to others; a student who practises shares it."""
+    monkeypatch.setattr(practice.device, "_ask_gpus", lambda question: ["GPU-1a"])
+    monkeypatch.delenv(practice.device.VISIBLE, raising=False)
+    monkeypatch.setattr(practice.device, "driver", lambda: "580")
+    with practice.open_session(COURSE, "cuda:0", **options) as session:
+        assert squeezes == (session.squeeze is not None)
+
+
+def test_without_a_gpu_nothing_is_squeezed():
+    with practice.open_session(COURSE, "cpu", rehearsal=False) as session:
+        assert session.squeeze is None

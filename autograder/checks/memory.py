@@ -1,29 +1,79 @@
-"""Judges memory by the peaks that the supervisor saw from outside, beside those of the baseline."""
+"""Judges memory by the peaks that were seen from outside, beside those of the baseline.
+
+Of a processor those peaks decide. Of a GPU they are what is shown, and a run in less memory decides: a judge asks for
+it with `Within`, and is asked again with what the student's side answered then.
+"""
 
 from __future__ import annotations
 
-from autograder.model import Bar, Device, Failed, Pair, Passed, Unavailable, Verdict
+from typing import Any
+
+from autograder.errors import OwedError
+from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Unavailable, Verdict
 
 MB = 1e6
 IMPORTS = 96 * MB  # what a student's libraries may add to an idle worker
 LEAST = 16 * MB  # of the baseline's peak: below it, the process counts for more than the work
-NO_GPU = "memory of a GPU is not measured from outside yet"
+TOO_LITTLE = "{:.1f} MB of the baseline's are too little to compare"
+NOT_SEEN = "nobody saw how much memory of the GPU was in use"
+
+
+class Within(Exception):  # noqa: N818 a question is no error of ours
+    """Run the student's side again in *room* bytes of the GPU, where the baseline took *full*."""
+
+    def __init__(self, probe: str, full: int, room: int, failed: Failed) -> None:
+        """Keep the question, and the verdict on who does not finish."""
+        super().__init__(probe)
+        self.probe, self.full, self.room, self.failed = probe, full, room, failed
 
 
 def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
     """Return the bytes that the student's side and the baseline's needed on top of an idle worker's."""
+    if _on_gpu(run):
+        # What a student's idle worker holds is its own doing: a context is as large on both sides.
+        context = _gpu_bytes(idle.baseline)
+        return max(0.0, _gpu_bytes(run.student) - context), _gpu_bytes(run.baseline) - context
     before = min(idle.student.peak_bytes, idle.baseline.peak_bytes + IMPORTS)
     return max(0.0, run.student.peak_bytes - before), run.baseline.peak_bytes - idle.baseline.peak_bytes
 
 
-def at_least_less(run: Pair, bar: Bar, device: Device, *, why: str, try_: str) -> Verdict:
+def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_: str) -> Verdict:
+    """Pass when the student's side does with *allowed* bytes on top of an idle worker's."""
+    needed, plain = beyond(run, idle)
+    if not _on_gpu(run):
+        return Passed(measured) if needed <= allowed else Failed(measured, why, try_)
+    if plain < LEAST:
+        raise OwedError(TOO_LITTLE.format(plain / MB))
+    evidence: dict[str, Any] = {"student_peak_bytes": int(needed), "baseline_peak_bytes": int(plain)}
+    evidence["memory_bar"] = plain / allowed
+    room = int(_gpu_bytes(idle.baseline) + allowed)
+    if run.room_bytes == room:
+        return Passed(f"{measured}; it finished with no more than that left on the GPU", evidence)
+    measured += f"; with {allowed / MB:.0f} MB left on the GPU it did not finish"
+    raise Within(run.student.probe, _gpu_bytes(run.baseline), room, Failed(measured, why, try_, evidence))
+
+
+def at_least_less(run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, try_: str) -> Verdict:
     """Pass when the baseline's peak is at least `bar` times the student's; without such figures nobody is judged."""
-    student, baseline = run.student.peak_bytes, run.baseline.peak_bytes
     if device.kind != "cpu":
-        return Unavailable(NO_GPU)
+        _gpu_bytes(run.baseline)
+        needed, plain = beyond(run, idle)
+        measured = f"{needed / MB:.0f} MB, the baseline {plain / MB:.0f} MB; the bar is {bar}"
+        return at_most(run, idle, plain / bar.value, measured, why, try_)
+    student, baseline = run.student.peak_bytes, run.baseline.peak_bytes
     if baseline < LEAST or not student:
-        return Unavailable(f"{baseline / MB:.1f} MB of the baseline's are too little to compare")
+        return Unavailable(TOO_LITTLE.format(baseline / MB))
     peaks = f"{student / MB:.0f} MB, the baseline {baseline / MB:.0f} MB"
     measured = f"{baseline / student:.2f}x less than the baseline ({peaks}); the bar is {bar}"
     evidence = {"student_peak_bytes": student, "baseline_peak_bytes": baseline, "memory_bar": bar.value}
     return Passed(measured, evidence) if baseline / student >= bar.value else Failed(measured, why, try_, evidence)
+
+
+def _on_gpu(run: Pair) -> bool:
+    return run.baseline.gpu_bytes is not None or bool(run.baseline.gpu_unseen)
+
+
+def _gpu_bytes(seen: Observation) -> int:
+    if seen.gpu_bytes is None:
+        raise OwedError(seen.gpu_unseen or NOT_SEEN)
+    return seen.gpu_bytes

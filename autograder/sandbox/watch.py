@@ -16,6 +16,7 @@ from autograder.errors import WorkerLostError
 from autograder.model import Ended, Limits
 from autograder.sandbox import tree
 from autograder.sandbox.box import Box
+from autograder.sandbox.card import Gauge
 
 POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
 MAX_PROCESSES = 256
@@ -49,6 +50,7 @@ class Watched:
     log: bytes = b""
     printed: int = 0
     peak_bytes: int = 0
+    gauge: Gauge | None = None
     end: dict[str, Any] | None = None
     left_behind: int = 0
     _inbox: bytearray = field(default_factory=bytearray)
@@ -168,6 +170,8 @@ class Watched:
             self._look(self.processes())
 
     def _look(self, pids: list[int]) -> None:
+        if self.gauge is not None:
+            self.gauge.look(pids)
         self.peak_bytes = max(self.peak_bytes, tree.resident_bytes(pids, self.inherited_bytes))
         if self.peak_bytes > self.limits.memory_mb << 20:
             raise Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")

@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 from autograder.errors import WireError, WorkerLostError
 from autograder.model import Job, Observation
 from autograder.sandbox import box
+from autograder.sandbox.card import Card, Gauge
 from autograder.sandbox.stage import staged
 from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 from autograder.wire import Message, encode, receive
@@ -36,15 +37,19 @@ class Workers:
     """A context in which jobs run; calling it runs one."""
 
     def __init__(
-        self, isolation: Isolation = "none", preload: Sequence[str] = PRELOAD, lent: Sequence[Path] = ()
+        self,
+        isolation: Isolation = "none",
+        preload: Sequence[str] = PRELOAD,
+        lent: Sequence[Path] = (),
+        card: Card | None = None,
     ) -> None:
-        """Name the fence, what the warm process imports, and the nodes of a GPU in the fence; nothing starts yet."""
+        """Name the fence, what the warm process imports, and a GPU with its nodes in the fence; nothing starts yet."""
         self.isolation: Isolation = isolation
         """The fence in force. none: processes of their own with limits, as the user who grades."""
         self._fenced = isolation == "bubblewrap"
         self._user = box.unprivileged() if self._fenced else box.User()
         self._preload = tuple(preload)
-        self._lent = tuple(lent)
+        self._lent, self._card = tuple(lent), card
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._inherited = 0
@@ -65,17 +70,17 @@ class Workers:
     def __call__(self, job: Job) -> Observation:
         """Run one job in a fresh worker; the baseline answers for the same inputs only once."""
         if job.side != "baseline":
-            return self._surely(job)
+            return self.fresh(job)
         key = f"{job.seed} {job.fingerprint}"
         if key not in self._trusted:
-            seen = self._surely(job)
+            seen = self.fresh(job)
             if seen.ended != "ok":
                 return seen
             self._trusted[key] = seen
         return self._trusted[key]
 
-    def _surely(self, job: Job) -> Observation:
-        """Start a zygote that was lost again, once."""
+    def fresh(self, job: Job) -> Observation:
+        """Run one job, the baseline's too; a zygote that was lost is started again, once."""
         try:
             return self._run(job)
         except (WorkerLostError, OSError):
@@ -127,7 +132,11 @@ class Workers:
                 watched.finish()
 
     def _run(self, job: Job) -> Observation:
+        gauge = Gauge(self._card) if self._card else None
+        if gauge:
+            gauge.look()
         with self.worker(job) as watched:
+            watched.gauge = gauge
             seen = self._converse(job, watched)
         return _measured(seen, watched)
 
@@ -197,7 +206,7 @@ def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
 
 
 def _measured(seen: Observation, watched: Watched) -> Observation:
-    end = watched.end or {}
+    end, gauge = watched.end or {}, watched.gauge
     log = watched.log.decode("utf-8", "replace")
     left_behind = watched.left_behind or end.get("left_behind", 0)
     if left_behind:
@@ -208,6 +217,8 @@ def _measured(seen: Observation, watched: Watched) -> Observation:
         seconds=time.monotonic() - watched.started,
         cpu_seconds=end.get("cpu_seconds", 0.0),
         peak_bytes=watched.peak_bytes,
+        gpu_bytes=gauge.peak_bytes if gauge else None,
+        gpu_unseen=gauge.unseen if gauge else "",
     )
 
 

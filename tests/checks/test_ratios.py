@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.checks import TEXT_CAP, memory, read, speedup
-from autograder.errors import SubmissionError
+from autograder.errors import OwedError, SubmissionError
 from autograder.model import (
     Bar,
     Compared,
@@ -83,6 +83,7 @@ def peaks(student: float, baseline: float) -> Pair:
 
 LESS = "{}x less than the baseline ({} MB, the baseline {} MB); the bar is 1.50x".format
 CPU, GPU = Device("EPYC", "cpu", "cpu"), Device("T4", "cuda", "t4")
+STILL = peaks(0, 0)
 PEAKS = {
     "less": (peaks(50, 80), CPU, Passed(LESS("1.60", 50, 80))),
     "just as much as asked for": (peaks(20, 30), CPU, Passed(LESS("1.50", 20, 30))),
@@ -90,14 +91,13 @@ PEAKS = {
     "more": (peaks(160, 80), CPU, Failed(LESS("0.50", 160, 80), "why", "try")),
     "hardly any": (peaks(1, 15), CPU, Unavailable("15.0 MB of the baseline's are too little to compare")),
     "not seen": (peaks(0, 80), CPU, Unavailable("80.0 MB of the baseline's are too little to compare")),
-    "of a GPU": (peaks(50, 80), GPU, Unavailable("memory of a GPU is not measured from outside yet")),
 }
 
 
 @pytest.mark.parametrize(("run", "device", "verdict"), PEAKS.values(), ids=PEAKS)
 def test_memory_is_judged_by_the_bar_or_owed(run, device, verdict):
     """What was judged is in the evidence, which the feedback page draws."""
-    judged = memory.at_least_less(run, BAR, device, why="why", try_="try")
+    judged = memory.at_least_less(run, STILL, BAR, device, why="why", try_="try")
     seen = {"student_peak_bytes": run.student.peak_bytes, "baseline_peak_bytes": run.baseline.peak_bytes}
     noted = {} if isinstance(verdict, Unavailable) else {**seen, "memory_bar": 1.5}
 
@@ -121,6 +121,64 @@ def test_memory_counts_beyond_an_idle_workers(idle, expected):
 def test_memory_that_an_idle_worker_holds_already_is_no_saving():
     """Taken at import, 500 MB are 146 MB more than an idle worker may hold."""
     assert (454.0, 250.0) == tuple(n / memory.MB for n in memory.beyond(peaks(600, 300), peaks(500, 50)))
+
+
+def on_gpu(student: float | None, baseline: float | None, unseen: str = "", room: float = 0.0) -> Pair:
+    """What NVML showed, in MB; of the memory of processes nothing follows."""
+    sides = [
+        Observation(
+            "big", "ok", peak_bytes=mb, gpu_bytes=None if seen is None else int(seen * memory.MB), gpu_unseen=why
+        )
+        for mb, seen, why in ((1, student, unseen), (2**40, baseline, unseen if baseline is None else ""))
+    ]
+    return Pair(*sides, room_bytes=int(room * memory.MB))
+
+
+IDLE = on_gpu(9000, 400)  # what a student's idle worker holds is not taken off
+ON_GPU = "{} MB, the baseline 600 MB; the bar is 1.50x".format
+
+
+def test_a_bar_on_memory_of_a_gpu_asks_for_a_run_in_less():
+    """A context, and what the bar leaves of the baseline's rest; who does not finish fails with both figures."""
+    with pytest.raises(memory.Within) as asked:
+        memory.at_least_less(on_gpu(900, 1000), IDLE, BAR, GPU, why="why", try_="try")
+
+    want = asked.value
+    assert ("big", 1000 * memory.MB, 800 * memory.MB) == (want.probe, want.full, want.room)
+    failed = f"{ON_GPU(500)}; with 400 MB left on the GPU it did not finish"
+    evidence = {"student_peak_bytes": 500 * memory.MB, "baseline_peak_bytes": 600 * memory.MB, "memory_bar": 1.5}
+    assert Failed(failed, "why", "try", evidence) == want.failed
+
+
+def test_who_finished_in_that_passes():
+    """The figures are those of the run that decided."""
+    judged = memory.at_least_less(on_gpu(780, 1000, room=800), IDLE, BAR, GPU, why="why", try_="try")
+
+    assert isinstance(judged, Passed)
+    assert f"{ON_GPU(380)}; it finished with no more than that left on the GPU" == judged.measured
+
+
+def test_another_room_than_the_bars_is_asked_for_again():
+    with pytest.raises(memory.Within):
+        memory.at_least_less(on_gpu(780, 1000, room=900), IDLE, BAR, GPU, why="why", try_="try")
+
+
+UNSEEN = {
+    "nobody looked": (peaks(50, 80), IDLE, "nobody saw how much memory of the GPU was in use"),
+    "not of the student's": (on_gpu(None, 1000, "NVML is gone"), IDLE, "NVML is gone"),
+    "not of the baseline's": (on_gpu(500, None, "NVML is gone"), IDLE, "NVML is gone"),
+    "not of an idle worker": (on_gpu(500, 1000), on_gpu(400, None, "NVML is gone"), "NVML is gone"),
+    "hardly any": (on_gpu(405, 415), IDLE, "15.0 MB of the baseline's are too little to compare"),
+}
+
+
+@pytest.mark.parametrize(("run", "idle", "words"), UNSEEN.values(), ids=UNSEEN)
+def test_without_figures_of_a_gpu_a_bar_is_owed(run, idle, words):
+    """Never a zero, a pass, or a verdict by the memory of processes."""
+    with pytest.raises(OwedError) as owed:
+        memory.at_least_less(run, idle, BAR, GPU, why="why", try_="try")
+
+    assert words == str(owed.value)
 
 
 def test_any_other_file_is_text():

@@ -212,7 +212,7 @@ def test_a_worker_is_ready_at_once(workers):
 def test_the_baseline_answers_once_for_the_same_inputs(workers, monkeypatch):
     """It is trusted, and so is its memory; a student's answer is never taken for another's."""
     ran = []
-    monkeypatch.setattr(workers, "_surely", lambda job: ran.append(job) or Observation(job.probe, "ok"))
+    monkeypatch.setattr(workers, "fresh", lambda job: ran.append(job) or Observation(job.probe, "ok"))
     baseline = replace(job("pass"), side="baseline")
     for one in (baseline, baseline, replace(baseline, seed=2), replace(baseline, files={}), job("pass"), job("pass")):
         workers(one)
@@ -225,7 +225,7 @@ def test_the_baseline_answers_once_for_the_same_inputs(workers, monkeypatch):
 def test_a_baseline_that_did_not_answer_is_asked_again(workers, monkeypatch):
     """What went wrong once may have been the machine."""
     ends = iter(["crash", "ok"])
-    monkeypatch.setattr(workers, "_surely", lambda job: Observation(job.probe, next(ends)))
+    monkeypatch.setattr(workers, "fresh", lambda job: Observation(job.probe, next(ends)))
     baseline = replace(job("again"), side="baseline")
 
     assert ["crash", "ok", "ok"] == [workers(baseline).ended for _ in range(3)]

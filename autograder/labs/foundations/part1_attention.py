@@ -371,7 +371,7 @@ def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
         return Failed(
             f"apart by {apart:.1e} of the largest number", "long inputs give other numbers than by hand", BLOCKS
         )
-    return Passed(measured) if needed < matrix / 2 else Failed(measured, why, try_)
+    return memory.at_most(run, idle, matrix / 2 - 1, measured, why, try_)
 
 
 @part.check(basis="report", needs=[matches_by_hand])

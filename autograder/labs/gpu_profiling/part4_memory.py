@@ -308,7 +308,7 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     needed, plain = memory.beyond(large_step, idle)
     found = f"{needed / 1e6:.0f} MB where SimpleNet takes {plain / 1e6:.0f} MB; allowed {LEANER:.0%} of it"
     why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
-    return Passed(found) if needed <= LEANER * plain else Failed(found, why, f"three blocks; {BLOCKS}")
+    return memory.at_most(large_step, idle, LEANER * plain, found, why, f"three blocks; {BLOCKS}")
 
 
 # --- what is judged: mixed precision ----------------------------------------------------------------------------------

@@ -507,7 +507,7 @@ def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdi
     """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
     needed, plain = memory.beyond(run, idle)
     measured = f"{needed / 1e6:.0f} MB where the baseline takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
-    return Passed(measured) if needed <= allowed * plain else Failed(measured, why, try_)
+    return memory.at_most(run, idle, allowed * plain, measured, why, try_)
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
