@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from autograder.checks import configurations, numerics, outputs, plot, report, table
+from autograder.checks import configurations, facts, numerics, outputs, plot, report, table
 from autograder.checks.configurations import BUILDS_ON, FIGURES, NUMBERS
 from autograder.checks.numerics import close, shown
 from autograder.lab import (
@@ -518,9 +518,9 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
     """Each result in the report is in optimization_results.csv or follows from it; the summary has before and after."""
-    facts = configurations.facts(table.as_numbers(optimization_results.rows, NUMBERS))
+    known = configurations.facts(table.as_numbers(optimization_results.rows, NUMBERS))
     said = report.stated(optimization_report.text)
-    wrong = report.unfounded(said, facts)
+    wrong = facts.unfounded(said, known, configurations.NAMED)
     if wrong:
         measured = f"{len(wrong)} of {len(said)} results are not in the table, and do not follow from it"
         return Failed(measured, report.listed(wrong), 'correct it, or quote it: see "What a result is" in the handout')
