@@ -17,7 +17,9 @@ LOOSE = 0.1  # relative: of what is "about"
 CLOSE = 0.005  # relative: of what was worked out from rounded figures
 DECIMALS = {"%": 1}  # of what is precise; 2 of other units
 DIGITS = 0.0051  # relative: half a unit of the last of three digits
-UNNAMED = "; if other rows are meant, as some two are always so far apart: name them beside it, or give three digits"
+UNNAMED = (
+    "; some two other rows are so far apart, as always: if you mean those, name them beside it or give three digits"
+)
 
 
 @dataclass(frozen=True)

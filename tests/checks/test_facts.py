@@ -53,7 +53,9 @@ def test_a_result_is_a_fact_within_its_own_rounding(text, holds):
 def test_a_result_that_is_none_is_named_with_its_line_and_the_nearest_fact():
     said = stated("# A\n\nIt is 2.41x as fast.\nIt takes 3 GB.")
 
-    assert ["line 3: 2.41x (nearest: 1.823 x, AMP)", "line 4: 3 GB (the table has nothing in MB)"] == unfounded(said, FACTS, {})
+    assert ["line 3: 2.41x (nearest: 1.823 x, AMP)", "line 4: 3 GB (the table has nothing in MB)"] == unfounded(
+        said, FACTS, {}
+    )
 
 
 ROWS = [{"run": "A", "pace": 100.0, "share": 0.0}, {"run": "B", "pace": 160.0, "share": 3.0}]
@@ -89,7 +91,7 @@ TABLE = [
     }
     for name, rate in RATES.items()
 ]
-OF_ROWS, MADE_UP = "if other rows are meant", "nearest: "
+OF_ROWS, MADE_UP = "if you mean those", "nearest: "
 SAID = {
     "two rows, to three digits": ("It was 1.60x as fast.", ""),
     "two rows, a tenth of a percent": ("It gained 5.0 %.", ""),
@@ -101,7 +103,10 @@ SAID = {
     "two rows, one of them not named": ("Compiling gained 5 %.", OF_ROWS),
     "named in another paragraph": ("Final beats Memory.\n\nIt was 1.6x as fast.", OF_ROWS),
     "two rows that are named, and another ratio": ("Final was 1.7x as fast as Memory.", MADE_UP),
-    "the ratio of others": ("Model was 1.6x as fast as DataLoader.", "(nearest: 2 x, speedup of DataLoader; if other rows"),
+    "the ratio of others": (
+        "Model was 1.6x as fast as DataLoader.",
+        "(nearest: 2 x, speedup of DataLoader; some two other rows",
+    ),
     "one row, in one digit": ("It was 4x as fast, waited 25 % of 12 s, and trained 2.1x as fast before.", ""),
     "two digits of a precise one": ("It was 1.60x as fast, so about 2x, or 1.6x; more than 1.5x.", ""),
     "about, of two rows": ("It was about 1.60x as fast.", OF_ROWS),
