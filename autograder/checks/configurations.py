@@ -51,12 +51,19 @@ class Script:
         return self.wait + self.batches * self.work
 
 
-def pace_problem(told: Row, script: Script, option: str) -> str:
-    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
+def rate_problem(told: Row, script: Script, option: str) -> str:
+    """Say how the throughput of a run is not what passed."""
     rate = script.samples / script.seconds
     if not close(told["throughput"], rate, PACE):
         why = explained(told["throughput"], _rates(script, option), PACE) or _slower(told["throughput"], script)
         return f"throughput is {shown(told['throughput'])} samples/s where {rate:.4g} passed{': ' * bool(why)}{why}"
+    return ""
+
+
+def pace_problem(told: Row, script: Script, option: str) -> str:
+    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
+    if why := rate_problem(told, script, option):
+        return why
     if not close(told["epoch_time"], script.seconds, WHOLE):
         return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s"
     if not close(told["data_wait"], script.wait, WHOLE):
