@@ -71,7 +71,7 @@ def whole_problem(seen: Seen, batches: int, parameters: int, *, half: bool) -> t
         took = f"the graph takes {seen['parameters']} of {parameters} parameters"
         return f"{measured}; {took}", "only a part of the model is compiled"
     if half != any(one["half"] for one in seen["built"]):
-        state = "in half precision" if not half else "in float32"
+        state = "in half precision" if not half else "in float32, or in float16"
         return f"{measured}; convolutions {state}", "autocast follows use_amp, in the warm-up as in the epoch"
     return "", ""
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 from autograder.checks import table
+from autograder.checks.facts import Fact, compared
 from autograder.checks.numerics import close, explained, shown
-from autograder.checks.report import Fact
 
 FIGURES = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
 COLUMNS = ("configuration", "builds_on", *FIGURES, "speedup", "gain", "device")
@@ -52,12 +51,19 @@ class Script:
         return self.wait + self.batches * self.work
 
 
-def pace_problem(told: Row, script: Script, option: str) -> str:
-    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
+def rate_problem(told: Row, script: Script, option: str) -> str:
+    """Say how the throughput of a run is not what passed."""
     rate = script.samples / script.seconds
     if not close(told["throughput"], rate, PACE):
         why = explained(told["throughput"], _rates(script, option), PACE) or _slower(told["throughput"], script)
         return f"throughput is {shown(told['throughput'])} samples/s where {rate:.4g} passed{': ' * bool(why)}{why}"
+    return ""
+
+
+def pace_problem(told: Row, script: Script, option: str) -> str:
+    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
+    if why := rate_problem(told, script, option):
+        return why
     if not close(told["epoch_time"], script.seconds, WHOLE):
         return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s"
     if not close(told["data_wait"], script.wait, WHOLE):
@@ -188,18 +194,27 @@ def implausible(rows: Sequence[Row]) -> str:
     return ""
 
 
+UNITS = {"throughput": "samples/s", "epoch_time": "s", "data_wait": "s", "warm_up_s": "s"}
+UNITS |= {"peak_memory_mb": "MB", "accuracy": "%"}
+NAMED = {  # row -> how a report names it; the first one goes without saying
+    "Baseline": "",
+    "Data loader": r"(?i:load|worker)",
+    "AMP": r"AMP|(?i:precision|16.bit|float16)",
+    "Compile": r"(?i:compil)",
+    "Accumulation": r"(?i:accumul)",
+    "Checkpointing": r"(?i:checkpoint)",
+}
+
+
 def facts(rows: Sequence[Row]) -> list[Fact]:
     """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
     own = [fact for row in rows for fact in _own(row)]
-    return own + [fact for other, row in combinations(rows, 2) for fact in _compared(row, other)]
-
-
-UNITS = {"throughput": "samples/s", "epoch_time": "s", "data_wait": "s", "warm_up_s": "s", "peak_memory_mb": "MB"}
+    return [*own, *compared(rows, "configuration", UNITS, apart=["accuracy"])]
 
 
 def _own(row: Row) -> Iterator[Fact]:
     name = row["configuration"]
-    for column, unit in {**UNITS, "accuracy": "%", "speedup": "x", "gain": "x"}.items():
+    for column, unit in {**UNITS, "speedup": "x", "gain": "x"}.items():
         yield Fact(row[column], unit, f"{column} of {name}")
     yield Fact(1 / row["throughput"], "s", f"1 / throughput of {name}")
     for column in ("data_wait", "warm_up_s"):
@@ -209,16 +224,3 @@ def _own(row: Row) -> Iterator[Fact]:
     waiting = 100 * row["data_wait"] / row["epoch_time"]
     yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait")
     yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
-
-
-def _compared(row: Row, other: Row) -> Iterator[Fact]:
-    names = f"of {row['configuration']} and {other['configuration']}"
-    yield Fact(abs(row["accuracy"] - other["accuracy"]), "%", f"the difference of accuracy {names}")
-    for column, unit in UNITS.items():
-        about = f"{column} {names}"
-        yield Fact(abs(row[column] - other[column]), unit, f"the difference of {about}")
-        for one, base in ((row[column], other[column]), (other[column], row[column])):
-            if base > 0:
-                yield Fact(one / base, "x", f"the ratio of {about}")
-                yield Fact(100 * one / base, "%", f"the ratio of {about}")
-                yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")

@@ -8,8 +8,9 @@ figures from elsewhere. A range is an expectation. Style is never judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 QUOTED = re.compile(
@@ -20,6 +21,7 @@ QUOTED = re.compile(
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE)
 PARAGRAPH = re.compile(r"(?:\A|\n[ \t]*\n)(?=\S)")
+LINE, ROW = re.compile(r"^.*$", re.MULTILINE), re.compile(r"^[ \t]*\|", re.MULTILINE)
 MARK = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
 PLAIN = str.maketrans("*_", "  ")  # what makes words bold
 # Bounded, as every repeat here: a report may be hostile.
@@ -58,25 +60,14 @@ RELATIONS = {  # what stands before a number -> its relation to what was measure
 }
 RELATION = re.compile("|".join(f"(?P<{name}>(?:{words})\\s*$)" for name, words in RELATIONS.items()), re.IGNORECASE)
 NAMED = 4  # of what is wrong
+WIDE = 4000  # characters of what stands around a result
 MOST = 500  # results that are looked at, of sentences and of tables
-LOOSE = 0.1  # relative: of what is "about"
-CLOSE = 0.005  # relative: of what was worked out from rounded figures
 LEFT_OVER = re.compile(
     r"\*?Your answer here\.?\*?|\b(?:TODO|TBD|FIXME|XXX|lorem ipsum)\b"
     r"|\[(?:Description|Recommendation|Lesson|High|Medium|Low|evidence|your|fill|insert)\b[^\]\n]{0,200}\](?![(\[])"
     r"|(?-i:(?<![\w'])(?:[XYZ]\s?(?:x\b|%|samples\b|MB\b|s\b)|[XYZN]\shours?\b)|=\s?X\b)",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that was measured, or follows from it."""
-
-    value: float
-    unit: str
-    """samples/s, %, s, MB or x."""
-    about: str
 
 
 @dataclass(frozen=True)
@@ -88,16 +79,13 @@ class Stated:
     unit: str
     half: float
     """Half a unit of its last digit."""
-    line: int
+    decimals: int
+    at: int
     relation: str = ""
     """What was measured is "about" it, "less" or "more" than it, or it."""
-
-    def is_of(self, fact: Fact) -> bool:
-        """Whether it is this one, within its own rounding."""
-        rounded = 0.0 if self.relation in ("more", "less") else self.half * 1.001
-        within = max(rounded, abs(fact.value) * (LOOSE if self.relation == "about" else CLOSE))
-        over, under = self.value >= fact.value - within, self.value <= fact.value + within
-        return self.unit == fact.unit and (over or self.relation == "more") and (under or self.relation == "less")
+    line: int = 0
+    around: str = ""
+    """Its paragraph, point or row of a table, and the headings above."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +100,17 @@ class Section:
 def sections(text: str) -> list[Section]:
     """Cut a report at its headings, which are underlined or begin with #."""
     marks = list(HEADING.finditer(FENCED.sub(_spaces, text)))
-    levels = [len(mark[1]) if mark[1] else "=-".index(mark[4]) + 1 for mark in marks]
+    levels = [_level(mark) for mark in marks]
     found = []
     for at, (mark, level) in enumerate(zip(marks, levels, strict=True)):
         ends = (marks[it].start() for it in range(at + 1, len(marks)) if levels[it] <= level)
         name = (mark[2] if mark[1] else mark[3]).replace("*", "").strip(" \t#").lstrip("0123456789.) ")
         found.append(Section(name, mark.end(), next(ends, len(text))))
     return found
+
+
+def _level(mark: re.Match[str]) -> int:
+    return len(mark[1]) if mark[1] else "=-".index(mark[4]) + 1
 
 
 def below(text: str, heading: str) -> str:
@@ -182,13 +174,31 @@ def stated(text: str) -> list[Stated]:
     """Return every result that a report states, in its order."""
     plain = QUOTED.sub(_spaces, text).translate(PLAIN)
     found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
-    return sorted([*islice(found, MOST), *islice(_cells(plain), MOST)], key=lambda one: one.line)
+    ordered = sorted([*islice(found, MOST), *islice(_cells(plain), MOST)], key=lambda one: one.at)
+    around = _around(text)
+    return [replace(one, line=_line(plain, one.at), around=around(one.at)) for one in ordered]
+
+
+def _around(text: str) -> Callable[[int], str]:
+    """Return what tells the words around a place: its paragraph, point or row of a table, and the headings above."""
+    heads = {it.start(): it for it in HEADING.finditer(FENCED.sub(_spaces, text))}
+    outer = [it.start() for it in MARK.finditer(text) if len(it[1]) <= 1]
+    cuts = {0, *heads, *(it.end() for it in [*heads.values(), *PARAGRAPH.finditer(text)]), *outer}
+    starts = sorted(cuts | {it.start() for it in ROW.finditer(text)})
+    pieces, above, header = [], dict[int, str](), ""
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        piece = text[start : min(end, start + WIDE)]
+        if head := heads.get(start):
+            above = {level: name for level, name in above.items() if level < _level(head)} | {_level(head): piece}
+        header = (header or piece) if ROW.match(piece) else ""
+        pieces.append((*above.values(), header, piece))
+    return lambda at: " ".join(pieces[bisect_right(starts, at) - 1])
 
 
 def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
     """Yield a result; "from 10 to 20 s" and "10 -> 20 s" are two, "10 to 20 s" and "between 10 and 20 s" are none."""
     said, unit, low, joint = " ".join(match[0].split()), _unit(match, "u"), _unit(match, "low"), match["joint"]
-    before, line = plain[max(0, match.start() - 60) : match.start()], _line(plain, match.start())
+    before, at = plain[max(0, match.start() - 60) : match.start()], match.start()
     related = RELATION.search(before)
     relation = (related and related.lastgroup) or ""
     spread = joint in ("±", "+/-")
@@ -196,9 +206,9 @@ def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
     if match["low"] and not both and (joint != "and" or BETWEEN.search(before)):
         return
     if match["low"] and (both or low):
-        yield _made(said, match["low"], low or unit, line, relation)
+        yield _made(said, match["low"], low or unit, at, relation)
     if not spread:
-        yield _made(said, match["number"], unit, line, relation)
+        yield _made(said, match["number"], unit, at, relation)
 
 
 def _unit(match: re.Match[str], group: str) -> str:
@@ -206,21 +216,22 @@ def _unit(match: re.Match[str], group: str) -> str:
     return next((unit for i, unit in enumerate(UNITS) if match[f"{group}{i}"]), "")
 
 
-def _made(said: str, digits: str, unit: str, line: int, relation: str = "") -> Stated:
+def _made(said: str, digits: str, unit: str, at: int, relation: str = "") -> Stated:
     _, first, scale = UNITS[unit]
     decimals, value = len(digits.partition(".")[2]), float(re.sub(r"[^\d.]", "", digits))
-    return Stated(said, value * scale, first, 0.5 * 10**-decimals * scale, line, relation)
+    return Stated(said, value * scale, first, 0.5 * 10**-decimals * scale, decimals, at, relation)
 
 
 def _cells(plain: str) -> Iterator[Stated]:
     """Yield the bare numbers of tables, where the header of their column or else of their row names a unit."""
     header: list[str] = []
-    for line, row in enumerate(plain.splitlines(), 1):
-        cells = [cell.strip() for cell in row.strip().strip("|").split("|")] if row.strip().startswith("|") else []
+    for line in LINE.finditer(plain):
+        row = line[0].strip()
+        cells = [cell.strip() for cell in row.strip("|").split("|")] if row.startswith("|") else []
         for name, cell in zip(header, cells, strict=False):
             unit = BRACKETED.search(name) or BRACKETED.search(cells[0])
             if unit and re.fullmatch(NUMBER, cell):
-                yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line)
+                yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line.start())
         header = (header or cells) if cells else []
 
 
@@ -228,19 +239,6 @@ def listed(wrong: Sequence[str]) -> str:
     """Name the first few of what is wrong, and how many there are besides."""
     more = len(wrong) - NAMED
     return "; ".join(wrong[:NAMED]) + (f"; and {more} more" if more > 0 else "")
-
-
-def unfounded(said: Sequence[Stated], facts: Sequence[Fact]) -> list[str]:
-    """Name each result that is no fact, with the nearest one of its unit."""
-    return [f"line {one.line}: {one.said}{_nearest(one, facts)}" for one in said if not any(map(one.is_of, facts))]
-
-
-def _nearest(one: Stated, facts: Sequence[Fact]) -> str:
-    alike = [fact for fact in facts if fact.unit == one.unit]
-    if not alike:
-        return ""
-    fact = min(alike, key=lambda it: abs(it.value - one.value))
-    return f" (nearest: {fact.value:.4g} {fact.unit}, {fact.about})"
 
 
 def _spaces(match: re.Match[str]) -> str:

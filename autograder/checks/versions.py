@@ -7,12 +7,11 @@ wrong in one sentence, or nothing; `facts` says what follows from the table.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 from autograder.checks import report, table
+from autograder.checks.facts import Fact, compared, unfounded
 from autograder.checks.numerics import close, explained, shown
-from autograder.checks.report import Fact, Stated
 
 VERSIONS = ("Baseline", "DataLoader", "Model", "Memory", "Final")
 FIGURES = ("throughput", "seconds", "data_wait", "warm_up_s", "samples", "steps", "batch_size", "loss")
@@ -23,8 +22,14 @@ ROUNDED = 0.011  # seconds: two figures of two decimals
 WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
 NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
 LEAST, MOST, RESULTS = 150, 2000, 4  # of a reflection: words; results
-FINE = {"%": 0.051}  # half a unit of the last digit, of what is given to one decimal; of other units to two
 UNITS = {"throughput": "samples/s", "seconds": "s", "data_wait": "s", "warm_up_s": "s", "busy_percent": "%"}
+NAMED = {  # row -> how a reflection names it; the first one goes without saying
+    "Baseline": "",
+    "DataLoader": r"(?i:load|worker)",
+    "Model": r"\bModel\b|(?i:compil|fuse)",
+    "Memory": r"\bMemory\b|AMP|(?i:precision|16.bit|float16)",
+    "Final": r"\bFinal\b|(?i:larger? batch)",
+}
 
 Row = Mapping[str, Any]
 
@@ -112,7 +117,7 @@ def _leak(told: float, printed: float) -> str:
 def facts(rows: Sequence[Row]) -> list[Fact]:
     """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
     own = [fact for row in rows for fact in _own(row)]
-    return own + [fact for other, row in combinations(rows, 2) for fact in _compared(row, other)]
+    return [*own, *compared(rows, "version", UNITS)]
 
 
 def _own(row: Row) -> Iterator[Fact]:
@@ -126,36 +131,6 @@ def _own(row: Row) -> Iterator[Fact]:
     yield Fact(row["seconds"] / row["steps"], "s", f"seconds / steps of {name}")
 
 
-def _compared(row: Row, other: Row) -> Iterator[Fact]:
-    names = f"of {row['version']} and {other['version']}"
-    for column, unit in UNITS.items():
-        about = f"{column} {names}"
-        yield Fact(abs(row[column] - other[column]), unit, f"the difference of {about}")
-        for one, base in ((row[column], other[column]), (other[column], row[column])):
-            if base > 0:
-                yield Fact(one / base, "x", f"the ratio of {about}")
-                yield Fact(100 * one / base, "%", f"the ratio of {about}")
-                yield Fact(100 * abs(one / base - 1), "%", f"the change between {about}")
-
-
-def unfounded(said: Sequence[Stated], rows: Sequence[Row]) -> list[str]:
-    """Name each result that does not follow; a coarse one has to be of one row, or a precise one in fewer digits.
-
-    Of coarse numbers most are near the ratio of some two rows.
-    """
-    precise = [one for one in said if _precise(one)]
-    own = [fact for row in rows for fact in _own(row)]
-    own += [Fact(one.value, one.unit, f"what line {one.line} says") for one in precise]
-    coarse = report.unfounded([one for one in said if not _precise(one)], own)
-    odd = report.unfounded(precise, facts(rows))
-    return odd + [f"{it}; comparing two rows takes three digits" for it in coarse]
-
-
-def _precise(one: Stated) -> bool:
-    """Whether a result is given to three digits, to two decimals, or to one of a percentage."""
-    return not one.relation and one.half <= max(FINE.get(one.unit, 0.0051), 0.0051 * one.value)
-
-
 def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tuple[str, str]:
     """Look whether a reflection is whole, and its results are of the table: what was measured, and what is wrong."""
     words, said = report.words(text), report.stated(text)
@@ -163,7 +138,7 @@ def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tu
         return f"{words} words", report.listed(wrong)
     if not LEAST <= words <= MOST:
         return f"{words} words", f"{LEAST} to {MOST} are asked for, without tables and code"
-    if odd := unfounded(said, rows):
+    if odd := unfounded(said, facts(rows), NAMED):
         return f"{len(odd)} of {len(said)} results are not in the table, and do not follow from it", report.listed(odd)
     measured = f"{words} words, {len(said)} results, all of them measured"
     return measured, "" if len(said) >= RESULTS else f"{RESULTS} results are asked for: numbers with a unit"

@@ -19,7 +19,6 @@ from autograder.worker.returned import text
 MOST = 64  # builds that are told
 KINDS = ("forward", "backward", "inference")  # the last one: a forward pass without gradients
 BUILT = {"forward": "fw_compiler", "backward": "bw_compiler", "inference": "inference_compiler"}
-HALF = (torch.float16, torch.bfloat16)
 NUMBERS = count(1)  # of names of backends, which last as long as the process
 
 
@@ -95,9 +94,9 @@ def register(compiler: Compiler) -> str:
 
 
 def _in_half_precision(graph: Any) -> bool:
-    """Whether a convolution of the graph computes in 16 bits."""
+    """Whether a convolution of the graph computes in bfloat16."""
     found = [node.meta.get("val") for node in graph.graph.nodes if "convolution" in str(node.target)]
-    return any(isinstance(it, Tensor) and it.dtype in HALF for it in found)
+    return any(isinstance(it, Tensor) and it.dtype == torch.bfloat16 for it in found)
 
 
 def eager_takes(

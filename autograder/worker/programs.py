@@ -28,6 +28,7 @@ here, options = Path(__file__).parent, " ".join(sys.argv[1:])
 figures = json.loads((here / "figures.json").read_text())[options]
 if figures is None:
     print(json.dumps({"throughput": 1.0}))
+    print(*["a warning of which there are many"] * 70, sep="; ", file=sys.stderr)  # 2450 characters
     sys.exit("out of ideas, says the made program")
 try:
     (here / "running").touch(exist_ok=False)

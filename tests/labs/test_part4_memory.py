@@ -35,6 +35,13 @@ RETURN = "    plt.close(figure)\n    return rows\n"
 
 # What is replaced -> {check: words in its measured or why}.
 MISTAKES = {
+    "a peak of zeros": (
+        [
+            ("    panels = {column: label for column, label in PANELS.items() if rows[0][column] is not None}\n", "    panels = PANELS\n"),
+            ("[row[column] for row in rows], color", "[row[column] or 0 for row in rows], color"),
+        ],
+        {"figure_shows_the_rows": "without a GPU there is no peak to show"},
+    ),
     "the tail is dropped": (
         [("    if group:\n        step(group)  # the tail\n", "")],
         {"steps_on_the_tail": "the last group is dropped", "one_step_a_group": "2 steps for"},

@@ -41,6 +41,10 @@ MISTAKES = {
         [(STEP, STEP.replace(", use_amp", ""))],
         {"nothing_is_built_later": "AMP: 2 built in the epoch"},
     ),
+    "float16": (
+        [("torch.autocast(device.type, torch.bfloat16", "torch.autocast(device.type, torch.float16")],
+        {"one_graph_a_batch": "convolutions in float32, or in float16"},
+    ),
     "not put back": (
         [(PUT_BACK, "")],
         {"warm_up_leaves_no_trace": "FP32: weights or running statistics apart by"},

@@ -112,6 +112,16 @@ MISTAKES = {
         [("        torch.save(plain.state_dict(), options.save)\n", "        pass\n")],
         {"saves_a_plain_model": "no file was written"},
     ),
+    "saved before the training": (
+        PROGRAM,
+        [("    epochs = [train", "    torch.save(plain.state_dict(), options.save)\n    epochs = [train"), ("    if options.save:\n", "    if False:\n")],
+        {"trains_as_the_plain_loop": "the weights that were saved never moved"},
+    ),
+    "the wait of all epochs": (
+        PROGRAM,
+        [("for epoch in epochs) / len(epochs)", "for epoch in epochs)")],
+        {"figures_are_honest": "data_wait is"},
+    ),
     "nothing printed": (
         PROGRAM,
         [("    print(json.dumps(figures))\n", "")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 
@@ -85,11 +86,12 @@ def test_what_a_profiler_leaves_behind_is_said_and_put_away(programs, profiler, 
 
 
 def test_steps_take_their_time_by_the_threads_that_torch_has(programs):
-    """The first one is cold; of any seven after it the median is the same."""
+    """The first one is cold; of any seven after it the median is the same, and with it another."""
     count = torch.get_num_threads()
     step = programs.steps({"plain": 2.0}, {count: 4.0})("plain")
 
     assert COLD == pytest.approx(seconds_of(step), abs=1e-4)
+    assert (1.0, 1.1) == (statistics.median(PATTERN), statistics.median([COLD, *PATTERN[1:]]))
     assert sorted(0.5 * it for it in PATTERN) == pytest.approx(sorted(seconds_of(step) for _ in range(7)), abs=1e-4)
     assert 20.0 <= seconds_of(lambda: [programs.steps({"plain": 2.0}, {})("plain")() for _ in range(5)])
 

@@ -553,6 +553,11 @@ def csv_says_what_was_measured(comparison: Pair) -> Verdict:
 def figure_shows_the_rows(comparison: Pair) -> Verdict:
     """compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    panels = [panel for panel in comparison.student.values["panels"] if panel["values"]]
+    if zeros := [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]:
+        return Failed(
+            f"the bars of {zeros[0]!r} are 0", "without a GPU there is no peak to show", "leave that panel out"
+        )
     return plot.shows_the_rows(comparison.student, "checkpointing_comparison.png", UNITS, "model", try_)
 
 
