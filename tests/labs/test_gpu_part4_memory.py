@@ -62,7 +62,7 @@ MISTAKES = {
         [("    if scaler is None:", "    if True:")],
         {"scaler_in_order": "never used"},
     ),
-    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_fp32": "the mode is not train()"}),
+    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_fp32": "it is not in train()"}),
     "forward only": (
         [
             (

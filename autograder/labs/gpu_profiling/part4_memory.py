@@ -322,9 +322,7 @@ UPDATE, NEARER = 0.02, 0.35
 @part.check(basis="outputs")
 def follows_fp32(amp: Pair) -> Verdict:
     """Training with AMP follows the FP32 losses, batch by batch."""
-    why = (
-        "a step is left out or twice, gradients pile up or stay scaled, weights are 16 bits, or the mode is not train()"
-    )
+    why = "a step is left out or twice, gradients pile up or stay scaled, weights are 16 bits, or it is not in train()"
     return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=f"compare your loop step by step; {WHERE}")
 
 

@@ -251,7 +251,7 @@ def trains_as_one_process(ranks: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[trains_as_one_process])
 def loss_is_of_all(ranks: Pair) -> Verdict:
     """The losses are means over the samples of all processes, the same in each of them."""
-    why = "it is that of this process or of one batch alone, or batches count alike, whatever their size"
+    why = "it is that of this process alone or of one batch, or batches count alike, whatever their size"
     try_ = f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}"
     return together.told_alike(_in_their_order(ranks), "losses", why, try_=try_)
 
