@@ -100,7 +100,7 @@ class Config:
 
 def load(path: Path) -> Config:
     """Read the file; the first thing that is wrong is a CourseError."""
-    raw = _parse(path)
+    raw = read_yaml(path)
     if problem := _shape_problem(raw):
         raise CourseError(f"{path}: {problem}")
     labs = {name: _lab(name, lab) for name, lab in raw["labs"].items()}
@@ -142,7 +142,8 @@ def _disagreements(here: Mapping[str, CheckConfig], declared: Sequence[str], bar
 # Reading
 
 
-def _parse(path: Path) -> Any:
+def read_yaml(path: Path) -> Any:
+    """Return what a YAML file says; what cannot be read is one line that names the place."""
     import yaml
 
     try:

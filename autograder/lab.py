@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -158,7 +159,9 @@ class Part:
         """
         self.id = id
         self.writes = tuple(writes)
-        self.artefacts = {PurePath(name).name.split(".")[0]: name for name in hands_in}  # of .json.gz, too
+        stems = [PurePath(name).name.split(".")[0] for name in hands_in]  # of .json.gz, too
+        self.artefacts = dict(zip(stems, hands_in, strict=True))
+        self._stems = stems
         self.made_by = dict(made_by or {})
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
@@ -225,8 +228,20 @@ class Part:
 
     def problems(self) -> list[str]:
         """What is wrong with the declarations, in words for the author."""
-        known = [*self.probes, *self.artefacts, "bar", "device"]
+        names = Counter([*self.probes, *self._stems, "bar", "device"])
+        known = list(names)
         found = [
+            f"{self.id}: {count} things are called '{name}', of probes and of files without their ending; rename one"
+            for name, count in names.items()
+            if count > 1
+        ]
+        found += [
+            f"{self.id}.{probe.name}: values '{name}' is no form; use NUMBER, TEXT, list_of(...) of autograder.lab"
+            for probe in self.probes.values()
+            for name, form in probe.values["properties"].items()
+            if not isinstance(form, Mapping)
+        ]
+        found += [
             f"{self.id}.{check.name}: parameter '{name}' is no probe, artefact, bar or device{nearest(name, known)}"
             for check in self.checks.values()
             for name in check.reads

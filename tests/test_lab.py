@@ -44,6 +44,26 @@ def test_a_parameter_that_names_nothing_is_an_error_with_the_nearest_name():
     ] == new.problems()
 
 
+def test_two_things_of_one_name_are_an_error():
+    """A check asks for them by name, and would get the other one."""
+    new = Part("part9_new", writes=[], hands_in=["losses.csv", "losses.png"])
+
+    assert [
+        "part9_new: 2 things are called 'losses', of probes and of files without their ending; rename one"
+    ] == new.problems()
+
+
+def test_a_type_of_python_is_no_form_of_an_answer():
+    new = part()
+
+    @new.probe(values={"text": str})
+    def told(student, rig): ...
+
+    assert [
+        "part9_new.told: values 'text' is no form; use NUMBER, TEXT, list_of(...) of autograder.lab"
+    ] == new.problems()
+
+
 def test_a_check_without_a_docstring_is_an_error():
     """Students read it."""
     new = part()

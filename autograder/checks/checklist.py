@@ -72,8 +72,12 @@ def grouped(pair: Pair) -> Found:
         return problem, "losses holds the mean loss of each step"
     apart, moved = numerics.furthest(got, want), numerics.update(pair).error
     measured = f"losses of the steps apart by {apart:.1e}, the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
-    fine = apart <= SAME and moved <= SAME
-    return measured, "" if fine else "a step for each batch, a sum where a mean belongs, or gradients from before"
+    if not moved <= SAME:
+        return measured, "a step for each batch, a sum where a mean belongs, or gradients from before"
+    if not apart <= SAME:
+        return measured, "the steps are right, and losses is not the mean over the batches of each"
+    calls, batches = pair.student.values["called"], pair.baseline.values["called"]
+    return (measured, "") if calls == batches else (f"on_step: {calls} calls", f"one after each of {batches} batches")
 
 
 def worked(pair: Pair, epochs: int, within: float) -> Found:
@@ -88,7 +92,10 @@ def worked(pair: Pair, epochs: int, within: float) -> Found:
     apart = numerics.furthest(got, want)
     measured = f"losses of the epochs apart by {apart:.1e} (allowed {within:.0e})"
     if not apart <= within:
-        return measured, "another training: warmed-up weights, or steps that are not the baseline's"
+        return (
+            measured,
+            "another training: warmed-up weights (a state_dict() is no copy), or a warmed-up optimizer, or other steps",
+        )
     right = close(told["loss"], float(got[-1]), 1e-3)
     return measured, "" if right else f"loss is {shown(told['loss'])}, and the last of losses {got[-1]:.4g}"
 
@@ -105,13 +112,16 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
     if not close(told["seconds"], epochs * script.seconds, configurations.WHOLE):
         took = epochs * script.seconds
         late = f"; {script.once:.3g} s more: {once} is timed; warm up the very modules that are timed"
+        along = ": one of them is profiled, which slows it; record one more"
         stories = [(script.seconds, ": it is of one epoch"), (took + script.once, late)]
+        stories += [(took + script.batches * script.once, along)]
         words = explained(told["seconds"], stories, configurations.WHOLE)
         return f"seconds is {shown(told['seconds'])}", f"{epochs} epochs took {took:.4g} s{words}"
     each = {name: told[name] and told[name] / epochs for name in ("seconds", "data_wait")}
     figures = {"throughput": told["throughput"], "epoch_time": each["seconds"], "data_wait": each["data_wait"]}
     if why := configurations.pace_problem(figures, script, "--batch-size 0"):
-        return measured, why
+        own = close(told["throughput"], (told["samples"] or 0) / (told["seconds"] or 1), configurations.PACE)
+        return measured, why if own or ":" in why else f"{why}, and it is samples / seconds of all timed epochs"
     within = told["warm_up_s"] is not None and 0.98 * script.once <= told["warm_up_s"] <= 10 * script.once
     return measured, "" if within else f"what happens once took {script.once:g} s, and belongs to the warm-up"
 

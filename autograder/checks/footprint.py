@@ -48,15 +48,20 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
     missing = [
         (net, size, mode) for net in nets for size in found for mode in PRECISIONS if (net, size, mode) not in kept
     ]
-    if missing or len(found) < sizes or len(rows) > len(kept):
-        lacks = f": {' '.join(map(_plain, missing[0]))} is missing" if missing else ""
-        return f"it holds {len(found)} batch sizes, each once for each net and precision{lacks}; {sizes} are asked for"
+    if len(rows) > len(kept):
+        return f"it holds {len(rows)} rows for {len(kept)} measurements: some are there twice"
+    if missing or len(found) < sizes:
+        lacks = f", and {' '.join(map(_plain, missing[0]))} is missing" if missing else ""
+        return f"it holds {len(found)} batch sizes{lacks}; {sizes} are asked for, each for both nets and precisions"
     for net in nets:
         for mode in PRECISIONS:
             series = [kept[net, size, mode] for size in found]
             if sorted(set(series)) != series:
                 return f"saved_mb of {net} in {mode} does not grow with the batch: {', '.join(map(_plain, series))}"
     for size in found:
+        for net in nets:
+            if 2 * kept[net, size, "AMP"] <= kept[net, size, "FP32"]:
+                return f"at {size:g} images {net} keeps half or less with AMP, and 16 bits cannot bring more than half"
         if kept[nets[1], size, "FP32"] >= kept[nets[0], size, "FP32"]:
             return f"at {size:g} images {nets[1]} keeps as much as {nets[0]}"
     return ""
@@ -80,22 +85,19 @@ def figure_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
 def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
     modes = {"FP32": script["full"], "AMP": script["half"]}
     forward, other = modes[row["precision"]], modes[PRECISIONS[row["precision"] == "FP32"]]
-    size, back, cold = row["batch_size"], script["backward"], script["cold"]
-    if close(row["throughput"], size / (forward + back), PACE):
+    size, back, cold, step = row["batch_size"], script["backward"], script["cold"], script["step"]
+    whole = forward + back + step
+    if close(row["throughput"], size / whole, PACE):
         return ""
     stories = [
-        (size / forward, "the backward pass is left out: that is no training step"),
-        (size / other, "the backward pass is left out: that is no training step"),
-        (size / (other + back), f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}"),
-        (1 / (forward + back), "it counts steps, and images are asked for"),
-        *(
-            (size * steps / (steps * (forward + back) + n * cold), "it holds the slow first step: warm up")
-            for n in (1, 2)
-        ),
+        *((size / (it + extra), "the backward pass is left out") for it in (forward, other) for extra in (0, step)),
+        (size / (forward + back), "the optimizer's step is left out"),
+        (size / (whole - forward + other), f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}"),
+        (1 / whole, "it counts steps, and images are asked for"),
+        *((size * steps / (steps * whole + n * cold), "it holds the slow first step: warm up") for n in (1, 2)),
+        *((size / (whole + n * step), "a model goes on that ran at another size or precision") for n in (1, 2, 3)),
     ]
-    told = (
-        f"throughput of {_named(row)} is {row['throughput']:.4g} images/s, and {size / (forward + back):.4g} is right"
-    )
+    told = f"throughput of {_named(row)} is {row['throughput']:.4g} images/s, and {size / whole:.4g} is right"
     why = explained(row["throughput"], stories, PACE)
     return f"{told}: {why}" if why else told
 

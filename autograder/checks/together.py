@@ -14,20 +14,32 @@ from autograder.model import Failed, Pair, Passed, Verdict
 APART = 1e-4  # of the norm of the update: the processes add up in another order
 EXACT = 1e-4  # relative, of figures
 RANKS = (0, 1)
-UPDATES = {
-    "weights0": "rank 0 took other steps than one process with the whole batch",
-    "weights1": "rank 1 ends with other weights: it started from others, or gradients are not averaged",
-}
+SUMS = (1.5, 2.5)  # times as long an update: two gradients added up make about 2
 
 
 def trained_as_one(ranks: Pair, *, try_: str) -> Verdict:
     """Pass processes that all arrive at the weights of one."""
-    for name, why in UPDATES.items():
-        moved = numerics.update(ranks, name)
-        measured = f"rank {name[-1]}: update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
+    for rank in RANKS:
+        moved = numerics.update(ranks, f"weights{rank}")
+        measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
         if not moved.error <= APART:
-            return Failed(measured, why, try_, numerics.shares(update=moved.error / APART))
+            return Failed(measured, _reason(ranks, moved.ratio), try_, numerics.shares(update=moved.error / APART))
     return Passed(measured, numerics.shares(update=moved.error / APART))
+
+
+def _reason(ranks: Pair, ratio: float) -> str:
+    """Say what sets the training apart from one process's, from what the ranks have and have read."""
+    own = ranks.student.arrays
+    read, asked = ([it["asked"] for it in side.values["ranks"]] for side in (ranks.student, ranks.baseline))
+    if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
+        return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
+    if ratio <= APART:
+        return "the model is what it was: another one was trained, such as a copy"
+    if SUMS[0] < ratio < SUMS[1]:
+        return "steps are twice as long: gradients are added up, and the mean is asked for"
+    if read != asked:
+        return "samples come in another order than that of DistributedSampler with this seed and epochs 0, 1, 2"
+    return "other steps than those of one process with the whole batch: gradients are averaged in each step"
 
 
 def told_alike(ranks: Pair, figure: str, why: str, *, try_: str, within: float = EXACT) -> Verdict:

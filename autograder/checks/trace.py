@@ -14,6 +14,7 @@ from autograder.sandbox import evaluate
 from autograder.traces import claims
 from autograder.traces.events import STEP
 from autograder.traces.record import Trace
+from autograder.traces.stats import EDITED
 from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024
@@ -123,6 +124,8 @@ def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
         if found.tool != "nsys stats" or not found.figure("kernel_count") or found.figure("sync_count") is None:
             why = "it lists no kernels, or no calls (cuda_gpu_kern_sum, cuda_api_sum)"
             return f"{text.file} is of {found.tool}", why
+        if EDITED in found.notes:
+            return f"{text.file} contradicts itself", EDITED
         calls.append(found.figure("sync_count") or 0.0)
     why = "the host still waits as often: they are in the wrong order, or the loop waits"
     return f"{calls[0]:g} waiting calls before, {calls[1]:g} after", "" if calls[1] < calls[0] else why

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from autograder import submission
-from autograder.config import LabConfig
+from autograder.config import LabConfig, read_yaml
 from autograder.course import Course
 from autograder.course.build import stale
 from autograder.course.lanes import Lanes, Open, Task
@@ -225,8 +225,10 @@ def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) ->
     if missing:
         raise CourseError(f"{where}: {said.get('id', said)!r} lacks {', '.join(sorted(missing))}")
     file = said.get("file", lab.part(said["part"]).file)
-    text = whole.files[file].decode()
+    text = whole.files.get(file, b"").decode()
     for change in said["replace"]:
+        if set(change) != {"old", "new"}:
+            raise CourseError(f"{where}: {said['id']}: a replacement has old and new, and here {', '.join(change)}")
         if text.count(change["old"]) != 1:
             raise CourseError(
                 f"{where}: {said['id']}: {change['old']!r} occurs {text.count(change['old'])} times in {file}, not once"
@@ -238,18 +240,14 @@ def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) ->
 
 
 def _yaml(path: Path, needed: set[str], allowed: set[str]) -> dict[str, Any]:
-    import yaml
-
-    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    said = read_yaml(path)
     if not isinstance(said, dict) or not needed <= set(said) <= needed | allowed:
         raise CourseError(f"{path.parent.name}/{path.name}: names {sorted(said or {})}; it needs {sorted(needed)}")
     return said
 
 
 def _yaml_list(path: Path) -> list[dict[str, Any]]:
-    import yaml
-
-    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    said = read_yaml(path)
     if not isinstance(said, list):
         raise CourseError(f"{path.name}: not a list of mutants")
     return said

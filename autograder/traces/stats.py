@@ -38,6 +38,7 @@ ONLY_SUMS = (
     "holds sums alone: busy shares, gaps and overlap need when things ran; hand in the export "
     "(nsys export --type sqlite) or nsys stats -r cuda_gpu_trace --format csv"
 )
+EDITED = "the total time of a row is not its count times its average: nsys did not print that"
 SHARE = "Time (%) is a share of the rows listed, never a utilization of the GPU"
 NO_CUDA = "nsys found no CUDA kernels: did the program run on the CPU, or --trace without cuda?"
 
@@ -67,7 +68,10 @@ def read(source: Source, lines: list[str]) -> Trace:
         events = _events(traced, decimal).events()
         whole = summarise(source, "nsys stats", events, version=version)
         return Trace(**{**vars(whole), "tables": {**tables, **whole.tables}})
-    notes = ((NO_CUDA,) if skipped and "kernels" not in tables else ()) + ((SHARE, ONLY_SUMS) if tables else ())
+    changed = (EDITED,) if any(_edited(one, decimal) for one in reports) else ()
+    notes = (
+        changed + ((NO_CUDA,) if skipped and "kernels" not in tables else ()) + ((SHARE, ONLY_SUMS) if tables else ())
+    )
     figures = tuple(_figures(tables))
     return Trace(source.name, digest(source), "nsys stats", version, figures=figures, tables=tables, notes=notes)
 
@@ -114,6 +118,19 @@ def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: M
     read = [(row[label], [cells.number(row[name], decimal) or 0.0 for name in columns]) for row in report.rows]
     summed = add_up((name, int(calls), round(time * scale), 0) for name, (calls, time) in read)
     return tuple(replace(row, bytes=sizes.get(row.name, 0)) for row in summed)
+
+
+def _edited(report: Report, decimal: cells.Point) -> bool:
+    """Say whether a row contradicts itself by more than an average of one decimal does."""
+    _, _, count = _kind(report)
+    if not count or "Avg" not in report.units:
+        return False
+    scales = [cells.NS.get(report.units[name], 1) for name in ("Avg", "Total Time")]
+    for row in report.rows:
+        calls, mean, total = (cells.number(row[name], decimal) or 0 for name in (count, "Avg", "Total Time"))
+        if abs(calls * mean * scales[0] - total * scales[1]) > 0.02 * total * scales[1] + calls * scales[0]:
+            return True
+    return False
 
 
 def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:

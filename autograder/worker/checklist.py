@@ -9,7 +9,7 @@ BATCH = 8  # samples
 GROUP = 3  # batches of a step
 HALVES = ("bfloat16", "float16")
 Train = Callable[..., Any]
-"""train(window, amp, accumulate): what the loop returned."""
+"""train(window, amp, accumulate, on_step): what the loop returned."""
 
 
 class Checklist:
@@ -57,8 +57,10 @@ class Checklist:
         for parameter in window.model.parameters():
             parameter.grad = parameter.detach() + 1  # from before the epoch
         start = window.weights()
-        losses = self._rig.series(train(window, False, group)["losses"], "losses")
-        return {"start": start, "losses": losses, "weights": window.weights()}
+        called: list[int] = []
+        losses = self._rig.series(train(window, False, group, lambda: called.append(1))["losses"], "losses")
+        seen = {"losses": losses, "weights": window.weights()}
+        return {"start": start, "called": len(called) * GROUP // group, **seen}
 
     def rounded(self, train: Train) -> dict[str, Any]:
         """Train at a rate of 0, so that each loss shows the rounding of its own forward pass; and in 16 bits."""

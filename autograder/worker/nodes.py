@@ -57,7 +57,7 @@ class Nodes:
         watch(calls)
         for turn in self.drawn:
             tensors = [torch.tensor(it, dtype=torch.float32) for it in turn[rank]]
-            student.average_over_nodes(tensors, node, between)
+            student.average_over_nodes(list(tensors), node, between)  # numbers are to change, not who is in a list
             means += flat(tensors).tolist()
         return {"calls": calls[:64], "means": means}
 

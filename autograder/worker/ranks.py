@@ -89,6 +89,7 @@ class Ranks:
         """
         dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
         optimizer = make_optimizer(model.parameters())
+        read: list[list[int]] = [[] for _ in range(WORLD)]
         samplers: list[Any] = [
             DistributedSampler(dataset, WORLD, rank, shuffle=True, seed=self.order) for rank in range(WORLD)
         ]
@@ -96,6 +97,8 @@ class Ranks:
             for sampler in samplers:
                 sampler.set_epoch(epoch if anew else 0)
             orders, total, seen = [list(sampler) for sampler in samplers], 0.0, 0
+            for mine, order in zip(read, orders, strict=True):
+                mine.extend(order)
             for at in range(0, len(orders[0]), self.batch_size):
                 batch = [index for order in orders for index in order[at : at + self.batch_size]]
                 optimizer.zero_grad()
@@ -106,7 +109,7 @@ class Ranks:
             losses.append(total / seen)
         weights = flat(dict(model.state_dict()))
         files = [[WEIGHTS], *[[]] * (WORLD - 1)]
-        told = [{"asked": [], "files": names, "open": False} for names in files]
+        told = [{"asked": mine, "files": names, "open": False} for mine, names in zip(read, files, strict=True)]
         return self._answer(told, [weights] * WORLD, {"losses": [np.array(losses)] * WORLD}, dict(model.state_dict()))
 
     def together(self, student: ModuleType, call: Call | None = None) -> dict[str, Any]:

@@ -75,17 +75,23 @@ def test_a_batch_is_the_first_half_that_fits(searches, other, words):
     assert (words in why) if words else "" == why
 
 
-def trained(losses, weights):
+def trained(losses, weights, called=12):
     arrays = {"start": np.zeros(2, np.float32), "losses": np.array(losses), "weights": np.array(weights, np.float32)}
-    return Observation("grouped", "ok", {}, arrays)
+    return Observation("grouped", "ok", {"called": called}, arrays)
 
 
 GROUPED = {
     "alike": ([2.0, 1.0], [3.0, 4.0], ""),
     "other weights": ([2.0, 1.0], [6.0, 8.0], "a sum where a mean belongs"),
-    "other losses": ([2.0, 1.1], [3.0, 4.0], "a sum where a mean belongs"),
+    "other losses": ([2.0, 1.1], [3.0, 4.0], "losses is not the mean over the batches"),
     "a loss for each batch": ([2.0, 1.0, 1.0], [3.0, 4.0], "the mean loss of each step"),
 }
+
+
+def test_a_profiler_is_told_of_each_batch():
+    seen = checklist.grouped(Pair(trained([2.0], [3.0, 4.0], called=4), trained([2.0], [3.0, 4.0])))
+
+    assert ("on_step: 4 calls", "one after each of 12 batches") == seen
 
 
 @pytest.mark.parametrize(("losses", "weights", "words"), GROUPED.values(), ids=GROUPED)
@@ -131,6 +137,8 @@ PACED = {
     "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
     "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
     "a build in between": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: a build is timed"),
+    "the best epoch": (whole(throughput=14.0), "where 13.33 passed, and it is samples / seconds of all timed epochs"),
+    "a profiled epoch": (whole(seconds=86.0), "one of them is profiled"),
     "twice as fast": (whole(throughput=80 / 3), "where 13.33 passed"),
     "no wait": (whole(data_wait=0.0), "an epoch waited 1 s"),
     "a short warm-up": (whole(warm_up_s=2.0), "belongs to the warm-up"),

@@ -58,6 +58,13 @@ def test_rows_are_those_that_were_asked_for():
         pytest.param(table(), 2, "", id="whole"),
         pytest.param(table(), 4, "it holds 2 batch sizes", id="too few sizes"),
         pytest.param(table()[:-1], 2, "Lean 8 AMP is missing", id="one missing"),
+        pytest.param(table() * 2, 2, "16 rows for 8 measurements: some are there twice", id="two runs in one file"),
+        pytest.param(
+            [{**row, "saved_mb": row["saved_mb"] / (1 + (row["precision"] == "AMP"))} for row in table()],
+            2,
+            "at 4 images SimpleNet keeps half or less with AMP",
+            id="half of FP32 by hand",
+        ),
         pytest.param(table(saved_mb=1.0), 2, "saved_mb of Lean in AMP does not grow", id="shrinks"),
         pytest.param(
             [{**row, "saved_mb": row["batch_size"]} for row in table()], 2, "keeps as much as", id="no saving"

@@ -18,16 +18,25 @@ ARRAYS = {
 }
 
 
-def pair(**changed):
-    return Pair(Observation("ranks", "ok", {}, {**ARRAYS, **changed}), Observation("ranks", "ok", {}, ARRAYS))
+def pair(asked=(0, 1), **changed):
+    sides = ((asked, {**ARRAYS, **changed}), ((0, 1), ARRAYS))
+    return Pair(*(Observation("ranks", "ok", {"ranks": [{"asked": list(it)}]}, arrays) for it, arrays in sides))
+
+
+def both(weights, **more):
+    return {"weights0": weights, "weights1": weights, **more}
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        pytest.param({"weights0": START}, "rank 0 took other steps", id="rank 0 does nothing"),
-        pytest.param({"weights1": START + 1.001}, "rank 1 ends with other weights", id="rank 1 goes its own way"),
-        pytest.param({"weights1": START + np.nan}, "rank 1 ends with other weights", id="no numbers"),
+        pytest.param({"weights0": START}, "different weights", id="rank 0 does nothing"),
+        pytest.param({"weights1": START + 1.001}, "different weights", id="rank 1 goes its own way"),
+        pytest.param({"weights1": START + np.nan}, "different weights", id="no numbers"),
+        pytest.param(both(START), "another one was trained", id="a copy is trained"),
+        pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
+        pytest.param(both(START + 1.1, asked=(1, 0)), "another order", id="another order"),
+        pytest.param(both(START + 1.1), "averaged in each step", id="other steps"),
     ],
 )
 def test_every_rank_has_the_weights_of_one_process(changed, words):

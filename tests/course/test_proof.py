@@ -220,6 +220,15 @@ def test_a_list_may_have_any_name(course):
     assert ["cheats", "mutants"] == [found.id for found in load_cases(course, toy_kit().lab)]
 
 
+def test_yaml_that_cannot_be_read_is_named_with_its_line(course):
+    """A colon in a sentence is the usual mistake, and no fault of perflab."""
+    folder = course.root / "tests/submissions/toy/colon"
+    folder.mkdir()
+    (folder / "expect.yaml").write_text("kind: wrong\nabout: one thing: another\n")
+    with pytest.raises(CourseError, match=r"expect.yaml: line 2: this is not YAML"):
+        load_cases(course, toy_kit().lab)
+
+
 def test_what_a_folder_may_not_hand_in_is_not_the_references(course):
     """Else a link would pass as the file that it hides."""
     folder = course.root / "tests/submissions/toy/links"
@@ -240,6 +249,14 @@ CORPUS_MISTAKES = {
     "a replacement that is there twice": (
         mutant(replace=[{"old": "r", "new": ""}]),
         "'r' occurs 3 times in part1_toy.py, not once",
+    ),
+    "a file that is not there": (
+        mutant(file="part1_toi.py", replace=[{"old": "x", "new": "y"}]),
+        "'x' occurs 0 times in part1_toi.py, not once",
+    ),
+    "a replacement by nothing": (
+        mutant(replace=[{"old": "x"}]),
+        "two: a replacement has old and new, and here old",
     ),
     "an unknown check": (mutant(fails={"posetive": ""}), "two: fails names 'posetive', which is no check of part1_toy"),
     "a missing name": ({"id": "two"}, "'two' lacks about, fails, part, replace"),

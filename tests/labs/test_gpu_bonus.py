@@ -65,6 +65,10 @@ MISTAKES = {
         [("    finally:\n        for module, training in modes:\n            module.training = training\n", "    finally:\n        pass\n")],
         {"predicts_without_a_trace": "in another mode than before"},
     ),
+    "the rate of the median": (
+        [('"per_second": repeats / sum(seconds)', '"per_second": 1 / float(np.median(seconds))')],
+        {"latency_is_honest": "calls over the time of all of them"},
+    ),
     "cold calls": (
         [("    for _ in range(warmup):\n        call()\n", "")],
         {"latency_is_honest": "a cold call counts"},

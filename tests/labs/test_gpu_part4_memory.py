@@ -62,7 +62,7 @@ MISTAKES = {
         [("    if scaler is None:", "    if True:")],
         {"scaler_in_order": "never used"},
     ),
-    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_fp32": "is not in train()"}),
+    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_fp32": "it is not in train()"}),
     "forward only": (
         [
             (
@@ -71,6 +71,18 @@ MISTAKES = {
             )
         ],
         {"measures_training_steps": "the backward pass is left out"},
+    ),
+    "no optimizer": (
+        [("            scaler.step(optimizer)\n            scaler.update()\n", "            scaler.update()\n" * 0)],
+        {"measures_training_steps": "the optimizer's step is left out"},
+    ),
+    "one model for all": (
+        [("        for batch_size in batch_sizes:\n", "        made = make_training(device)\n        make_training = lambda _, made=made: made\n        for batch_size in batch_sizes:\n")],
+        {"measures_training_steps": "a model goes on that ran at another size"},
+    ),
+    "images want a gradient": (
+        [("        for block in self.blocks:\n", "        x.requires_grad_()\n        for block in self.blocks:\n")],
+        {"gradients_match": "requires_grad_() changes the caller's images"},
     ),
     "cold": ([(WARM, "")], {"measures_training_steps": "it holds the slow first step"}),
     "the other precision": (

@@ -64,6 +64,14 @@ MISTAKES = {
         {"efficiency_is_right": "in percent"},
     ),
     "no rows": ([("    return rows\n", "    return []\n")], {"efficiency_is_right": "there are no rows"}),
+    "the median alone": (
+        [("min(epochs) <= 0", "statistics.median(epochs) <= 0")],
+        {"refuses_what_says_nothing": "one epoch of 0 seconds among others: rows were returned"},
+    ),
+    "refused too late": (
+        [(" or any(batch_size % count for count in processes):", ":"), ("statistics.median(epochs)", "statistics.median(epochs) if batch_size % count == 0 else 1 / 0")],
+        {"refuses_what_says_nothing": "ZeroDivisionError"},
+    ),
     "any epoch": ([("min(epochs) <= 0", "False")], {"refuses_what_says_nothing": "0 seconds: ZeroDivisionError"}),
     "any batch": (
         [("any(batch_size % count for count in processes)", "False")],

@@ -52,6 +52,21 @@ OF_STEPS = "torch.stack(losses).view(-1, accumulate).sum(dim=1).tolist()  # the 
 
 # File, what is replaced -> {check: words in its measured or why}; what the corpus does not show.
 MISTAKES = {
+    "an attempt without its backward pass": (
+        PROGRAM,
+        [("        epoch(prepare(), DataLoader(batch, size))\n", "        prepare()[0](batch.tensors[0])\n")],
+        {"does_the_same_work": "in the backward pass, says the made training"},
+    ),
+    "the best epoch": (
+        PROGRAM,
+        [('"throughput": samples / seconds,', '"throughput": max(it["samples"] / it["seconds"] for it in epochs),')],
+        {"does_the_same_work": "and it is samples / seconds of all timed epochs"},
+    ),
+    "a timed epoch is profiled": (
+        PROGRAM,
+        [("for _ in range(options.epochs)]\n", "for _ in range(options.epochs - bool(options.profile))]\n"), ("record(lambda on_step: epoch(training, loader, accumulate, on_step),", "record(lambda on_step: epochs.append(epoch(training, loader, accumulate, on_step)),")],
+        {"does_the_same_work": "one of them is profiled"},
+    ),
     "samples of a batch": (
         PROGRAM,
         [('    samples, seconds = sum(it["samples"] for it in epochs)', '    samples, seconds = sum(it["samples"] // 2 for it in epochs)')],
@@ -193,7 +208,10 @@ def test_fewer_waits_are_looked_for_where_nsys_was():
 
     assert isinstance(judge(before, after), Passed)
     assert "the host still waits as often" in judge(after, before).why
-    assert isinstance(judge(before, Text("stats_after.txt", "No nsys here.")), Unavailable)
+    assert isinstance(judge(*(Text(one.file, "No nsys here.") for one in (before, after))), Unavailable)
+    assert "the other one is of nsys" in judge(before, Text("stats_after.txt", "No nsys here.")).why
+    fewer = before.text.replace(",893,18535.0,", ",8,18535.0,")
+    assert "not its count times its average" in judge(before, Text("stats_after.txt", fewer)).why
 
 
 REFLECTIONS = {

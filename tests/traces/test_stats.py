@@ -278,3 +278,17 @@ def test_text_is_read_up_to_a_cap(tmp_path, monkeypatch):
 
 def test_powershell_writes_utf_16(tmp_path):
     assert 3 == read_made(tmp_path, KERNELS.encode("utf-16"), "nsys.csv").figure("kernel_count")
+
+
+@pytest.mark.parametrize(
+    ("text", "edited"),
+    [
+        pytest.param(f"{KERNELS}\n{COPIES}\n{CALLS}", False, id="as printed"),
+        pytest.param(TEXT, False, id="text in microseconds"),
+        pytest.param(KERNELS.replace(",2,1500.0", ",20,1500.0"), True, id="another count"),
+        pytest.param(CALLS.replace("600,3,", "6000,3,"), True, id="another time"),
+    ],
+)
+def test_a_row_that_contradicts_itself_is_noted(tmp_path, text, edited):
+    """The average is the total over the count, rounded."""
+    assert edited == (stats.EDITED in read_made(tmp_path, text, "nsys.csv").notes)

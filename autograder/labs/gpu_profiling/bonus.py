@@ -259,7 +259,8 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
     """The CUDA kernel computes the same, thread by thread on the CPU, and writes its own numbers only."""
     if threads.student.values["strayed"]:
         measured = f"{threads.student.values['strayed'][0]}: written beside the result"
-        return Failed(measured, "the last block has threads too many, and those have to return at once", CUDA)
+        why = "the last block has threads too many, which have to return; odd heights and widths are rounded down"
+        return Failed(measured, why, CUDA)
     why = "another function, or a thread that computes another's number"
     return without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=f"begin with one image; {CUDA}")
 
@@ -398,5 +399,7 @@ def latency_is_honest(latencies: Pair) -> Verdict:
         for name, want in known["figures"].items():
             if not close(got := told["figures"].get(name), want, 0.01):
                 measured = f"{known['case']}: {name} is {shown(got)} (on a clock that the grader moves)"
-                return Failed(measured, f"it is {want:.4g}: a cold call counts, or the device's work does not", INFER)
+                why = "a cold call counts, or the device's work does not"
+                why = "calls over the time of all of them" if name == "per_second" else why
+                return Failed(measured, f"it is {want:.4g}: {why}", INFER)
     return nightly.all_there(latencies, "found") or Passed("two kinds of calls, on a clock that the grader moves")

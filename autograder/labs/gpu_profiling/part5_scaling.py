@@ -156,11 +156,15 @@ def measured(student: Any, rig: Any) -> Any:
 
 
 REFUSED = {  # processes, samples, batch_size, and what a run returns
-    "an epoch of 0 seconds": ([1, 2], 96, 12, [1.0, 0.0, 0.0]),
+    "epochs of 0 seconds": ([1, 2], 96, 12, [1.0, 0.0, 0.0]),
+    "one epoch of 0 seconds among others": ([1, 2], 96, 12, [1.0, 1.0, 0.0, 1.0]),
     "a run of one epoch": ([1, 2], 96, 12, [1.0]),
-    "5 processes for a batch of 12": ([1, 5], 96, 12, [1.0] * 3),
-    "no run of one process": ([2, 4], 96, 12, [1.0] * 3),
+    "5 processes for a batch of 12": ([1, 5], 96, 12, []),  # before the first run
+    "no run of one process": ([2, 4], 96, 12, []),
 }
+
+
+LATE = "a run was made first"
 
 
 @part.probe(values={"taken": map_of(TEXT)})
@@ -168,20 +172,26 @@ def refused(student: Any, rig: Any) -> Any:
     """What cannot be compared; "" where it was refused, and otherwise what came."""
     taken = {}
     for case, (counts, samples, batch, epochs) in REFUSED.items():
-        run, folder = returning(epochs), str(rig.folder)
+        runs: list[int] = []
+        run, folder = returning(epochs or [1.0] * 3, runs), str(rig.folder)
         try:
             student.measure_scaling_efficiency(run, list(counts), samples, batch, rig.device, folder=folder)
             taken[case] = "rows were returned"
         except ValueError:
-            taken[case] = ""
+            taken[case] = "" if epochs or not runs else LATE
         except ArithmeticError as error:
             taken[case] = type(error).__name__[:60]
     return {"taken": taken}
 
 
-def returning(epochs: list[float]) -> Callable[..., list[float]]:
-    """Return a run that takes so many seconds, whatever is asked for."""
-    return lambda *_, **__: list(epochs)
+def returning(epochs: list[float], runs: list[int]) -> Callable[..., list[float]]:
+    """Return a run that takes so many seconds, whatever is asked for; *runs* has one more then."""
+
+    def run(*_: Any, **__: Any) -> list[float]:
+        runs.append(1)
+        return list(epochs)
+
+    return run
 
 
 # --- what is judged: joining ------------------------------------------------------------------------------------------
@@ -241,7 +251,7 @@ def trains_as_one_process(ranks: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[trains_as_one_process])
 def loss_is_of_all(ranks: Pair) -> Verdict:
     """The losses are means over the samples of all processes, the same in each of them."""
-    why = "it is that of this process alone, or batches count alike, whatever their size"
+    why = "it is that of this process alone or of one batch, or batches count alike, whatever their size"
     try_ = f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}"
     return together.told_alike(_in_their_order(ranks), "losses", why, try_=try_)
 
@@ -305,6 +315,9 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     """Times that are no times, batches that do not divide, and no single process to compare with are a ValueError."""
     taken = refused.values["taken"]
     for case in REFUSED:
+        if taken.get(case) == LATE:
+            why = "what cannot be compared is known before anything runs, and a run may take a night"
+            return Failed(f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}")
         if taken.get(case, "nothing") != "":
             why = "figures made of it look like any others, or a division by zero ends a night of measurements"
             return Failed(f"{case}: {taken.get(case, 'nothing')}, and no ValueError", why, f"raise ValueError; {SCALE}")

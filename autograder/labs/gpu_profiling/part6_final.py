@@ -121,12 +121,12 @@ def searches(student: Any, rig: Any) -> Any:
 
 
 def train(student: Any, window: Any, *more: Any) -> Any:
-    """Train an epoch by the program's loop: amp and accumulate may follow."""
+    """Train an epoch by the program's loop: amp, accumulate and on_step may follow."""
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.scaler, window.device)
     return window.returned("train_epoch", program(student).train_epoch(*arguments, *more))
 
 
-@part.probe(pair=True, arrays=TRAINED)
+@part.probe(pair=True, values={"called": INTEGER}, arrays=TRAINED)
 def grouped(student: Any, rig: Any) -> Any:
     return rig.checklist.grouped(partial(train, student))
 
@@ -157,7 +157,8 @@ WHOLE = {"told": map_of(optional(NUMBER)), "device": TEXT, "script": SCRIPT, "si
 def whole(student: Any, rig: Any) -> Any:
     """Memory for a quarter of a step, which the program has to find out."""
     size, code = rig.integer(3, 6), rig.program(student, PROGRAM)
-    return rig.matched.run(code, 4 * size, size, EPOCHS, ["--batch-size", 0], rig.integer(size, 2 * size - 1))
+    options = ["--batch-size", 0, "--profile", rig.folder / "profile.json"]
+    return rig.matched.run(code, 4 * size, size, EPOCHS, options, rig.integer(size, 2 * size - 1))
 
 
 @part.probe(pair=True, values={**WHOLE, "half": INTEGER, "runs": INTEGER}, arrays={"losses": ("float64", 1)})
@@ -427,9 +428,11 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
 @part.check(basis="artefact")
 def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
     """What nsys stats printed before and after shows fewer waiting calls; without nsys, both say so and are owed."""
-    for text in (stats_before, stats_after):
-        if text.text.lower().startswith("no nsys"):
-            return Unavailable(f"{text.file} says that there was no nsys; a machine with one can make it")
+    without = [text.file for text in (stats_before, stats_after) if text.text.lower().startswith("no nsys")]
+    if len(without) == 1:
+        return Failed(f"{without[0]} says that there was no nsys", "the other one is of nsys", BEFORE_AFTER)
+    if without:
+        return Unavailable("both say that there was no nsys; a machine with one can make them")
     return _said(profile.fewer_waits(stats_before, stats_after), BEFORE_AFTER)
 
 
