@@ -102,14 +102,20 @@ def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row,
     }
     found: dict[str, tuple[Row, ...]] = {}
     for one in reports:
-        for kind, (label, count, names) in KINDS.items():
-            if (
-                {label, count, "Total Time"} <= set(one.units)
-                and not OTHERS & set(one.units)
-                and any(re.match(names, row[label]) for row in one.rows)
-            ):
-                found.setdefault(kind, _sums(one, label, count, decimal, sizes))
+        kind, label, count = _kind(one)
+        if kind:
+            found.setdefault(kind, _sums(one, label, count, decimal, sizes))
     return found
+
+
+def _kind(report: Report) -> tuple[str, str, str]:
+    """Say what a report lists, and which columns name and count it; nothing for what is not kept."""
+    has = set(report.units)
+    for kind, (label, count, names) in KINDS.items():
+        listed = {label, count, "Total Time"} <= has and not OTHERS & has
+        if listed and any(re.match(names, row[label]) for row in report.rows):
+            return kind, label, count
+    return "", "", ""
 
 
 def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]) -> tuple[Row, ...]:
@@ -123,11 +129,12 @@ def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: M
 def _edited(report: Report, decimal: cells.Point) -> bool:
     """Say whether a row contradicts itself by more than an average of one decimal does."""
     _, _, count = _kind(report)
-    if not count or "Avg" not in report.units:
+    average = next((name for name in ("Avg", "Average") if name in report.units), "")
+    if not count or not average:
         return False
-    scales = [cells.NS.get(report.units[name], 1) for name in ("Avg", "Total Time")]
+    scales = [cells.NS.get(report.units[name], 1) for name in (average, "Total Time")]
     for row in report.rows:
-        calls, mean, total = (cells.number(row[name], decimal) or 0 for name in (count, "Avg", "Total Time"))
+        calls, mean, total = (cells.number(row[name], decimal) or 0 for name in (count, average, "Total Time"))
         if abs(calls * mean * scales[0] - total * scales[1]) > 0.02 * total * scales[1] + calls * scales[0]:
             return True
     return False
