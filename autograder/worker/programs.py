@@ -1,6 +1,6 @@
 """Programs: a student's, run in this process as `python FILE ARGUMENTS` would; and made ones, for a student to start.
 
-A made program needs no torch and takes a tenth of a second, so a comparison of many runs is judged in one.
+A made program needs no torch and takes a twentieth of a second, so a comparison of many runs is judged in one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ with (here / "processes").open("a+") as used:
     print(os.getpid(), file=used)
 print("epoch 1 of 1: 100 %")
 print("a warning", file=sys.stderr)
-time.sleep(0.1)
+time.sleep(0.05)
 (here / "running").unlink(missing_ok=True)
 print(json.dumps(figures))
 """
