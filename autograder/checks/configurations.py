@@ -199,7 +199,7 @@ UNITS |= {"peak_memory_mb": "MB", "accuracy": "%"}
 NAMED = {  # row -> how a report names it; the first one goes without saying
     "Baseline": "",
     "Data loader": r"(?i:load|worker)",
-    "AMP": r"AMP|(?i:precision|16.bit|float16)",
+    "AMP": r"(?i:\bamp\b|precision|16.bit|float16|\b(?:bf|fp)16\b|autocast)",
     "Compile": r"(?i:compil)",
     "Accumulation": r"(?i:accumul)",
     "Checkpointing": r"(?i:checkpoint)",

@@ -26,9 +26,9 @@ UNITS = {"throughput": "samples/s", "seconds": "s", "data_wait": "s", "warm_up_s
 NAMED = {  # row -> how a reflection names it; the first one goes without saying
     "Baseline": "",
     "DataLoader": r"(?i:load|worker)",
-    "Model": r"\bModel\b|(?i:compil|fuse)",
-    "Memory": r"\bMemory\b|AMP|(?i:precision|16.bit|float16)",
-    "Final": r"\bFinal\b|(?i:larger? batch)",
+    "Model": r"\bModel\b|(?i:\bmodel (?:version|row|step)|compil|\bfus(?:e|ing|ion))",
+    "Memory": r"(?i:\bmemory\b|\bamp\b|precision|16.bit|float16|\b(?:bf|fp)16\b|autocast)",
+    "Final": r"(?i:\bfinal\b|larger? batch)",
 }
 
 Row = Mapping[str, Any]

@@ -134,7 +134,9 @@ def _edited(report: Report, decimal: cells.Point) -> bool:
         return False
     scales = [cells.NS.get(report.units[name], 1) for name in (average, "Total Time")]
     for row in report.rows:
-        calls, mean, total = (cells.number(row[name], decimal) or 0 for name in (count, average, "Total Time"))
+        calls, mean, total = (cells.number(row[name], decimal) for name in (count, average, "Total Time"))
+        if calls is None or mean is None or total is None:
+            continue
         if abs(calls * mean * scales[0] - total * scales[1]) > 0.02 * total * scales[1] + calls * scales[0]:
             return True
     return False

@@ -235,7 +235,7 @@ def node_groups(processes) -> tuple[Any, Any]:
 
 
 def average_over_nodes(tensors, node, between) -> None:
-    """Replace each tensor by its mean over all processes; everyone calls it, with tensors alike in shape.
+    """Write into each tensor its mean over all processes; everyone calls it, with tensors alike in shape.
 
     *node* and *between* are what node_groups returned. Only the first process of a node talks to other nodes, with all
     numbers in one tensor.

@@ -79,6 +79,7 @@ def test_rows_that_are_malformed_or_contradict_themselves(found, why, try_):
         pytest.param(rows(peak_memory_mb=600.0), "empty in both", id="memory in one row"),
         pytest.param([row(peak_memory_mb=-1), row("AMP", peak_memory_mb=-1)], "above 0 in both", id="negative memory"),
         pytest.param(rows(epoch_time=3.2), "", id="a little more than the training"),
+        pytest.param([row(throughput=12000.0, epoch_time=0.03), row("AMP", throughput=22000.0, epoch_time=0.01)], "", id="two decimals of a short epoch"),
         pytest.param(rows(epoch_time=6.0), "throughput x epoch_time is 60 samples in one row and 120", id="an edited time"),
     ],
 )  # fmt: skip

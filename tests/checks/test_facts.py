@@ -99,6 +99,7 @@ SAID = {
     "two rows, whole percent": ("It gained 5 %.", OF_ROWS),
     "two rows that are named": ("Final was 1.6x as fast as Memory.", ""),
     "one that is named, and the first": ("Final took 75 % less time.", ""),
+    "two rows, in small letters": ("The final version was 1.6x as fast as the memory one.", ""),
     "two rows, one by the heading": ("## DataLoader\n\nCompiling gained about 5 %.", ""),
     "two rows, one of them not named": ("Compiling gained 5 %.", OF_ROWS),
     "named in another paragraph": ("Final beats Memory.\n\nIt was 1.6x as fast.", OF_ROWS),
@@ -129,6 +130,8 @@ def test_coarse_results_are_of_one_row_of_named_ones_or_of_a_precise_one(text, w
 NAMES = {
     "Two workers read ahead.": ["Data loader"],
     "`AMP`, on bfloat16": ["AMP"],
+    "the option `--amp`": ["AMP"],
+    "in BF16": ["AMP"],
     "the compiled model": ["Compile"],
     "Accumulating, and checkpoints": ["Accumulation", "Checkpointing"],
     "a lamp, an example": [],

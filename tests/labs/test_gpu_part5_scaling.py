@@ -72,6 +72,10 @@ MISTAKES = {
         [(" or any(batch_size % count for count in processes):", ":"), ("statistics.median(epochs)", "statistics.median(epochs) if batch_size % count == 0 else 1 / 0")],
         {"refuses_what_says_nothing": "ZeroDivisionError"},
     ),
+    "refused after a run": (
+        [("    if processes[0] != 1 or", "    run(1, samples, batch_size)\n    if processes[0] != 1 or")],
+        {"refuses_what_says_nothing": "5 processes for a batch of 12: a run was made first"},
+    ),
     "any epoch": ([("min(epochs) <= 0", "False")], {"refuses_what_says_nothing": "0 seconds: ZeroDivisionError"}),
     "any batch": (
         [("any(batch_size % count for count in processes)", "False")],

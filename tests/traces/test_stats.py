@@ -285,6 +285,7 @@ def test_powershell_writes_utf_16(tmp_path):
     [
         pytest.param(f"{KERNELS}\n{COPIES}\n{CALLS}", False, id="as printed"),
         pytest.param(TEXT, False, id="text in microseconds"),
+        pytest.param(KERNELS.replace(",2,1500.0", ",2,-"), False, id="no average"),
         pytest.param(KERNELS.replace(",2,1500.0", ",20,1500.0"), True, id="another count"),
         pytest.param(CALLS.replace("600,3,", "6000,3,"), True, id="another time"),
     ],

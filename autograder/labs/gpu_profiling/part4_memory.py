@@ -187,6 +187,7 @@ def overflow(student: Any, rig: Any) -> Any:
 # --- what is run: measurements ----------------------------------------------------------------------------------------
 
 ROWS = list_of(map_of(CELL))
+SMALLER = 64  # times is a loss, so that no scaler that begins high skips a step, whose seconds would be missed
 
 
 def scripted(rig: Any, full: float, half: float, backward: float, cold: float, step: float) -> Any:
@@ -194,7 +195,7 @@ def scripted(rig: Any, full: float, half: float, backward: float, cold: float, s
 
     The optimizer takes *step* seconds, and as much again for each other size and precision that its model has seen.
     """
-    trainings, left = rig.trainings(full, half, cold), [cold]
+    trainings, left = rig.trainings(full, half, cold, SMALLER), [cold]
 
     def make_training(device: Any) -> Any:
         model, criterion, optimizer = trainings(device)

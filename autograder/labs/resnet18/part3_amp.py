@@ -57,11 +57,13 @@ WRONG = 'see "What usually goes wrong" in the part 3 handout'
 #     decimals or bfloat16, are 1.4e-3 apart; where FOLLOWS lets them pass, NEARER does not.)
 #   UNTOUCHED, the same. A: FP32 with channels_last: 2.4e-7 and 2.8e-8. C: float16: 2.0e-5 and 4.5e-6.
 #   UPDATE, apart relative to the update's norm. A: as for FOLLOWS: 0.0044. C: the rate 10 % off: 0.095.
+#   LARGE, the same of two steps of 4096, 8 seeds. A: bfloat16 0.0036, float16 0.0144. C: the rate 10 % off: about 0.1.
 #   NEARER, the distance to trusted 16-bit losses relative to the distance to FP32's. A: as for FOLLOWS, and with
 #     foreach or fused optimizers: 0.19. C: weights and images rounded to bfloat16, noise on the losses: 0.67.
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 UNTOUCHED = Tolerance(losses=3e-6, weights=4e-7)
 UPDATE = 0.02
+LARGE = 0.05
 NEARER = 0.35
 
 TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
@@ -529,7 +531,7 @@ def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
 def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) -> Verdict:
     """AMP needs less memory than FP32, by at least {bar}."""
     moved = numerics.update(large_batches)
-    if not moved.error <= UPDATE:
+    if not moved.error <= LARGE:
         return Failed(f"update apart by {moved.error:.1e} of its norm", "larger batches take another step", WHERE)
     why, try_ = "activations are kept in FP32, or a graph of an earlier step is kept alive", WRONG
     return memory.at_least_less(large_batches, idle, bar, device, why=why, try_=try_)
