@@ -35,6 +35,7 @@ PASSED_OVER = {"__MACOSX", "__pycache__"}  # beside everything hidden: .git, .ip
 # What is taken for one hand-in by its name; what it is its bytes say.
 ARCHIVE = re.compile(r"\.(zip|ipynb|rar|7z|(tar\.)?(gz|bz2|xz)|tar|t[gbx]z2?)$", re.IGNORECASE)
 NESTED = 3  # archives in archives
+COSTS = MIB  # of the cap, at the least: reading a thousand damaged ones in vain would take minutes
 DEPTH = 8  # folders in folders; deeper ones are not looked into
 GZIP, ZIP = b"\x1f\x8b", (b"PK\3\4", b"PK\5\6")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -89,25 +90,28 @@ def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
 
 def _opened(path: Path, found: Sequence[Entry], inner: Sequence[Entry], caps: Caps) -> tuple[Sequence[Entry], int]:
     """Put what is in archives in their place; one that cannot be read stays, and if it is the only one that is said."""
-    out = [one for one in found if one not in inner]
+    packed, room = set(inner), caps.archive
+    out = [one for one in found if one not in packed]
     for one in inner:
+        where, data = path / "/".join(one.path), b""
         try:
-            data = one.read(caps.archive + 1)
-            below = _archive(path / "/".join(one.path), data, caps)
-        except SubmissionError:
+            data = one.read(room + 1)
+            data = _unpacked(where, data, replace(caps, archive=room))
+            below = _archive(where, data, replace(caps, archive=room))
+        except SubmissionError as why:
             if len(inner) == 1:
                 raise
-            out.append(one)
+            out.append(replace(one, problem=str(why)))
         except Exception:  # the archive readers raise a dozen kinds on damaged bytes
             out.append(replace(one, problem=DAMAGED))
         else:
             out += [replace(entry, path=(*one.path, *entry.path)) for entry in below]
-            caps = replace(caps, archive=caps.archive - len(data))
-    return out, caps.archive
+        room = max(0, room - max(len(data), COSTS))
+    return out, room
 
 
 def _packs(name: str) -> bool:
-    return ARCHIVE.search(name) is not None and not name.lower().endswith(".ipynb")
+    return ARCHIVE.search(name) is not None and not name.lower().endswith((".ipynb", ".json.gz"))
 
 
 def _entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
@@ -118,7 +122,7 @@ def _entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]
         if stat.S_ISREG(mode) and path.suffix == ".ipynb":
             return [Entry((path.name,), partial(_read_below, path, ()))]
         if stat.S_ISREG(mode):
-            return _archive(path, _read_below(path, (), caps.archive + 1), caps)
+            return _archive(path, _unpacked(path, _read_below(path, (), caps.archive + 1), caps), caps)
     except OSError as error:
         raise SubmissionError(f"{path}: {error.strerror or error}; name a folder, zip, tar or notebook") from None
     what = (
@@ -201,8 +205,6 @@ def _open_below(root: Path, names: tuple[str, ...], flags: int) -> int:
 
 
 def _archive(path: Path, data: bytes, caps: Caps) -> Sequence[Entry]:
-    if data.startswith(GZIP):
-        data = _unpacked(path, data, caps)
     if len(data) > caps.archive:
         raise SubmissionError(f"{path}: holds more than {in_words(caps.archive)}; hand in the listed files alone")
     if other := next((words for magic, words in OTHERS.items() if data.startswith(magic)), ""):
@@ -221,6 +223,8 @@ def _archive(path: Path, data: bytes, caps: Caps) -> Sequence[Entry]:
 
 
 def _unpacked(path: Path, data: bytes, caps: Caps) -> bytes:
+    if not data.startswith(GZIP):
+        return data
     try:
         with gzip.open(io.BytesIO(data)) as file:
             return file.read(caps.archive + 1)

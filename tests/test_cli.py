@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import subprocess
@@ -201,3 +202,24 @@ def test_where_nothing_can_be_written_is_one_clear_line(monkeypatch, capsys, tmp
     assert (2, 1) == (code, errors.count("\n"))
     assert errors.startswith(f"perflab: {tmp_path}/file")
     assert errors.endswith("; mend that, then do it again\n")
+
+
+WRONG = {
+    "a full disk, which has no name": (OSError(errno.ENOSPC, "No space left on device"), 2),
+    "a file that may not be read": (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 2),
+    "a call that the kernel refuses": (PermissionError(errno.EPERM, "Operation not permitted"), 3),
+    "a file of ours that is not there": (FileNotFoundError(errno.ENOENT, "No such file", "/nowhere"), 3),
+}
+
+
+@pytest.mark.parametrize(("problem", "status"), WRONG.values(), ids=WRONG)
+def test_only_a_place_that_has_a_name_is_for_the_user_to_mend(monkeypatch, capsys, problem, status):
+    """Whatever else the system refuses us is shown with where it happened."""
+
+    def refuse(**_):
+        raise problem
+
+    monkeypatch.setattr(cli.cli, "main", refuse)
+    code, _, errors = run(monkeypatch, capsys, "doctor")
+
+    assert (status, status == 3) == (code, "fault of perflab" in errors)

@@ -709,6 +709,29 @@ def test_archives_together_are_taken_no_further_than_one_alone(tmp_path: Path):
     assert (FILES, ("b.zip",)) == (found.files, found.left_out)
 
 
+def test_what_archives_unpack_to_counts(tmp_path: Path):
+    """Else a thousand small ones hold gigabytes."""
+    large = tarred(tmp_path / "one.tar.gz", ("data.bin", bytes(3 * MIB))).read_bytes()
+    found = load(folder(tmp_path / "ada", {"a.tgz": large, "b.tgz": large}), LISTED, Caps(archive=5 * MIB))
+
+    assert ("b.tgz", "a.tgz/data.bin") == found.left_out
+
+
+@pytest.mark.parametrize(("damaged", "files"), [(3, FILES), (4, {})])
+def test_archives_that_are_read_in_vain_count(tmp_path: Path, damaged: int, files: dict):
+    """Else a thousand of them take minutes."""
+    packed = {**{f"{n}.zip": b"PK\3\4" for n in range(damaged)}, "work.zip": WORK}
+
+    assert files == load(folder(tmp_path / "ada", packed), LISTED, Caps(archive=4 * MIB)).files
+
+
+def test_a_packed_trace_of_another_name_is_no_archive(tmp_path: Path):
+    """It is listed as not looked at, and what is missing is said."""
+    found = load(folder(tmp_path / "ada", {"my_trace.json.gz": gzip.compress(b"{}")}), LISTED)
+
+    assert ({}, ("my_trace.json.gz",)) == (found.files, found.left_out)
+
+
 def test_an_archive_that_may_not_be_read_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Nobody's grading stops at it."""
     home = folder(tmp_path / "ada", {"a.zip": WORK})

@@ -30,12 +30,12 @@ def main() -> NoReturn:
         click.echo(f"perflab: {error}", err=True)
         code = USER_ERROR
     except OSError as error:
-        if error.errno not in NO_PLACE:
-            code = _our_fault()
-        else:
+        if error.errno in FULL or (error.errno in NO_PLACE and error.filename):
             where = error.filename or "a file"
             click.echo(f"perflab: {where}: {error.strerror}; mend that, then do it again", err=True)
             code = USER_ERROR
+        else:
+            code = _our_fault()
     except (KeyboardInterrupt, click.Abort):
         click.echo("perflab: stopped", err=True)
         code = INTERRUPTED

@@ -22,7 +22,7 @@ from autograder.sandbox import gpu, seccomp, tree
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
-NOBODIES = range(60600, 61000)
+NOBODIES = range(60710, 61000)
 """Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
 PACKAGE = Path(__file__).parents[1]
 ETC = {"passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "hosts": "127.0.0.1 localhost lab\n"}
@@ -150,7 +150,9 @@ def try_out(lent: tuple[Path, ...] = ()) -> str:
     closed = next(filter(None, map(_closed, [*environment(), Path(sys.executable), Path(tempfile.gettempdir())])), None)
     if closed is not None:
         mend = "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
-        raise BoxError(f"{closed} cannot be read by user {NOBODIES[-1]}, like whom submissions run", mend)
+        raise BoxError(
+            f"{closed} cannot be read by a user like {NOBODIES[-1]}, who runs submissions when root grades", mend
+        )
     try:
         Box(PACKAGE, lent).close()
         if lent:

@@ -580,7 +580,7 @@ class TestNoBox:
         with pytest.raises(BoxError) as error:
             try_out()
         assert (
-            "/root cannot be read by user 60999, like whom submissions run; "
+            "/root cannot be read by a user like 60999, who runs submissions when root grades; "
             "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
         ) == str(error.value)
 

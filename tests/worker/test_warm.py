@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pkgutil import iter_modules
 
@@ -42,3 +43,12 @@ def test_the_first_picture_is_gone():
     warm.picture()
 
     assert before == plt.get_fignums()
+
+
+def test_a_picture_that_cannot_be_drawn_stops_no_worker(monkeypatch):
+    """Most of them draw nothing."""
+    drawn = []
+    monkeypatch.setattr(plt, "subplots", lambda: drawn.append(1) or 1 / 0)
+    importlib.reload(warm)
+
+    assert [1] == drawn
