@@ -14,6 +14,7 @@ from autograder.model import CheckResult, PartResult
 from autograder.overrides import BY_HAND, Override, decide
 from autograder.standing import Standing, kept
 
+HASH = "sha256 "  # 12 digits alone, or 123e45, a spreadsheet would rewrite; older sheets have them so
 COLUMNS = ("submission", "item", "points", "of", "comment", "question", "written", "checks", "files")
 LONGEST = 8_000  # characters of one cell; Excel cuts at 32,767
 
@@ -39,7 +40,7 @@ def read(path: Path, standings: Sequence[Standing], *, by: str, at: str) -> list
 
 
 def _decision(where: str, row: sheet.Row, one: Standing, by: str, at: str) -> Override | None:
-    if row.get("files", "") not in ("", _files(one)):
+    if row.get("files", "").removeprefix(HASH) not in ("", _files(one).removeprefix(HASH)):
         raise UserError(f"{where}: the sheet is about other files than were graded; write a new one")
     items = {f"{part.id}.{check.id}": check for part, check in _items(one)}
     if row["item"] not in items:
@@ -71,7 +72,7 @@ def _row(one: Standing, part: PartResult, check: CheckResult) -> tuple[object, .
 
 
 def _files(one: Standing) -> str:
-    return f"sha256 {one.result.submission_sha256[:12]}"  # 12 digits alone, or 123e45, a spreadsheet would rewrite
+    return f"{HASH}{one.result.submission_sha256[:12]}"
 
 
 def _written(one: Standing, part: str) -> str:

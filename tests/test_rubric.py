@@ -49,6 +49,14 @@ def read(file, standings):
     return rubric.read(file, standings, by="meera", at="now")
 
 
+def test_a_sheet_with_bare_digits_of_the_files_is_read(tmp_path):
+    """As sheets were once written: nobody fills one in twice."""
+    one = a_standing(tmp_path)
+    file = filled(tmp_path, [one], points="1", files=one.result.submission_sha256[:12])
+
+    assert [1.0] == [made.points for _, made in read(file, [one])]
+
+
 def test_the_sheet_has_a_row_an_item_with_what_was_written(tmp_path):
     """Beside it what the checks of that part found; no cell is a formula."""
     [row] = lines(rubric.table([a_standing(tmp_path)]))
