@@ -9,7 +9,7 @@ import io
 import keyword
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -76,12 +76,28 @@ def _is_foreign(source: str) -> bool:
 def _logical(source: str) -> list[Line]:
     """Gather tokens by logical line: what stands in brackets or quotes is one with what surrounds it."""
     found: list[Line] = [[]]
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in _whole(tokenize.generate_tokens(io.StringIO(source).readline), source.split("\n")):
         if token.type == tokenize.NEWLINE:
             found.append([])
         elif token.type not in SILENT:
             found[-1].append(token)
     return [line for line in found if line]
+
+
+def _whole(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
+    """Make one token of each f-string, as it was until Python 3.12."""
+    opened: list[tokenize.TokenInfo] = []
+    for token in tokens:
+        kind = tokenize.tok_name[token.type]
+        if kind.endswith("STRING_START"):
+            opened.append(token)
+        elif kind.endswith("STRING_END"):
+            (first, column), (last, end) = opened.pop().start, token.end
+            text = "\n".join(lines[first - 1 : last])[column : end - len(lines[last - 1]) or None]
+            if not opened:
+                yield token._replace(type=tokenize.STRING, string=text, start=(first, column))
+        elif not opened:
+            yield token
 
 
 def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:

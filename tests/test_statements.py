@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tokenize
 from contextlib import suppress
 
 import pytest
 
+from autograder import statements
 from autograder.statements import plain, split
 
 KINDS = {
@@ -150,3 +152,33 @@ def test_no_depth_of_nesting_ends_the_process():
     for source in ["(" * 20_000, "-" * 50_000 + "1", "x = " + "a." * 20_000 + "b", "lambda: " * 20_000 + "1"]:
         with suppress(SyntaxError):
             split(plain(source))
+
+
+def as_of_3_12(line, monkeypatch):
+    """Tokens of `y = f"{x=} (" + z` as Python 3.12 gives them, and more in pieces."""
+    kinds = {"FSTRING_START": 901, "FSTRING_MIDDLE": 902, "FSTRING_END": 903}
+    for name, number in kinds.items():
+        monkeypatch.setitem(tokenize.tok_name, number, name)
+    pieces = [
+        *((tokenize.NAME, "y"), (tokenize.OP, "="), (901, 'f"'), (tokenize.OP, "{"), (tokenize.NAME, "x")),
+        *((tokenize.OP, "="), (tokenize.OP, "}"), (902, " ("), (903, '"'), (tokenize.OP, "+"), (tokenize.NAME, "z")),
+    ]
+    at, found = 0, []
+    for kind, text in pieces:
+        at = line.index(text, at)
+        found.append(tokenize.TokenInfo(kind, text, (1, at), (1, at + len(text)), line))
+        at += len(text)
+    return [*found, tokenize.TokenInfo(tokenize.NEWLINE, "", (1, at), (1, at), line)]
+
+
+def test_an_f_string_is_one_text_in_every_python(monkeypatch):
+    """From Python 3.12 on it comes in pieces, whose brackets and signs are not the line's."""
+    line = 'y = f"{x=} (" + z'
+    tokens = as_of_3_12(line, monkeypatch)
+    whole = [token.string for token in statements._whole(tokens, [line])]
+    monkeypatch.setattr(statements.tokenize, "generate_tokens", lambda _: iter(tokens))
+    (found,) = split(line)
+
+    assert ["y", "=", 'f"{x=} ("', "+", "z", ""] == whole
+    assert ("assignment", {"y"}) == (found.kind, found.sets)
+    assert {"x", "z"} <= found.uses

@@ -7,6 +7,10 @@ import os
 import signal
 from pathlib import Path
 
+from autograder.errors import SpoiltError
+
+TURNS = Path("/proc/self/schedstat")
+
 
 def below(pid: int) -> list[int]:
     """Every process below *pid*: orphans come back to it, so none is missed."""
@@ -54,6 +58,8 @@ def kill(pids: list[int]) -> None:
 def turns(pids: list[int]) -> dict[str, int]:
     """How often each living thread of theirs was given a core so far: whatever they do, one of these changes."""
     # Not their CPU time: that of a process which ended is nowhere, so who stops, works and ends would have used less.
+    if not TURNS.exists():
+        raise SpoiltError(f"this kernel does not tell who was given a core: there is no {TURNS}")
     found = {}
     for thread in _threads(pids):
         with contextlib.suppress(OSError):

@@ -324,3 +324,10 @@ def test_a_part_that_is_twice_as_fast_passes_a_bar_of_one_and_a_half(fenced, mon
     if found.decision == "INCONCLUSIVE":
         pytest.skip(found.undecided)
     assert "PASS" == found.decision, found.measured
+
+
+def test_a_kernel_that_counts_no_turns_times_nobody(monkeypatch):
+    """Without them nobody could tell whether a stopped side ran."""
+    monkeypatch.setattr(tree, "TURNS", tree.TURNS.with_name("no_such_file"))
+    with pytest.raises(SpoiltError, match="does not tell who was given a core"):
+        tree.turns([1])
