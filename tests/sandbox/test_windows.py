@@ -259,9 +259,11 @@ def test_what_works_on_while_its_side_is_frozen_does_not(fenced):
 
 WOKEN = """
 import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})
 if os.fork() == 0:
-    signal.signal(signal.SIGCONT, lambda *_: os._exit(0))
-    while True: signal.pause()
+    signal.sigwait({signal.SIGCONT})
+    os._exit(0)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCONT})
 
 def total(x): return honest(x)
 """
