@@ -206,7 +206,7 @@ def test_where_nothing_can_be_written_is_one_clear_line(monkeypatch, capsys, tmp
 
 WRONG = {
     "a full disk, which has no name": (OSError(errno.ENOSPC, "No space left on device"), 2),
-    "a file that may not be read": (PermissionError(errno.EACCES, "Permission denied", "/root/x"), 2),
+    "a file that may not be read": (PermissionError(errno.EACCES, "Permission denied", "/srv/x"), 2),
     "a call that the kernel refuses": (PermissionError(errno.EPERM, "Operation not permitted"), 3),
     "a file of ours that is not there": (FileNotFoundError(errno.ENOENT, "No such file", "/nowhere"), 3),
 }
