@@ -3,7 +3,8 @@
 Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe;
 and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, forks the
 worker, waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker starts and a
-line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}.
+line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}. The request
+{"gather"} is for the process itself: huge pages from now on, and another report of its size.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from autograder.worker import fence
+from autograder.worker import fence, pages
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 libc = ctypes.CDLL(None, use_errno=True)
@@ -38,22 +39,27 @@ def main(descriptor: int, preload: list[str]) -> None:
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # finished keepers are reaped by the kernel
-    control.send(
-        json.dumps(
-            {"threads": sum(1 for _ in Path("/proc/self/task").iterdir()), "rss_bytes": _anonymous_bytes()}
-        ).encode()
-    )
+    _report(control)
     while True:
         try:
-            request, descriptors, _, _ = socket.recv_fds(control, 65536, 4)
+            received, descriptors, _, _ = socket.recv_fds(control, 65536, 4)
         except KeyboardInterrupt:  # a terminal or a notebook interrupts the whole group; the supervisor speaks
             return
-        if not request:
+        if not received:
             return
-        if os.fork() == 0:
-            _keep(json.loads(request), *descriptors)
+        request = json.loads(received)
+        if "gather" in request:
+            pages.gather()
+            _report(control)
+        elif os.fork() == 0:
+            _keep(request, *descriptors)
         for fd in descriptors:
             os.close(fd)
+
+
+def _report(control: socket.socket) -> None:
+    threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    control.send(json.dumps({"threads": threads, "rss_bytes": _anonymous_bytes()}).encode())
 
 
 def _one_thread() -> None:

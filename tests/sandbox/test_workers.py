@@ -234,3 +234,13 @@ def test_a_baseline_that_did_not_answer_is_asked_again(workers, monkeypatch):
 def test_the_tree_names_every_process_below(workers):
     """The supervisor itself is not among them."""
     assert os.getpid() not in tree.below(os.getpid())
+
+
+def test_a_long_session_goes_on_as_it_began(monkeypatch):
+    """Its warm process is gathered into huge pages; a worker's memory counts from there."""
+    monkeypatch.setattr("autograder.sandbox.workers.LONG_SESSION", 2)
+    with Workers() as workers:
+        seen = [workers(job("held = bytearray(b'x' * (64 << 20))")) for _ in range(3)]
+
+    assert len({one.ended for one in seen}) == 1
+    assert all(64 << 20 < one.peak_bytes < 192 << 20 for one in seen)
