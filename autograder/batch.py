@@ -80,7 +80,7 @@ def keep(handed_in: Submission, out: Path) -> None:
     """Put what was taken of a submission beside its result: `perflab replay` grades it again."""
     target = out / handed_in.name / HANDED_IN
     target.parent.mkdir(parents=True, exist_ok=True)
-    _replace(target, submission.packed(handed_in))
+    sheet.replace(target, submission.packed(handed_in))
 
 
 def kept(name: str, out: Path, listed: Collection[str]) -> Submission:
@@ -92,7 +92,7 @@ def save(result: Result, out: Path) -> Path:
     """Write result.json by a temporary name, so that a reader never sees half of one."""
     target = out / result.submission / RESULT
     target.parent.mkdir(parents=True, exist_ok=True)
-    _replace(target, (json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n").encode())
+    sheet.replace(target, (json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n").encode())
     return target
 
 
@@ -112,9 +112,3 @@ def _grade(graded: Result, out: Path) -> tuple[object, ...]:
     r = overrides.applied(graded, overrides.read(out / graded.submission))
     by_hand = [f"{part.id}.{check.id}" for part in r.parts for check in part.checks if overrides.by_hand(check)]
     return (r.submission, r.score, r.points_owed, r.lost, r.max_score, r.attempt, r.isolation, "; ".join(by_hand))
-
-
-def _replace(target: Path, data: bytes) -> None:
-    half = target.with_suffix(target.suffix + ".part")
-    half.write_bytes(data)
-    half.replace(target)

@@ -23,9 +23,14 @@ def text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
-    """Write a table by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there."""
+    """Write a table; what was there stays if that fails."""
+    return replace(path, text(header, rows).encode())
+
+
+def replace(path: Path, data: bytes) -> Path:
+    """Write a file by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there."""
     half = path.with_name(f"{path.name}.part")
-    half.write_text(text(header, rows), encoding="utf-8")
+    half.write_bytes(data)
     return half.replace(path)
 
 

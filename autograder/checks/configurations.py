@@ -106,14 +106,12 @@ def _odd(row: Row, builds_on: Mapping[str, str]) -> str:
         return f"data_wait of {name} is {row['data_wait']:.4g} s, and its epoch took {row['epoch_time']:.4g} s"
     if not 0 <= row["accuracy"] <= 100:
         return f"accuracy of {name} is {row['accuracy']:.4g}, and a percentage is asked for"
-    if not isinstance(row["device"], str) or not row["device"].strip():
-        return "the device is not named"
     return ""
 
 
 def _uneven(rows: Sequence[Row]) -> str:
-    if len({row["device"].strip() for row in rows}) > 1:
-        return "the rows are from different devices, and one machine measures all of them"
+    if device := table.device_problem(rows):
+        return device
     counts = [row["throughput"] * row["epoch_time"] for row in rows]
     for row, count in zip(rows, counts, strict=True):
         if not close(count, counts[0], SAME):

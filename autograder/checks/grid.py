@@ -102,8 +102,7 @@ def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) ->
     form: str = table.form_problem(rows, COLUMNS, NUMBERS) or "there are no rows" * (not rows)
     if form:
         return form
-    odd = next((words for row in rows if (words := _odd(row))), "")
-    if odd:
+    if odd := next((words for row in rows if (words := _odd(row))), "") or table.device_problem(rows):
         return odd
     found = [place(row) for row in rows]
     if expected is not None and found != list(expected):
@@ -120,7 +119,7 @@ def _odd(row: Row) -> str:
     if not table.alike(row["throughput"], row["samples"] / row["seconds"]):
         right = row["samples"] / row["seconds"]
         return f"throughput of {_plain(place(row))} is {row['throughput']:.4g}, but samples / seconds is {right:.4g}"
-    return "" if isinstance(row["device"], str) and row["device"].strip() else "the device is not named"
+    return ""
 
 
 def whole_problem(rows: Sequence[Row]) -> str:
@@ -133,8 +132,6 @@ def whole_problem(rows: Sequence[Row]) -> str:
     missing = [it for it in product(sizes, workers, PINS) if it not in found_places]
     if missing or len(found_places) > len(set(found_places)):
         return f"{_plain(missing[0])} is missing" if missing else "a configuration is there twice"
-    if len({row["device"].strip() for row in rows}) > 1:
-        return "the rows are from different devices, and one machine measures all of them"
     counts = {row["samples"] / row["batch_size"] for row in rows}
     if len(counts) > 1:
         return f"batches counted are {min(counts):.4g} in one row and {max(counts):.4g} in another"

@@ -93,7 +93,7 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     if "" in names:
         return "the device is not named"
     if len(names) > 1:
-        return f"they are from two machines, {names[0][:60]!r} and {names[1][:60]!r}, and one measures all of them"
+        return f"the rows are from two machines, {names[0][:60]!r} and {names[1][:60]!r}, and one measures all of them"
     return ""
 
 

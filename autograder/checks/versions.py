@@ -40,7 +40,7 @@ def row_problem(rows: Sequence[Row], names: Sequence[str] = VERSIONS) -> str:
     if form:
         return form
     odd = next((words for row in rows if (words := _odd(row))), "")
-    return odd or next((words for row in rows if (words := _unlike(row, rows[0]))), "")
+    return odd or table.device_problem(rows) or next((words for row in rows if (words := _unlike(row, rows[0]))), "")
 
 
 def _odd(row: Row) -> str:
@@ -55,7 +55,7 @@ def _odd(row: Row) -> str:
     if not close(row["throughput"] * row["seconds"], row["samples"], SAME):
         told = f"throughput x seconds of {name} is {row['throughput'] * row['seconds']:.4g} samples"
         return f"{told}, and {row['samples']:.4g} were trained on"
-    return "" if isinstance(row["device"], str) and row["device"].strip() else "the device is not named"
+    return ""
 
 
 def _unlike(row: Row, first: Row) -> str:
@@ -64,8 +64,6 @@ def _unlike(row: Row, first: Row) -> str:
         if row[column] != first[column]:
             told = f"{column} of {name} are {row[column]:.6g}, and {first[column]:.6g} in the first row"
             return f"{told}: that is other work, and no speedup"
-    if row["device"].strip() != first["device"].strip():
-        return "the rows are from different devices, and one machine measures all of them"
     ratio = row["throughput"] / first["throughput"]
     if not table.alike(row["speedup"], ratio):
         told = f"speedup of {name} is {row['speedup']:.4g}"

@@ -68,7 +68,7 @@ def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
         pytest.param({"AMP": {"data_wait": 3.0}}, "its epoch took 2.5 s", id="a longer wait than the epoch"),
         pytest.param({"AMP": {"accuracy": 130.0}}, "a percentage is asked for", id="no percentage"),
         pytest.param({"AMP": {"device": " "}}, "the device is not named", id="no device"),
-        pytest.param({"AMP": {"device": "another"}}, "one machine measures all", id="two machines"),
+        pytest.param({"AMP": {"device": "another"}}, "the rows are from two machines", id="two machines"),
         pytest.param({"AMP": {"epoch_time": 3.5}}, "throughput x epoch_time of AMP is 840 samples", id="other samples"),
         pytest.param({"AMP": {"speedup": 2.9}}, "speedup of AMP is 2.9", id="another baseline"),
         pytest.param({"AMP": {"gain": 2.4}}, "that of Data loader is 2", id="gain over another row"),

@@ -78,6 +78,7 @@ FORMS = {
     "no samples": (rows(0, samples=0.0), "is not above 0"),
     "edited": (rows(2, throughput=99.0), "throughput of BS=8, Workers=1, Pinned=False is 99, but samples / seconds is 16"),
     "nameless": (rows(0, device=" "), "the device is not named"),
+    "two machines": (rows(0, device="another"), "the rows are from two machines"),
 }  # fmt: skip
 
 
@@ -102,7 +103,6 @@ WHOLES = {
     "never none": (rows(workers=(1, 2, 3, 4)), "0 workers among them"),
     "one missing": (rows()[:-1], "BS=64, Workers=3, Pinned=True is missing"),
     "one twice": (rows() + rows()[:1], "a configuration is there twice"),
-    "two machines": (rows(0, device="another"), "the rows are from different devices"),
     "fewer batches": (rows(0, samples=40), "batches counted are 5 in one row and 10 in another"),
     "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches are counted; with 8 workers 16 are the least"),
 }  # fmt: skip

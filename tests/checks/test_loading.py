@@ -83,7 +83,7 @@ SWEPT = {
     "a wait longer than its epoch": (swept(1, data_wait=9.0), None, "data_wait of 2 workers is 9 s"),
     "no device": (swept(1, device=" "), None, "the device is not named"),
     "a number for a device": (swept(1, device=1.0), None, "the device is not named"),
-    "two machines": (swept(1, device="a T4"), None, "they are from two machines, 'a CPU' and 'a T4'"),
+    "two machines": (swept(1, device="a T4"), None, "the rows are from two machines, 'a CPU' and 'a T4'"),
     "another without_wait": (swept(1, without_wait=12.5), None, "without_wait of 2 workers is 12.5 samples/s, but"),
     "all of it waiting": (swept(1, data_wait=8.0), None, "without_wait of 2 workers is 25"),
     "another epoch": (swept(1, throughput=20.0, without_wait=40.0), None, "is 100 samples in one row and 160 in another"),

@@ -40,7 +40,7 @@ PROBLEMS = {
     "no device": (rows(Model={"device": " "}), "the device is not named"),
     "no text for a device": (rows(Model={"device": 3}), "the device is not named"),
     "fewer steps": (rows(Final={"steps": 5}), "steps of Final are 5, and 20 in the first row: that is other work"),
-    "another machine": (rows(Final={"device": "another"}), "from different devices"),
+    "another machine": (rows(Final={"device": "another"}), "from two machines"),
     "a speedup of its own": (rows(Final={"speedup": 5.0}), "its throughput / that of Baseline is 4"),
 }
 

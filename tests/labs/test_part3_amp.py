@@ -473,7 +473,7 @@ def test_weights_that_are_not_finite_are_said_first_where_gradients_are_clipped(
     [
         pytest.param("speedup", "1.00,AMD", "speedup of AMP is 1", id="a speedup that is none"),
         pytest.param("unit", "2.10x,AMD", "speedup of AMP is '2.10x'", id="a unit"),
-        pytest.param("machine", "2.10,T4", "they are from two machines, 'AMD' and 'T4'", id="two machines"),
+        pytest.param("machine", "2.10,T4", "the rows are from two machines, 'AMD' and 'T4'", id="two machines"),
         pytest.param(
             "faster", "4.20,AMD", "throughput x epoch_time is 200 samples in one row and 420", id="a faster row"
         ),
