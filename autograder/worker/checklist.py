@@ -38,7 +38,7 @@ class Checklist:
     def searched(self, look: Callable[..., Any]) -> dict[str, Any]:
         """Look for batches in steps of which all, a part, or one sample fits; and where every size is wrong."""
         searches = []
-        for step, low, high in ((256, 256, 900), (96, 12, 90), (8 * self._rig.integer(3, 9), 8, 20), (32, 1, 1)):
+        for step, low, high in ((256, 256, 900), (96, 12, 90), (8 * self._rig.integer(3, 9), 9, 20), (32, 1, 1)):
             limit = self._rig.integer(low, high)
             found = self._rig.number(look(self._rig.sizes.attempt(limit), step))
             searches.append({"step": step, "limit": limit, "found": found})

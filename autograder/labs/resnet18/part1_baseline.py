@@ -314,7 +314,10 @@ def augments(transformed: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[normalises])
 def reads_cifar10(cifar10: Pair) -> Verdict:
     """make_data("cifar10") gives the training pictures and classes of torchvision's CIFAR10, transformed."""
-    why = {"class of": "these are not the classes of the training set", "picture": "other pictures, or not transformed"}
+    why = {
+        "class of": "these are not the classes of the training set",
+        "picture": "these are not the pictures of the training set, or they are not transformed",
+    }
     try_ = "datasets.CIFAR10(root=folder, train=True, download=True, transform=make_transforms(image_size))"
     return outputs.same(cifar10, 1e-4, why=why, try_=try_)
 
