@@ -101,7 +101,7 @@ MISTAKES = {
     ),
     "nothing chosen": (
         [('"--kernel-name", f"regex:^({names})$", ', "")],
-        {"command_measures_what_was_asked": "is measured as well"},
+        {"command_measures_what_was_asked": "every kernel is measured"},
     ),
     "misses one": (
         [("for name in kernels)", "for name in kernels[:1])")],
