@@ -30,13 +30,13 @@ class Timeline:
     def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
         """Draw until nothing is a matter of rounding."""
         self._random, self.gpu = random, gpu
+        self.cause = str(random.choice(CAUSES[gpu]))  # drawn once: what is not clear is so more often for some
         self._draw_all()
         while not self._clear():
             self._draw_all()
 
     def _draw_all(self) -> None:
         self.events: list[dict[str, Any]] = []
-        self.cause = str(self._random.choice(CAUSES[self.gpu]))
         self.base = self._draw(10**8, 10**9)
         self._add("cpu_op", "aten::zeros", 2_000, 900)  # before the first step: none of the window's business
         self._add("user_annotation", LOADER, 4_000, 9_000)
