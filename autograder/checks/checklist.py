@@ -68,7 +68,7 @@ def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Found:
 def grouped(pair: Pair) -> Found:
     """Compare steps of groups of batches with those of large batches."""
     got, want = pair.student.arrays["losses"], pair.baseline.arrays["losses"]
-    if problem := numerics.misshapen(got, want).replace("batch", "step"):
+    if problem := numerics.misshapen(got, want, "step"):
         return problem, "losses holds the mean loss of each step"
     apart, moved = numerics.furthest(got, want), numerics.update(pair).error
     measured = f"losses of the steps apart by {apart:.1e}, the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
@@ -87,7 +87,7 @@ def worked(pair: Pair, epochs: int, within: float) -> Found:
         if told[name] != right:
             return f"{name} is {shown(told[name])}", f"{epochs} epochs of one step each have {right}"
     got, want = pair.student.arrays["losses"], pair.baseline.arrays["losses"]
-    if problem := numerics.misshapen(got, want).replace("batch", "epoch"):
+    if problem := numerics.misshapen(got, want, "epoch"):
         return problem, "losses holds the mean loss of each epoch"
     apart = numerics.furthest(got, want)
     measured = f"losses of the epochs apart by {apart:.1e} (allowed {within:.0e})"
@@ -131,8 +131,11 @@ def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, floa
     for seen, right in zip(told, known, strict=False):
         for name, number in right.items():
             if not close(seen[name], number, 1e-6):
-                stories = [(1e6 * number, "it is in nanoseconds"), (number / 1e3, "it is in seconds")]
-                odd = "rows of another table (ranges have Instances, too), or only the first row"
+                units = {1e6: "nanoseconds", 1e3: "microseconds", 1e-3: "seconds"}
+                stories = [(factor * number, f"it is in {unit}") for factor, unit in units.items()]
+                odd = "rows of another table (ranges have Instances, too), or some left out: names hold commas"
+                if name == "waiting_calls":
+                    odd = "every call with Synchronize in its name counts, of the stream, the device, an event"
                 words = explained(seen[name], stories, 1e-6) or odd
                 return f"{name} is {shown(seen[name])}, and {number:.6g} is right", words
     return f"{len(told)} made texts", "" if len(told) == len(known) else f"{len(known)} were given"

@@ -22,8 +22,8 @@ SHORT: Mapping[str, Mapping[str, str]] = {  # of each command
 }  # fmt: skip
 FLAGS = ("--quiet", "--help", "--version")  # all others take a value
 RANGE_ENDS = r"none|stop|stop-shutdown|repeat(-shutdown)?(:\d+)?"
-KERNELS = {"cuda_gpu_kern_sum", "gpukernsum", "cuda_gpu_kern_gb_sum", "gpukerngbsum", "cuda_gpu_sum", "gpusum"}
-COPIES = {"cuda_gpu_mem_time_sum", "gpumemtimesum", "cuda_gpu_sum", "gpusum"}
+KERNELS = ("cuda_gpu_kern_sum", "gpukernsum", "cuda_gpu_kern_gb_sum", "gpukerngbsum", "cuda_gpu_sum", "gpusum")
+COPIES = ("cuda_gpu_mem_time_sum", "gpumemtimesum", "cuda_gpu_sum", "gpusum")
 OLD = "nsys writes .nsys-rep; .qdrep is what it was until 2021"
 
 
@@ -41,16 +41,23 @@ class Line:
 
 
 def parsed(words: Sequence[str]) -> Line:
-    """Split a command line; a first word that is no option ends the options."""
+    """Split a command line; of nsys profile a first word that is no option ends the options, of others none does."""
     command = words[1] if len(words) > 1 else ""
     options: dict[str, list[str]] = {}
-    rest = list(words[2:])
-    while rest and rest[0].startswith("-") and rest[0] != "--":
+    rest, files = list(words[2:]), list[str]()
+    while rest and rest[0] != "--" and (_is_option(rest[0]) or command != "profile"):
+        if not _is_option(rest[0]):
+            files.append(rest.pop(0))
+            continue
         name, value = _option(rest.pop(0), SHORT.get(command, {}))
-        if value is None and name not in FLAGS and rest and not rest[0].startswith("-"):
+        if value is None and name not in FLAGS and rest and not _is_option(rest[0]):
             value = rest.pop(0)
         options.setdefault(name, []).append(value or "")
-    return Line(command, options, rest[1:] if rest[:1] == ["--"] else rest)
+    return Line(command, options, files + (rest[1:] if rest[:1] == ["--"] else rest))
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"  # --output - is the terminal
 
 
 def _option(word: str, short: Mapping[str, str]) -> tuple[str, str | None]:
@@ -84,6 +91,9 @@ def _named(words: Sequence[str], command: str) -> Iterator[str]:
         yield f"it begins with {_quoted(words)}; nsys is asked for"
     elif words[1:2] != [command]:
         yield f"it is nsys {_quoted(words[1:])}; nsys {command} is asked for"
+    for word in words[2:]:
+        if (name := "-" + word.partition("=")[0]) in SHORT[command].values():
+            yield f"'{word}' has one dash; nsys calls it {name}"
 
 
 def _quoted(words: Sequence[str]) -> str:
@@ -128,15 +138,15 @@ def _kept(line: Line, report: str) -> Iterator[str]:
         yield "without --output the report is report1, report2 and so on"
     elif told[-1].endswith(".qdrep"):
         yield f"--output is {told[-1]}: {OLD}"
-    elif told[-1].removesuffix(".nsys-rep") != report:
+    elif str(PurePath(told[-1])).removesuffix(".nsys-rep") != report:
         yield f"--output is {told[-1]}; the report is to be called {report}"
 
 
 def _summed(line: Line) -> Iterator[str]:
     told = {one.split(":")[0] for one in line.values("--report")}
     for names, what in ((KERNELS, "kernels"), (COPIES, "copies")) if told else ():
-        if not told & names:
-            yield f"--report is {','.join(sorted(told))}: no sum over {what} is among them ({min(names)})"
+        if told.isdisjoint(names):
+            yield f"--report is {','.join(sorted(told))}: no sum over {what} is among them ({names[0]})"
     if not any(one.split(":")[0] == "csv" for one in line.values("--format")):
         yield f"--format is {','.join(line.values('--format')) or 'not there'}; csv is asked for"
 
@@ -151,5 +161,5 @@ def _read(line: Line, report: str, endings: Sequence[str] = (".nsys-rep", ".sqli
         yield f"it reads {' '.join(line.rest[:3]) or 'nothing'}; {report}.nsys-rep is to be read"
     elif line.rest[0].endswith(".qdrep"):
         yield f"it reads {line.rest[0]}: {OLD}"
-    elif line.rest[0] not in [report + ending for ending in endings]:
+    elif str(PurePath(line.rest[0])) not in [report + ending for ending in endings]:
         yield f"it reads {line.rest[0]}; {report}.nsys-rep is to be read"

@@ -67,7 +67,7 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
     return ""
 
 
-def figure_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
+def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: bool) -> str:
     """Say how rows differ from what was scripted: *known* has nets, sizes, saved, script, steps and the device."""
     saved = list(known["saved"]) * len(known["nets"])
     scripts = [own for own in known["script"] for _ in saved[: len(rows) // len(known["nets"])]]
@@ -79,6 +79,8 @@ def figure_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
             return wrong
         if row["device"].strip() != known["device"].strip():
             return f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+        if not on_gpu and row["peak_memory_mb"] not in (None, ""):
+            return f"peak_memory_mb of {_named(row)} is {row['peak_memory_mb']:.4g}, and no GPU was there to ask"
     return ""
 
 

@@ -24,12 +24,18 @@ SHORT = {
     "-f": "--force-overwrite",
     "-i": "--import",
 }
-FLAGS = {"--force-overwrite", "--csv", "--nvtx", "--verbose", "--quiet"}
+FLAGS = {
+    "--force-overwrite", "--csv", "--nvtx", "--verbose", "--quiet", "--call-stack", "--null-stdin", "--print-fp",
+    "--print-rule-details", "--print-metric-attribution", "--disable-extra-suffixes", "--open-in-ui",
+}  # fmt: skip
 VALUED = {"--set", "--kernel-name", "--kernel-name-base", "--launch-count", "--launch-skip", "--export"} | {
     "--launch-skip-before-match", "--section", "--metrics", "--page", "--print-units", "--target-processes",
     "--devices", "--clock-control", "--cache-control", "--replay-mode", "--log-file", "--import-source",
     "--nvtx-include", "--nvtx-exclude", "--filter-mode", "--kill", "--print-kernel-base", "--graph-profiling",
-    "--profile-from-start", "--apply-rules", "--rule", "--pm-sampling-interval", "--import",
+    "--profile-from-start", "--apply-rules", "--rule", "--pm-sampling-interval", "--import", "--mode", "--hostname",
+    "--check-exit-code", "--config-file", "--source-folders", "--print-summary", "--print-details", "--print-source",
+    "--print-metric-name", "--print-metric-instances", "--target-processes-filter", "--call-stack-type",
+    "--app-replay-match", "--app-replay-mode", "--app-replay-buffer", "--section-folder", "--kernel-id",
 }  # fmt: skip
 INSTEAD = {
     "--output": "--export, or -o",
@@ -64,8 +70,12 @@ def parsed(words: Sequence[str]) -> Command:
     options: dict[str, str] = {}
     at = 1
     while at < len(words) and words[at].startswith("-"):
-        name, sign, value = words[at].partition("=")
-        name = SHORT.get(name, name)
+        if words[at] == "--":
+            at += 1
+            break
+        name, sign, value = _option(words[at])
+        if "-" + name in FLAGS | VALUED:
+            return Command(options, (), f"'{words[at][:60]}' has one dash; ncu calls it -{name}")
         if name not in FLAGS | VALUED:
             known = f"; it calls it {INSTEAD[name]}" if name in INSTEAD else ""
             return Command(options, (), f"ncu has no option {name[:60]!r}{known}")
@@ -77,6 +87,14 @@ def parsed(words: Sequence[str]) -> Command:
         options[name] = value
         at += 1
     return Command(options, tuple(words[at:]))
+
+
+def _option(word: str) -> tuple[str, str, str]:
+    """Return its long name, whether its value came along, and that: --set=full, -c=10 or -c10."""
+    name, sign, value = word.partition("=")
+    if name[:2] in SHORT and not sign and len(name) > 2 and "-" + name not in VALUED:
+        return SHORT[name[:2]], "=", name[2:]
+    return SHORT.get(name, name), sign, value
 
 
 def chosen(words: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -126,7 +144,12 @@ def _option_problem(found: Command, wanted: Wanted) -> str:
 
 def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[str]) -> str:
     """Say how the kernels that a command chooses are not those asked for."""
-    said = parsed(words).kernels
+    found = parsed(words)
+    said = found.kernels
+    if found.problem and not said:
+        return f"{found.problem}, so nothing is measured"
+    if not said and set(seen) != set(asked):
+        return "without --kernel-name every kernel is measured"
     missed = [name for name in asked if name not in seen]
     more = [name for name in seen if name not in asked]
     if missed and not said.startswith(REGEX):

@@ -6,6 +6,7 @@ A problem is one sentence, or nothing.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,15 +61,23 @@ def verdict_problem(told: Report, known: Report) -> str:
 
 def page_problem(told: Report, _: Report) -> str:
     """Say which row is not on the page as it was returned, or that no verdict is."""
-    lines = [line.strip() for line in told["page"].splitlines() if line.strip().startswith("|")][2:]
+    lines = [line.strip() for line in told["page"].splitlines() if "|" in line][2:]
     if len(lines) != len(told["rows"]):
         return f"{len(lines)} rows in profile_report.md, and {len(told['rows'])} were returned"
     for line, row in zip(lines, told["rows"], strict=True):
-        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        name, *cells = (cell.strip("` ") for cell in line.strip("|").split("|"))
         numbers = [table.number(cell) for cell in cells]
-        if name != row["range"] or len(numbers) != len(NAMES) or not all(map(_written, numbers, map(row.get, NAMES))):
+        if (
+            name != row["range"].strip("` ")
+            or len(numbers) != len(NAMES)
+            or not all(map(_written, numbers, map(row.get, NAMES)))
+        ):
             return f"profile_report.md has {line[:100]}, and that is not the row of '{row['range']}'"
-    return "" if "slower" in told["page"].lower() else "profile_report.md does not say: slower, or not slower"
+    said = re.sub(r"[*_`]", "", told["page"].lower())
+    if "slower" not in said:
+        return "profile_report.md does not say: slower, or not slower"
+    wrong = ("not slower" in said) is told["slower"]
+    return f"profile_report.md says {'not ' * told['slower']}slower, and slower is {told['slower']}" if wrong else ""
 
 
 def _written(number: float | None, value: Any) -> bool:

@@ -54,12 +54,12 @@ def furthest(losses: Array, expected: Array) -> float:
         return float(np.max(np.abs(losses - expected)))
 
 
-def misshapen(losses: Array, expected: Array) -> str:
+def misshapen(losses: Array, expected: Array, of: str = "batch") -> str:
     """Say what is wrong with a series of losses before its values matter, or nothing."""
     if len(losses) != len(expected):
-        return f"{len(losses)} losses for {len(expected)} batches"
+        return f"{len(losses)} losses for {len(expected)} {'batches' if of == 'batch' else of + 's'}"
     bad = np.flatnonzero(~np.isfinite(losses))
-    return f"the loss of batch {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
+    return f"the loss of {of} {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
 
 
 def not_finite(weights: Array) -> str:

@@ -103,7 +103,9 @@ def no_wait_per_step(waits: Sequence[Mapping[str, Any]], batches: int, kept: int
     return Failed(f"{len(waited)} of {batches} batches waited ({where})", why, try_)
 
 
-def median_problem(name: str, told: float, seconds: float, repeats: int) -> str:
+def median_problem(
+    name: str, told: float, seconds: float, repeats: int, watched: str = "the memory was being watched: time first"
+) -> str:
     """Say how *told*, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`."""
     expected = 1000 * seconds
     if close(told, expected, EXACT):
@@ -114,7 +116,7 @@ def median_problem(name: str, told: float, seconds: float, repeats: int) -> str:
         (mean + 1000 * COLD / repeats, cold),
         (expected * 0.8, "it is the fastest call: take the median"),
         (expected * 5.0, "it is the slowest call: take the median"),
-        (expected * 3.0, "it was timed while the memory was being watched: time first"),
+        (expected * 3.0, f"it was timed while {watched}"),
         (seconds, "it is in seconds"),
     ]
     words = explained(told, stories, EXACT)

@@ -71,7 +71,8 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) 
         reason = f": {trace.notes[0]}" if trace.notes else ""
         return f"it holds {len(numbers)} steps where {steps} are asked for{reason}"
     if numbers != list(range(passed_over, passed_over + steps)):
-        return f"its steps are {numbers[0]} to {numbers[-1]}; the first {passed_over} are not to be recorded"
+        asked = f"{passed_over} to {passed_over + steps - 1}"
+        return f"its steps are {numbers[0]} to {numbers[-1]}; {asked} are asked for, after the first {passed_over}"
     counts = {row.name: row.count for row in trace.rows("ranges")}
     odd = next((name for name in ranges if counts.get(name, 0) != steps), None)
     if odd is not None:

@@ -18,8 +18,8 @@ __all__ = ["Trace", "is_profile", "read"]
 
 KINDS = (".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep")
 NOTHING = {
-    "kineto": "holds events, and none that torch.profiler writes (cpu_op, kernel, ...): export it by "
-    "torch.profiler.profile's export_chrome_trace",
+    "kineto": "holds no operator, kernel or range: nothing ran while torch.profiler recorded, or something else wrote "
+    "it; train under torch.profiler.profile, and export that by export_chrome_trace",
     "nsys": "holds no kernels, calls or ranges: record with nsys profile --trace=cuda,nvtx",
     "nsys stats": "holds no report that is read here: print nsys stats -r cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,"
     "cuda_api_sum, or cuda_gpu_trace",

@@ -28,6 +28,7 @@ static perflab_place threadIdx, blockIdx, blockDim = {1, 1, 1}, gridDim = {1, 1,
 #define __global__
 #define __host__
 #define __device__
+#define __constant__ static
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __ldg(address) (*(address))

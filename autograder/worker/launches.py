@@ -21,7 +21,8 @@ OPERATORS = {  # what Python calls -> what it calls in turn
     "aten::relu": ("aten::clamp_min",),
     "aten::max_pool2d": ("aten::max_pool2d_with_indices", "aten::empty"),
 }
-LOOKS = ("aten::view", "aten::flatten", "aten::empty", "aten::t", "aten::detach")  # no work in these
+LOOKS = ("aten::view", "aten::flatten", "aten::empty", "aten::t", "aten::detach", "aten::to")  # no work in these
+IN_NO_WORK = {"aten::to": ("aten::_to_copy", "aten::copy_")}
 CALLED = {"aten::convolution": OPERATORS["aten::conv2d"][1:], "aten::addmm": ("aten::expand", "aten::copy_")}
 FUSED = ("relu", "max_pool2d_with_indices_relu", "convolution_relu", "mean_relu")
 REGION = "Torch-Compiled Region: 0/0"
@@ -60,7 +61,7 @@ def eager(random: np.random.Generator) -> Made:
     made = Made(random)
     made.add("user_annotation", "forward", made._now - 5, 10**6)
     for name in random.choice([*OPERATORS, *LOOKS], int(random.integers(30, 60))).tolist():
-        made.call(name, OPERATORS.get(name, ()), int(random.choice(THREADS)))
+        made.call(name, OPERATORS.get(name, IN_NO_WORK.get(name, ())), int(random.choice(THREADS)))
         if name in OPERATORS:
             made.counts[name] += 1
     return made
@@ -158,4 +159,4 @@ class Launches:
 
     eager, compiled, on_gpu = staticmethod(eager), staticmethod(compiled), staticmethod(on_gpu)
     report = staticmethod(Report)
-    UNITS = tuple(UNITS)
+    UNITS, OLD_UNITS = tuple(UNITS)[1:3], tuple(UNITS)[3:]

@@ -36,7 +36,7 @@ class ScriptedCall:
         self._pattern, self._cold = pattern, cold
         self._calls: Counter[int] = Counter()
 
-    def __call__(self, first: Tensor, *_: Any) -> Tensor:
+    def __call__(self, first: Tensor, *_: Any, times: float = 1.0) -> Tensor:
         """Let time pass, hold memory for a moment, and return the first input."""
         length = first.shape[-2]
         if _get_current_dispatch_mode() is not None:
@@ -46,20 +46,23 @@ class ScriptedCall:
         calls = self._calls[length]
         extra = self._cold if calls == 0 else 0.0
         self._calls[length] += 1
-        self._clock.advance(self._seconds[length] * self._pattern[calls % len(self._pattern)] + extra, busy=True)
+        seconds = self._seconds[length] * self._pattern[calls % len(self._pattern)]
+        self._clock.advance(seconds * times + extra, busy=True)
         return first
 
 
 class ScriptedNet(nn.Module):
-    """Asks for a known number of operators, and takes scripted seconds: the first call *cold* more."""
+    """Asks for a known number of operators, and takes scripted seconds, more under a profiler or with gradients."""
 
     def __init__(self, call: ScriptedCall, operators: int) -> None:
         """Each operator is a ReLU; a view among them is none."""
         super().__init__()
-        self._call, self._operators = call, operators
+        self._call, self._operators, self._weight = call, operators, nn.Parameter(torch.zeros(()))
 
     def forward(self, x: Tensor) -> Tensor:
         """Let time pass."""
+        recorded = torch.is_grad_enabled() and self._weight.requires_grad
+        watched = recorded or torch._C._autograd._profiler_enabled()
         for _ in range(self._operators):
             x = x.relu().view(x.shape)
-        return self._call(x)
+        return self._call(x, times=OBSERVED if watched else 1.0)

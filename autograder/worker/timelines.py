@@ -30,13 +30,13 @@ class Timeline:
     def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
         """Draw until nothing is a matter of rounding."""
         self._random, self.gpu = random, gpu
+        self.cause = str(random.choice(CAUSES[gpu]))  # drawn once: what is not clear is so more often for some
         self._draw_all()
         while not self._clear():
             self._draw_all()
 
     def _draw_all(self) -> None:
         self.events: list[dict[str, Any]] = []
-        self.cause = str(self._random.choice(CAUSES[self.gpu]))
         self.base = self._draw(10**8, 10**9)
         self._add("cpu_op", "aten::zeros", 2_000, 900)  # before the first step: none of the window's business
         self._add("user_annotation", LOADER, 4_000, 9_000)
@@ -67,6 +67,8 @@ class Timeline:
 
     def _load(self, now: int) -> int:
         wait = self._long("data loading", 250, 700) + (FIRST if now == MARGIN else 0)
+        if self.gpu:  # a late result: a gap of kernels that no gap of the GPU is
+            self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", now + wait // 2 + 100, 20, bytes=4096)
         self._add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
         return self._add("user_annotation", LOADER, now, wait)
 
@@ -98,6 +100,7 @@ class Timeline:
         self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", end + 2, 6, bytes=4)
         now = self._add("cuda_runtime", "cudaMalloc", now, self._draw(10, 30))
         rest = max(end + 8 - now, 20) + self._long("synchronising", 100, 250)
+        self._add("cuda_runtime", "cudaEventSynchronize", now + 5, rest // 2)  # what overlaps counts once
         return self._add("cuda_runtime", "cudaDeviceSynchronize", now, rest) + self._long("Python and other", 60, 200)
 
     # --- what is true of it ---------------------------------------------------------------------------------------
@@ -130,7 +133,11 @@ class Timeline:
 
     def _clear(self) -> bool:
         first, second = sorted(self._idle().values())[:-3:-1]
-        return first > CLEAR * second and all(abs(gap - 1000) > NEAR for gap in self._gaps(self._work))
+        apart = not self.gpu or self._long_gaps(self._work) != self._long_gaps(self._painted("kernel"))
+        return apart and first > CLEAR * second and all(abs(gap - 1000) > NEAR for gap in self._gaps(self._work))
+
+    def _long_gaps(self, work: Layer) -> int:
+        return sum(gap > 1000 for gap in self._gaps(work))
 
     @property
     def _loading(self) -> Layer:
@@ -172,7 +179,7 @@ class Timeline:
         copies, kernels = self._painted("gpu_memcpy", holding="HtoD"), self._painted("kernel")
         return {
             "gpu_utilization_percent": self._share(kernels),
-            "gaps_over_1ms": sum(gap > 1000 for gap in self._gaps(self._work)),
+            "gaps_over_1ms": self._long_gaps(self._work),
             "host_to_device_ms": float(copies.sum()) / 1000,
             "copy_overlap_percent": 100.0 * float((copies & kernels).sum() / copies.sum()),
             "launching_percent": idle["launching"],
@@ -182,7 +189,7 @@ class Timeline:
     def _of_a_cpu(self, idle: dict[str, float]) -> dict[str, Any]:
         return {
             "operators_percent": self._share(self._painted("cpu_op") & ~self._loading),
-            "operator_gaps_over_1ms": sum(gap > 1000 for gap in self._gaps(self._work)),
+            "operator_gaps_over_1ms": self._long_gaps(self._work),
             "host_to_device_ms": None,
             "copy_overlap_percent": None,
             "python_percent": idle["Python and other"],
@@ -197,7 +204,7 @@ class Timeline:
             "data_wait_percent": {"that is the share of the whole recording, and the steps are the window": whole}
         }
         if not self.gpu:
-            filled = sum(gap > 1000 for gap in self._gaps(self._work | self._loading))
+            filled = self._long_gaps(self._work | self._loading)
             words = "a wait for the loader is a gap, whatever runs in it"
             return {**waited, "operator_gaps_over_1ms": {words: filled}}
         kernels = sum(one["dur"] for one in self._of("kernel"))
@@ -208,6 +215,7 @@ class Timeline:
                 "copies are no kernels": self._share(self._painted("kernel", "gpu_memcpy")),
             },
             **waited,
+            "gaps_over_1ms": {"a copy ends a gap as a kernel does": self._long_gaps(self._painted("kernel"))},
             "host_to_device_ms": {"copies back to the host are counted as well": float(both)},
         }
 

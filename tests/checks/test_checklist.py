@@ -156,14 +156,18 @@ def test_the_figures_of_a_run_are_what_passed(seen, words):
 COUNTED = {
     "right": ([{"kernel_ms": 3.0}], ""),
     "nanoseconds": ([{"kernel_ms": 3e6}], "it is in nanoseconds"),
+    "microseconds": ([{"kernel_ms": 3e3}], "it is in microseconds"),
     "something else": ([{"kernel_ms": None}], "rows of another table"),
+    "one of the waiting calls": ([{"kernel_ms": 3.0, "waiting_calls": 2.0}], "of the stream, the device, an event"),
     "nothing": ([], "1 were given"),
 }
 
 
 @pytest.mark.parametrize(("told", "words"), COUNTED.values(), ids=COUNTED)
 def test_what_nsys_summed_up_is_read_right(told, words):
-    _, why = checklist.counted(told, [{"kernel_ms": 3.0}])
+    _, why = checklist.counted(
+        told, [{"kernel_ms": 3.0, **{name: 5.0 for one in told for name in one if "calls" in name}}]
+    )
 
     assert (words in why) if words else "" == why
 

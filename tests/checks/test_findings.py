@@ -28,6 +28,20 @@ FORMS = {
     "of a GPU": (report("GPU Utilization: 18.2%"), ("gpu", 18.2, 70.0)),
     "British, with a sign of its own": (report("- **GPU utilisation** = 18,2 %"), ("gpu", 18.2, 70.0)),
     "in a table": (report("| Operators | 20.5 % |"), ("operators", 20.5, 70.0)),
+    "with what it is of": (report("Operators (no GPU here): 20 %"), ("operators", 20.0, 70.0)),
+    "with a colon of another script": (report("Operators\uff1a20 %"), ("operators", 20.0, 70.0)),
+    "behind the empty one of a GPU": (
+        report("GPU utilization: __ %  (without a GPU:  Operators: 20 %)"),
+        ("operators", 20.0, 70.0),
+    ),
+    "before the empty one without": (
+        report("GPU utilization: 18 %  (without a GPU:  Operators: __ %)"),
+        ("gpu", 18.0, 70.0),
+    ),
+    "about as much": (
+        report(ends="Estimated improvement potential (of the steps): about 70 %"),
+        ("operators", 20.0, 70.0),
+    ),
 }
 
 
@@ -42,6 +56,8 @@ ENTRIES = {
     "a list": ("Lines 46, 78 & 41 wait", {46, 78, 41}),
     "from one to the other": ("lines 46-48 (46 % of the time)", {46, 47, 48}),
     "in words": ("line 46 to 48", {46, 47, 48}),
+    "in other words": ("lines 46 through 48", {46, 47, 48}),
+    "by its number": ("line no. 46, or line number 78", {46, 78}),
     "by the file": ("`training_unoptimized.py:78` waits", {78}),
     "by a letter": ("L46: x", {46}),
     "emphasised": ("**line 46** is slow", {46}),
@@ -52,7 +68,7 @@ ENTRIES = {
 
 @pytest.mark.parametrize(("entry", "lines"), ENTRIES.values(), ids=ENTRIES)
 def test_a_bottleneck_names_lines(entry, lines):
-    found, _ = report(entries=f"1. {entry}\n2) line 1\n 3. line 2\n")
+    found, _ = report(entries=f"1. {entry}\n2) line 1\n (3) line 2\n")
 
     assert lines == set(found.entries[0])
 
@@ -83,9 +99,13 @@ def test_what_is_numbered_behind_the_potential_is_no_bottleneck():
 MISSING = {
     "no share": (
         report("busy: 20 %"),
-        'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU',
+        'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU, with one number',
     ),
-    "no potential": (report(ends="much"), 'there is no line "Estimated improvement potential: ... %"'),
+    "no potential": (report(ends="much"), 'there is no line "Estimated improvement potential: ... %" with one number'),
+    "a range": (
+        report(ends="Estimated improvement potential: 60-70 %"),
+        'there is no line "Estimated improvement potential: ... %" with one number',
+    ),
     "two bottlenecks": (report(entries="1. a\n2. b\n"), "2 numbered bottlenecks; three are asked for, and at most 8"),
     "nine of them": (report(entries=THREE * 3), "9 numbered bottlenecks; three are asked for, and at most 8"),
 }

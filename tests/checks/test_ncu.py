@@ -28,6 +28,9 @@ RIGHT = ["ncu", "--set", "full", "-k", "regex:^(a|b)$", "-c", "10", "-o", "kerne
             id="= forms, a flag, a path, the ending",
         ),
         pytest.param([*RIGHT[:-2], "-s", "0", "python", "train.py"], "", id="none skipped, and said so"),
+        pytest.param(["ncu", "--call-stack", "--kill", "yes", *RIGHT[1:]], "", id="other options of ncu"),
+        pytest.param([*RIGHT[:3], "-c10", "-kconv", "-okernels", "--", *RIGHT[-2:]], "", id="in one word"),
+        pytest.param(["ncu", "-set", "full"], "'-set' has one dash; ncu calls it --set", id="one dash"),
         pytest.param([], "it is empty", id="nothing"),
         pytest.param(["nsys", "profile"], "it begins with 'nsys', and ncu is asked for", id="nsys"),
         pytest.param(["ncu", "--output=kernels"], "no option '--output'; it calls it --export", id="of Lab 02"),
@@ -64,6 +67,20 @@ def test_kernels_are_chosen_as_ncu_does(said, chosen):
 
 def test_without_a_name_every_kernel_is_measured():
     assert ["conv", "gemm"] == ncu.chosen(["ncu", "python"], ["conv", "gemm"])
+
+
+@pytest.mark.parametrize(
+    ("words", "seen", "problem"),
+    [
+        pytest.param(["ncu", "python"], ["conv", "gemm"], "without --kernel-name every kernel is measured", id="none"),
+        pytest.param(
+            ["ncu", "--fast"], ["conv", "gemm"], "ncu has no option '--fast', so nothing is measured", id="unread"
+        ),
+        pytest.param(["ncu", "-k", "regex:conv"], ["conv"], "", id="what was asked for"),
+    ],
+)
+def test_what_a_line_measures_is_told_by_what_it_says(words, seen, problem):
+    assert problem == ncu.choice_problem(words, seen, ["conv"])
 
 
 ROW = {"kernel": "conv", "duration_us": 12.5, "sm_percent": 80.0, "memory_percent": 30.0, "occupancy_percent": 45.0}

@@ -59,6 +59,9 @@ def test_verdicts(told, words):
     ("page", "words"),
     [
         pytest.param(PAGE, "", id="right"),
+        pytest.param("\n".join(line.strip("|") for line in PAGE.splitlines()), "", id="no bars at the ends"),
+        pytest.param(PAGE.replace("Not slower", "**Not** slower"), "", id="emphasis"),
+        pytest.param(PAGE.replace("Not slower", "Slower"), "says slower, and slower is False", id="another verdict"),
         pytest.param("", "0 rows in profile_report.md", id="no page"),
         pytest.param(PAGE.replace("Not slower", "A comparison"), "does not say: slower", id="no verdict"),
         pytest.param(PAGE.replace("| load", "| wait"), "not the row of 'load'", id="another name"),

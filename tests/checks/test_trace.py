@@ -88,7 +88,7 @@ LESS = {
     ),
     "the warm-up": (
         {"steps": tuple(Window(f"ProfilerStep#{number}", number, 1) for number in (0, 1, 2))},
-        "its steps are 0 to 2; the first 2 are not to be recorded",
+        "its steps are 0 to 2; 2 to 4 are asked for, after the first 2",
     ),
     "a range": (
         {"tables": {"ranges": (Row("forward", 3, 90, 100.0),)}},

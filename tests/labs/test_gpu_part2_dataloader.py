@@ -33,6 +33,10 @@ RETURN = "    return DataLoader(\n        dataset,\n"
 
 # What is replaced -> {check: words in its measured or why}.
 MISTAKES = {
+    "the least seconds": (
+        [('max(rows, key=lambda row: row["throughput"])', 'min(rows, key=lambda row: row["seconds"])')],
+        {"best_is_the_fastest": "samples/s"},
+    ),
     "the last batch is dropped": (
         [(SHUFFLE, f"        drop_last=True,\n{SHUFFLE}")],
         {"every_sample_once": "in the first epoch: 40 samples", "works_without_workers": "40 samples came out of"},

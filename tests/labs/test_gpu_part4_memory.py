@@ -30,6 +30,10 @@ WARM = "    train(3)\n"
 
 # What is replaced -> {check: words in its measured or why}.
 MISTAKES = {
+    "the host's memory for a GPU's": (
+        [("/ 1e6 if on_gpu else None", "/ 1e6 if on_gpu else 123.4")],
+        {"measures_training_steps": "no GPU was there to ask"},
+    ),
     "reentrant": (
         [(CHECKPOINT, CHECKPOINT.replace("False", "True"))],
         {"gradients_match": "the reentrant variant gives none", "every_weight_trains": "6 of 10 weights"},

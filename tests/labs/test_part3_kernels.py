@@ -77,6 +77,22 @@ MISTAKES = {
         {"counts_launches": "it is a range around launches"},
     ),
     "copies": ([('== "kernel"', 'in ("kernel", "gpu_memcpy")')], {"counts_launches": "a copy, or a call of the host"}),
+    "what a cast calls": (
+        [("        elif event.name.startswith(", "        elif event.name not in NO_WORK and event.name.startswith(")],
+        {"counts_launches": "it is called by another operator"},
+    ),
+    "profiled while it is timed": (
+        [("        start = time.perf_counter()\n        call(net)\n", "        start = time.perf_counter()\n        with profile():\n            call(net)\n")],
+        {"compares_honestly": "the profiler ran, or gradients were recorded"},
+    ),
+    "with gradients": (
+        [("        with torch.no_grad():\n            net(images)\n", "        net(images)\n")],
+        {"compares_honestly": "the profiler ran, or gradients were recorded"},
+    ),
+    "units of today": (
+        [('MICROSECONDS |= {"nsecond": 1e-3, "usecond": 1.0, "msecond": 1e3, "second": 1e6}', "")],
+        {"reads_reports": "'duration_us' is missing"},
+    ),
     "the mean": ([("statistics.median(", "statistics.mean(")], {"compares_honestly": "one slow call decides it"}),
     "a device of another name": (
         [("device_name(images.device))", '"another")')],
@@ -101,7 +117,7 @@ MISTAKES = {
     ),
     "nothing chosen": (
         [('"--kernel-name", f"regex:^({names})$", ', "")],
-        {"command_measures_what_was_asked": "is measured as well"},
+        {"command_measures_what_was_asked": "every kernel is measured"},
     ),
     "misses one": (
         [("for name in kernels)", "for name in kernels[:1])")],

@@ -40,6 +40,15 @@ def test_each_thread_runs_once(tmp_path, body, strayed):
 
 
 @COMPILES
+def test_a_kernel_may_have_constants(tmp_path):
+    numbers, _ = Threads(
+        f"__constant__ float one = 1.0f;{source(f'if (number < {ALL}) out[number] = one;')}", tmp_path
+    )(IMAGES, WEIGHT, BIAS)
+
+    assert {1.0} == set(numbers.ravel())
+
+
+@COMPILES
 def test_what_does_not_compile_is_said(tmp_path):
     with pytest.raises(BadReturn, match=r"the CUDA source does not compile: conv_relu_pool\.cu:3"):
         Threads(source("out[0] = nothing;"), tmp_path)

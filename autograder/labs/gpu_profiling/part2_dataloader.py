@@ -213,9 +213,10 @@ def choices(student: Any, rig: Any) -> Any:
         rates = rig.seconds(20, 90, len(places))
         best = rig.integer(low, high)
         rates[best : best + 1 + ties] = [95.0] * (1 + ties)
-        rows = [
-            {**dict(zip(grid.KEYS, place, strict=True)), "samples": 960, "seconds": 960 / rate, "throughput": rate}
+        rows = [  # 24 batches each, so the least seconds are a small batch's
+            {**dict(zip(grid.KEYS, place, strict=True)), "samples": size, "seconds": size / rate, "throughput": rate}
             for place, rate in zip(places, rates, strict=True)
+            for size in (24 * place[0],)
         ]
         asked.append(rig.rows(rows, "the table"))
         answers.append(student.best_configuration([dict(row) for row in rows]))

@@ -216,9 +216,10 @@ def commands(student: Any, rig: Any) -> Any:
 
 @part.probe(pair=True, values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))})
 def reports(student: Any, rig: Any) -> Any:
-    """Made reports: one in a unit that is drawn, one in nanoseconds with commas."""
+    """Made reports: in a unit that is drawn, in one of an older ncu, and in nanoseconds with commas."""
     told, known = [], []
-    for number, unit in enumerate((str(rig.random.choice(rig.launches.UNITS)), "ns")):
+    drawn = [str(rig.random.choice(units)) for units in (rig.launches.UNITS, rig.launches.OLD_UNITS)]
+    for number, unit in enumerate((*drawn, "ns")):
         made, file = rig.launches.report(rig.random, unit), rig.folder / f"made_{number}.csv"
         file.write_text(made.text(), encoding="utf-8")
         known.append(made.rows)

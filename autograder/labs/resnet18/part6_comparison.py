@@ -351,7 +351,7 @@ def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
 def _follows(seen: Pair, why: str, losses: float = LOSSES / SMALLER, update: float = UPDATE) -> Verdict:
     """Judge the losses of the epochs, and the weights where they could be read."""
     got, want = seen.student, seen.baseline
-    problem = numerics.misshapen(got.arrays["losses"], want.arrays["losses"]).replace("batch", "epoch")
+    problem = numerics.misshapen(got.arrays["losses"], want.arrays["losses"], "epoch")
     if problem:
         return Failed(problem, f"{EPOCHS} epochs were asked for", "losses: the mean loss of each epoch")
     apart = numerics.furthest(got.arrays["losses"], want.arrays["losses"])
