@@ -76,7 +76,7 @@ def page_problem(told: Report, _: Report) -> str:
     said = re.sub(r"[*_`]", "", told["page"].lower())
     if "slower" not in said:
         return "profile_report.md does not say: slower, or not slower"
-    wrong = ("not slower" in said) is told["slower"]
+    wrong = "not slower" in said if told["slower"] else not re.search(r"\b(?:not?|none|false)\b", said)
     return f"profile_report.md says {'not ' * told['slower']}slower, and slower is {told['slower']}" if wrong else ""
 
 
