@@ -46,7 +46,7 @@ class Late(NamedTuple):
     points: float
 
     def __str__(self) -> str:
-        """Say it in one line: 1 day 3 h late, -20 %; minutes are rounded up, or a little over a grace would look within."""
+        """Say it in one line: 1 day 3 h late, -20 %; minutes are rounded up: just over a grace is not within it."""
         hours, minutes = divmod(math.ceil(self.by / timedelta(minutes=1)), 60)
         days, hours = divmod(hours, 24)
         parts = ((days, f"day{'s' * (days != 1)}"), (hours, "h"), (minutes, "min"))

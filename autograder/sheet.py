@@ -63,7 +63,7 @@ def _runs(cell: str) -> bool:
 
 
 def read(path: Path, required: Collection[str], known: Collection[str]) -> list[tuple[int, Row]]:
-    """Read a table, rows counted as spreadsheets do; missing, unknown, doubled columns and too long rows are refused."""
+    """Read a table, rows counted as in spreadsheets; missing, unknown, doubled columns, too long rows are refused."""
     try:
         whole = path.read_bytes().decode("utf-8-sig")
         lines = csv.reader(io.StringIO(whole, newline=""), delimiter=_delimiter(whole), strict=True)
