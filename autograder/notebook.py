@@ -204,7 +204,7 @@ class _Seen:
             if s.kind in ("other", "computed") and not self._is_taken(s, needed)
         ]
         if self._broken:
-            yield f"left out, because it is no Python that can be read: {_listed(self._broken)}"
+            yield f"left out, because it cannot be read as Python of this part: {_listed(self._broken)}"
         if left_out:
             why = "left out, because it runs something when the file is read, which belongs into a function"
             yield f"{why}: {_listed(left_out)}"

@@ -254,7 +254,7 @@ TOLD = {
     "what is no Python": (
         [GIVEN, WORK, "work((", "%%writefile another.py\n" + WORK],
         [
-            f"{NAME}: left out, because it is no Python that can be read: cell 3 (EOF in multi-line statement); cell 4 (%%writefile another.py)"
+            f"{NAME}: left out, because it cannot be read as Python of this part: cell 3 (EOF in multi-line statement); cell 4 (%%writefile another.py)"
         ],
     ),
     "what stands twice": (
