@@ -102,7 +102,9 @@ def read(data: bytes, name: str, released: Released) -> Reading:
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
     seen = _Seen(template, {statement.text for cell in given for statement in split(cell.source)})
-    writes = re.compile(rf"\A%%(?:writefile|file)\b.*\b{re.escape(released.notebooks[name])}\b.*")
+    writes = re.compile(
+        rf"\A%%(?:writefile|file)\b.*\b{re.escape(released.notebooks[name])}['\"]?[ \t]*$", re.MULTILINE
+    )
     for cell in cells:
         if cell.code and cell.source.strip("\n") not in untouched:
             seen.take(replace(cell, source=writes.sub("", cell.source)))

@@ -17,7 +17,7 @@ from typing import Literal
 Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
 Line = list[tokenize.TokenInfo]
 PYTHON_BELOW = ("%%time", "%%timeit", "%%capture", "%%prun")
-MAGIC = re.compile(r"^\s*(!|[%?]\S)|^\s*[\w.*]+\?\??\s*$|^\s*[\w., ]+=\s*(!|%\w)")  # the last: files = !ls
+MAGIC = re.compile(r"^\s*(!|[%?]\S)|^\s*[\w.*]+\?\??\s*$|^\s*[\w.][\w., ]*=\s*(!|%\w)")  # the last: files = !ls
 DEFINES = ("def", "class", "async", "@")
 HEADS = (*DEFINES, "if", "for", "while", "with", "try")
 ENDLESS = 1 << 30

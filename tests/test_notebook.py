@@ -157,6 +157,7 @@ WAYS = {
         "import cmath; import os; run(undefined)\n" + WORK.replace("math.", "cmath."),
     ],
     "written to a file": ["%%writefile part1_toy.py\nimport math\n" + WORK],
+    "with an older copy written to another": ["%%writefile part1_toy.py.bak\ndef work(x):\n    return 0", WORK],
     "with a command over lines": [GIVEN, "!python train.py \\\n    --name it's \\\n  --lr 3\n" + WORK],
     "with a choice": [
         GIVEN,
