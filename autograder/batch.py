@@ -15,7 +15,7 @@ from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
 from autograder.submission import name_of, plain
-from autograder.unpack import ARCHIVE
+from autograder.unpack import ARCHIVE, passed_over
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 
@@ -50,7 +50,7 @@ def others(path: Path, found: Collection[Path]) -> list[str]:
 
 
 def _visible(path: Path) -> list[Path]:
-    return sorted(one for one in path.iterdir() if not one.name.startswith((".", "_")))
+    return sorted(one for one in path.iterdir() if not passed_over((one.name,)))
 
 
 def _is_one(path: Path) -> bool:

@@ -18,7 +18,7 @@ from autograder.errors import UserError
 from autograder.roster import Roster, Student
 from autograder.submission import name_of, plain
 from autograder.times import Handed, moment
-from autograder.unpack import ARCHIVE
+from autograder.unpack import ARCHIVE, passed_over
 
 NO_SUBMISSION = "no folder, archive or notebook with a submission, so not looked at"
 GRADESCOPE, NBGRADER = "submission_metadata.yml", "timestamp.txt"
@@ -181,7 +181,7 @@ def _reader(folder: Path, lab: str) -> Callable[[Path, str], Iterator[Entry]] | 
 
 
 def _inside(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
+    return sorted(path for path in folder.iterdir() if not passed_over((path.name,)))
 
 
 def _gradescope(folder: Path, _lab: str) -> Iterator[Entry]:

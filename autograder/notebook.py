@@ -102,9 +102,12 @@ def read(data: bytes, name: str, released: Released) -> Reading:
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
     seen = _Seen(template, {statement.text for cell in given for statement in split(cell.source)})
+    writes = re.compile(
+        rf"\A%%(?:writefile|file)\b.*\b{re.escape(released.notebooks[name])}['\"]?[ \t]*$", re.MULTILINE
+    )
     for cell in cells:
         if cell.code and cell.source.strip("\n") not in untouched:
-            seen.take(cell)
+            seen.take(replace(cell, source=writes.sub("", cell.source)))
     texts = {name: text for name in released.texts if (text := _text(cells, name))}
     code = _assembled([_library(cell.source) for cell in given], seen)
     notes = [*_version_notes(notebook, released.version), *seen.notes(), *_places(code, released.notebooks[name])]
@@ -203,7 +206,7 @@ class _Seen:
             if s.kind in ("other", "computed") and not self._is_taken(s, needed)
         ]
         if self._broken:
-            yield f"left out, because it is no Python that can be read: {_listed(self._broken)}"
+            yield f"left out, because it cannot be read as Python of this part: {_listed(self._broken)}"
         if left_out:
             why = "left out, because it runs something when the file is read, which belongs into a function"
             yield f"{why}: {_listed(left_out)}"
@@ -264,6 +267,12 @@ def _library(source: str) -> str:
 def _lines(source: str, taken: Sequence[Statement]) -> str:
     """Keep the lines of these statements, and comments; the others stay, empty, so that line numbers do not move."""
     lines, kept = source.split("\n"), {number for s in taken for number in range(s.first, s.last + 1)}
+    alone: dict[int, list[str]] = {}
+    for s in taken:
+        alone.setdefault(s.first if s.first == s.last else 0, []).append(s.text)
+    for number, texts in alone.items():
+        if number and not re.fullmatch(re.escape(whole := "; ".join(texts)) + r"\s*(#.*)?", lines[number - 1]):
+            lines[number - 1] = whole  # of several with semicolons between
     return "\n".join(line if n in kept or line.startswith("#") else "" for n, line in enumerate(lines, 1)).rstrip()
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import scoring
+from autograder import scoring, sheet
 from autograder.errors import ReadError, UserError, nearest
 from autograder.model import CheckResult, Outcome, PartResult, Result, from_json, to_json
 
@@ -35,6 +35,14 @@ class Override:
     """ISO 8601, with its offset."""
     submission_sha256: str
     """The files that it was about: it says nothing of others."""
+
+
+def wanted(text: str) -> float | None:
+    """Read points as a person writes them; 'graded' is None."""
+    try:
+        return None if text.strip() == "graded" else sheet.number(text)
+    except ValueError:
+        raise UserError(f"{text}: give points as a number, or 'graded' to take back what was set") from None
 
 
 def decide(result: Result, name: str, points: float | None, reason: str, *, by: str, at: str) -> Override:

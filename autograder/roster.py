@@ -82,7 +82,7 @@ def _student(where: str, row: sheet.Row) -> Student:
 
 def _hours(where: str, value: str) -> float:
     try:
-        hours = float(value or 0)
+        hours = sheet.number(value or "0")
     except ValueError:
         hours = math.nan
     if not 0 <= hours <= MOST_HOURS:

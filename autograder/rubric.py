@@ -11,7 +11,7 @@ from pathlib import Path
 from autograder import sheet
 from autograder.errors import UserError
 from autograder.model import CheckResult, PartResult
-from autograder.overrides import BY_HAND, Override, decide
+from autograder.overrides import BY_HAND, Override, decide, wanted
 from autograder.standing import Standing, kept
 
 HASH = "sha256 "  # 12 digits alone, or 123e45, a spreadsheet would rewrite; older sheets have them so
@@ -28,12 +28,16 @@ def read(path: Path, standings: Sequence[Standing], *, by: str, at: str) -> list
     """Read the sheet back, all of it or nothing: what has points and is not set so already, and whose home it is."""
     known = {one.result.submission: one for one in standings}
     made = []
-    for line, row in sheet.read(path, COLUMNS[:3], COLUMNS):
+    seen = set[tuple[str, str]]()
+    for number, row in sheet.read(path, COLUMNS[:3], COLUMNS):
         if row["points"]:
-            where = f"{path}: line {line}"
+            where = f"{path}: row {number}"
             one = known.get(row["submission"])
             if one is None:
                 raise UserError(f"{where}: there is no result of '{row['submission']}'")
+            if (item := (row["submission"], row["item"])) in seen:
+                raise UserError(f"{where}: '{row['item']}' of '{row['submission']}' has points twice; keep one")
+            seen.add(item)
             if decision := _decision(where, row, one, by, at):
                 made.append((one.home, decision))
     return made
@@ -46,15 +50,14 @@ def _decision(where: str, row: sheet.Row, one: Standing, by: str, at: str) -> Ov
     if row["item"] not in items:
         raise UserError(f"{where}: '{row['item']}' is no item that a person reads")
     try:
-        points = float(row["points"])
+        points = wanted(row["points"])
         reason = row.get("comment", "") or "read by a person"
         made = decide(one.result, row["item"], points, reason, by=by, at=at)
-    except ValueError:
-        raise UserError(f"{where}: points '{row['points']}' are no number") from None
     except UserError as problem:
         raise UserError(f"{where}: {problem}") from None
     then = items[row["item"]].evidence.get(BY_HAND, {})
-    return None if (items[row["item"]].points, then.get("reason")) == (points, reason) else made
+    there = (items[row["item"]].points, then.get("reason")) if then else (None, reason)
+    return None if there == (points, reason) else made
 
 
 def _items(one: Standing) -> Iterator[tuple[PartResult, CheckResult]]:

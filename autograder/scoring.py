@@ -46,10 +46,11 @@ class Late(NamedTuple):
     points: float
 
     def __str__(self) -> str:
-        """Say it in one line: 1 day 3 h late, -20 %."""
-        days, hours = self.by.days, self.by.seconds // 3600
-        parts = [f"{days} day{'s' * (days != 1)}" if days else "", f"{hours} h" if hours else ""]
-        by = " ".join(filter(None, parts)) or f"{self.by.seconds // 60} min"
+        """Say it in one line: 1 day 3 h late, -20 %; minutes are rounded up: just over a grace is not within it."""
+        hours, minutes = divmod(math.ceil(self.by / timedelta(minutes=1)), 60)
+        days, hours = divmod(hours, 24)
+        parts = ((days, f"day{'s' * (days != 1)}"), (hours, "h"), (minutes, "min"))
+        by = " ".join(f"{count} {unit}" for count, unit in parts if count)
         return f"{by} late, -{100 * self.share:g} %"
 
 

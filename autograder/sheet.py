@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -48,28 +49,37 @@ def plain(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _runs(cell[1:]) else cell
 
 
+def number(cell: str) -> float:
+    """Read a number, with a decimal comma too; three digits behind that could be thousands, and are a ValueError.
+
+    >>> number("1,5")
+    1.5
+    """
+    return float(re.sub(r"^(\d+),(\d\d?)$", r"\1.\2", cell.strip()))
+
+
 def _runs(cell: str) -> bool:
     return cell.startswith(FORMULA) and cell != "-"  # which is how Moodle writes nothing
 
 
 def read(path: Path, required: Collection[str], known: Collection[str]) -> list[tuple[int, Row]]:
-    """Read a table with its line numbers; missing, unknown and doubled columns and rows too long are refused."""
+    """Read a table, rows counted as in spreadsheets; missing, unknown, doubled columns, too long rows are refused."""
     try:
         whole = path.read_bytes().decode("utf-8-sig")
         lines = csv.reader(io.StringIO(whole, newline=""), delimiter=_delimiter(whole), strict=True)
         header = [name.strip() for name in next(lines, [])]
         _columns(path, header, required, known)
-        found = [(lines.line_num, cells) for cells in lines if any(cell.strip() for cell in cells)]
+        found = [(row, cells) for row, cells in enumerate(lines, 2) if any(cell.strip() for cell in cells)]
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: this is no CSV in UTF-8: {error}; save it as 'CSV UTF-8'") from None
-    for line, cells in found:
+    for row, cells in found:
         if len(cells) > len(header):
             raise UserError(
-                f"{path}: line {line}: {len(cells)} cells under {len(header)} columns; quote what has a comma"
+                f"{path}: row {row}: {len(cells)} cells under {len(header)} columns; quote what has a comma"
             )
-    return [(line, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False))) for line, cells in found]
+    return [(row, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False))) for row, cells in found]
 
 
 def _delimiter(whole: str) -> str:
@@ -79,14 +89,14 @@ def _delimiter(whole: str) -> str:
 
 
 def _columns(path: Path, header: Sequence[str], required: Collection[str], known: Collection[str]) -> None:
-    for name in required:
-        if name not in header:
-            raise UserError(f"{path}: column '{name}' is missing; columns: {', '.join(known)}")
     for name in header:
         if name not in known:
             raise UserError(f"{path}: unknown column '{name}'{nearest(name, known)}; columns: {', '.join(known)}")
         if header.count(name) > 1:
             raise UserError(f"{path}: column '{name}' stands twice; keep one")
+    for name in required:
+        if name not in header:
+            raise UserError(f"{path}: column '{name}' is missing; columns: {', '.join(known)}")
 
 
 def _cells(cells: Sequence[str]) -> list[str]:

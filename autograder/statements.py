@@ -9,7 +9,7 @@ import io
 import keyword
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -17,8 +17,9 @@ from typing import Literal
 Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
 Line = list[tokenize.TokenInfo]
 PYTHON_BELOW = ("%%time", "%%timeit", "%%capture", "%%prun")
-MAGIC = re.compile(r"^\s*[%!?]\S|^\s*[\w.*]+\?\??\s*$|^\s*[\w.]+\s*=\s*[%!]\w")  # the last: files = !ls
+MAGIC = re.compile(r"^\s*(!|[%?]\S)|^\s*[\w.*]+\?\??\s*$|^\s*[\w.][\w., ]*=\s*(!|%\w)")  # the last: files = !ls
 DEFINES = ("def", "class", "async", "@")
+HEADS = (*DEFINES, "if", "for", "while", "with", "try")
 ENDLESS = 1 << 30
 CONTINUES = ("else", "elif", "except", "finally")
 ASSIGNS = frozenset(["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="])
@@ -48,7 +49,7 @@ def split(source: str) -> list[Statement]:
     if _is_foreign(source):
         raise SyntaxError(lines[0])
     try:
-        return [_statement(group, lines) for group in _groups(_logical(source))]
+        return [_statement(piece, lines) for group in _groups(_logical(source)) for piece in _pieces(group)]
     except (tokenize.TokenError, SyntaxError) as error:
         raise SyntaxError(error.args[0]) from None
 
@@ -62,9 +63,15 @@ def plain(source: str) -> str:
         commands = {line[0].start[0] for line in _logical(source) if MAGIC.search(lines[line[0].start[0] - 1])}
     except (tokenize.TokenError, SyntaxError):  # a shell command may hold half a quote
         commands = {n for n, line in enumerate(lines, 1) if MAGIC.search(line)}
-    return "\n".join(
-        line[: len(line) - len(line.lstrip())] + "pass" if n in commands else line for n, line in enumerate(lines, 1)
-    )
+    return "\n".join(_without(lines, commands))
+
+
+def _without(lines: Sequence[str], commands: Collection[int]) -> Iterator[str]:
+    goes_on = False
+    for number, line in enumerate(lines, 1):
+        begins = number in commands and not goes_on
+        yield line[: len(line) - len(line.lstrip())] + "pass" if begins else "" if goes_on else line
+        goes_on = (begins or goes_on) and line.endswith("\\")
 
 
 def _is_foreign(source: str) -> bool:
@@ -113,15 +120,28 @@ def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield group
 
 
+def _pieces(group: Sequence[Line]) -> Iterator[Sequence[Line]]:
+    """Part what stands on one line with semicolons between; a body on the line of its head belongs to that."""
+    line = group[0]
+    marks = [i for i, token in enumerate(line) if token.string == ";"]
+    if not marks or len(group) > 1 or line[0].string in HEADS or line[0].start[0] != line[-1].end[0]:
+        yield group
+        return
+    for first, last in pairwise([-1, *marks, len(line)]):
+        if piece := line[first + 1 : last]:
+            yield [piece]
+
+
 def _statement(group: Sequence[Line], lines: Sequence[str]) -> Statement:
-    first, last = group[0][0].start[0], group[-1][-1].end[0]
+    (first, column), (last, end) = group[0][0].start, group[-1][-1].end
     head = next((line for line in group if line[0].string != "@"), group[0])
     words = [token.string for token in head[:3]]
     defines = {"def": 1, "class": 1, "async": 2}.get(words[0])
     name = words[defines] if defines and len(words) > defines and (words[0] != "async" or words[1] == "def") else ""
     kind: Kind = "definition" if name else _kind(group)
     sets, uses = _names(group)
-    return Statement(kind, first, last, "\n".join(lines[first - 1 : last]), name, frozenset() if name else sets, uses)
+    text = lines[first - 1][column:end] if first == last else "\n".join(lines[first - 1 : last])
+    return Statement(kind, first, last, text, name, frozenset() if name else sets, uses)
 
 
 def _kind(group: Sequence[Line]) -> Kind:

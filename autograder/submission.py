@@ -49,7 +49,7 @@ def _known(found: Sequence[Entry], released: Released) -> Iterator[Entry]:
     for entry in found:
         *home, name = entry.path
         meant = [one for one in released.notebooks if one.removesuffix(notebook.SUFFIX) in name]
-        path = (*home, *meant) if name.endswith(notebook.SUFFIX) and len(meant) == 1 else entry.path
+        path = (*home, *meant) if name.lower().endswith(notebook.SUFFIX) and len(meant) == 1 else entry.path
         yield entry if path in there else replace(entry, path=path)
 
 

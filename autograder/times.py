@@ -64,7 +64,12 @@ def read(out: Path) -> Mapping[str, Handed]:
     """Read it back, submission by submission; nothing where it is not known."""
     path = out / FILE
     rows = sheet.read(path, COLUMNS[:1], COLUMNS) if path.is_file() else []
-    return {row["submission"]: _handed(f"{path}: line {line}", row) for line, row in rows}
+    found: dict[str, Handed] = {}
+    for line, row in rows:
+        if row["submission"] in found:
+            raise UserError(f"{path}: line {line}: submission {row['submission']!r} stands twice; keep one")
+        found[row["submission"]] = _handed(f"{path}: line {line}", row)
+    return found
 
 
 def _handed(where: str, row: sheet.Row) -> Handed:

@@ -119,7 +119,7 @@ def _entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
             return _folder(path, listed, caps)
-        if stat.S_ISREG(mode) and path.suffix == ".ipynb":
+        if stat.S_ISREG(mode) and path.suffix.lower() == ".ipynb":
             return [Entry((path.name,), partial(_read_below, path, ()))]
         if stat.S_ISREG(mode):
             return _archive(path, _unpacked(path, _read_below(path, (), caps.archive + 1), caps), caps)

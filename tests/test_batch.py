@@ -30,12 +30,13 @@ def graded(paths, out):
 
 
 def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
-    """Hidden folders and other files are passed over."""
-    ada, bob = hand_in(tmp_path, "ada"), hand_in(tmp_path, "bob")
-    (tmp_path / ".cache").mkdir()
+    """Hidden folders, those of programs and other files are passed over."""
+    zoe, ada, bob = (hand_in(tmp_path, name) for name in ("_zoe", "ada", "bob"))
+    for name in (".cache", "__MACOSX"):
+        hand_in(tmp_path, name)
     (tmp_path / "readme.txt").write_text("")
 
-    assert [ada, bob] == batch.find([tmp_path], [FILE])
+    assert [zoe, ada, bob] == batch.find([tmp_path], [FILE])
     assert [ada] == batch.find([ada], [FILE])
 
 

@@ -48,7 +48,7 @@ def test_a_download_is_graded_by_its_roster_and_held_to_its_deadline(grade, tmp_
     assert (0, True) == (status, "1 graded; " in output)
     assert "not graded: eve+resnet18+2027-02-01 12:00:00 UTC+r: nobody in the roster has student 'eve'\n" == errors
     assert ["ada"] == [path.name for path in out.iterdir() if path.is_dir()]
-    assert "days 17 h late" in (out / "ada/feedback.html").read_text()
+    assert "days 17 h 31 min late" in (out / "ada/feedback.html").read_text()
     assert "2027-02-02T12:00:00+00:00" in (out / "handed_in.csv").read_text()
 
 

@@ -128,7 +128,7 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
 
     assert (0, "ada: part3_amp.amp_is_faster: 4 -> 10 of 10") == (status, output.splitlines()[0])
     assert "the timer was broken (the grader: failed, 0 of 6)" in (results / "ada/feedback.html").read_text()
-    assert "10 h late, -10 %" in (results / "ada/feedback.html").read_text()
+    assert "10 h 1 min late, -10 %" in (results / "ada/feedback.html").read_text()
     assert "ada,10,0,0,10,1,bubblewrap,part3_amp.amp_is_faster" in (results / "grades.csv").read_text()
     assert ",9\n" in run(monkeypatch, capsys, "export", results, "--to", "canvas")[1]
     assert before == (results / "ada/result.json").read_bytes()
@@ -140,7 +140,7 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
 def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     """The points that a person gave are no longer owed."""
     put(tmp_path / "results", "kim", *every_outcome())
-    sheet = tmp_path / "rubric.csv"
+    sheet = tmp_path / "sheets" / "rubric.csv"
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--out", sheet)
     assert (0, True) == (status, "fill in 'points' and 'comment'" in output)
 
@@ -174,9 +174,9 @@ def test_report_shows_lateness(monkeypatch, capsys, results):
     pages = [(results / name).read_text() for name in ("ben/feedback.html", "index.html")]
 
     assert 0 == status
-    assert "1 day 10 h late, -20 %: 0.8 points; <strong>3.2</strong> remain" in pages[0]
+    assert "1 day 10 h 1 min late, -20 %: 0.8 points; <strong>3.2</strong> remain" in pages[0]
     assert "After lateness" in pages[1]
-    assert "1 day 10 h late, -20 %" in pages[1]
+    assert "1 day 10 h 1 min late, -20 %" in pages[1]
 
 
 def test_report_writes_a_page_without_names_when_told_to(monkeypatch, capsys, results):

@@ -188,6 +188,13 @@ def test_a_folder_of_folders_is_called_as_its_students(tmp_path):
     ).notes
 
 
+def test_a_folder_with_an_underscore_is_not_passed_over_in_silence(tmp_path):
+    """Only what is hidden, or a program's, is nobody's work."""
+    lay(tmp_path, "_eve/part3_amp.py", "__MACOSX/x", ".git/x")
+
+    assert ("_eve: nobody in the roster has student '_eve'",) == find(tmp_path, "resnet18", ROSTER, due).notes
+
+
 def test_without_a_roster_a_number_is_nobody(tmp_path):
     """It says what is needed."""
     found = find(lay(tmp_path, "lovelaceada_1001_21_lab.zip"), "resnet18", None, due)

@@ -152,6 +152,13 @@ WAYS = {
         "def power(x, p):\n    return x**p",
         "work = partial(power, p=0.5)",
     ],
+    "with more than one on a line": [
+        GIVEN,
+        "import cmath; import os; run(undefined)\n" + WORK.replace("math.", "cmath."),
+    ],
+    "written to a file": ["%%writefile part1_toy.py\nimport math\n" + WORK],
+    "with an older copy written to another": ["%%writefile part1_toy.py.bak\ndef work(x):\n    return 0", WORK],
+    "with a command over lines": [GIVEN, "!python train.py \\\n    --name it's \\\n  --lr 3\n" + WORK],
     "with a choice": [
         GIVEN,
         "if math.sin(0):\n    ROOT = float(3)\nelse:\n    ROOT = float('0.5')",
@@ -212,6 +219,14 @@ def test_the_lines_of_a_cell_do_not_move():
     )
 
 
+def test_of_several_on_a_line_what_runs_something_is_gone():
+    """The others stay on their line; a comment stays where all of it does."""
+    used = "def work(x):\n    return math.sqrt(A + B + x)"
+    source = code_of(GIVEN, f"A = 1; B = 2  # why\nA = 3; work(A); B = A # so\n{used}")
+
+    assert f"# %% cell 2\nA = 1; B = 2  # why\nA = 3; B = A\n{used}\n" == source[source.index("# %% cell 2") :]
+
+
 def test_a_report_may_be_written_in_cells():
     """They are joined in order; an answer may stand in a cell of its own below, whatever its kind."""
     raw = {"cell_type": "raw", "source": "So."}
@@ -233,10 +248,14 @@ TOLD = {
             f"{NAME}: {RUNS}: cell 2, line 3: print(work(3)); cell 2, line 4: rows = work(3); cell 3, line 1: for i in range(3):"
         ],
     ),
+    "what runs something beside a value": (
+        [GIVEN, "A = 1; B = 2  # why\nROOT = 2; print(work(3)); C = A + B", "def work(x):\n    return x**ROOT + C"],
+        [f"{NAME}: {RUNS}: cell 2, line 2: print(work(3))"],
+    ),
     "what is no Python": (
-        [GIVEN, WORK, "work((", "%%writefile part1_toy.py\n" + WORK],
+        [GIVEN, WORK, "work((", "%%writefile another.py\n" + WORK],
         [
-            f"{NAME}: left out, because it is no Python that can be read: cell 3 (EOF in multi-line statement); cell 4 (%%writefile part1_toy.py)"
+            f"{NAME}: left out, because it cannot be read as Python of this part: cell 3 (EOF in multi-line statement); cell 4 (%%writefile another.py)"
         ],
     ),
     "what stands twice": (

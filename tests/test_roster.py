@@ -28,6 +28,8 @@ def test_a_whole_roster_and_one_of_names_alone(tmp_path):
     assert Roster({"ada": ada, "ben": ben}) == roster.read(write(tmp_path, WHOLE))
     assert Roster({"ada": Student("ada")}) == roster.read(write(tmp_path, "student\nada\n"))
     opted_out = Roster({"ada": Student("ada", leaderboard="no")})
+    in_german = Roster({"ada": Student("ada", extension_hours=1.5)})
+    assert in_german == roster.read(write(tmp_path, "student;extension_hours\nada;1,5\n"))
     assert opted_out == roster.read(write(tmp_path, "student,leaderboard\nada,no\n"))
 
 

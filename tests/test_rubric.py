@@ -97,13 +97,42 @@ def test_a_sheet_read_twice_changes_nothing_the_second_time(tmp_path):
     assert ("1.5", "half of it") == tuple(lines(rubric.table([after]))[0][name] for name in ("points", "comment"))
 
 
+def test_a_sheet_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path):
+    """It has semicolons between its columns."""
+    one = a_standing(tmp_path)
+    [row] = lines(rubric.table([one]))
+    (tmp_path / "s.csv").write_text(f"submission;item;points;files\nada;{ITEM};1,5;{row['files']}\n")
+
+    assert [1.5] == [made.points for _, made in read(tmp_path / "s.csv", [one])]
+
+
+def test_points_can_be_taken_back_in_the_sheet(tmp_path):
+    """As the message about wrong points says; where nothing was set there is nothing to take back."""
+    one = a_standing(tmp_path)
+    taken_back = filled(tmp_path, [one], points="graded")
+    set_ = overrides.decide(one.result, ITEM, 1, "good", by="meera", at="now")
+    after = replace(one, result=applied(one.result, [set_]))
+
+    assert [] == read(taken_back, [one])
+    assert [None] == [made.points for _, made in read(taken_back, [after])]
+
+
+def test_an_item_that_has_points_twice_is_refused(tmp_path):
+    """Two people's sheets, put together: which counts is theirs to say."""
+    one = a_standing(tmp_path)
+    file = filled(tmp_path, [one], points="1")
+    file.write_text(file.read_text() + f"ada,{ITEM},2\n")
+    with pytest.raises(UserError, match=f"row 3: '{ITEM}' of 'ada' has points twice; keep one"):
+        read(file, [one])
+
+
 MISTAKES = {
     "nobody": ({"submission": "zoe"}, "there is no result of 'zoe'"),
     "a check of the machine": (
         {"item": "part3_amp.follows_fp32"},
         "'part3_amp.follows_fp32' is no item that a person reads",
     ),
-    "words": ({"points": "good"}, "points 'good' are no number"),
+    "words": ({"points": "good"}, "good: give points as a number, or 'graded' to take back what was set"),
     "too many": ({"points": "3"}, f"{ITEM}: 3 points; give 0 to 2 in hundredths, or 'graded' to take it back"),
     "of other files": ({"files": "0" * 12}, "the sheet is about other files than were graded; write a new one"),
 }
@@ -111,11 +140,10 @@ MISTAKES = {
 
 @pytest.mark.parametrize(("cells", "message"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_line_and_nothing_is_read(tmp_path, cells, message):
-    """With the line of the sheet."""
+    """With the row, as a spreadsheet counts: cells have many lines."""
     one = a_standing(tmp_path)
     file = filled(tmp_path, [one], **{"points": "1", **cells})
     with pytest.raises(UserError) as raised:
         read(file, [one])
 
-    assert f"{file}: line " in str(raised.value)
-    assert str(raised.value).endswith(f": {message}")
+    assert f"{file}: row 2: {message}" == str(raised.value)

@@ -254,7 +254,9 @@ def test_a_day_is_24_hours_whatever_the_clocks_did(due: datetime, handed_in: dat
 SAID = {
     "within the grace": (timedelta(minutes=10), 0, 21.5, None),
     "minutes": (timedelta(minutes=11), 0, 21.5, ("11 min late, -10 %", 2.15)),
-    "hours": (timedelta(hours=3, minutes=59), 0, 30, ("3 h late, -10 %", 3)),
+    "hours": (timedelta(hours=3, minutes=59), 0, 30, ("3 h 59 min late, -10 %", 3)),
+    "seconds over the grace": (timedelta(minutes=10, seconds=1), 0, 21.5, ("11 min late, -10 %", 2.15)),
+    "seconds over a day": (timedelta(days=1, seconds=1), 0, 30, ("1 day 1 min late, -20 %", 6)),
     "a day to the second": (timedelta(days=1), 0, 30, ("1 day late, -10 %", 3)),
     "days and hours": (timedelta(days=2, hours=5), 0, 30, ("2 days 5 h late, -30 %", 9)),
     "the cap": (timedelta(days=31), 0, 30, ("31 days late, -50 %", 15)),

@@ -65,8 +65,25 @@ def test_columns_are_told_apart_as_the_spreadsheet_wrote_them(tmp_path, mark):
     assert [(2, {"student": "ada", "name": "a,b;c"})] == sheet.read(file, ["student"], ["student", "name"])
 
 
+@pytest.mark.parametrize(("cell", "number"), [("1.5", 1.5), ("1,5", 1.5), (" 0,25 ", 0.25), ("-1", -1), ("1e1", 10)])
+def test_a_number_may_have_a_decimal_comma(cell, number):
+    """As spreadsheets of half the world write it."""
+    assert number == sheet.number(cell)
+
+
+@pytest.mark.parametrize("cell", ["1,500", "1.500,5", "1,2,3", ",5", "1/2", "01. Mai", ""])
+def test_what_may_be_another_number_is_none(cell):
+    """1,500 is a thousand and a half of them, or one and a half."""
+    with pytest.raises(ValueError, match="could not convert"):
+        sheet.number(cell)
+
+
 MISTAKES = {
     "a column is missing": ("name\nAda\n", "column 'student' is missing; columns: student, name"),
+    "a column in capitals": (
+        "Student,name\n",
+        "unknown column 'Student' (did you mean 'student'?); columns: student, name",
+    ),
     "nothing at all": ("", "column 'student' is missing; columns: student, name"),
     "a misspelt column": (
         "student,nmae\nada,Ada\n",
@@ -75,7 +92,7 @@ MISTAKES = {
     "a column twice": ("student,name,name\n", "column 'name' stands twice; keep one"),
     "a row too long": (
         "student,name\nada,Lovelace, Ada\n",
-        "line 2: 3 cells under 2 columns; quote what has a comma",
+        "row 2: 3 cells under 2 columns; quote what has a comma",
     ),
     "a quote left open": (
         'student\n"ada',

@@ -37,8 +37,12 @@ CASES = {
     "nobody knows when": (Handed(), RULES, (7.5, None, "")),
     "in time": (Handed("ada", moment("2027-01-20T20:00+05:30")), RULES, (7.5, None, "")),
     "within the extension": (Handed("ada", moment("2027-01-22T20:00+05:30")), RULES, (7.5, None, "")),
-    "late": (LATE, RULES, (6.75, "10 h late, -10 %", "")),
-    "late, of somebody without extension": (LATE, replace(RULES, roster=None), (5.25, "2 days 10 h late, -30 %", "")),
+    "late": (LATE, RULES, (6.75, "10 h 1 min late, -10 %", "")),
+    "late, of somebody without extension": (
+        LATE,
+        replace(RULES, roster=None),
+        (5.25, "2 days 10 h 1 min late, -30 %", ""),
+    ),
     "marked as late": (
         Handed("ada", marked_late=True),
         RULES,

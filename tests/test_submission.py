@@ -520,14 +520,15 @@ def test_a_notebook_is_the_same_submission_from_a_folder_a_zip_or_alone(tmp_path
         zipped(tmp_path / "ada.zip", (f"lab/{NB}", notebook(WRITTEN, pad=3 * MIB))),
         folder(tmp_path, {"ada-part3_amp (1).ipynb": notebook(WRITTEN)}) / "ada-part3_amp (1).ipynb",
         folder(tmp_path / "colab", {f"Copy of {NB}": notebook(WRITTEN)}),
+        folder(tmp_path, {"ben.part3_amp.IPYNB": notebook(WRITTEN)}) / "ben.part3_amp.IPYNB",
     ]
     found = [taken(way) for way in ways]
 
-    assert ["ada", "ada", "ada-part3_amp (1)", "colab"] == [one.name for one in found]
-    assert [{PY}] * 4 == [set(one.files) for one in found]
+    assert ["ada", "ada", "ada-part3_amp (1)", "colab", "ben.part3_amp"] == [one.name for one in found]
+    assert [{PY}] * 5 == [set(one.files) for one in found]
     assert 1 == len({one.sha256 for one in found}) == len({one.files[PY] for one in found})
     assert WRITTEN.strip() in found[0].files[PY].decode()
-    assert [()] * 4 == [one.left_out for one in found]
+    assert [()] * 5 == [one.left_out for one in found]
 
 
 BOTH = {

@@ -58,6 +58,7 @@ MISTAKES = {
         "submission,handed_in\nada,2027-01-20 23:59\n",
         "handed_in '2027-01-20 23:59' does not say where that was; write 2027-01-20T23:59+05:30",
     ),
+    "a submission twice": ("submission\nada\nada\n", "submission 'ada' stands twice; keep one"),
     "no mark": ("submission,marked_late\nada,no\n", "marked_late 'no' is neither 'yes' nor empty"),
 }
 
@@ -69,4 +70,4 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, text, message):
     with pytest.raises(UserError) as raised:
         times.read(tmp_path)
 
-    assert f"{tmp_path / times.FILE}: line 2: {message}" == str(raised.value)
+    assert f"{tmp_path / times.FILE}: line {text.count(chr(10))}: {message}" == str(raised.value)

@@ -113,6 +113,7 @@ def gradescope(lab: str, wheel: Path, out: Path, root: Path | None) -> int:
     from autograder.export.gradescope import zipped
 
     open_course(root).config.lab(lab)
+    out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(zipped(lab, wheel))
     return DONE
 
@@ -136,7 +137,7 @@ def override(result: Path, check: str, points: str, reason: str, roster: Path | 
 
     home = result.parent if result.name == standing.RESULT else result
     before = standing.load(home / standing.RESULT)
-    made = overrides.decide(before, check, _points(points), reason, **_who())
+    made = overrides.decide(before, check, overrides.wanted(points), reason, **_who())
     overrides.append(home, [made])
     after = standing.load(home / standing.RESULT)
     click.echo(f"{after.submission}: {made.check}: {before.score:g} -> {after.score:g} of {after.max_score:g}")
@@ -163,7 +164,7 @@ def rubric(folder: Path, out: Path | None, filled: Path | None, roster: Path | N
         raise UserError("rubric: give --out to write the sheet, or --read to read it back")
     found = standing.read(folder).whole
     if out:
-        out.write_text(sheets.table(found), encoding=TABLE)
+        _write({"rubric": sheets.table(found)}, out, TABLE)
         click.echo(f"{out}: fill in 'points' and 'comment', then perflab rubric {folder} --read {out}")
         return DONE
     assert filled is not None
@@ -235,13 +236,6 @@ def _by_name(folder: Path) -> dict[str, Result]:
     from autograder import standing
 
     return {one.result.submission: one.result for one in standing.read(folder).whole}
-
-
-def _points(text: str) -> float | None:
-    try:
-        return None if text == "graded" else float(text)
-    except ValueError:
-        raise UserError(f"{text}: give points as a number, or 'graded' to take back what was set") from None
 
 
 def _who() -> dict[str, str]:

@@ -86,6 +86,7 @@ def _redact(files: tuple[Path, ...]) -> int:
 def _write(page: Path, now: Trace, old: Trace | None) -> None:
     from autograder.report import picture, profile_page
 
+    page.parent.mkdir(parents=True, exist_ok=True)
     if page.suffix == ".png":
         picture.write(page, now)
     elif page.suffix == ".html":

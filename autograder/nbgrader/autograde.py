@@ -144,8 +144,12 @@ def _sound(cell: Any, known: dict[str, Any]) -> Any:
         return ours if ours["metadata"]["nbgrader"]["locked"] else {**ours, "source": source}
     if cell.get("cell_type") == "code":
         return code_cell("", source)
-    attached = {"attachments": one} if (one := notebook.record(cell.get("attachments"))) else {}
-    return {**text_cell("", source), **attached, "cell_type": "raw" if cell.get("cell_type") == "raw" else "markdown"}
+    attached = {k: v for k, v in notebook.record(cell.get("attachments")).items() if isinstance(v, dict)}
+    return {
+        **text_cell("", source),
+        **({"attachments": attached} if attached else {}),
+        "cell_type": "raw" if cell.get("cell_type") == "raw" else "markdown",
+    }
 
 
 def _node(cell: Any) -> Any:

@@ -88,6 +88,10 @@ def _odd_metadata(nb: Any) -> None:
         cell["metadata"].update({"tags": 3, "vscode": {"languageId": "r"}, "perflab": "x"})
 
 
+def _odd_attachments(nb: Any) -> None:
+    nb["cells"].append({"cell_type": "markdown", "metadata": {}, "source": "", "attachments": {"a.png": "a picture"}})
+
+
 def _another_parts_cell(nb: Any) -> None:
     check = next(cell for cell in nb["cells"] if cell["metadata"].get("nbgrader", {}).get("grade"))
     check["metadata"]["nbgrader"].update(points=99, grade_id="masked_mean_is_right")
@@ -115,6 +119,7 @@ BROKEN: dict[str, tuple[Made, float | str]] = {
     "odd_ids": (edited(_odd_ids), RIGHT),
     "half_characters": (edited(_half_characters), RIGHT),
     "odd_metadata": (edited(_odd_metadata), RIGHT),
+    "odd_attachments": (edited(_odd_attachments), RIGHT),
     "another_parts_cell": (edited(_another_parts_cell), RIGHT),
     "raw_for_code": (edited(_raw), NOTHING),
     "null_for_source": (edited(_no_source), RIGHT),
