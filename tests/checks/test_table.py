@@ -99,7 +99,9 @@ def test_the_form_of_rows(rows, problem):
         pytest.param(["a CPU", "a CPU "], "", id="one"),
         pytest.param(["a CPU", ""], "the device is not named", id="no name"),
         pytest.param([1.0, "a CPU"], "the device is not named", id="no text"),
-        pytest.param(["a CPU", "T4"], "the rows are from two machines, 'a CPU' and 'T4', and one measures all", id="two"),
+        pytest.param(
+            ["a CPU", "T4"], "the rows are from two machines, 'a CPU' and 'T4', and one measures all", id="two"
+        ),
     ],
 )
 def test_rows_of_one_run_name_one_device(names, problem):
@@ -154,6 +156,12 @@ def test_a_file_with_the_rows_returned_passes_though_a_cell_may_be_empty():
     assert isinstance(
         table.holds_the_rows(text, "r.csv", ROWS, ["throughput"], lambda _: "", may_be_empty=["memory"]), Passed
     )
+
+
+def test_numbers_that_are_text_are_seen_to_be():
+    found = table.form_problem([{"n": "0"}, {"n": "2"}], ["n"], ["n"], [0, 2])
+
+    assert "the rows are '0', '2'; 0, 2 are asked for, in that order" == found
 
 
 def test_rows_may_have_any_names_where_none_are_asked_for():
