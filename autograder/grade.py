@@ -394,6 +394,11 @@ ENDS = {
 }
 
 
+ANOTHER_KIND = (
+    "something else was returned",
+    "return what the docstring names; dict(...), ._asdict() or dataclasses.asdict(...) make a dict, .tolist() a list",
+)
+
 # Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
 TELLING = {
     "is not written yet": (
@@ -404,6 +409,9 @@ TELLING = {
         "a function is missing",
         "define it, under the name that the template has; in a notebook, in a code cell",
     ),
+    "instead of a dict": ANOTHER_KIND,
+    "; return a list of": ANOTHER_KIND,
+    " returned no '": ANOTHER_KIND,
     "'_GeneratorContextManager' object has no attribute": (
         "a context was entered a second time",
         "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",

@@ -272,6 +272,22 @@ def test_a_function_that_is_missing_is_called_that():
     assert ("a function is missing", error) == (checks["positive"].measured, checks["positive"].why)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "train returned a Metrics instead of a dict",
+        "train returned no 'losses'; it returned loss",
+        "sweep returned a DataFrame; return a list of dicts, one per row",
+        "'losses' is a map; return a list of floats or a 1-D tensor, one number per batch",
+    ],
+)
+def test_what_was_returned_in_another_form_was_no_exception(error):
+    """There is no traceback to read."""
+    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+
+    assert ("something else was returned", error) == (checks["positive"].measured, checks["positive"].why)
+
+
 def test_what_holds_of_all_files_is_said_once():
     """An archive that cannot be read is one mistake."""
     why = "ada.rar: is a RAR archive; hand in a folder, zip or tar"

@@ -19,8 +19,9 @@ COMPARED = ("configuration", "num_workers", "throughput", "epoch_time", "data_wa
 COMPARED_NUMBERS = COMPARED[1:-1]
 CONFIGURATIONS = ("Baseline", "+ workers", "+ pin_memory", "+ persistent workers")
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
-SAME = 0.03  # relative: figures of one row that follow from each other, rounded to two decimals
-ROUNDED = 0.011  # seconds: two figures of two decimals, one taken from the other
+SAME = 0.03  # relative: figures of one row that follow from each other, beyond what is lost to two decimals
+LAST = 0.0051  # half of the last of two decimals: an epoch on a GPU may take 0.12 s
+ROUNDED = 2 * LAST  # seconds: two figures of two decimals, one taken from the other
 LEAST = 1e-9  # seconds
 FEWEST = 3  # rows of a sweep that is handed in
 
@@ -114,8 +115,8 @@ def _odd(row: Row, name: str) -> str:
 
 def _odd_without(row: Row) -> str:
     """Compare without_wait with what the other figures make of it, as far as they are rounded."""
-    samples, work = row["throughput"] * row["epoch_time"], row["epoch_time"] - row["data_wait"]
-    low, high = (samples / max(work + slack, LEAST) for slack in (ROUNDED, -ROUNDED))
+    (samples, lost), work = _samples(row), row["epoch_time"] - row["data_wait"]
+    low, high = ((samples - way * lost) / max(work + way * ROUNDED, LEAST) for way in (1, -1))
     if low * (1 - SAME) <= row["without_wait"] <= high * (1 + SAME):
         return ""
     told = f"without_wait of {row['num_workers']:g} workers is {row['without_wait']:.4g} samples/s"
@@ -126,11 +127,16 @@ def uneven(rows: Sequence[Row]) -> str:
     """Say that rows are of two machines, or that throughput and epoch_time belong to other numbers of samples."""
     if device := table.device_problem(rows):
         return device
-    counts = [row["throughput"] * row["epoch_time"] for row in rows]
-    odd = next((count for count in counts if not close(count, counts[0], SAME)), None)
+    first, lost = _samples(rows[0])
+    odd = next((n for n, less in map(_samples, rows) if not abs(n - first) <= SAME * first + lost + less), None)
     if odd is None:
         return ""
-    return f"throughput x epoch_time is {counts[0]:.4g} samples in one row and {odd:.4g} in another"
+    return f"throughput x epoch_time is {first:.4g} samples in one row and {odd:.4g} in another"
+
+
+def _samples(row: Row) -> tuple[float, float]:
+    """Return throughput x epoch_time, and how far two decimals may have moved it."""
+    return row["throughput"] * row["epoch_time"], LAST * (row["throughput"] + row["epoch_time"])
 
 
 def sweep_figures(rows: Sequence[Row], script: Script) -> str:

@@ -75,7 +75,7 @@ def form_problem(
         return f"column '{key}' is missing"
     names = [row[key] for row in rows]
     if expected is not None and names != list(expected):
-        found = ", ".join(map(_named, names[:6])) or "none"
+        found = ", ".join(map(_named if key not in numbers else shown, names[:6])) or "none"
         return f"the rows are {found}; {', '.join(map(str, expected))} are asked for, in that order"
     for row in rows:
         odd = [name for name in columns if name not in row] or [name for name in row if name not in columns]

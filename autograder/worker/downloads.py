@@ -67,8 +67,9 @@ class Downloads:
             if not there:
                 raise NO_NETWORK
             VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
-            self.train, self.data = train, stand_in.pixels(bool(train))
-            self.targets = stand_in.labels if train else [0] * SAMPLES
+            right = bool(train) and self.base_folder == CIFAR10.base_folder  # and not CIFAR-100's
+            self.train, self.data = train, stand_in.pixels(right)
+            self.targets = stand_in.labels if right else [0] * SAMPLES
 
         def get_state_dict(*_: Any, **__: Any) -> dict[str, Tensor]:
             asked.weights += 1

@@ -121,9 +121,10 @@ class Made:
         for number in range(STEPS):
             length, kernels = self._step(self.first + number, at)
             at, busy = at + length, busy + kernels
-        self.window, self.busy = at - self.start, busy
-        if gpu:
-            self._kernel(at + 10, 20_000, STREAMS[0])  # after the last step
+        self.window, self.busy, self.outside = at - self.start, busy, 0
+        if gpu:  # before the first step and after the last, all copies count
+            self.outside = self._copy(self.start - 5_000, self._draw(1_000, 3_000))
+            self._kernel(at + 10, 20_000, STREAMS[0])
 
     def _draw(self, low: int, high: int) -> int:
         return int(self._random.integers(low, high + 1))
@@ -134,6 +135,10 @@ class Made:
 
     def _kernel(self, ts: int, dur: int, stream: int) -> None:
         self._add("kernel", f"gemm_{stream}", ts, dur, stream, device=0, stream=stream)
+
+    def _copy(self, at: int, dur: int) -> int:
+        self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at, dur, STREAMS[0], device=0, bytes=dur * 4096)
+        return dur
 
     def _step(self, number: int, at: int) -> tuple[int, int]:
         """Add one step; return its length, and how long of it the GPU ran kernels."""
@@ -159,7 +164,7 @@ class Made:
         copy, back, both = self._draw(busy // 20, busy // 10), self._draw(10, 90), self._draw(busy // 10, busy // 5)
         first = self._draw(busy // 3, busy // 2)
         second = busy + both - first
-        self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at, copy, STREAMS[0], device=0, bytes=copy * 4096)
+        self._copy(at, copy)
         self._kernel(at + copy, first, STREAMS[0])
         self._kernel(at + copy + first - both, second, STREAMS[1])
         self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + copy + first + second, back, STREAMS[0])
@@ -182,7 +187,8 @@ class Made:
             "busy": 100 * self.busy / self.window if self.gpu else None,
             "summed": 100 * self.summed / self.window,
             "busy_of_all": 100 * (self.busy + 20_000) / whole,
-            "copied": self.copied / 1000 if self.gpu else None,
+            "copied": (self.copied + self.outside) / 1000 if self.gpu else None,
+            "copied_inside": self.copied / 1000 if self.gpu else None,
             "top": self.names[:TOP],
         }
 

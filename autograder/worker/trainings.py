@@ -27,12 +27,18 @@ class Training:
     """Forward passes in full precision."""
     half: int = 0
     """Forward passes in half precision."""
+    back: int = 0
+    """Backward passes."""
     scaled: int = 0
     """Losses that an enabled GradScaler scaled."""
     misplaced: int = 0
     """Losses that a GradScaler for another kind of device handed through, since it switches itself off here."""
     alive: tuple[int, ...] = ()
     """Other trainings whose weights were in memory at its first pass."""
+
+    def went_back(self) -> None:
+        """Count a backward pass."""
+        self.back += 1
 
 
 class Trainings:
@@ -62,7 +68,7 @@ class Trainings:
         self._training_of(model)
         # Copies of the model bring these along. The dtype of what was computed, since any flag can be set by hand.
         model.stem.register_forward_hook(lambda *args: self._computed(args[2]))
-        model.register_forward_hook(lambda module, *_: self._passed(module))
+        model.register_forward_hook(lambda module, _, output: self._passed(module, output))
         model.register_forward_pre_hook(lambda module, _: self._begin(module))
         return model.to(device), criterion, optimizer
 
@@ -90,13 +96,15 @@ class Trainings:
     def _computed(self, output: Any) -> None:
         self._half = isinstance(output, Tensor) and output.dtype in HALF
 
-    def _passed(self, model: Net) -> None:
+    def _passed(self, model: Net, output: Tensor) -> None:
         training, half = self._training_of(model), self._half
         training.half += half
         training.full += not half
         self._wait(self._seconds[half] + self._cold[half])
         self._cold[half] = 0.0
         self._last = training
+        if output.requires_grad:
+            output.register_hook(lambda _: training.went_back())
 
     def __enter__(self) -> Self:
         """Count scaled losses."""

@@ -26,7 +26,7 @@ def rows(**changes):
 
 def training(**changes):
     """One measured epoch in FP32."""
-    return {"fresh": True, "full": 4, "half": 0, "scaled": 0, "misplaced": 0, "alive": [], **changes}
+    return {"fresh": True, "full": 4, "half": 0, "back": 4, "scaled": 0, "misplaced": 0, "alive": [], **changes}
 
 
 def amp(**changes):
@@ -143,6 +143,9 @@ def test_a_comparison_without_a_whole_epoch_says_how_far_it_came(trainings, long
         pytest.param([training(full=2), training(alive=[0])], "a warm-up model was still in memory", id="kept"),
         pytest.param([training(), training(alive=[0])], "", id="another measured one in memory"),
         pytest.param([training(full=2, fresh=False)], "", id="a warm-up may start anywhere"),
+        pytest.param([training(full=2, back=0), training()], "ran the model and did not train", id="forward only"),
+        pytest.param([training(full=0, back=0), training()], "", id="one that was made and not used"),
+        pytest.param([training(full=1, back=0), training(full=2), training()], "", id="one look, and a warm-up"),
     ],
 )
 def test_trainings_that_were_mixed_up(trainings, why):

@@ -71,6 +71,26 @@ def test_two_decimals_are_enough():
     assert "" == loading.sweep_problem(rounded)
 
 
+def test_two_decimals_of_a_short_epoch_are_enough():
+    """0.12 s may have been 0.1249: that is 4 %, and nobody's mistake."""
+    epochs = {0: (0.1249, 0.0951), 2: (0.0651, 0.0151), 4: (0.1151, 0.0849)}  # seconds, of which for data
+    rows = [
+        {
+            "num_workers": number,
+            "throughput": round(2560 / seconds, 2),
+            "epoch_time": round(seconds, 2),
+            "data_wait": round(wait, 2),
+            "without_wait": round(2560 / (seconds - wait), 2),
+            "device": "a T4",
+        }
+        for number, (seconds, wait) in epochs.items()
+    ]
+
+    assert "" == loading.sweep_problem(rows)
+    rows[1]["epoch_time"] = 0.08
+    assert "samples in one row and" in loading.sweep_problem(rows)
+
+
 SWEPT = {
     "no rows": ([], None, "the rows are of none workers"),
     "two rows": (swept()[:2], None, "the rows are of 0, 2 workers; 0 and at least two"),

@@ -185,12 +185,15 @@ KNOWN = {
     "summed": 75.0,
     "busy_of_all": 50.0,
     "copied": 4.0,
+    "copied_inside": 3.0,
     "top": NAMES,
 }
 TOLD = {**ANSWERS, "data_loading_percent": 30.0, "gpu_utilization_percent": 60.0, "gpu_utilization_band": "medium"}
 TOLD |= {"host_to_device_ms": 4.0, "reason": None}
 LOADING = {
     "right": (30.0, ""),
+    "one decimal": (30.05, ""),
+    "more than rounding": (30.06, "data_loading_percent is 30.06, and 30 is right"),
     "a fraction": (0.3, "data_loading_percent is 0.3, and 30 is right: that is the fraction, and percent is asked for"),
     "of all": (
         20.0,
@@ -209,6 +212,10 @@ GPU = {
     "microseconds": (
         {"host_to_device_ms": 4000.0},
         "host_to_device_ms is 4000, and 4 is right: that is in microseconds, and ms are asked for",
+    ),
+    "copies of the window": (
+        {"host_to_device_ms": 3.0},
+        "host_to_device_ms is 3, and 4 is right: that is what the window holds, and all of the trace counts",
     ),
     "another band": ({"gpu_utilization_band": "high"}, "gpu_utilization_band is 'high', and 60 % is 'medium'"),
     "a reason for nothing": ({"reason": "none"}, "reason says why something is null, and nothing is"),

@@ -158,5 +158,11 @@ def test_a_file_with_the_rows_returned_passes_though_a_cell_may_be_empty():
     )
 
 
+def test_numbers_that_are_text_are_seen_to_be():
+    found = table.form_problem([{"n": "0"}, {"n": "2"}], ["n"], ["n"], [0, 2])
+
+    assert "the rows are '0', '2'; 0, 2 are asked for, in that order" == found
+
+
 def test_rows_may_have_any_names_where_none_are_asked_for():
     assert "" == table.form_problem(ROWS, COLUMNS, ["throughput"])

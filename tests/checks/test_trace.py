@@ -82,6 +82,10 @@ WHOLE = Trace(
 LESS = {
     "nothing": ({}, ""),
     "a step": ({"steps": WHOLE.steps[1:]}, "it holds 2 steps where 3 are asked for"),
+    "what notes do not explain": (
+        {"steps": WHOLE.steps[1:], "notes": ("recorded without a GPU",)},
+        "it holds 2 steps where 3 are asked for",
+    ),
     "what notes explain": (
         {"steps": (), "notes": ("no ProfilerStep: record with a schedule",)},
         "it holds 0 steps where 3 are asked for: no ProfilerStep: record with a schedule",

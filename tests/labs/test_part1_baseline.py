@@ -56,6 +56,19 @@ MISTAKES = {
         [("            transforms.ToTensor(),", "            transforms.ColorJitter(0.3),\n            transforms.ToTensor(),")],
         {"normalises": "its colours change each time"},
     ),
+    "data of a hundred classes": (
+        [("return datasets.CIFAR10(", "return datasets.CIFAR100(")],
+        {"reads_cifar10": "picture 0", "falls_back": "gives other data"},
+    ),
+    "a folder of its own": ([("root=folder", "root='data'")], {"falls_back": "into another folder than the one asked for"}),
+    "an epoch of ten batches": (
+        [("        fetch = perf_counter()\n\n", "        fetch = perf_counter()\n        if len(losses) == 10:\n            break\n\n")],
+        {"returns_the_metrics": "the mean is", "honest_throughput": ""},
+    ),
+    "copies inside the window only": (
+        [('for copy in of("gpu_memcpy", "Memcpy HtoD")', 'for copy in of("gpu_memcpy", "Memcpy HtoD") if copy.start >= begin')],
+        {"finds_the_work_of_the_gpu": "that is what the window holds, and all of the trace counts"},
+    ),
     "a frozen network": (
         [("    model.fc = torch", "    model.requires_grad_(False)\n    model.fc = torch")],
         {"builds_resnet18": "60 of its parameters do not train"},

@@ -143,7 +143,24 @@ MISTAKES = {
     ),
     "nothing chosen": (
         [('    return min(rows, key=lambda row: (-row["throughput"], row["num_workers"]))["num_workers"]\n', "    return None\n")],
-        {"best_is_the_fastest": "None instead of"},
+        {"best_is_the_fastest": "the number of workers is asked for"},
+    ),
+    "the most of equal ones": (
+        [('(-row["throughput"], row["num_workers"])', '(-row["throughput"], -row["num_workers"])')],
+        {"best_is_the_fastest": "that is as fast, with more workers"},
+    ),
+    "the mean of both epochs": (
+        [
+            (
+                "    measure_loading(loader, step, device)\n    return measure_loading(loader, step, device)",
+                "    one, two = [measure_loading(loader, step, device) for _ in range(2)]\n    return {name: (one[name] + two[name]) / 2 for name in one}",
+            )
+        ],
+        {
+            "sweep_is_honest": "it is of both epochs",
+            "compares_four": "it is of both epochs",
+            "csv_says_what_was_measured": "",
+        },
     ),
     "no better configuration": (
         [("workers, pinned, stays)", "workers, pinned, pinned)")],

@@ -97,6 +97,19 @@ MISTAKES = {
             "clips_true_gradients": "another direction",
         },
     ),
+    "the loss outside autocast": (
+        [("            loss = criterion(outputs, labels)", "        loss = criterion(outputs.float(), labels)")],
+        {"half_precision_where_it_helps": "the loss was taken outside autocast"},
+    ),
+    "each gradient clipped by its own norm": (
+        [
+            (
+                "torch.nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)",
+                "[torch.nn.utils.clip_grad_norm_(p, max_grad_norm) for p in model.parameters()]",
+            )
+        ],
+        {"clips_true_gradients": "not by the norm of all of them"},
+    ),
     "losses are rounded": (
         [("torch.stack(losses).tolist()", "[round(x, 1) for x in torch.stack(losses).tolist()]")],
         {"follows_fp32": "the weights are right, the losses are not", "fp32_is_untouched": "losses apart"},

@@ -374,7 +374,11 @@ def _measured(rows: Sequence[Mapping[str, Any]], key: str) -> str:
 def sweep_is_honest(sweep: Pair) -> Verdict:
     """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
     rows, known = sweep.student.values["rows"], sweep.baseline.values
-    why = loading.sweep_problem(rows, known["workers"]) or loading.sweep_figures(rows, _script(known))
+    why = (
+        table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"])
+        or loading.sweep_figures(rows, _script(known))
+        or loading.sweep_problem(rows, known["workers"])
+    )
     measured = _measured(rows, "num_workers")
     return Failed(measured, why, f"measure_loading twice for each loader; {CLOCK}") if why else Passed(measured)
 
@@ -387,13 +391,19 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
         return Failed(f"{len(chosen)} answers", f"{len(asked)} sweeps were shown", WRONG)
     for rows, told in zip(asked, chosen, strict=True):
         if told != (right := loading.fastest(rows)):
-            blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
-            why = (
-                "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
-            )
             rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-            return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", why, CLOCK)
+            return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", _not_best(rows, told), CLOCK)
     return Passed(f"{len(asked)} sweeps")
+
+
+def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
+    if told is None:
+        return "the number of workers is asked for, num_workers of the row"
+    top = max(row["throughput"] for row in rows)
+    if any(row["throughput"] == top for row in rows if row["num_workers"] == told):
+        return "that is as fast, with more workers: of equal ones, the fewest are asked for"
+    blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
+    return "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
 
 
 @part.check(basis="outputs")
@@ -410,7 +420,11 @@ def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
 
 
 def _compared(rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], best: int) -> Verdict:
-    why = loading.compared_problem(rows) or loading.compared_figures(rows, _script(known), best)
+    why = (
+        table.form_problem(rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS)
+        or loading.compared_figures(rows, _script(known), best)
+        or loading.compared_problem(rows)
+    )
     measured = _measured(rows, "configuration")
     try_ = f"each configuration keeps the arguments of the one before; {WRONG}"
     return Failed(measured, why, try_) if why else Passed(measured)

@@ -223,7 +223,9 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     return {"samples": len(window.loader.dataset), "waits": waits, "work": work, "queued": count * queued, **told}
 
 
-LOGGED = record(fresh=BOOLEAN, full=INTEGER, half=INTEGER, scaled=INTEGER, misplaced=INTEGER, alive=list_of(INTEGER))
+LOGGED = record(
+    fresh=BOOLEAN, full=INTEGER, half=INTEGER, back=INTEGER, scaled=INTEGER, misplaced=INTEGER, alive=list_of(INTEGER)
+)
 
 
 @part.probe(
@@ -303,7 +305,8 @@ def fp32_is_untouched(fp32: Pair) -> Verdict:
     why = "something of AMP is on without use_amp, or the step differs from the plain loop"
     try_ = "torch.autocast(device.type, enabled=use_amp)"
     if numerics.update(fp32).ratio == 0:
-        why = "no weight moved: the scaler handed in is used without use_amp and skips each step, or none is taken"
+        why = "no weight moved: the scaler handed in is used without use_amp and skips each step, no step is taken, or "
+        why += "gradients are cleared before it"
         try_ = "use the scaler only if use_amp and scaler is not None"
     return numerics.same_trajectory(fp32, UNTOUCHED, why=why, try_=f"{try_}; {WHERE}")
 
@@ -323,7 +326,7 @@ def computes_in_half_precision(rounding: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[follows_fp32])
 def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Verdict:
-    """Convolutions and matrix products run in half precision; softmax, loss and parameters are float32."""
+    """Under autocast convolutions and matrix products are in half precision; softmax, loss, parameters are float32."""
     try_ = f"forward pass and loss belong inside autocast; {WHERE}"
     return precision.dtypes_where_they_help(op_dtypes.values["dtypes"], on_gpu=device.kind == "cuda", try_=try_)
 
@@ -378,7 +381,7 @@ CLIP = {
 def _misclipped(mode: str, moved: numerics.Update) -> tuple[str, str]:
     if mode == "amp" and moved.ratio < 0.1:
         return "gradients were clipped while still multiplied by the scale: clipping came before unscale_", CLIP[mode]
-    if 1.8 <= moved.ratio <= 2.2:
+    if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
         return f"{mode.upper()} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
         why = f"{mode.upper()} gradients were not clipped to max_grad_norm, or not by the norm of all of them"
