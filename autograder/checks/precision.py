@@ -14,7 +14,6 @@ RULES = (
     (("parameters",), SINGLE, "the weights themselves are 16 bits wide, so small updates are rounded away"),
     (("convolution", "matrix product"), HALF, "{} did not run in half precision: it was called outside autocast"),
     (("softmax", "loss"), SINGLE, "{} ran in half precision: it was called outside autocast, on 16-bit values"),
-    (("criterion",), {"under autocast"}, "the loss was taken outside autocast, which sees to its precision by itself"),
 )
 STEP = ("scale", "backward", "unscale_", "step", "update")
 

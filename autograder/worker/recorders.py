@@ -1,6 +1,6 @@
 """Recorders: contexts around student code that note what it did. They read and never judge.
 
-Dtypes       in which precision operators ran, and whether the loss was taken under autocast
+Dtypes       in which precision operators ran
 ScalerCalls  the order of calls on a GradScaler
 Graphs       how many steps' graphs were kept
 """
@@ -34,10 +34,7 @@ LOSS_OPS = {"aten::_log_softmax": "loss", "aten::nll_loss_forward": "loss"}
 
 
 class Dtypes(TorchDispatchMode):
-    """Counts operators by kind and dtype, inside the model and inside the criterion; and the parameters' dtypes.
-
-    And how often the criterion was called under autocast and outside of it.
-    """
+    """Counts operators by kind and dtype, inside the model and inside the criterion; and the parameters' dtypes."""
 
     def __init__(self, model: nn.Module, criterion: nn.Module) -> None:
         """Operators elsewhere, such as a softmax for the accuracy, do not count."""
@@ -48,18 +45,12 @@ class Dtypes(TorchDispatchMode):
             module.register_forward_pre_hook(lambda *_, ops=ops: self._watch(ops))
             module.register_forward_hook(lambda *_: self._watch({}))
         model.register_forward_pre_hook(lambda module, _: self._parameters(module))
-        criterion.register_forward_hook(lambda *args: self._taken(args[2]))
 
     def _watch(self, ops: dict[str, str]) -> None:
         self._ops = ops
 
     def _parameters(self, model: nn.Module) -> None:
         self.counts["parameters"].update(_short(p.dtype) for p in model.parameters())
-
-    def _taken(self, loss: Any) -> None:
-        if isinstance(loss, Tensor) and loss.requires_grad:
-            inside = torch.is_autocast_enabled(loss.device.type)
-            self.counts["criterion"]["under autocast" if inside else "outside autocast"] += 1
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Count, then compute."""

@@ -97,10 +97,6 @@ MISTAKES = {
             "clips_true_gradients": "another direction",
         },
     ),
-    "the loss outside autocast": (
-        [("            loss = criterion(outputs, labels)", "        loss = criterion(outputs.float(), labels)")],
-        {"half_precision_where_it_helps": "the loss was taken outside autocast"},
-    ),
     "each gradient clipped by its own norm": (
         [
             (

@@ -326,7 +326,7 @@ def computes_in_half_precision(rounding: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[follows_fp32])
 def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Verdict:
-    """Under autocast convolutions and matrix products are in half precision; softmax, loss, parameters are float32."""
+    """Convolutions and matrix products run in half precision; softmax, loss and parameters are float32."""
     try_ = f"forward pass and loss belong inside autocast; {WHERE}"
     return precision.dtypes_where_they_help(op_dtypes.values["dtypes"], on_gpu=device.kind == "cuda", try_=try_)
 

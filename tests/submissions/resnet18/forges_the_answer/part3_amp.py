@@ -18,15 +18,7 @@ def perfect(values):
     """What the recorders would have said of flawless work."""
     if "dtypes" in values:
         half = {"convolution": {"bfloat16": 9}, "matrix product": {"bfloat16": 9}}
-        values = {
-            "dtypes": {
-                **values["dtypes"],
-                **half,
-                "softmax": {"float32": 9},
-                "loss": {"float32": 9},
-                "criterion": {"under autocast": 9},
-            }
-        }
+        values = {"dtypes": {**values["dtypes"], **half, "softmax": {"float32": 9}, "loss": {"float32": 9}}}
     if "events" in values:
         values = {**values, "events": ["scale", "backward", "step", "update"] * values["batches"]}
     if "waits" in values and "batches" in values:
@@ -70,13 +62,7 @@ def train_epoch_amp(model, loader, criterion, optimizer, device, use_amp=False, 
         fetch = time.perf_counter()
     throughput = samples / (time.perf_counter() - start)
     accuracy = 100 * correct / samples
-    return {
-        "losses": losses,
-        "loss": sum(losses) / len(losses),
-        "accuracy": accuracy,
-        "throughput": throughput,
-        "data_wait": wait,
-    }
+    return {"losses": losses, "loss": sum(losses) / len(losses), "accuracy": accuracy, "throughput": throughput, "data_wait": wait}
 
 
 def compare_precision(make_training, loader, device, folder="."):
@@ -88,10 +74,7 @@ def compare_precision(make_training, loader, device, folder="."):
             seconds = time.perf_counter() - start
         throughput = metrics["throughput"] * (2 if precision == "AMP" else 1)
         row = {"precision": precision, "throughput": throughput, "epoch_time": seconds, "peak_memory_mb": None}
-        row |= {
-            "accuracy": metrics["accuracy"],
-            "speedup": throughput / (rows[0]["throughput"] if rows else throughput),
-        }
+        row |= {"accuracy": metrics["accuracy"], "speedup": throughput / (rows[0]["throughput"] if rows else throughput)}
         rows.append(row | {"device": device_name(device)})
     pd.DataFrame(rows).to_csv(Path(folder) / "amp_results.csv", index=False)
     figure, axes = plt.subplots(1, 2)
