@@ -120,6 +120,17 @@ class Ranks:
         figures = {name: [np.array(one.pop(name)) for one in told] for name in self._figures}
         return self._answer(told, weights, figures, _saved(self.home(0) / WEIGHTS))
 
+    def left_open(self, student: ModuleType) -> bool:
+        """Whether a process group is still there after a training, of one process, in which the criterion raised."""
+
+        def work(_: int) -> dict[str, Any]:
+            self.criterion = _raising
+            with contextlib.suppress(Exception):
+                train_distributed(self, student, 0, self.model(0), Rows(self._seed, self.samples))
+            return {"open": dist.is_initialized()}
+
+        return bool(forked.together(1, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)[0]["open"])
+
     def _answer(
         self, told: list[Any], weights: list[Any], figures: dict[str, list[Any]], saved: dict[str, Any]
     ) -> dict[str, Any]:
@@ -144,6 +155,10 @@ class Ranks:
             "files": sorted(path.name for path in self.home(rank).iterdir())[:16],
             "open": dist.is_initialized(),
         }
+
+
+def _raising(*_: Any) -> Any:
+    raise ArithmeticError("the loss is not finite")
 
 
 Call = Callable[[Ranks, ModuleType, int, nn.Module, Rows], Any]

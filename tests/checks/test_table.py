@@ -99,7 +99,9 @@ def test_the_form_of_rows(rows, problem):
         pytest.param(["a CPU", "a CPU "], "", id="one"),
         pytest.param(["a CPU", ""], "the device is not named", id="no name"),
         pytest.param([1.0, "a CPU"], "the device is not named", id="no text"),
-        pytest.param(["a CPU", "T4"], "the rows are from two machines, 'a CPU' and 'T4', and one measures all", id="two"),
+        pytest.param(
+            ["a CPU", "T4"], "the rows are from two machines, 'a CPU' and 'T4', and one measures all", id="two"
+        ),
     ],
 )
 def test_rows_of_one_run_name_one_device(names, problem):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -157,13 +158,15 @@ def together(student: Any, rig: Any) -> Any:
 
 
 REFUSED = (["--accumulate", "0"], ["--epochs", "0"], ["--data", "nonsense"], ["--compile", "--checkpoint"])
+TAKEN = (["--amp", "--compile"], ["--compile", "--accumulate", "2"])
 
 
 @part.probe(values={"statuses": list_of(INTEGER)})
 def refusals(student: Any, rig: Any) -> Any:
-    """No training is begun: there is none to be had."""
+    """A training that is begun ends with status 0."""
     program = rig.program(student, PROGRAM)
-    return {"statuses": [program.run(*options, make_training=None, make_loader=None).status for options in REFUSED]}
+    begun = {"make_training": lambda *_, **__: sys.exit(0), "make_loader": lambda *_, **__: sys.exit(0)}
+    return {"statuses": [program.run(*options, **begun).status for options in (*REFUSED, *TAKEN)]}
 
 
 # --- what is run: the comparison --------------------------------------------------------------------------------------
@@ -339,13 +342,19 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
 
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
-    """What cannot be done is a usage error: status 2, before anything is trained."""
+    """What cannot be done is a usage error: status 2, before anything is trained; nothing else is."""
     statuses = refusals.values["statuses"]
-    odd = [" ".join(words) for words, status in zip(REFUSED, statuses, strict=False) if status != 2]
-    if odd or len(statuses) != len(REFUSED):
+    if len(statuses) != len(REFUSED) + len(TAKEN):
+        return Failed(f"{len(statuses)} runs", f"{len(REFUSED) + len(TAKEN)} were begun", PROGRAM_TEXT)
+    refused, taken = statuses[: len(REFUSED)], statuses[len(REFUSED) :]
+    odd = [" ".join(words) for words, status in zip(REFUSED, refused, strict=True) if status != 2]
+    if odd:
         why = "argparse ends a program so when parser.error(...) is called"
         return Failed(f"{odd[:1]} ended with another status than 2", why, "parser.error(...) in read_options")
-    return Passed(f"{len(statuses)} times status 2")
+    if 2 in taken:
+        measured = f"{' '.join(TAKEN[taken.index(2)])} ended with status 2"
+        return Failed(measured, "a compiled model trains under autocast, and in groups, as any other", PROGRAM_TEXT)
+    return Passed(f"{len(refused)} times status 2")
 
 
 def _follows(seen: Pair, why: str, losses: float = LOSSES / SMALLER, update: float = UPDATE) -> Verdict:
