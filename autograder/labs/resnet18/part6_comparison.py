@@ -9,7 +9,7 @@ from typing import Any
 
 from autograder.checks import configurations, facts, numerics, outputs, plot, report, table
 from autograder.checks.configurations import BUILDS_ON, FIGURES, NUMBERS
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import close, explained, shown
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -166,7 +166,14 @@ def refusals(student: Any, rig: Any) -> Any:
     """A training that is begun ends with status 0."""
     program = rig.program(student, PROGRAM)
     begun = {"make_training": lambda *_, **__: sys.exit(0), "make_loader": lambda *_, **__: sys.exit(0)}
-    return {"statuses": [program.run(*options, **begun).status for options in (*REFUSED, *TAKEN)]}
+
+    def status(options: list[str]) -> int:
+        try:
+            return int(program.run(*options, **begun).status)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+            return 1  # as Python ends after a traceback
+
+    return {"statuses": [status(options) for options in (*REFUSED, *TAKEN)]}
 
 
 # --- what is run: the comparison --------------------------------------------------------------------------------------
@@ -451,7 +458,8 @@ def summary_is_right(summaries: Pair) -> Verdict:
             given = told.get(name)
             if given != right and not (isinstance(right, float) and table.alike(right, given)):
                 measured = f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
-                why = "it is of the last row, of another column, or worked out from the speedup"
+                why = explained(given, configurations.slips(name, right), 1e-6)
+                why = why or "it is of the last row, of another column, or worked out from the speedup"
                 return Failed(measured, why, "max and min over all rows; time from epoch_time, memory in percent")
     return Passed(f"{len(tables)} tables")
 
@@ -530,6 +538,9 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
     """Each result in the report is in optimization_results.csv or follows from it; the summary has before and after."""
+    if commas := report.commas(optimization_report.text):
+        why = f"{report.listed(commas)}: a comma parts thousands here, and decimals begin at a point"
+        return Failed(f"{len(commas)} results with a decimal comma", why, "1.62x and 1140 MB, or 1,140 MB")
     known = configurations.facts(table.as_numbers(optimization_results.rows, NUMBERS))
     said = report.stated(optimization_report.text)
     wrong = facts.unfounded(said, known, configurations.NAMED)
