@@ -69,7 +69,8 @@ class Ranks:
         self.batch_size, self.epochs, self.order = int(random.integers(3, 6)), 3, int(random.integers(1, 1000))
         rest = int(random.integers(1, self.batch_size))
         self.samples = WORLD * (self.batch_size * int(random.integers(2, 4)) + rest) - 1
-        self.criterion, self.make_optimizer = nn.CrossEntropyLoss(), make_optimizer
+        self.criterion: Callable[..., Any] = nn.CrossEntropyLoss()
+        self.make_optimizer = make_optimizer
 
     @property
     def steps(self) -> int:
