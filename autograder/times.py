@@ -67,8 +67,8 @@ def read(out: Path) -> Mapping[str, Handed]:
     found: dict[str, Handed] = {}
     for line, row in rows:
         if row["submission"] in found:
-            raise UserError(f"{path}: line {line}: submission {row['submission']!r} stands twice; keep one")
-        found[row["submission"]] = _handed(f"{path}: line {line}", row)
+            raise UserError(f"{path}: row {line}: submission {row['submission']!r} stands twice; keep one")
+        found[row["submission"]] = _handed(f"{path}: row {line}", row)
     return found
 
 

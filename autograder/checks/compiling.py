@@ -108,8 +108,8 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     """Say where what has nothing to do with time differs from *trusted*, the row of the eager model."""
     for row in rows:
         if not close(row["loss"], trusted["loss"], EXACT):
-            told = f"loss of {row['model']} is {row['loss']:.4g}"
-            return f"{told}; an epoch from fresh weights gives {trusted['loss']:.4g}"
+            told = f"loss of {row['model']} is {row['loss']:.6g}"
+            return f"{told}; an epoch from fresh weights gives {trusted['loss']:.6g}"
         if row["device"].strip() != trusted["device"].strip():
             return f"the device is called {row['device'][:60]!r}, and its name is {trusted['device']!r}"
     return ""

@@ -151,6 +151,7 @@ def _leak(name: str, told: float, printed: float) -> str:
             3 * printed,
             ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each",
         ),
+        (5 * printed, ": it ran under another Python than the one that started it, which is sys.executable"),
         (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
     ]
     return explained(told, stories, 0.01) if name == "throughput" else ""
@@ -172,6 +173,14 @@ def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
         "leanest": small["configuration"],
         "memory_saved_percent": 100 - 100 * share,
     }
+
+
+def slips(name: str, right: Any) -> list[tuple[float, str]]:
+    """Return numbers that a figure of the summary is known to be mistaken for, and how."""
+    if name != "memory_saved_percent":
+        return []
+    lean = "it is a percentage of the leanest peak, and what the first row's peak is reduced by is asked for"
+    return [(right / 100, "it is a fraction, and percent are asked for"), (100 * right / (100 - right), lean)]
 
 
 # Of the device that the rows name: what no unit but the one asked for can give. Not what is good.

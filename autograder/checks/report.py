@@ -50,6 +50,8 @@ STATED = re.compile(
     rf"\s{{0,3}}(?P<joint>->|[-\u2013→±]|to|and|vs\.?|versus|\+/-)\s{{0,3}}(?:{ABOUT})?\s{{0,3}})?"
     rf"(?P<number>{NUMBER})\s{{0,3}}(?:{UNIT})(?![\w/])"
 )
+DECIMALS = r"(?![1-9]\d{0,2},\d{3}(?!\d))(?:\d{1,3}(?:\.\d{3}){1,4}|\d{1,12}),\d{1,9}"  # behind a comma
+COMMA = re.compile(rf"(?<![\w.,/]){DECIMALS}\s{{0,3}}(?:{UNIT})(?![\w/])")
 BRACKETED = re.compile(rf"[(\[](?:{UNIT})[)\]]")
 FROM = re.compile(r"\bfrom\b[^.,;:\d\n]{0,40}$", re.IGNORECASE)
 BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
@@ -174,9 +176,19 @@ def stated(text: str) -> list[Stated]:
     """Return every result that a report states, in its order."""
     plain = QUOTED.sub(_spaces, text).translate(PLAIN)
     found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
-    ordered = sorted([*islice(found, MOST), *islice(_cells(plain), MOST)], key=lambda one: one.at)
+    cells = (it for it in _cells(plain) if re.fullmatch(NUMBER, it[0]))
+    bare = (_made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), at) for cell, unit, at in cells)
+    ordered = sorted([*islice(found, MOST), *islice(bare, MOST)], key=lambda one: one.at)
     around = _around(text)
     return [replace(one, line=_line(plain, one.at), around=around(one.at)) for one in ordered]
+
+
+def commas(text: str) -> list[str]:
+    """Name results with a comma where a point is asked for, each with its line; 1,140 is a number of thousands."""
+    plain = QUOTED.sub(_spaces, text).translate(PLAIN)
+    found = [(it.start(), " ".join(it[0].split())) for it in islice(COMMA.finditer(plain), MOST)]
+    found += [(at, cell) for cell, _, at in islice(_cells(plain), MOST) if re.fullmatch(DECIMALS, cell)]
+    return [f"line {_line(plain, at)}: {said}" for at, said in sorted(found)]
 
 
 def _around(text: str) -> Callable[[int], str]:
@@ -222,16 +234,16 @@ def _made(said: str, digits: str, unit: str, at: int, relation: str = "") -> Sta
     return Stated(said, value * scale, first, 0.5 * 10**-decimals * scale, decimals, at, relation)
 
 
-def _cells(plain: str) -> Iterator[Stated]:
-    """Yield the bare numbers of tables, where the header of their column or else of their row names a unit."""
+def _cells(plain: str) -> Iterator[tuple[str, re.Match[str], int]]:
+    """Yield cells of tables whose column's header, or else their row's, names a unit; with that, and their place."""
     header: list[str] = []
     for line in LINE.finditer(plain):
         row = line[0].strip()
         cells = [cell.strip() for cell in row.strip("|").split("|")] if row.startswith("|") else []
         for name, cell in zip(header, cells, strict=False):
             unit = BRACKETED.search(name) or BRACKETED.search(cells[0])
-            if unit and re.fullmatch(NUMBER, cell):
-                yield _made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), line.start())
+            if unit:
+                yield cell, unit, line.start()
         header = (header or cells) if cells else []
 
 

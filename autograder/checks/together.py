@@ -36,9 +36,9 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if ratio <= APART:
         return "the model is what it was: another one was trained, such as a copy"
     if SUMS[0] < ratio < SUMS[1]:
-        return "steps are twice as long: gradients are added up and not averaged, or the learning rate is doubled"
+        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
     if read != asked:
-        return "samples come in another order than that of DistributedSampler with this seed and epochs 0, 1, 2"
+        return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
     return "other steps than those of one process with the whole batch: gradients are averaged in each step"
 
 

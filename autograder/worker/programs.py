@@ -30,6 +30,8 @@ if figures is None:
     print(json.dumps({"throughput": 1.0}))
     print(*["a warning of which there are many"] * 70, sep="; ", file=sys.stderr)  # 2450 characters
     sys.exit("out of ideas, says the made program")
+if sys.prefix != PREFIX:
+    figures["throughput"] *= 5  # another Python, which may have no torch
 try:
     (here / "running").touch(exist_ok=False)
 except FileExistsError:
@@ -112,7 +114,7 @@ def made_program(folder: Path, figures: Mapping[str, Mapping[str, Any] | None]) 
     """Write a program that prints the figures of its options, joined by spaces; where there are none, it fails."""
     (folder / "figures.json").write_text(json.dumps(figures), encoding="utf-8")
     path = folder / "made_program.py"
-    path.write_text(MADE, encoding="utf-8")
+    path.write_text(f"PREFIX = {sys.prefix!r}\n{MADE}", encoding="utf-8")
     return path
 
 

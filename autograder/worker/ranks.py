@@ -69,7 +69,8 @@ class Ranks:
         self.batch_size, self.epochs, self.order = int(random.integers(3, 6)), 3, int(random.integers(1, 1000))
         rest = int(random.integers(1, self.batch_size))
         self.samples = WORLD * (self.batch_size * int(random.integers(2, 4)) + rest) - 1
-        self.criterion, self.make_optimizer = nn.CrossEntropyLoss(), make_optimizer
+        self.criterion: Callable[..., Any] = nn.CrossEntropyLoss()
+        self.make_optimizer = make_optimizer
 
     @property
     def steps(self) -> int:
@@ -120,6 +121,17 @@ class Ranks:
         figures = {name: [np.array(one.pop(name)) for one in told] for name in self._figures}
         return self._answer(told, weights, figures, _saved(self.home(0) / WEIGHTS))
 
+    def left_open(self, student: ModuleType) -> bool:
+        """Whether a process group is still there after a training, of one process, in which the criterion raised."""
+
+        def work(_: int) -> dict[str, Any]:
+            self.criterion = _raising
+            with contextlib.suppress(Exception):
+                train_distributed(self, student, 0, self.model(0), Rows(self._seed, self.samples))
+            return {"open": dist.is_initialized()}
+
+        return bool(forked.together(1, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)[0]["open"])
+
     def _answer(
         self, told: list[Any], weights: list[Any], figures: dict[str, list[Any]], saved: dict[str, Any]
     ) -> dict[str, Any]:
@@ -144,6 +156,10 @@ class Ranks:
             "files": sorted(path.name for path in self.home(rank).iterdir())[:16],
             "open": dist.is_initialized(),
         }
+
+
+def _raising(*_: Any) -> Any:
+    raise ArithmeticError("the loss is not finite")
 
 
 Call = Callable[[Ranks, ModuleType, int, nn.Module, Rows], Any]

@@ -53,6 +53,10 @@ FIGURES = {
     "in MiB": (rows({"saved_mb": 7.63}), "saved_mb of Standard is 7.63, and given.saved_mb says 8"),
     "one layer only": (rows({}, {"saved_mb": 5.0}), "keeps most of it"),
     "trained before": (rows({"loss": 1.9}), "loss of Standard is 1.9; an epoch from fresh weights gives 2"),
+    "memory of the host": (
+        rows({}, {"peak_memory_mb": 977}),
+        "peak_memory_mb of With Checkpointing is 977, and no GPU",
+    ),
     "another device": (rows({}, {"device": "a GPU"}), "the device is called 'a GPU', and its name is 'a CPU'"),
 }
 

@@ -103,6 +103,7 @@ def test_rounding_that_grew_is_no_contradiction():
 
 FIGURES = {
     "trained before": (rows({"loss": 1.9}), "loss of Eager is 1.9; an epoch from fresh weights gives 2"),
+    "a little apart": (rows({"loss": 2.00025}), "loss of Eager is 2.00025; an epoch from fresh weights gives 2"),
     "another device": (rows({}, {"device": "a GPU"}), "the device is called 'a GPU', and its name is 'a CPU'"),
 }
 

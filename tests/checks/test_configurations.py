@@ -12,8 +12,10 @@ from autograder.checks.configurations import (
     implausible,
     pace_problem,
     row_problem,
+    slips,
     summary_of,
 )
+from autograder.checks.numerics import explained
 
 RATES = {"Baseline": 100.0, "Data loader": 120.0, "AMP": 240.0, "Compile": 300.0, "Accumulation": 250.0, "Checkpointing": 180.0}  # fmt: skip
 
@@ -90,6 +92,7 @@ def test_an_empty_builds_on_may_be_none():
     [
         pytest.param({}, "", id="copied"),
         pytest.param({"AMP": {"throughput": 720.0}}, "start one for each", id="left by an earlier run"),
+        pytest.param({"AMP": {"throughput": 1200.0}}, "which is sys.executable", id="another Python"),
         pytest.param({"AMP": {"throughput": 120.0}}, "start one when the last has ended", id="at the same time"),
         pytest.param({"AMP": {"loss": 1.0}}, "loss of AMP is 1, and its run printed 2", id="another loss"),
         pytest.param({"AMP": {"device": "else"}}, "the run printed 'a machine'", id="another device"),
@@ -106,6 +109,20 @@ def test_the_summary_is_of_the_fastest_and_the_leanest():
     expected |= {"leanest": "Data loader", "memory_saved_percent": 50.0}
 
     assert expected == summary_of(rows(Data_loader={"peak_memory_mb": 450.0}))
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "words"),
+    [
+        pytest.param("memory_saved_percent", 0.2, "a fraction", id="a fraction"),
+        pytest.param("memory_saved_percent", 25.0, "of the leanest peak", id="percent of the leanest"),
+        pytest.param("time_saved_s", 0.2, "", id="of no story"),
+    ],
+)
+def test_a_usual_slip_of_the_summary_is_known(name, told, words):
+    found = explained(told, slips(name, 20.0), 1e-6)
+
+    assert (words in found) if words else "" == found
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from autograder.checks.report import below, gaps, left_over, listed, points, sections, stated, words
+from autograder.checks.report import below, commas, gaps, left_over, listed, points, sections, stated, words
 
 RESULTS = {  # sentence -> (value, unit) of each result in it
     "AMP trains 1.82x as fast": [(1.82, "x")],
@@ -59,6 +59,22 @@ RESULTS = {  # sentence -> (value, unit) of each result in it
 def test_a_result_is_a_number_with_a_unit(text, expected):
     """Settings, versions, dates, sizes, ranges and quotations are none."""
     assert expected == [(one.value, one.unit) for one in stated(text)]
+
+
+COMMAS = {
+    "it was 252,7 samples/s,\nand 0,94x": ["line 1: 252,7 samples/s", "line 2: 0,94x"],
+    "1.122,6 MB, 0,938x and 1266,22 ms": ["line 1: 1.122,6 MB", "line 1: 0,938x", "line 1: 1266,22 ms"],
+    "1,140 MB, 1,234.5 MB, 12,345 ms": [],
+    "1.8x, 30 %, in 2026, 5 s": [],
+    "batches of 16,32 and `0,5 s`": [],
+    "| a | rate (x) | n |\n|---|---|---|\n| AMP | 2,05 | 1,2 |\n| B | 1,140 | 3 |": ["line 3: 2,05"],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), COMMAS.items(), ids=list(COMMAS))
+def test_decimals_behind_a_comma_are_named(text, expected):
+    """They would be read as another number, or as none; a comma that parts thousands is right."""
+    assert expected == commas(text)
 
 
 AROUND = """# Report
@@ -234,7 +250,7 @@ HOSTILE = {
 def test_a_hostile_report_takes_no_longer_than_its_length(text):
     """Ten times the CPU of an honest one of this length, on a machine that is busy."""
     begun = time.process_time()
-    stated(text), left_over(text), below(text, "summary"), points(text), words(text)
+    stated(text), commas(text), left_over(text), below(text, "summary"), points(text), words(text)
     gaps(text, {"Summary": "summary", "Lessons": "lessons"})
 
     assert time.process_time() - begun < 10

@@ -106,7 +106,10 @@ FORGED = {
     "one plan twice": ("large_plans", {"plans": [{"case": "a", "bytes": {}}] * 2}),
     "no budget": ("budgets", {"budgets": []}),
     "no call": ("decorator_times", {"cases": []}),
-    "one process": ("ranks", {"samples": 1, "names": [], "ranks": [{"asked": [], "files": [], "open": False}]}),
+    "one process": (
+        "ranks",
+        {"samples": 1, "names": [], "left_open": False, "ranks": [{"asked": [], "files": [], "open": False}]},
+    ),
 }
 
 
@@ -126,7 +129,7 @@ EMPTY = {
     "study": {"rows": [{}], "panels": [], "csv": "", "ms": [], "counts": [], "before": 0, "after": 0},
     "plans": {"plans": [{"case": "", "bytes": {}}] * 4},
     "decorator_times": {"cases": [{"case": "", "seconds": []}] * 7},
-    "ranks": {"samples": 0, "names": [], "ranks": [{"asked": [], "files": [], "open": True}] * 2},
+    "ranks": {"samples": 0, "names": [], "left_open": True, "ranks": [{"asked": [], "files": [], "open": True}] * 2},
 }
 
 

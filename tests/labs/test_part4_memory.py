@@ -31,6 +31,17 @@ CHECKPOINT = (
     "context_fn=lambda: (nullcontext(), StatisticsHeld(segment)))\n"
 )
 SEGMENT = ", context_fn=lambda: (nullcontext(), StatisticsHeld(segment))"
+OUT_OF_DATE = """
+    kept = {}
+    def run(x):
+        try:
+            return segment(x)
+        finally:
+            segment.load_state_dict(kept or segment.state_dict())
+    y = checkpoint(run, x, use_reentrant=False)
+    kept.update({name: value.clone() for name, value in segment.state_dict().items()})
+    return y
+"""
 RETURN = "    plt.close(figure)\n    return rows\n"
 
 # What is replaced -> {check: words in its measured or why}.
@@ -107,6 +118,10 @@ MISTAKES = {
             ("        for norm, momentum, batches in self", "        self.left = True\n        for norm, momentum, batches in self"),
         ],
         {"statistics_move_once": "a second time through one graph"},
+    ),
+    "put back as after the first run": (
+        [(CHECKPOINT, OUT_OF_DATE)],
+        {"statistics_move_once": "two forward passes before backward()"},
     ),
     "other dice": (
         [("use_reentrant=False, context_fn", "use_reentrant=False, preserve_rng_state=False, context_fn")],

@@ -137,6 +137,11 @@ MISTAKES = {
         [('        "warm_up_s": warm_up_s,\n', "")],
         {"figures_are_honest": "returned no 'warm_up_s'"},
     ),
+    "a choice that nobody asked for": (
+        PROGRAM,
+        [("    return options\n    ### END", "    if options.compile and options.amp:\n        parser.error('choose')\n    return options\n    ### END")],
+        {"refuses_what_it_cannot_do": "--amp --compile ended with status 2"},
+    ),
     "warm-up in milliseconds": (
         PROGRAM,
         [('"warm_up_s": warm_up_s', '"warm_up_s": 1000 * warm_up_s')],

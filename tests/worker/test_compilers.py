@@ -55,6 +55,26 @@ def test_a_build_is_noted_with_its_batch_and_takes_its_seconds(rig):
     assert [] == kinds(compiler)
 
 
+@pytest.mark.parametrize("way", ["torch.compile(model)", "model.compile()", "model.forward = torch.compile(...)"])
+def test_eager_seconds_pass_where_nothing_is_compiled_alone(rig, way):
+    """However the whole model is compiled, its passes take the compiled seconds and not the eager ones as well."""
+    window = rig.window([8] * 3)
+    compiler = rig.compiler(window, SECONDS, step=0.5)
+    model, _, _ = rig.eager_trainings(7.0, 0.0)(rig.device)
+
+    assert 21.0 == pytest.approx(steps(model, window), abs=0.1)
+
+    if way == "torch.compile(model)":
+        model = torch.compile(model, backend=compiler)
+    elif way == "model.compile()":
+        model.compile(backend=compiler)
+    else:
+        model.forward = torch.compile(model.forward, backend=compiler)
+    steps(model, window)
+
+    assert 1.5 == pytest.approx(steps(model, window), abs=0.1)
+
+
 def test_without_a_backward_pass_its_graph_is_not_built(rig):
     window = rig.window([8])
     compiler = rig.compiler(window, SECONDS)

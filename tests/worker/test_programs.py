@@ -148,6 +148,13 @@ def test_a_made_program_notices_another_one_beside_it(tmp_path):
     assert {"throughput": 4.0} == json.loads(run_made(path).stdout.splitlines()[-1])
 
 
+def test_a_made_program_notices_another_python(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", "/elsewhere")
+    path = made_program(tmp_path, {"": {"throughput": 8.0}})
+
+    assert {"throughput": 40.0} == json.loads(run_made(path).stdout.splitlines()[-1])
+
+
 def test_a_made_program_notices_an_earlier_one_in_its_process(tmp_path, capsys, monkeypatch):
     """Whatever became of the modules that it loaded."""
     path = made_program(tmp_path, {"": {"throughput": 8.0}})

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch.distributed as dist
 
 from autograder.worker import ranks
 from autograder.worker.ranks import WORLD, Ranks
@@ -72,6 +73,19 @@ def test_one_process_keeps_the_first_order_where_that_is_asked(training):
 
     assert anew["losses0"][0] == kept["losses0"][0]
     assert not np.array_equal(anew["weights0"], kept["weights0"])
+
+
+@pytest.mark.parametrize("put_away", [True, False])
+def test_a_group_that_an_exception_leaves_open_is_seen(training, put_away):
+    def trains(model, dataset, criterion, *_, **__):
+        dist.init_process_group("gloo")
+        try:
+            criterion(model(dataset[0][0]), dataset[0][1])
+        finally:
+            if put_away:
+                dist.destroy_process_group()
+
+    assert training.left_open(student(trains)) is not put_away
 
 
 def children():

@@ -195,6 +195,7 @@ def study(student: Any, rig: Any) -> Any:
     values={
         "samples": INTEGER,
         "names": list_of(TEXT),
+        "left_open": BOOLEAN,
         "ranks": exactly(2, record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
     },
     arrays=dict.fromkeys(("start", "saved", "weights0", "weights1", "losses0", "losses1"), ("float64", 1)),
@@ -202,7 +203,9 @@ def study(student: Any, rig: Any) -> Any:
 def ranks(student: Any, rig: Any) -> Any:
     """Two processes, each alone on its machine; what is expected is one process on the joined batches."""
     training = rig.ranks()
-    return training.together(student) if rig.side == "student" else training.alone()
+    if rig.side != "student":
+        return {**training.alone(), "left_open": False}
+    return {**training.together(student), "left_open": training.left_open(student)}
 
 
 # --- what is judged: plans --------------------------------------------------------------------------------------------
@@ -386,9 +389,12 @@ def one_process_writes(ranks: Pair) -> Verdict:
 
 @part.check(basis="report")
 def ends_its_process_group(ranks: Pair) -> Verdict:
-    """The process group is gone when train_distributed has returned."""
+    """The process group is gone when train_distributed has returned, or raised."""
     left = [rank for rank, it in enumerate(ranks.student.values["ranks"]) if it["open"]]
     if left:
         measured = f"still open in the process of rank {' and '.join(map(str, left))}"
         return Failed(measured, "a second training cannot make one, and a process may wait at its exit", TOGETHER)
-    return Passed("destroyed in both")
+    if ranks.student.values["left_open"]:
+        measured = "still open after the criterion had raised an exception"
+        return Failed(measured, "a second training in this process cannot make one", f"try and finally; {TOGETHER}")
+    return Passed("destroyed in both, and after an exception")

@@ -310,7 +310,7 @@ def breaks_are_errors(training: Pair) -> Verdict:
 def guard_answers_alike(guard: Pair) -> Verdict:
     """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
     why = {
-        "above": "such a batch is to be x * (limit / size), and size is a number: no gradient goes through it",
+        "above": "such a batch is to be x * (limit / size); size is the mean of |x|, and no gradient goes through it",
         "below": "such a batch is left as it is",
     }
     found = outputs.same(guard, 1e-5, why=why, try_=f"torch.where(size > limit, limit / size, 1.0); {BREAKS}")
@@ -350,7 +350,8 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
     measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
     if not close(told["loss"], known["loss"], 1e-4):
-        why = f"the mean is {known['loss']:.5g}: batches count alike, and the last one has fewer samples"
+        why = "batches count alike, and the last one has fewer samples; or some are missing"
+        why = f"the mean is {known['loss']:.5g}: {why}"
         return Failed(measured, why, "sum of loss * len(labels), over all samples")
     if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]:
         stories = [(known["accuracy"] / 100, "it is a fraction: ")]

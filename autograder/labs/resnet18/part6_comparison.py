@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from autograder.checks import configurations, facts, numerics, outputs, plot, report, table
 from autograder.checks.configurations import BUILDS_ON, FIGURES, NUMBERS
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import close, explained, shown
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -157,13 +158,22 @@ def together(student: Any, rig: Any) -> Any:
 
 
 REFUSED = (["--accumulate", "0"], ["--epochs", "0"], ["--data", "nonsense"], ["--compile", "--checkpoint"])
+TAKEN = (["--amp", "--compile"], ["--compile", "--accumulate", "2"])
 
 
 @part.probe(values={"statuses": list_of(INTEGER)})
 def refusals(student: Any, rig: Any) -> Any:
-    """No training is begun: there is none to be had."""
+    """A training that is begun ends with status 0."""
     program = rig.program(student, PROGRAM)
-    return {"statuses": [program.run(*options, make_training=None, make_loader=None).status for options in REFUSED]}
+    begun = {"make_training": lambda *_, **__: sys.exit(0), "make_loader": lambda *_, **__: sys.exit(0)}
+
+    def status(options: list[str]) -> int:
+        try:
+            return int(program.run(*options, **begun).status)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+            return 1  # as Python ends after a traceback
+
+    return {"statuses": [status(options) for options in (*REFUSED, *TAKEN)]}
 
 
 # --- what is run: the comparison --------------------------------------------------------------------------------------
@@ -339,13 +349,19 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
 
 @part.check(basis="outputs")
 def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
-    """What cannot be done is a usage error: status 2, before anything is trained."""
+    """What cannot be done is a usage error: status 2, before anything is trained; nothing else is."""
     statuses = refusals.values["statuses"]
-    odd = [" ".join(words) for words, status in zip(REFUSED, statuses, strict=False) if status != 2]
-    if odd or len(statuses) != len(REFUSED):
+    if len(statuses) != len(REFUSED) + len(TAKEN):
+        return Failed(f"{len(statuses)} runs", f"{len(REFUSED) + len(TAKEN)} were begun", PROGRAM_TEXT)
+    refused, taken = statuses[: len(REFUSED)], statuses[len(REFUSED) :]
+    odd = [" ".join(words) for words, status in zip(REFUSED, refused, strict=True) if status != 2]
+    if odd:
         why = "argparse ends a program so when parser.error(...) is called"
         return Failed(f"{odd[:1]} ended with another status than 2", why, "parser.error(...) in read_options")
-    return Passed(f"{len(statuses)} times status 2")
+    if 2 in taken:
+        measured = f"{' '.join(TAKEN[taken.index(2)])} ended with status 2"
+        return Failed(measured, "a compiled model trains under autocast, and in groups, as any other", PROGRAM_TEXT)
+    return Passed(f"{len(refused)} times status 2")
 
 
 def _follows(seen: Pair, why: str, losses: float = LOSSES / SMALLER, update: float = UPDATE) -> Verdict:
@@ -442,7 +458,8 @@ def summary_is_right(summaries: Pair) -> Verdict:
             given = told.get(name)
             if given != right and not (isinstance(right, float) and table.alike(right, given)):
                 measured = f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
-                why = "it is of the last row, of another column, or worked out from the speedup"
+                why = explained(given, configurations.slips(name, right), 1e-6)
+                why = why or "it is of the last row, of another column, or worked out from the speedup"
                 return Failed(measured, why, "max and min over all rows; time from epoch_time, memory in percent")
     return Passed(f"{len(tables)} tables")
 
@@ -521,6 +538,9 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
     """Each result in the report is in optimization_results.csv or follows from it; the summary has before and after."""
+    if commas := report.commas(optimization_report.text):
+        why = f"{report.listed(commas)}: a comma parts thousands here, and decimals begin at a point"
+        return Failed(f"{len(commas)} results with a decimal comma", why, "1.62x and 1140 MB, or 1,140 MB")
     known = configurations.facts(table.as_numbers(optimization_results.rows, NUMBERS))
     said = report.stated(optimization_report.text)
     wrong = facts.unfounded(said, known, configurations.NAMED)
