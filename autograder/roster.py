@@ -61,12 +61,12 @@ class Roster:
 def read(path: Path) -> Roster:
     """Read roster.csv; only `student` is required."""
     found: dict[str, Student] = {}
-    for line, row in sheet.read(path, COLUMNS[:1], COLUMNS):
-        one = _student(f"{path}: row {line}", row)
+    for number, row in sheet.read(path, COLUMNS[:1], COLUMNS):
+        one = _student(f"{path}: row {number}", row)
         for column in ("student", "email", "canvas_id", "moodle_id"):
             value = _same(getattr(one, column))
             if value and value in {_same(getattr(other, column)) for other in found.values()}:
-                raise UserError(f"{path}: row {line}: {column} {getattr(one, column)!r} stands twice; keep one")
+                raise UserError(f"{path}: row {number}: {column} {getattr(one, column)!r} stands twice; keep one")
         found[one.student] = one
     return Roster(found)
 

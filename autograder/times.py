@@ -65,10 +65,10 @@ def read(out: Path) -> Mapping[str, Handed]:
     path = out / FILE
     rows = sheet.read(path, COLUMNS[:1], COLUMNS) if path.is_file() else []
     found: dict[str, Handed] = {}
-    for line, row in rows:
+    for number, row in rows:
         if row["submission"] in found:
-            raise UserError(f"{path}: row {line}: submission {row['submission']!r} stands twice; keep one")
-        found[row["submission"]] = _handed(f"{path}: row {line}", row)
+            raise UserError(f"{path}: row {number}: submission {row['submission']!r} stands twice; keep one")
+        found[row["submission"]] = _handed(f"{path}: row {number}", row)
     return found
 
 

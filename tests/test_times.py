@@ -70,4 +70,4 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, text, message):
     with pytest.raises(UserError) as raised:
         times.read(tmp_path)
 
-    assert f"{tmp_path / times.FILE}: line {text.count(chr(10))}: {message}" == str(raised.value)
+    assert f"{tmp_path / times.FILE}: row {text.count(chr(10))}: {message}" == str(raised.value)
