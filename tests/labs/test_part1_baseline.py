@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.labs.resnet18.part1_baseline import RANGES, part
-from autograder.model import Failed, Pair
+from autograder.model import Failed, Pair, Passed
 from autograder.traces.record import Row
 from tests.labs.bench import Bench, failing, says
 from tests.worker.harness import import_file
@@ -81,6 +81,12 @@ MISTAKES = {
 @pytest.mark.parametrize(("changes", "fails"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_named(judge, changes, fails):
     says(failing(judge(bench.changed(*changes), only=fails)), fails)
+
+
+def test_a_folder_within_the_folder_is_no_other_one(judge):
+    found = judge(bench.changed(("root=folder", "root=Path(folder) / 'cifar'")), only=["falls_back"])["falls_back"]
+
+    assert isinstance(found, Passed), found
 
 
 def test_names_may_come_as_any_sequence(judge):

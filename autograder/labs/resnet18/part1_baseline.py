@@ -125,7 +125,7 @@ def sources(student: Any, rig: Any) -> Any:
             except (ValueError, OSError, RuntimeError) as error:
                 raised = "ValueError" if isinstance(error, ValueError) else "the error of the download"
         told = {"asked_for": data, "network": network, "classes": classes, "shape": shape, "raised": raised}
-        elsewhere = sum(rig.folder / root != folder for root in asked.roots)
+        elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
         seen.append({**told, "sets": asked.sets, "elsewhere": elsewhere})
     return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[3]["classes"]}
 
