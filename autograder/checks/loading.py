@@ -93,16 +93,22 @@ def compared_problem(rows: Sequence[Row]) -> str:
     odd = next((words for row in rows if (words := _odd(row, row["configuration"]))), "")
     if odd:
         return odd
-    workers = [row["num_workers"] for row in rows]
-    if workers[0] != 0 or len(set(workers[1:])) > 1:
-        found = ", ".join(f"{number:g}" for number in workers)
-        return f"num_workers are {found}; Baseline has 0, and the others have the same number"
+    if told := _uneven_workers(rows):
+        return told
     for row in rows:
         ratio = row["throughput"] / rows[0]["throughput"]
         if not table.alike(row["speedup"], ratio):
             told = f"speedup of {row['configuration']} is {row['speedup']:.4g}"
             return f"{told}, but its throughput / Baseline's is {ratio:.4g}"
     return uneven(rows)
+
+
+def _uneven_workers(rows: Sequence[Row]) -> str:
+    workers = [row["num_workers"] for row in rows]
+    if workers[0] == 0 and len(set(workers[1:])) == 1:
+        return ""
+    found = ", ".join(f"{number:g}" for number in workers)
+    return f"num_workers are {found}; Baseline has 0, and the others have the same number"
 
 
 def _odd(row: Row, name: str) -> str:
@@ -146,10 +152,12 @@ def sweep_figures(rows: Sequence[Row], script: Script) -> str:
 
 def compared_figures(rows: Sequence[Row], script: Script, best: int) -> str:
     """Say how a comparison differs from what the clock showed."""
+    if told := _uneven_workers(rows):
+        return told
     if rows[1]["num_workers"] != best:
         return f"num_workers is {rows[1]['num_workers']:g}, and best was {best}"
-    told = zip(rows, settings(best), strict=True)
-    return next((words for row, setting in told if (words := _told(row, setting, script, "configuration"))), "")
+    expected = zip(rows, settings(best), strict=True)
+    return next((words for row, setting in expected if (words := _told(row, setting, script, "configuration"))), "")
 
 
 def _told(row: Row, setting: Setting, script: Script, what: str) -> str:

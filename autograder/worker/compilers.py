@@ -103,17 +103,19 @@ def eager_takes(
     make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
 ) -> Callable[[Any], Any]:
     """Return a make_training whose models take *seconds* for a pass that is not compiled, and *cold* more once."""
-    left = [cold]
+    left, parts = [cold], [1]
 
     def tick(*_: Any) -> None:  # one function for all models, so that one model's graphs serve the next one
         if not torch.compiler.is_compiling():
-            wait(seconds + left[0])
+            wait(seconds / parts[0] + left[0])
             left[0] = 0.0
 
     def make_training(device: torch.device) -> Any:
         model, criterion, optimizer = make()
-        first = next(module for module in model.modules() if not list(module.children()))
-        first.register_forward_pre_hook(tick)  # within forward(): `model.forward = torch.compile(model.forward)` has it
+        layers = [module for module in model.modules() if not list(module.children())]
+        parts[0] = len(layers)
+        for layer in layers:  # and not the model: who compiles its forward alone has compiled all of them
+            layer.register_forward_pre_hook(tick)
         return model.to(device), criterion, optimizer
 
     return make_training
