@@ -35,10 +35,13 @@ def _reason(ranks: Pair, ratio: float) -> str:
         return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
     if ratio <= APART:
         return "the model is what it was: another one was trained, such as a copy"
-    if SUMS[0] < ratio < SUMS[1]:
-        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
+    if [len(it) for it in read] != [len(it) for it in asked]:
+        counts = " and ".join(f"{len(it):,}" for it in read)
+        return f"the processes read {counts} samples, and DistributedSampler gives each {len(asked[0]):,} in all epochs"
     if read != asked:
         return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
+    if SUMS[0] < ratio < SUMS[1]:
+        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
     return "other steps than those of one process with the whole batch: gradients are averaged in each step"
 
 

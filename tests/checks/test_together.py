@@ -35,7 +35,8 @@ def both(weights, **more):
         pytest.param({"weights1": START + np.nan}, "different weights", id="no numbers"),
         pytest.param(both(START), "another one was trained", id="a copy is trained"),
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
-        pytest.param(both(START + 1.1, asked=(1, 0)), "another order", id="another order"),
+        pytest.param(both(START + 1.8, asked=(1, 0)), "another order", id="another order"),
+        pytest.param(both(START + 1.8, asked=(0, 1, 0, 1)), "read 4 samples", id="the whole set in each"),
         pytest.param(both(START + 1.1), "averaged in each step", id="other steps"),
     ],
 )
