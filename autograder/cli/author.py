@@ -65,6 +65,12 @@ def course_group() -> None:
     help="Run the clock for the reference and, of the corpus, for entries that fail a timed check and one unusual "
     "entry of each part; for all; or for none. Timed checks of the others are owed.",
 )
+@click.option(
+    "--draws",
+    type=click.IntRange(0),
+    default=0,
+    help="Instead: whatever must pass, graded with so many seeds and without a clock, to find draws that are unfair.",
+)
 @click.option("--lanes", type=click.IntRange(0, 8), default=0, help="Entries at a time; else one for each core.")
 @course_option
 @device_option
@@ -74,6 +80,7 @@ def course_check(
     lab: str | None,
     only: str,
     timed: Timing,
+    draws: int,
     lanes: int,
     root: Path | None,
     device: str,
@@ -88,7 +95,7 @@ def course_check(
     \b
     Example:  perflab course check resnet18
     """
-    from autograder.course.proof import prove
+    from autograder.course.proof import fair, prove
     from autograder.practice import open_session
 
     course, console = open_course(root), make_console()
@@ -98,7 +105,9 @@ def course_check(
     with begin() as session:
         isolation = session.isolation
     for name in [lab] if lab else course.labs:
-        for finding in prove(course, name, begin, seed=run_seed, only=only, timing=timed, lanes=lanes):
+        whole = partial(prove, seed=run_seed, timing=timed)
+        look = partial(fair, seeds=range(run_seed, run_seed + draws)) if draws else whole
+        for finding in look(course, name, begin, only=only, lanes=lanes):
             count, bad = count + 1, bad + bool(finding.problems)
             _show_finding(name, finding, console, as_json=as_json)
     if not as_json:

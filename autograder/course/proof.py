@@ -75,6 +75,20 @@ def prove(
             yield Finding("every check is failed by an entry", tuple(unfailed))
 
 
+def fair(
+    course: Course, lab_name: str, open_: Open, *, seeds: range, only: str = "", lanes: int = 0
+) -> Iterator[Finding]:
+    """Yield a finding for each right submission and seed: a draw it cannot pass is unfair."""
+    kit = course.kit(lab_name)
+    right = [case for case in load_cases(course, kit.lab) if not case.fails and only in case.id]
+    for seed in seeds:
+        tasks = [_task(prove_case, case, kit, seed) for case in right]
+        if only in "reference":
+            tasks.insert(0, _task(_graded, "reference", course.reference(lab_name), kit, seed, full))
+        for found in Lanes[Finding](partial(untimed, open_, kit.lab), lanes)(tasks):
+            yield replace(found, subject=f"{found.subject}, seed {seed}")
+
+
 @contextmanager
 def untimed(open_: Open, *labs: Lab) -> Iterator[Session]:
     """Open a session without a clock, in which what is known is not run again."""

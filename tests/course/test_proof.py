@@ -12,6 +12,7 @@ from autograder.course import Course, proof
 from autograder.course.proof import (
     Case,
     differences,
+    fair,
     floor,
     full,
     load_cases,
@@ -113,6 +114,24 @@ def test_as_many_entries_are_timed_as_is_wanted(course, monkeypatch, timing, clo
     list(prove(course, "toy", lambda: nullcontext(session), seed=1, only="entry", timing=timing, lanes=1))
 
     assert [clocked, 2] == [sum(s.clock is not None for s in sessions), len(sessions)]
+
+
+def test_what_must_pass_is_graded_with_each_seed(course, monkeypatch):
+    """Right entries and the reference; a mistake has nothing to lose."""
+    entries = [mutant(id="unusual", kind="unusual", fails={}), mutant(id="wrong")]
+    (course.root / "tests/submissions/toy/mutants.yaml").write_text(yaml.safe_dump(entries))
+    monkeypatch.setattr(Course, "kit", lambda *_: toy_kit())
+    session = toy_session(FakeWorkers(NEGATIVE))
+
+    found = list(fair(course, "toy", lambda: nullcontext(session), seeds=range(7, 9), lanes=1))
+
+    assert [
+        "reference, seed 7",
+        "unusual: unusual, seed 7",
+        "reference, seed 8",
+        "unusual: unusual, seed 8",
+    ] == [it.subject for it in found]
+    assert all("not positive" in it.problems[0] for it in found)
 
 
 def test_the_reference_may_owe_but_not_lose():
