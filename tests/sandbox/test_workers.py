@@ -244,3 +244,13 @@ def test_a_long_session_goes_on_as_it_began(monkeypatch):
 
     assert len({one.ended for one in seen}) == 1
     assert all(64 << 20 < one.peak_bytes < 192 << 20 for one in seen)
+
+
+def test_two_sides_that_are_timed_are_forked_from_the_same_process(workers, monkeypatch):
+    """Between them nothing is gathered, however long the session was."""
+    workers.warm()
+    monkeypatch.setattr("autograder.sandbox.workers.LONG_SESSION", workers._ran + 1)
+    monkeypatch.setattr(workers, "_gather", lambda: pytest.fail("gathered between two sides"))
+
+    with workers.worker(job("pass")) as first, workers.worker(job("pass")) as second:
+        assert first is not second
