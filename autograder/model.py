@@ -375,6 +375,8 @@ def load_result(file: Path) -> Result:
     where = f"{file.parent.name}/{file.name}"
     try:
         value = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        raise ReadError(f"{where}: no result there; each lies in the folder of its submission") from None
     except (OSError, ValueError, RecursionError) as error:
         raise ReadError(f"{where}: cannot be read: {error}") from None
     return read_result(value, where)

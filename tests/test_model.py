@@ -23,6 +23,7 @@ from autograder.model import (
     PartResult,
     Result,
     from_json,
+    load_result,
     read_result,
     to_json,
 )
@@ -177,3 +178,9 @@ def test_an_optional_value_is_read_or_null_and_a_flag_only_true_or_false():
     ]
     with pytest.raises(ReadError, match=r"x: 1 is not true or false"):
         from_json(bool, 1, "x")
+
+
+def test_a_result_that_is_not_there_is_looked_for_where_it_lies(tmp_path):
+    """The folder of the class is not the folder of a submission."""
+    with pytest.raises(ReadError, match=r"^results/result.json: no result there; each lies in the folder of its"):
+        load_result(tmp_path / "results" / "result.json")
