@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import PurePath
 from textwrap import dedent
 from typing import Any
@@ -267,12 +268,10 @@ def _library(source: str) -> str:
 def _lines(source: str, taken: Sequence[Statement]) -> str:
     """Keep the lines of these statements, and comments; the others stay, empty, so that line numbers do not move."""
     lines, kept = source.split("\n"), {number for s in taken for number in range(s.first, s.last + 1)}
-    alone: dict[int, list[str]] = {}
-    for s in taken:
-        alone.setdefault(s.first if s.first == s.last else 0, []).append(s.text)
-    for number, texts in alone.items():
-        if number and not re.fullmatch(re.escape(whole := "; ".join(texts)) + r"\s*(#.*)?", lines[number - 1]):
-            lines[number - 1] = whole  # of several with semicolons between
+    for number, of_one_line in groupby((s for s in taken if s.first == s.last), lambda s: s.first):
+        whole = "; ".join(s.text for s in of_one_line)
+        if not re.fullmatch(re.escape(whole) + r"\s*(#.*)?", lines[number - 1]):
+            lines[number - 1] = whole  # its other statements are not taken
     return "\n".join(line if n in kept or line.startswith("#") else "" for n, line in enumerate(lines, 1)).rstrip()
 
 

@@ -153,7 +153,12 @@ REFUSED = {
     "a node that is gone": ({"cut off": "gone"}, {}, GoneError, "gone"),
     "a course that is not there": ({"stop": "no course"}, {}, UserError, "no course"),
     "an engine that is gone": ({}, {}, UserError, "the engine of the cluster is gone"),
-    "a result that is not there": ({**DONE, "result": "elsewhere"}, {}, UserError, "no result there; .*; do all nodes see"),
+    "a result that is not there": (
+        {**DONE, "result": "elsewhere"},
+        {},
+        UserError,
+        "no result there; .*; do all nodes see",
+    ),
     "a result of other files": (DONE, {"submission_sha256": "1"}, UserError, "is not what was sent; do all nodes see"),
     "a result of another seed": (DONE, {"seed": 8}, UserError, "is not what was sent; do all nodes see"),
     "another device": (DONE, {"device": other}, UserError, "node n1 is another with {}, the class is graded on toy"),

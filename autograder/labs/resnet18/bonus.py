@@ -171,7 +171,7 @@ def study(student: Any, rig: Any) -> Any:
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
     gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
     seconds = dict(zip(studies.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
-    before = rig.programs.threads(rig.integer(2, 3))
+    before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))  # so that it is seen who restores it
     with rig.figures() as seen:
         told = student.study_cpu(rig.programs.steps(seconds, gains), counts, folder=str(rig.folder))
     after, _ = rig.programs.threads(), rig.programs.threads(1)
