@@ -159,8 +159,8 @@ def page(lab: str, device: Device, day: date, found: Sequence[Line], fast: Seque
     """Write what was measured as a page of docs/measurements."""
     versions = ", ".join(f"{name} {version}" for name, version in device.versions.items())
     rows = [
-        f"| {line.check} | {line.honest:.3g} | {_furthest(line)} | {line.wrong:.3g} | {_nearest(line)} "
-        f"| {line.apart:.1f} | {'yes' if line.holds else 'NO'} | {line.move:.2g} |"
+        f"| {line.check} | {line.honest:.3g} | {_furthest(line)} | {_cell(line.wrong, '.3g')} | {_nearest(line)} "
+        f"| {_cell(line.apart, '.1f')} | {'yes' if line.holds else 'NO'} | {_cell(line.move or math.inf, '.2g')} |"
         for line in found
     ]
     bars = [
@@ -176,7 +176,8 @@ Written by `perflab calibrate {lab}` on {day.isoformat()}, {device.name} (tier `
 
 Deviations as shares of what is allowed now: 1 is the line. A is the furthest that honest work came (reference, right
 and unusual entries of the corpus), C the nearest that work came which must fail. C / A of at least {DEMANDED:.0f} is
-demanded. Multiplying the tolerance by the last column would put the line in the middle of both.
+demanded. Multiplying the tolerance by the last column would put the line in the middle of both; where honest work does
+not deviate at all, or nobody is to fail, there is no middle.
 
 | check | A | by | C | by | C / A | holds | middle |
 |---|---|---|---|---|---|---|---|
@@ -192,6 +193,10 @@ The reference against the baseline. A bar may lie where both have 15 % to spare;
 |---|---|---|---|---|
 {chr(10).join(bars)}
 """
+
+
+def _cell(value: float, form: str) -> str:
+    return format(value, form) if math.isfinite(value) else "-"
 
 
 def _furthest(line: Line) -> str:
