@@ -3,8 +3,9 @@
 Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe;
 and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, forks the
 worker, waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker starts and a
-line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}. The request
-{"gather"} is for the process itself: huge pages from now on, and another report of its size.
+line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}. The requests
+{"gather"}, huge pages from now on, and {"import"}, one more module, are for the process itself, which then reports its
+size again.
 """
 
 from __future__ import annotations
@@ -48,13 +49,20 @@ def main(descriptor: int, preload: list[str]) -> None:
         if not received:
             return
         request = json.loads(received)
-        if "gather" in request:
-            pages.gather()
+        if "gather" in request or "import" in request:
+            _prepare(request)
             _report(control)
         elif os.fork() == 0:
             _keep(request, *descriptors)
         for fd in descriptors:
             os.close(fd)
+
+
+def _prepare(request: dict[str, Any]) -> None:
+    if "import" in request:
+        importlib.import_module(request["import"])
+    else:
+        pages.gather()
 
 
 def _report(control: socket.socket) -> None:

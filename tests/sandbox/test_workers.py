@@ -247,10 +247,19 @@ def test_a_long_session_goes_on_as_it_began(monkeypatch):
 
 
 def test_two_sides_that_are_timed_are_forked_from_the_same_process(workers, monkeypatch):
-    """Between them nothing is gathered, however long the session was."""
+    """Between them nothing is prepared, however long the session was, and whoever compiles."""
     workers.warm()
     monkeypatch.setattr("autograder.sandbox.workers.LONG_SESSION", workers._ran + 1)
-    monkeypatch.setattr(workers, "_gather", lambda: pytest.fail("gathered between two sides"))
+    monkeypatch.setattr(workers, "_ask", lambda **_: pytest.fail("prepared between two sides"))
 
-    with workers.worker(job("pass")) as first, workers.worker(job("pass")) as second:
+    with workers.worker(job("torch.compile")) as first, workers.worker(job("torch.compile")) as second:
         assert first is not second
+
+
+def test_who_compiles_finds_the_compiler_there():
+    """It is imported once, ahead of the first of them; whoever does not compile does not wait for it."""
+    there = "import sys; print('torch._inductor.compile_fx' in sys.modules)"
+    with Workers() as workers:
+        seen = [workers(job(source)).log.split() for source in (there, f"{there}  # torch.compile", there)]
+
+    assert [["False"], ["True"], ["True"]] == seen
