@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.numerics import close
+from autograder.checks.numerics import close, nearest
 
 COLUMNS = ("precision", "throughput", "epoch_time", "peak_memory_mb", "accuracy", "speedup", "device")
 NUMBERS = ("throughput", "epoch_time", "accuracy", "speedup")
@@ -103,9 +103,9 @@ def time_problem(rows: Sequence[Row], script: Script) -> Problem:
         mode = row["precision"]
         seconds = script.seconds(mode)
         if not close(row["throughput"], script.samples / seconds, PACE):
-            stories = [words for rate, words in _rates(script, mode, other) if close(row["throughput"], rate, PACE)]
             passed = f"is not the {script.samples / seconds:.4g} samples/s that passed"
-            why, try_ = stories[0] if stories else (passed, "samples / seconds of the epoch")
+            story = nearest(row["throughput"], _rates(script, mode, other), PACE)
+            why, try_ = story or (passed, "samples / seconds of the epoch")
             return f"throughput of {mode} {why}", try_
         if not close(row["epoch_time"], seconds, WHOLE):
             took = f"{script.samples} samples took {seconds:.4g} s"

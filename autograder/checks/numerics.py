@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
 
 Array = np.ndarray[Any, Any]
+Story = TypeVar("Story")
 
 
 def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: str) -> Verdict:
@@ -123,8 +124,13 @@ def close(value: float | None, expected: float, within: float) -> bool:
 
 def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:
     """Return the story whose number *value* is, the nearest of several; or nothing: so a usual mistake is known."""
-    fits = [(abs((value or 0.0) - number), words) for number, words in stories if close(value, number, within)]
-    return min(fits, key=lambda fit: fit[0], default=(0.0, ""))[1]
+    return nearest(value, stories, within) or ""
+
+
+def nearest(value: float | None, stories: Sequence[tuple[float, Story]], within: float) -> Story | None:
+    """Return whatever belongs to the number that *value* is, the nearest of several."""
+    fits = [(abs((value or 0.0) - number), story) for number, story in stories if close(value, number, within)]
+    return min(fits, key=lambda fit: fit[0])[1] if fits else None
 
 
 def shown(value: Any) -> str:

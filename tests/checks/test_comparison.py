@@ -123,6 +123,14 @@ def test_figures_that_the_clock_did_not_show(found, why, try_):
     assert try_ in problem[1]
 
 
+def test_of_two_mistakes_with_nearly_the_same_figure_the_nearer_is_named():
+    """An epoch in AMP may be drawn as long as one in FP32 with its slow first step."""
+    script = replace(SCRIPT, half=2.26)
+    problem = comparison.time_problem([row(throughput=60 / 11.04), row("AMP", throughput=60 / 11.04)], script)
+
+    assert "throughput of FP32 is that of AMP: autocast was on" == said(problem)
+
+
 @pytest.mark.parametrize(
     ("trainings", "longest"), [([], 0), ([training(full=3)], 3), ([amp(half=2)], 2)], ids=["none", "FP32", "AMP"]
 )
