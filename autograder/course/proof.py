@@ -18,7 +18,7 @@ from autograder.course.lanes import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
-from autograder.lab import Lab
+from autograder.lab import Lab, Part
 from autograder.model import CheckResult, Limits, PartResult, Result, Submission
 
 REPORT_SHARE = 0.4
@@ -53,26 +53,28 @@ class Finding:
 
 
 def prove(
-    course: Course, lab_name: str, open_: Open, *, seed: int, only: str = "", timing: Timing = "few", lanes: int = 0
+    course: Course, lab_name: str, open_: Open, *, seed: int, only: str = "", timing: Timing = "none", lanes: int = 0
 ) -> Iterator[Finding]:
     """Yield a finding for each thing that was looked at: some at a time, and then, one by one, what is timed."""
     kit = course.kit(lab_name)
     cases = load_cases(course, kit.lab)
-    clocked = set() if timing == "none" else {case.id for case in cases} if timing == "all" else to_time(cases, kit.lab)
     tasks = {case.id: _task(prove_case, case, kit, seed) for case in cases if only in case.id}
     if not only:
         yield Finding("template is what the reference builds", tuple(_stale(course, lab_name)))
         yield Finding("points rest on outputs", tuple(report_share(kit.lab, kit.config)))
-        tasks["template"] = _task(_graded, "template", course.template(lab_name), kit, seed, floor)
-        tasks["reference"] = _task(_graded, "reference", course.reference(lab_name), kit, seed, full)
-        clocked |= {"reference"} if timing != "none" else set()
+        tasks |= _part_by_part("template", course.template(lab_name), kit, seed, floor)
+        tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
+    with open_() as session:
+        tier = session.device.tier
+    clocked = to_time(cases, kit, tier) if timing != "none" else set()
+    clocked |= {case.id for case in cases} if timing == "all" else set()
     together = Lanes[Finding](partial(untimed, open_, kit.lab), lanes)
     yield from together([task for name, task in tasks.items() if name not in clocked])
     with open_() as session:
-        yield from (task(session) for name, task in tasks.items() if name in clocked)
-        if not only:
-            unfailed = undecorated(kit.lab, kit.config, cases, session.device.tier)
-            yield Finding("every check is failed by an entry", tuple(unfailed))
+        remembering = replace(session, run=Remembered(session.run, {kit.lab.name: kit.lab}))
+        yield from (task(remembering) for name, task in tasks.items() if name in clocked)
+    if not only:
+        yield Finding("every check is failed by an entry", tuple(undecorated(kit.lab, kit.config, cases, tier)))
 
 
 def fair(
@@ -82,10 +84,10 @@ def fair(
     kit = course.kit(lab_name)
     right = [case for case in load_cases(course, kit.lab) if not case.fails and only in case.id]
     for seed in seeds:
-        tasks = [_task(prove_case, case, kit, seed) for case in right]
+        tasks = {case.id: _task(prove_case, case, kit, seed) for case in right}
         if only in "reference":
-            tasks.insert(0, _task(_graded, "reference", course.reference(lab_name), kit, seed, full))
-        for found in Lanes[Finding](partial(untimed, open_, kit.lab), lanes)(tasks):
+            tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
+        for found in Lanes[Finding](partial(untimed, open_, kit.lab), lanes)(list(tasks.values())):
             yield replace(found, subject=f"{found.subject}, seed {seed}")
 
 
@@ -100,11 +102,18 @@ def _task(do: Callable[..., Finding], *what: Any) -> Task[Finding]:
     return lambda session: do(session, *what)
 
 
-def to_time(cases: list[Case], lab: Lab) -> set[str]:
-    """Name those whose verdict the clock decides: what fails a timed check, and one unusual entry of each part."""
-    slow = {case.id for case in cases if any("bar" in lab.part(case.part).checks[name].reads for name in case.fails)}
-    unusual = {case.part: case.id for case in reversed(cases) if case.kind == "unusual"}
-    return slow | set(unusual.values())
+def to_time(cases: list[Case], kit: Kit, tier: str) -> set[str]:
+    """Name those whose verdict the clock decides here: the reference, what fails a timed check, one unusual entry."""
+    timed = {
+        part.id: {name for name in part.checks if _has_a_bar(part, name, kit.config, tier)} for part in kit.lab.parts
+    }
+    slow = {case.id for case in cases if timed[case.part] & set(case.fails)}
+    unusual = {case.part: case.id for case in reversed(cases) if case.kind == "unusual" and timed[case.part]}
+    return slow | set(unusual.values()) | {f"reference, {part}" for part, checks in timed.items() if checks}
+
+
+def _has_a_bar(part: Part, check: str, config: LabConfig, tier: str) -> bool:
+    return "bar" in part.checks[check].reads and config.parts[part.id].checks[check].bar_for(tier) is not None
 
 
 def prove_case(session: Session, case: Case, kit: Kit, seed: int) -> Finding:
@@ -116,11 +125,18 @@ def prove_case(session: Session, case: Case, kit: Kit, seed: int) -> Finding:
     return Finding(f"{case.kind}: {case.id}", tuple(differences(case, result.parts[0])), result.seconds)
 
 
+def _part_by_part(
+    name: str, folder: Path, kit: Kit, seed: int, judge: Callable[[Result], list[str]]
+) -> dict[str, Task[Finding]]:
+    """Grade a folder's parts one by one, so that no lane has all of them to do."""
+    return {f"{name}, {part.id}": _task(_graded, name, folder, kit, seed, part.id, judge) for part in kit.lab.parts}
+
+
 def _graded(
-    session: Session, name: str, folder: Path, kit: Kit, seed: int, judge: Callable[[Result], list[str]]
+    session: Session, name: str, folder: Path, kit: Kit, seed: int, part: str, judge: Callable[[Result], list[str]]
 ) -> Finding:
-    result = grade(submission.load(folder, kit.lab.files), kit, session, seed=seed)
-    return Finding(name, tuple(judge(result)), result.seconds)
+    result = grade(submission.load(folder, kit.lab.files), kit, session, seed=seed, parts=[part])
+    return Finding(f"{name}, {part}", tuple(judge(result)), result.seconds)
 
 
 def full(result: Result) -> list[str]:
@@ -201,7 +217,7 @@ def undecorated(lab: Lab, config: LabConfig, cases: list[Case], tier: str) -> li
         for part in lab.parts
         for check in part.checks.values()
         if (part.id, check.name) not in failed
-        and not ("bar" in check.reads and config.parts[part.id].checks[check.name].bar_for(tier) is None)
+        and ("bar" not in check.reads or _has_a_bar(part, check.name, config, tier))
     ]
 
 
