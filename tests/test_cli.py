@@ -76,7 +76,7 @@ MISTAKES = {
         "--only follows_fp32: lab resnet18 has no such check",
     ),
     "a folder without results": (["report", "/nonexistent"], "/nonexistent: no */result.json here"),
-    "a result that is not there": (["replay", "/nonexistent"], "nonexistent/result.json: cannot be read"),
+    "a result that is not there": (["replay", "/nonexistent"], "nonexistent/result.json: no result there"),
     "a bad name": (["new", "resnet18", "Part 4"], "use names such as resnet18 part4_memory"),
     "a part that exists": (["new", "resnet18", "part3_amp"], "part3_amp.py: exists already"),
     "an unknown command": (["grad"], "No such command 'grad'"),
