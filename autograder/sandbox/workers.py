@@ -24,7 +24,7 @@ from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 from autograder.wire import Message, encode, receive
 
 PRELOAD = (
-    *("torch", "torchvision", "pandas", "matplotlib.pyplot", "jsonschema"),
+    *("torch", "torchvision", "pandas", "matplotlib.pyplot"),
     "functorch.compile",  # the first call of a compiled function would import it, for more than a second
     "autograder.worker.shim",
     "autograder.worker.warm",
