@@ -1,4 +1,4 @@
-"""What torch.compile imports when it is first called, most of a second: for workers that will call it.
+"""What torch.compile imports when it is first called, up to half a second: for workers that will call it.
 
 Nothing is compiled ahead: a process that has run an operator or autograd cannot be forked safely.
 """
