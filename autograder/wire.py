@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ DTYPES = {"float32": 4, "float64": 8, "int64": 8, "uint8": 1}
 MAX_ARRAYS = 16
 MAX_DEPTH = 16
 MAX_DIMENSIONS = 4
+NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters and halves of one
 
 
 @dataclass(frozen=True)
@@ -159,5 +161,5 @@ def _walk(value: Any, depth: int) -> None:
 
 
 def _check_text(text: str) -> None:
-    if any((ord(c) < 32 and c not in "\n\t") or 0xD800 <= ord(c) < 0xE000 or 127 <= ord(c) < 160 for c in text):
+    if NO_TEXT.search(text):
         raise WireError("text with control characters or half a character")

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -113,21 +112,21 @@ class Ranks:
         told = [{"asked": mine, "files": names, "open": False} for mine, names in zip(read, files, strict=True)]
         return self._answer(told, [weights] * WORLD, {"losses": [np.array(losses)] * WORLD}, dict(model.state_dict()))
 
-    def together(self, student: ModuleType, call: Call | None = None) -> dict[str, Any]:
-        """Let each process *call* the student's function; answer with what each of them has then."""
-        work = partial(self._trained, student, call or train_distributed)
+    def together(self, train: Train, call: Call | None = None) -> dict[str, Any]:
+        """Let each process *call* a student's function; answer with what each of them has then."""
+        work = partial(self._trained, train, call or train_distributed)
         told = forked.together(WORLD, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)
         weights = [np.array(one.pop("weights")) for one in told]
         figures = {name: [np.array(one.pop(name)) for one in told] for name in self._figures}
         return self._answer(told, weights, figures, _saved(self.home(0) / WEIGHTS))
 
-    def left_open(self, student: ModuleType) -> bool:
+    def left_open(self, train: Train) -> bool:
         """Whether a process group is still there after a training, of one process, in which the criterion raised."""
 
         def work(_: int) -> dict[str, Any]:
             self.criterion = _raising
             with contextlib.suppress(Exception):
-                train_distributed(self, student, 0, self.model(0), Rows(self._seed, self.samples))
+                train_distributed(self, train, 0, self.model(0), Rows(self._seed, self.samples))
             return {"open": dist.is_initialized()}
 
         return bool(forked.together(1, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)[0]["open"])
@@ -144,11 +143,11 @@ class Ranks:
         """Return the folder that a process may write in."""
         return self._folder / f"rank{rank}"
 
-    def _trained(self, student: ModuleType, call: Call, rank: int) -> dict[str, Any]:
+    def _trained(self, train: Train, call: Call, rank: int) -> dict[str, Any]:
         self.home(rank).mkdir()
         dataset, model = Rows(self._seed, self.samples), self.model(rank)
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
-        returned = Returned(call.__name__, call(self, student, rank, model, dataset))
+        returned = Returned(call.__name__, call(self, train, rank, model, dataset))
         return {
             **{name: series(returned[name], name).tolist() for name in self._figures},
             "weights": flat(dict(model.state_dict())).tolist(),
@@ -162,14 +161,15 @@ def _raising(*_: Any) -> Any:
     raise ArithmeticError("the loss is not finite")
 
 
-Call = Callable[[Ranks, ModuleType, int, nn.Module, Rows], Any]
+Train = Callable[..., Any]
+Call = Callable[[Ranks, Train, int, nn.Module, Rows], Any]
 """Calls the student's function of the same name in the process of a rank, and returns what that returned."""
 
 
-def train_distributed(training: Ranks, student: ModuleType, rank: int, model: nn.Module, dataset: Rows) -> Any:
+def train_distributed(training: Ranks, train: Train, rank: int, model: nn.Module, dataset: Rows) -> Any:
     """Call a function that makes the process group itself, and writes."""
     arguments = (model, dataset, training.criterion, make_optimizer, training.batch_size, training.epochs)
-    return student.train_distributed(*arguments, seed=training.order, folder=str(training.home(rank)))
+    return train(*arguments, seed=training.order, folder=str(training.home(rank)))
 
 
 def _saved(file: Path) -> dict[str, Any]:

@@ -22,6 +22,10 @@ def with_a_recorder(student, rig):
         return student.second()
 
 
+def with_a_program(student, rig):
+    return rig.program(student, "train.py").run()
+
+
 def by_text(student, rig):
     return [getattr(student, name)(rig) for name in ("first", "second")]
 

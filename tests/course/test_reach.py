@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from autograder.course.reach import Remembered, asked, reached, within
@@ -99,11 +102,29 @@ def test_what_runs_on_import_is_reached(head):
     assert within(file, frozenset({"first"})) != within(changed, frozenset({"first"}))
 
 
-def test_with_looking_up_by_text_everything_is_reached():
-    """A change far away counts."""
-    file = FILE.replace("x + 1", "globals()['third'](x)")
+# What a function that is reached looks at -> whether it may find any other by its name.
+BY_TEXT = {
+    "globals()['third'](x)": True,
+    "vars(torch)": True,
+    "sys.modules[__name__]": True,
+    "inspect.getmembers(x)": True,
+    "sys._getframe().f_back": True,
+    "x.f_globals": True,
+    "sys.executable": False,
+    "sys.settrace(x)": False,
+    "inspect.isgeneratorfunction(x)": False,
+    "[sys.argv, sys.modules]": True,
+    "x.eval()": False,
+}
 
-    assert within(file, frozenset({"first"})) != within(file.replace("return 3", "return 4"), frozenset({"first"}))
+
+@pytest.mark.parametrize(("does", "anything"), BY_TEXT.items(), ids=BY_TEXT)
+def test_with_looking_up_by_text_everything_is_reached(does, anything):
+    """A change far away counts then."""
+    file = FILE.replace("x + 1", does)
+    changed = file.replace("return 3", "return 4")
+
+    assert anything == (within(file, frozenset({"first"})) != within(changed, frozenset({"first"})))
 
 
 def test_everything_matters_to_who_asks_for_all():
@@ -118,15 +139,23 @@ def job(text=FILE, seed=1, side="student", seconds=1.0, given=b""):
 @pytest.fixture
 def remembered():
     """A run that notes what it was asked, behind its memory."""
-    part = Part("part1_toy", writes=["first"])
-    part.probes["direct"] = Probe("direct", probes.direct)
     ran = []
+    return Remembered(noting(ran), toy()), ran
 
+
+def toy():
+    part = Part("part1_toy", writes=["first"], hands_in=["train.py"])
+    part.probes["direct"] = Probe("direct", probes.direct)
+    part.probes["with_a_program"] = Probe("with_a_program", probes.with_a_program)
+    return {"toy": Lab("toy", (part,))}
+
+
+def noting(ran):
     def run(job):
         ran.append(job)
-        return Observation("direct", "ok", {"number": len(ran)})
+        return Observation("direct", "ok", {"number": len(ran)}, {"zeros": np.zeros(2)})
 
-    return Remembered(run, {"toy": Lab("toy", (part,))}), ran
+    return run
 
 
 AGAIN = {
@@ -136,7 +165,7 @@ AGAIN = {
     "other inputs": (job(seed=2), 2),
     "other limits": (job(seconds=2.0), 2),
     "other given files": (job(given=b"x = 1"), 2),
-    "the baseline, which is remembered elsewhere": (job(side="baseline"), 2),
+    "the baseline": (job(side="baseline"), 2),
 }
 
 
@@ -148,6 +177,16 @@ def test_only_what_reaches_nothing_new_is_known(remembered, second, runs):
     assert ({"number": runs}, runs) == (dict(run(second).values), len(ran))
 
 
+@pytest.mark.parametrize("side", ["student", "baseline"])
+def test_lanes_that_share_a_folder_run_once_what_all_need(tmp_path, side):
+    ran = []
+    lanes = [Remembered(noting(ran), toy(), tmp_path) for _ in range(2)]
+    first, second = (lane(job(side=side)) for lane in lanes)
+
+    assert 1 == len(ran)
+    assert (first.ended, first.values, [0.0, 0.0]) == (second.ended, second.values, [*second.arrays["zeros"]])
+
+
 def test_what_a_file_beside_it_imports_is_reached(remembered):
     """A program beside the part's file may take anything from it."""
     run, ran = remembered
@@ -155,6 +194,34 @@ def test_what_a_file_beside_it_imports_is_reached(remembered):
         run(job(text, given=b"from part1_toy import second"))
 
     assert 2 == len(ran)
+
+
+# The file, and a probe -> whether it runs again when a program that was handed in beside the file is another one.
+PROGRAMS = {
+    "nobody looks at it": (FILE, "direct", False),
+    "the probe runs it": (FILE, "with_a_program", True),
+    "the value of a parameter is a proposal": (
+        FILE.replace("second(x)", "second(x, y='train.py')", 1),
+        "direct",
+        False,
+    ),
+    "the file names it": (FILE.replace("LIMIT = 3", "LIMIT = 'train.py'"), "direct", True),
+    "the file imports it": (FILE.replace("import torch", "import torch, train"), "direct", True),
+    "the file knows where it lies": (FILE.replace("LIMIT = 3", "LIMIT = __file__"), "direct", True),
+    "the file is no Python": (FILE.replace("LIMIT = 3", "LIMIT ="), "direct", True),
+    "the file looks up by text": (FILE.replace("x + 1", "vars()[x]"), "direct", True),
+}
+
+
+@pytest.mark.parametrize(("text", "probe", "again"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_program_beside_the_file_counts_where_something_gets_at_it(text, probe, again):
+    part = toy()["toy"].part("part1_toy")
+    one, other = (
+        replace(job(text), probe=probe, files={**job(text).files, "train.py": program})
+        for program in (b"print(1)", b"print(2)")
+    )
+
+    assert again == (reached(one, part) != reached(other, part))
 
 
 def test_the_key_names_the_file_that_differs(remembered):

@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,10 +19,6 @@ from autograder.worker.returned import BadReturn
 @pytest.fixture
 def training(tmp_path):
     return Ranks(np.random.default_rng(1), 5, tmp_path)
-
-
-def student(train_distributed):
-    return SimpleNamespace(train_distributed=train_distributed, __file__="bonus.py")
 
 
 def idle(model, dataset, criterion, make_optimizer, batch_size, epochs, seed, folder):
@@ -51,7 +46,7 @@ def leaves(*_, **__):
 
 
 def test_each_process_answers_for_itself(training):
-    seen = training.together(student(idle))
+    seen = training.together(idle)
 
     assert [[0], [1]] == [rank["asked"] for rank in seen["ranks"]]
     assert [0.0] * 3 + [1.0] * 3 == [*seen["losses0"], *seen["losses1"]]
@@ -85,7 +80,7 @@ def test_a_group_that_an_exception_leaves_open_is_seen(training, put_away):
             if put_away:
                 dist.destroy_process_group()
 
-    assert training.left_open(student(trains)) is not put_away
+    assert training.left_open(trains) is not put_away
 
 
 def children():
@@ -107,7 +102,7 @@ def test_what_goes_wrong_is_said_and_nobody_is_left(training, monkeypatch, does,
 
     before = children()
     with pytest.raises(BadReturn, match=words):
-        training.together(student(does))
+        training.together(does)
     assert before == children()
 
 

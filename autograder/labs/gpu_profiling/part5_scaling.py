@@ -91,14 +91,14 @@ def ranks(student: Any, rig: Any) -> Any:
         other = {f"kept_{name}": kept[name] for name in KEPT}
         return {**training.alone(), **other, **{f"seconds{rank}": slowest for rank in range(WORLD)}}
 
-    def train_ddp(_: Any, student: Any, rank: int, model: Any, dataset: Any) -> Any:
+    def train_ddp(_: Any, train: Any, rank: int, model: Any, dataset: Any) -> Any:
         rig.clock.freeze()
         script = iter([seconds for seconds in passes[rank] for _ in range(training.steps)])
         model.register_forward_hook(lambda *_: rig.clock.advance(next(script, 0.0), busy=True))
         arguments = (model, dataset, training.criterion, training.make_optimizer, training.batch_size)
-        return student.train_ddp(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
+        return train(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
 
-    return {**training.together(student, train_ddp), **{f"kept_{name}": np.zeros(0) for name in KEPT}}
+    return {**training.together(student.train_ddp, train_ddp), **{f"kept_{name}": np.zeros(0) for name in KEPT}}
 
 
 # --- what is run: the table -------------------------------------------------------------------------------------------

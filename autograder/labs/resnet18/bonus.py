@@ -205,7 +205,8 @@ def ranks(student: Any, rig: Any) -> Any:
     training = rig.ranks()
     if rig.side != "student":
         return {**training.alone(), "left_open": False}
-    return {**training.together(student), "left_open": training.left_open(student)}
+    train = student.train_distributed
+    return {**training.together(train), "left_open": training.left_open(train)}
 
 
 # --- what is judged: plans --------------------------------------------------------------------------------------------

@@ -204,11 +204,11 @@ def comparison(student: Any, rig: Any) -> Any:
     """A made program instead of a training: it notices what reaches it from an earlier run, or from one beside it."""
     runs, folder = drawn_rows(rig, rig.integer(5, 6)), rig.folder / "results"  # the fifth does not build on the fourth
     options = [["--number", str(rig.integer(1, 1 << 30))] for _ in runs]
-    printed = [{name: run[name] for name in (*FIGURES, "device")} for run in runs]
+    printed = [{name: drawn[name] for name in (*FIGURES, "device")} for drawn in runs]
     made = rig.made_program({" ".join(words): figures for words, figures in zip(options, printed, strict=True)})
     asked = [
-        {"configuration": run["configuration"], "builds_on": run["builds_on"], "options": words}
-        for run, words in zip(runs, options, strict=True)
+        {"configuration": drawn["configuration"], "builds_on": drawn["builds_on"], "options": words}
+        for drawn, words in zip(runs, options, strict=True)
     ]
     folder.mkdir()
     rows = rig.rows(student.compare_all(asked, script=str(made), folder=str(folder)), "compare_all")
