@@ -22,9 +22,13 @@ CASES = {f"{name}-{case.id}": (name, case) for name, kit in KITS.items() for cas
 
 
 @pytest.fixture(scope="module")
-def session():
+def session(tmp_path_factory):
     """Nothing is timed here: `make course` does that, for as long as it takes."""
-    with untimed(partial(open_session, COURSE, "cpu", "best"), *(kit.lab for kit in KITS.values())) as opened:
+    run = tmp_path_factory.getbasetemp()
+    shared = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "answers"  # the base of all its processes
+    shared.mkdir(exist_ok=True)
+    labs = (kit.lab for kit in KITS.values())
+    with untimed(partial(open_session, COURSE, "cpu", "best"), *labs, shared=shared) as opened:
         yield opened
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from autograder import submission
@@ -58,18 +59,19 @@ def prove(
     """Yield a finding for each thing that was looked at: some at a time, and then, one by one, what is timed."""
     kit = course.kit(lab_name)
     cases = load_cases(course, kit.lab)
-    tasks = {case.id: _task(prove_case, case, kit, seed) for case in cases if only in case.id}
+    tasks: dict[str, Task[Finding]] = {}
     if not only:
         yield Finding("template is what the reference builds", tuple(_stale(course, lab_name)))
         yield Finding("points rest on outputs", tuple(report_share(kit.lab, kit.config)))
-        tasks |= _part_by_part("template", course.template(lab_name), kit, seed, floor)
+        # The reference first: what an entry leaves as it is has been answered then, for every lane.
         tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
+        tasks |= _part_by_part("template", course.template(lab_name), kit, seed, floor)
+    tasks |= {case.id: _task(prove_case, case, kit, seed) for case in cases if only in case.id}
     with open_() as session:
         tier = session.device.tier
     clocked = to_time(cases, kit, tier) if timing != "none" else set()
     clocked |= {case.id for case in cases} if timing == "all" else set()
-    together = Lanes[Finding](partial(untimed, open_, kit.lab), lanes)
-    yield from together([task for name, task in tasks.items() if name not in clocked])
+    yield from _in_lanes([task for name, task in tasks.items() if name not in clocked], open_, kit.lab, lanes)
     with open_() as session:
         remembering = replace(session, run=Remembered(session.run, {kit.lab.name: kit.lab}))
         yield from (task(remembering) for name, task in tasks.items() if name in clocked)
@@ -87,15 +89,20 @@ def fair(
         tasks = {case.id: _task(prove_case, case, kit, seed) for case in right}
         if only in "reference":
             tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
-        for found in Lanes[Finding](partial(untimed, open_, kit.lab), lanes)(list(tasks.values())):
+        for found in _in_lanes(list(tasks.values()), open_, kit.lab, lanes):
             yield replace(found, subject=f"{found.subject}, seed {seed}")
 
 
+def _in_lanes(tasks: list[Task[Finding]], open_: Open, lab: Lab, lanes: int) -> Iterator[Finding]:
+    with TemporaryDirectory(prefix="perflab-answers-") as shared:
+        yield from Lanes[Finding](partial(untimed, open_, lab, shared=Path(shared)), lanes)(tasks)
+
+
 @contextmanager
-def untimed(open_: Open, *labs: Lab) -> Iterator[Session]:
-    """Open a session without a clock, in which what is known is not run again."""
+def untimed(open_: Open, *labs: Lab, shared: Path | None = None) -> Iterator[Session]:
+    """Open a session without a clock, in which what is known, in a folder that lanes share too, is not run again."""
     with open_() as session:
-        yield replace(session, run=Remembered(session.run, {lab.name: lab for lab in labs}), clock=None)
+        yield replace(session, run=Remembered(session.run, {lab.name: lab for lab in labs}, shared), clock=None)
 
 
 def _task(do: Callable[..., Finding], *what: Any) -> Task[Finding]:
