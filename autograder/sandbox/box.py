@@ -38,6 +38,7 @@ APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allow
 ADVICE = {
     "setting up uid map: Permission denied": APPARMOR,
     "Failed RTM_NEWADDR": APPARMOR,
+    "setpriv: set": "root may not become another user here: allow SETUID and SETGID, or grade as an ordinary user",
     "No permissions to creat": "the container forbids namespaces: run it with seccomp unconfined",
     "Unknown option": "bubblewrap 0.8 or newer is needed",
     "Can't mount proc": "the container masks /proc: run it with procMount Unmasked",
@@ -106,14 +107,13 @@ def start(
     try:
         # An empty environment and no telling arguments: both can be read from inside, in /proc/1.
         return subprocess.Popen(
-            [_bwrap(), "--args", str(args), "--", *command],
+            [*_become(unprivileged()), _bwrap(), "--args", str(args), "--", *command],
             env={},
             pass_fds=descriptors,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             bufsize=0,
-            **unprivileged(),
         )
     finally:
         for fd in descriptors:
@@ -134,6 +134,11 @@ def unprivileged() -> User:
     # a worker that uses all of them up would leave none to the DataLoaders of others.
     nobody = NOBODIES[os.getpid() % len(NOBODIES)]
     return {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
+
+
+def _become(user: User) -> list[str]:
+    """Let a program of the system change the user: where Popen does, it copies the tables of all our memory first."""
+    return ["/usr/bin/setpriv", f"--reuid={user['user']}", f"--regid={user['group']}", "--clear-groups"] if user else []
 
 
 def system_calls(*, gpu: bool = False) -> bytes:

@@ -260,6 +260,7 @@ def _environ(home: str) -> dict[str, str]:
         "HOME": home,
         "TMPDIR": home,
         "LANG": "C.UTF-8",
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # huge pages for what is allocated: a tenth less time
         "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": home,

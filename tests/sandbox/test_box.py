@@ -502,6 +502,10 @@ SAID = {
         "the container masks /proc: run it with procMount Unmasked",
     ),
     "an old version": ("bwrap: Unknown option --disable-userns", "bubblewrap 0.8 or newer is needed"),
+    "a root that may not become another user": (
+        "setpriv: setresuid failed: Operation not permitted",
+        "root may not become another user here: allow SETUID and SETGID, or grade as an ordinary user",
+    ),
     "anything else": ("bwrap: moon in the wrong phase", box.OTHER_ADVICE),
 }
 
