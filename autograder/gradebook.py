@@ -224,9 +224,14 @@ class Journal(JournalFile):
         )
         return [one for name, outcome, note in rows for one in _drift(name, outcome, note)]
 
-    def cut_off(self) -> set[str]:
-        """Name the submissions that were being graded when a grader was gone."""
-        return self._names("SELECT submission FROM story WHERE outcome = 'cut off'")
+    def cut_off(self) -> dict[str, int]:
+        """Count how often a grader was gone under a submission that has had no result since."""
+        rows = self._ask(
+            "SELECT submission, count(*) FROM story WHERE outcome = 'cut off' AND id > ("
+            " SELECT coalesce(max(id), 0) FROM story AS judged"
+            " WHERE judged.submission = story.submission AND judged.result_sha256 != '') GROUP BY submission"
+        )
+        return dict(rows)
 
     def forget(self, submission: str) -> int:
         """Remove every row about a submission, and say that somebody was removed; return how many attempts it had."""

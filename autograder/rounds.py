@@ -1,6 +1,7 @@
 """A class is graded in rounds, so that nothing is timed while anything else runs.
 
     first     every submission in several lanes at a time; what has to be timed is put off
+    alone     one lane: what was under way when the grader was killed, for it may be why
     timed     one lane: the clock, for those who wait for it, one after the other
     again     one lane, examined anew: what is still undecided, once more; after three tries a person decides
     twice     one lane: some of the class, drawn by lot, on other inputs; what differs is drift, the first grade stands
@@ -88,10 +89,11 @@ class Rounds:
             self._parts = under.parts
             self.journal.begin(under, self.seed, len(found), facts)
             yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
-            # What was under way when a grader was killed may be why: it comes last.
-            suspects = self.journal.cut_off()
-            orders = sorted((Order(name, str(path)) for name, path in found.items()), key=lambda o: o.name in suspects)
-            yield from self._round("first", orders, session)
+            orders, suspects = [Order(name, str(path)) for name, path in found.items()], self.journal.cut_off()
+            yield from self._round("first", [one for one in orders if one.name not in suspects], session)
+            # Who was met most often is the likeliest to take the grader down once more: it comes last.
+            alone = sorted((one for one in orders if one.name in suspects), key=lambda one: suspects[one.name])
+            yield from self._round("alone", alone, session)
             for name in ("timed", "again"):
                 orders, self._waiting = self._waiting, []
                 yield from self._round(name, orders, session)
@@ -104,9 +106,9 @@ class Rounds:
 
     def _round(self, name: str, orders: Sequence[Order], session: Session) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
-        self._queue, self._round_name, self._clocked = deque(orders), name, name != "first"
-        # Elsewhere each device has a clock of its own.
-        lanes = min(1 if self._clocked and not self.work.away else self.jobs, len(orders))
+        self._queue, self._round_name, self._clocked = deque(orders), name, name not in ("first", "alone")
+        # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
+        lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})

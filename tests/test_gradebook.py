@@ -32,8 +32,20 @@ def test_an_attempt_is_on_disk_before_it_starts(tmp_path):
             assert [("ada", "ff")] == other.execute("SELECT submission, sha256 FROM attempts").fetchall()
 
         assert History(("cut off",)) == journal.history("ada", "ff")
-        assert {"ada"} == journal.cut_off()
+        assert {"ada": 1} == journal.cut_off()
         other.close()
+
+
+def test_who_was_judged_since_is_not_suspected(tmp_path):
+    """Counted are the times that a grader was gone since the latest result, whatever files it was of."""
+    with opened(tmp_path) as journal:
+        for name, digest in [("ada", "ff"), ("ada", "00"), ("bob", "ff"), ("cleo", "ff"), ("cleo", "ff")]:
+            journal.start(name, digest)
+        journal.end(journal.start("bob", "00"), "graded", "r1")
+        journal.end(journal.start("cleo", "ff"), "timing", "r2")
+        journal.start("cleo", "ff")
+
+        assert {"ada": 2, "cleo": 1} == journal.cut_off()
 
 
 def test_the_history_of_a_submission_is_its_own(tmp_path):

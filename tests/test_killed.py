@@ -23,9 +23,9 @@ FILES = ("amp_results.csv", "amp_comparison.png")
 
 @pytest.fixture(scope="module")
 def handed_in(tmp_path_factory):
-    """Six submissions that are graded without a worker: artefacts, and archives that are none."""
+    """Ten submissions that are graded without a worker: artefacts, and archives that are none."""
     root = tmp_path_factory.mktemp("class")
-    for number, name in enumerate(("ada", "bob", "cleo", "dan")):
+    for number, name in enumerate(("ada", "bob", "cleo", "dan", "gil", "hana", "ida", "jon")):
         (root / name).mkdir()
         for file in FILES[: number % 3]:
             (root / name / file).write_bytes((REFERENCE / file).read_bytes())

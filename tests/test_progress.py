@@ -22,8 +22,9 @@ EVENTS = [
     (21, Event("lost", "bob", 2, {"why": "its grader was killed by SIGKILL"})),
     (31, Event("tick")),
     (31, Event("kept", "dan", 2, FIGURES)),
-    (41, Event("aside", "bob", 2, {**FIGURES, "score": 0.0})),
     (41, Event("graded", "cleo", 1, FIGURES)),
+    (41, Event("round", facts={"round": "alone", "of": 1, "lanes": 1})),
+    (41, Event("aside", "bob", 1, {**FIGURES, "score": 0.0})),
     (41, Event("round", facts={"round": "timed", "of": 1, "lanes": 1})),
     (41, Event("starts", "ada", 1, {"attempt": 2})),
     (90, Event("graded", "ada", 1, FIGURES)),
@@ -38,8 +39,9 @@ LINES = """\
   0/4  ada                          4 of 14, 6 owed, waits for its next round  (1.3 s)
        bob                          its grader was killed by SIGKILL; it is tried again after the others
   1/4  dan                          4 of 14, 6 owed, unchanged since it was graded
-  2/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
-  3/4  cleo                         4 of 14, 6 owed  (1.3 s)
+  2/4  cleo                         4 of 14, 6 owed  (1.3 s)
+-- one at a time: what was under way when the grader was killed (1)
+  3/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
 -- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1)
   4/4  ada                          4 of 14, 6 owed  (1.3 s)
 -- a second grade, on other inputs, for some drawn by lot: how far grades can be trusted (2)
@@ -101,7 +103,7 @@ def test_who_interrupts_is_told_how_to_go_on(capsys, monkeypatch):
     """With the very command, quoted."""
     monkeypatch.setattr("sys.argv", ["perflab", "grade", "toy", "handed in", "--out", "x"])
     with pytest.raises(KeyboardInterrupt):
-        shown([*EVENTS[:11], (50, "Ctrl-C")])
+        shown([*EVENTS[:12], (50, "Ctrl-C")])
 
     assert (
         "\n3 of 4 are done; go on with\n  perflab grade toy 'handed in' --out x --resume\n" == capsys.readouterr().err

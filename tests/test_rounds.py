@@ -491,16 +491,21 @@ def test_who_stops_the_run_ends_its_lanes_and_says_so_in_the_journal(a_class):
 
 
 def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class):
-    """They come last, since they may be why."""
-    a_class.hand_in(ada="a", bob="b")
+    """They come last, the one it was gone under most often last of all, and alone, since they may be why."""
+    a_class.hand_in(ada="a", bob="b", cleo="c", dan="d")
     with Journal(a_class.root / "out") as journal:
         run = Rounds(a_class.work(), journal, 7, 1)
-        sha = batch.load_or_say(a_class.root / "in" / "ada", a_class.kit.lab.files).sha256
         next(run.run({}))
-        journal.start("ada", sha)
-    happened = [name for what, name in a_class.grade(jobs=1) if what in ("waits", "graded")]
+        for name in ("ada", "ada", "bob"):
+            journal.start(name, batch.load_or_say(a_class.root / "in" / name, a_class.kit.lab.files).sha256)
+    with Journal(a_class.root / "out") as journal:
+        happened = list(a_class.events(journal))
+    judged = [event.submission for event in happened if event.what in ("waits", "graded")]
+    lanes = {event.facts["round"]: event.facts["lanes"] for event in happened if event.what == "round"}
 
-    assert ["bob", "ada", "bob", "ada"] == happened
+    assert ({"cleo", "dan"}, ["bob", "ada"]) == ({*judged[:2]}, judged[2:4])
+    assert {"first": 2, "alone": 1, "timed": 1} == lanes
+    assert {"ada", "bob", "cleo", "dan"} == {*judged[4:]}
 
 
 def test_a_grader_that_hangs_is_killed(a_class, monkeypatch):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ROUNDS = {
     "first": "what is not timed, in {lanes} lane(s)",
+    "alone": "one at a time: what was under way when the grader was killed",
     "timed": "timed, one at a time on each device: what waits for the clock, and faults of the grader once more",
     "again": "once more: what is still undecided",
     "twice": "a second grade, on other inputs, for some drawn by lot: how far grades can be trusted",
