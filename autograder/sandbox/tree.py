@@ -32,22 +32,26 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def resident_bytes(pids: list[int], inherited: int) -> int:
-    """Memory of these processes beyond what each inherited from the warm process."""
+def held_bytes(pids: list[int], inherited: int) -> tuple[int, int]:
+    """Memory of these processes beyond what each inherited from the warm process: of all now, of one at its most."""
     # Pages of files on disk are left out. RssFile and VmHWM hold every library that is mapped, and what of it can be
     # written stands in smaps only, too slow for each look. In the box nothing on disk can be written: its /tmp and
     # /dev/shm are memory of a fixed size, and mapped from there it is RssShmem. The peak of a cgroup of one's own would
     # hold the page cache as well: who first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
-    return sum(max(0, _status_bytes(pid) - inherited) for pid in pids)
+    held = [_held_bytes(pid) for pid in pids]
+    return sum(max(0, now - inherited) for now, _ in held), max((most - inherited for _, most in held), default=0)
 
 
-def _status_bytes(pid: int) -> int:
-    total = 0
+def _held_bytes(pid: int) -> tuple[int, int]:
+    """Return what a process holds, and the most that it ever held: the kernel notes that between two looks."""
+    held = dict.fromkeys(("RssAnon", "RssShmem", "RssFile", "VmHWM"), 0)
     with contextlib.suppress(OSError, ValueError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith(("RssAnon:", "RssShmem:")):
-                total += int(line.split()[1]) * 1024
-    return total
+            name, _, value = line.partition(":")
+            if name in held:
+                held[name] = int(value.split()[0]) * 1024
+    # What is mapped of files hardly ever shrinks in a worker, so there was no more of it when the most was held.
+    return held["RssAnon"] + held["RssShmem"], held["VmHWM"] - held["RssFile"]
 
 
 def kill(pids: list[int]) -> None:

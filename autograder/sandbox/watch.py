@@ -167,13 +167,16 @@ class Watched:
             raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
         if now >= self._next_look and self.keeper is not None:
             self._next_look = now + POLL_SECONDS
-            self._look(self.processes())
+            self.look()
 
-    def _look(self, pids: list[int]) -> None:
+    def look(self) -> None:
+        """Note what it holds; end it where that is too much."""
+        pids = self.processes()
         if self.gauge is not None:
             self.gauge.look(pids)
-        self.peak_bytes = max(self.peak_bytes, tree.resident_bytes(pids, self.inherited_bytes))
-        if self.peak_bytes > self.limits.memory_mb << 20:
+        now, most = tree.held_bytes(pids, self.inherited_bytes)
+        self.peak_bytes = max(self.peak_bytes, now, most)
+        if now > self.limits.memory_mb << 20:
             raise Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
         if len(pids) > MAX_PROCESSES:
             raise Stopped("crash", f"started more than {MAX_PROCESSES} processes and was stopped")

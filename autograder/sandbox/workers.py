@@ -195,7 +195,9 @@ class Workers:
             receive(watched.read)
             self.ready_seconds = time.monotonic() - watched.started
             watched.send(encode(Message("TASK", task(job))))
-            return _believe_form(job, receive(watched.read))
+            answer = receive(watched.read)
+            watched.look()  # it waits to be ended: what it held at its most is still known
+            return _believe_form(job, answer)
         except Stopped as stopped:
             return Observation(job.probe, stopped.ended, error=stopped.words)
         except (WireError, OSError) as error:

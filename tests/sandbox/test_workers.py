@@ -196,6 +196,28 @@ def test_what_was_used_is_measured_from_outside(workers):
     assert 150 << 20 < seen.peak_bytes < 500 << 20
 
 
+def test_what_is_held_between_two_looks_counts(workers, monkeypatch):
+    """The kernel keeps the most that there ever was: whoever looks late sees it all the same."""
+    monkeypatch.setattr("autograder.sandbox.watch.POLL_SECONDS", 3600.0)
+    many, few = (workers(job(f"held = b'x' * ({size} << 20); del held")) for size in (200, 20))
+
+    assert 179 << 20 < many.peak_bytes - few.peak_bytes < 181 << 20
+
+
+def test_what_is_read_from_files_does_not_count(workers):
+    """However much of them is mapped and looked at."""
+    code = """
+        import mmap, pathlib, torch
+        files = [path.open("rb") for path in pathlib.Path(torch.__file__).parent.glob("lib/*.so*")]
+        maps = [mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) for file in files]
+        assert sum(map(len, maps)) > 200 << 20
+        seen = sum(sum(one[::4096]) for one in maps)
+        """
+    seen = workers(job(code, seconds=60))
+
+    assert ("train_epoch_amp returned None instead of a dict", True) == (seen.error, seen.peak_bytes < 32 << 20)
+
+
 def test_a_worker_is_ready_at_once(workers):
     """Forked from the warm process: the median of nine starts takes 50 ms, or as long as Python takes to start five times."""
     times, bare = [], []

@@ -256,7 +256,7 @@ def saved_by_size(rig: Any, sizes: Any) -> list[float]:
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
 APART = 1e-4  # of the update's norm, after four steps
-LEANER = 0.92  # of the peak. Measured: three blocks 0.86, smaller ones 0.89; all but the first 0.96, one or none 1.0
+LEANER = 0.92  # of the peak. Measured: three blocks or smaller ones 0.90; all but the first 0.97, one or none 1.0
 UNWANTED = "requires_grad_() changes the caller's images, and what it makes backward compute for them is for nobody"
 NO_GRADIENT = "the reentrant variant gives none to a block whose input needs none, and images need none"
 
