@@ -148,7 +148,7 @@ def test_ctrl_c_ends_all_of_it_and_says_how_to_go_on(handed_in, undisturbed, tmp
     assert "are done; go on with\n  perflab grade resnet18" in errors
     assert "--seed 5 --resume\n" in errors
     with Journal(tmp_path) as journal:
-        assert set() == journal.cut_off()
+        assert {} == journal.cut_off()
     with start(handed_in, tmp_path) as process:
         _, errors = process.communicate(timeout=60)
     assert (2, True) == (process.returncode, "was not finished" in errors)

@@ -30,11 +30,13 @@ Seen = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Script:
-    """What the clock was told: seconds until all batches arrived, of a pass, of the first one, and of a build."""
+    """What the clock was told: seconds until all batches arrived, of one, of a pass, of the first, and of a build."""
 
     samples: int
     batches: int
     wait: float
+    fetch: float
+    """The longest."""
     eager: float
     compiled: float
     cold: float
@@ -148,13 +150,25 @@ def _slower(row: Row, script: Script) -> str:
     return "it includes builds: warm up before" if building else f"{rate:.4g} passed"
 
 
-def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]]) -> str:
-    """Say how compile_s is not the time of the warm-up, whose builds were seen."""
+def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]], measured: float) -> str:
+    """Say how compile_s is not the time of the warm-up, whose builds were seen; the last epoch began at *measured*."""
     cost = {"forward": script.forward, "backward": script.backward}
     least = max(script.forward + script.backward, sum(cost.get(one["kind"], 0.0) for one in built))
     most = least + WARM * script.seconds("Eager") + script.cold
     if least * (1 - PACE) <= told <= most * (1 + PACE):
-        return ""
+        # Before its first build a warm-up looks through the loader at most once.
+        until = measured - min(one["at"] for one in built) + script.wait + script.fetch if built else told
+        if told <= until * (1 + EXACT):
+            return ""
+        return f"compile_s of Compiled is {told:.4g} s, and holds the measured epoch: it ends where the warm-up does"
     stories = [(1000 * least, "it is in milliseconds"), (least / 60, "it is in minutes")]
     why = explained(told, stories, 0.2) or ("it leaves out builds" if told < least else "it holds more than a warm-up")
     return f"compile_s of Compiled is {told:.4g} s, and the builds took {least:.4g} s: {why}"
+
+
+def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], batches: int) -> str:
+    """Say which of the two epochs did not follow use_amp."""
+    ran = "with use_amp=True {} ran in full precision"
+    if eager["half"] < batches:
+        return ran.format("Eager")
+    return "" if any(one["half"] for one in built) else ran.format("Compiled")

@@ -44,10 +44,12 @@ class Script:
     """Of a batch where the option is not applied."""
     once: float
     """The slow first pass, and builds."""
+    uneven: float = 0.0
+    """The share by which one of two epochs waits longer, and the other less long."""
 
     @property
     def seconds(self) -> float:
-        """Return how long an epoch takes."""
+        """Return how long an epoch takes, in the mean."""
         return self.wait + self.batches * self.work
 
 
@@ -65,19 +67,22 @@ def pace_problem(told: Row, script: Script, option: str) -> str:
     if why := rate_problem(told, script, option):
         return why
     if not close(told["epoch_time"], script.seconds, WHOLE):
-        return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s"
+        return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s in the mean"
     if not close(told["data_wait"], script.wait, WHOLE):
-        return f"data_wait is {shown(told['data_wait'])} s, and an epoch waited {script.wait:.4g} s"
+        return f"data_wait is {shown(told['data_wait'])} s, and an epoch waited {script.wait:.4g} s in the mean"
     return ""
 
 
 def _rates(script: Script, option: str) -> list[tuple[float, str]]:
-    seconds = script.wait + script.batches * script.plain
+    seconds, apart = script.wait + script.batches * script.plain, script.wait * script.uneven
+    rates = [script.samples / (script.seconds + it) for it in (apart, -apart)]
     return [
         (script.samples / seconds, f"that is the pace without {option}"),
         (script.samples / (script.seconds - script.wait), "it leaves out the wait for data"),
         (2 * script.samples / script.seconds, "it counts the samples of all epochs, and the seconds of one"),
         (script.samples / script.seconds / 2, "it counts the samples of one epoch, and the seconds of two"),
+        *((rate, "it is the rate of one epoch: divide the samples of all by the seconds of all") for rate in rates),
+        (sum(rates) / 2, "it is the mean of the epochs' rates: divide the samples of all by the seconds of all"),
     ]
 
 

@@ -32,6 +32,11 @@ class VirtualClock:
         if busy:
             self._busy_ns += round(seconds * 1e9)
 
+    @property
+    def scripted(self) -> float:
+        """Seconds that it was moved by so far."""
+        return self._elapsed_ns / 1e9
+
     def freeze(self) -> None:
         """Stop real time; from now on only `advance` moves the clock."""
         self._frozen = {name: real() for name, real in self._real.items()}

@@ -13,6 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from autograder.worker.clock import VirtualClock
 from autograder.worker.nets import Loader
 from autograder.worker.returned import text
 
@@ -25,9 +26,7 @@ NUMBERS = count(1)  # of names of backends, which last as long as the process
 class Compiler:
     """What a student passes on as torch.compile's backend."""
 
-    def __init__(
-        self, wait: Callable[[float], None], loader: Loader, seconds: Mapping[str, float], step: float
-    ) -> None:
+    def __init__(self, clock: VirtualClock, loader: Loader, seconds: Mapping[str, float], step: float) -> None:
         """Forget what was compiled before; a build takes *seconds* by its kind, a compiled forward pass *step*."""
         import torch._dynamo  # a second that only those pay who compile
         from torch._dynamo.backends.common import aot_autograd
@@ -36,7 +35,7 @@ class Compiler:
         torch._dynamo.reset()
         counters.clear()
         self._breaks = counters["graph_break"]
-        self._wait, self._loader, self._seconds, self._step = wait, loader, seconds, step
+        self._clock, self._loader, self._seconds, self._step = clock, loader, seconds, step
         builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
         self._aot: Any = aot_autograd(**builders)
         self.forget()
@@ -58,7 +57,7 @@ class Compiler:
         return self._aot(graph, inputs)
 
     def values(self) -> dict[str, Any]:
-        """Say what was built and at which batch, how often graphs ran, and the most parameters that one graph took."""
+        """Say what was built, when and at which batch, how often graphs ran, the most parameters that one took."""
         return {
             "built": self._built[:MOST],
             "runs": {kind: self._runs[kind] for kind in KINDS},
@@ -71,12 +70,13 @@ class Compiler:
 
         def build(graph: Any, _: Any) -> Any:
             batch = -1 if self._loader.step is None else self._loader.step
-            self._built.append({"kind": kind, "batch": batch, "half": _in_half_precision(graph)})
-            self._wait(self._seconds.get(kind, 0.0))
+            half, at = _in_half_precision(graph), self._clock.scripted
+            self._built.append({"kind": kind, "batch": batch, "half": half, "at": at})
+            self._clock.advance(self._seconds.get(kind, 0.0), busy=True)
 
             def run(*arguments: Any) -> Any:
                 self._runs[kind] += 1
-                self._wait(self._step * (kind != "backward"))
+                self._clock.advance(self._step * (kind != "backward"), busy=True)
                 return graph.forward(*arguments)
 
             return make_boxed_func(run)
@@ -99,26 +99,35 @@ def _in_half_precision(graph: Any) -> bool:
     return any(isinstance(it, Tensor) and it.dtype == torch.bfloat16 for it in found)
 
 
-def eager_takes(
-    make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
-) -> Callable[[Any], Any]:
-    """Return a make_training whose models take *seconds* for a pass that is not compiled, and *cold* more once."""
-    left, parts = [cold], [1]
+class EagerTrainings:
+    """make_training whose models take scripted seconds for a pass that is not compiled; counts those in bfloat16."""
 
-    def tick(*_: Any) -> None:  # one function for all models, so that one model's graphs serve the next one
-        if not torch.compiler.is_compiling():
-            wait(seconds / parts[0] + left[0])
-            left[0] = 0.0
+    def __init__(self, make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float) -> None:
+        """A pass takes *seconds*, the very first one *cold* more."""
+        self.passes: Counter[bool] = Counter()
+        """By whether they were in bfloat16."""
+        self._make, left, parts = make, [cold], [1]
 
-    def make_training(device: torch.device) -> Any:
-        model, criterion, optimizer = make()
+        def tick(*_: Any) -> None:  # one function for all models, so that one model's graphs serve the next one
+            if not torch.compiler.is_compiling():
+                wait(seconds / parts[0] + left[0])
+                left[0] = 0.0
+
+        def count(_: Any, __: Any, output: Any) -> None:
+            if not torch.compiler.is_compiling():
+                self.passes[output.dtype == torch.bfloat16] += 1
+
+        self._tick, self._count, self._parts = tick, count, parts
+
+    def __call__(self, device: torch.device) -> Any:
+        """Make one."""
+        model, criterion, optimizer = self._make()
         layers = [module for module in model.modules() if not list(module.children())]
-        parts[0] = len(layers)
+        self._parts[0] = len(layers)
         for layer in layers:  # and not the model: who compiles its forward alone has compiled all of them
-            layer.register_forward_pre_hook(tick)
+            layer.register_forward_pre_hook(self._tick)
+        layers[0].register_forward_hook(self._count)
         return model.to(device), criterion, optimizer
-
-    return make_training
 
 
 class Doubles(nn.Module):

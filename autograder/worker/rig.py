@@ -31,7 +31,7 @@ from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
-from autograder.worker.compilers import Compiler, eager_takes, refusal, register
+from autograder.worker.compilers import Compiler, EagerTrainings, refusal, register
 from autograder.worker.counters import Ops, Saved, Traffic
 from autograder.worker.cuda import Threads, compiled
 from autograder.worker.decorated import Decorated
@@ -250,11 +250,20 @@ class Rig:
                 labels[clear] = outputs.argmax(1)[clear]
         window.model.load_state_dict(make_net(self.seed, self.device).state_dict())  # batch norms have moved
 
-    def script(self, window: Window, waits: Sequence[float], work: Sequence[float]) -> None:
-        """Stop real time and let each fetch and each forward pass of *window* take scripted seconds."""
+    def script(self, window: Window, waits: Sequence[float], work: Sequence[float], uneven: float = 0.0) -> None:
+        """Stop real time and let each fetch and each forward pass of *window* take scripted seconds.
+
+        Whole passes over the loader wait by that share more and less, in turns: any two of them as long as two others.
+        """
         self.clock.freeze()
-        steps = iter(work)
-        window.loader.listeners.append(lambda i: self.clock.advance(waits[i]))
+        steps, shares = iter(work), [1 + uneven, 1 - uneven]
+
+        def fetch(index: int) -> None:
+            self.clock.advance(waits[index] * shares[0])
+            if index == len(window.loader) - 1:
+                shares.reverse()
+
+        window.loader.listeners.append(fetch)
         window.model.register_forward_hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
 
     def queue(self, window: Window, seconds: float) -> Queue:
@@ -290,20 +299,20 @@ class Rig:
 
     def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
-        return Compiler(lambda s: self.clock.advance(s, busy=True), window.loader, seconds or {}, step)
+        return Compiler(self.clock, window.loader, seconds or {}, step)
 
     def compiled(self, module: Any, compiler: Compiler) -> Any:
         """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""
         return torch.compile(module, backend=compiler) if self.side == "student" else module
 
-    def eager_trainings(self, seconds: float, cold: float) -> Callable[[Any], Any]:
+    def eager_trainings(self, seconds: float, cold: float) -> EagerTrainings:
         """Return a maker of trainings whose forward pass takes *seconds* where it is not compiled."""
 
         def make() -> Made:
             window = self.window()
             return window.model, window.criterion, window.optimizer
 
-        return eager_takes(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
+        return EagerTrainings(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
 
     def program(self, student: ModuleType, name: str) -> Program:
         """Return a program that was handed in beside the student's file."""

@@ -10,9 +10,11 @@ import pytest
 from autograder.checks import compiling
 from autograder.checks.compiling import COLUMNS, Script
 
-SCRIPT = Script(samples=100, batches=10, wait=2.0, eager=0.3, compiled=0.2, cold=3.5, forward=11.0, backward=6.0)
+SCRIPT = Script(
+    samples=100, batches=10, wait=2.0, fetch=0.5, eager=0.3, compiled=0.2, cold=3.5, forward=11.0, backward=6.0
+)
 SCHEMA = Path(__file__).parents[2] / "assignments/resnet18/schemas/compile_results.schema.json"
-PAIR = [{"kind": kind, "batch": 0, "half": False} for kind in ("forward", "backward")]
+PAIR = [{"kind": kind, "batch": 0, "half": False, "at": at} for kind, at in (("forward", 40.0), ("backward", 51.0))]
 
 
 def seen(*built, forward=10, backward=10, parameters=12):
@@ -140,6 +142,8 @@ COLD = {
     "the builds alone": (17.0, PAIR, ""),
     "with the steps of two epochs": (27.0, PAIR, ""),
     "each shape by itself": (34.5, PAIR * 2, ""),
+    "after a look through the loader": (37.5, PAIR * 2, ""),
+    "and what follows of the epoch": (39.0, PAIR * 2, "holds the measured epoch"),
     "one of two shapes": (17.0, PAIR * 2, "it leaves out builds"),
     "what torch.compile takes to return": (0.01, PAIR, "it leaves out builds"),
     "nothing was seen to be built": (0.01, [], "the builds took 17 s: it leaves out builds"),
@@ -151,7 +155,23 @@ COLD = {
 
 @pytest.mark.parametrize(("told", "built", "words"), COLD.values(), ids=COLD)
 def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
-    found = compiling.cold_problem(told, SCRIPT, built)
+    found = compiling.cold_problem(told, SCRIPT, built, 75.0)
+
+    assert words in found
+    assert bool(words) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("half", "built", "words"),
+    [
+        pytest.param(9, True, "", id="both under autocast"),
+        pytest.param(0, True, "Eager ran in full precision", id="only the compiled one"),
+        pytest.param(4, True, "Eager ran in full precision", id="less than an epoch of it"),
+        pytest.param(9, False, "Compiled ran in full precision", id="only the eager one"),
+    ],
+)
+def test_both_epochs_follow_use_amp(half, built, words):
+    found = compiling.mode_problem({"full": 3, "half": half}, [PAIR[0], {**PAIR[0], "half": built}], 5)
 
     assert words in found
     assert bool(words) == bool(found)

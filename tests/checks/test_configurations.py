@@ -34,7 +34,7 @@ def rows(**changes):
     return [row(name, **changes.get(name.replace(" ", "_"), {})) for name in RATES]
 
 
-SCRIPT = Script(samples=40, batches=5, wait=1.0, work=0.6, plain=1.0, once=9.0)  # 4 s an epoch
+SCRIPT = Script(samples=40, batches=5, wait=1.0, work=0.6, plain=1.0, once=9.0, uneven=0.8)  # 3.2 and 4.8 s
 TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
 
 
@@ -45,13 +45,17 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         pytest.param({"throughput": 40 / 6}, "that is the pace without --amp", id="the option is not applied"),
         pytest.param({"throughput": 40 / 3}, "it leaves out the wait for data", id="no wait"),
         pytest.param({"throughput": 20.0}, "the seconds of one", id="twice"),
+        pytest.param({"throughput": 40 / 3.2}, "it is the rate of one epoch", id="the fast epoch"),
+        pytest.param({"throughput": 40 / 4.8}, "it is the rate of one epoch", id="the slow epoch"),
+        pytest.param({"throughput": 20 / 3.2 + 20 / 4.8}, "the mean of the epochs' rates", id="both epochs"),
         pytest.param({"throughput": 5.0}, "the seconds of two", id="half"),
         pytest.param({"throughput": 40 / 8}, "the seconds of two", id="half by chance"),
         pytest.param({"throughput": 2.0}, "warm up before", id="cold"),
         pytest.param({"throughput": 11.0}, "where 10 passed", id="something else"),
         pytest.param({"throughput": None}, "None samples/s where 10 passed", id="no number"),
-        pytest.param({"epoch_time": 8.0}, "an epoch took 4 s", id="all epochs"),
-        pytest.param({"data_wait": 2.0}, "an epoch waited 1 s", id="waits of all epochs"),
+        pytest.param({"epoch_time": 8.0}, "an epoch took 4 s in the mean", id="all epochs"),
+        pytest.param({"epoch_time": 4.8}, "an epoch took 4 s in the mean", id="the last epoch"),
+        pytest.param({"data_wait": 2.0}, "an epoch waited 1 s in the mean", id="waits of all epochs"),
     ],
 )
 def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):

@@ -55,6 +55,29 @@ def test_a_build_is_noted_with_its_batch_and_takes_its_seconds(rig):
     assert [] == kinds(compiler)
 
 
+def test_a_build_is_noted_with_the_scripted_second_at_which_it_began(rig):
+    window = rig.window([8])
+    compiler = rig.compiler(window, SECONDS, step=0.5)
+    rig.clock.advance(3.0)
+    steps(torch.compile(window.model, backend=compiler), window)
+    forward, backward = compiler.values()["built"]
+
+    assert [3.0, 3.0 + SECONDS["forward"] + 0.5] == pytest.approx([forward["at"], backward["at"]], abs=0.1)
+
+
+def test_eager_passes_are_counted_by_their_precision_and_compiled_ones_are_not(rig):
+    window = rig.window([8])
+    compiler = rig.compiler(window)
+    make = rig.eager_trainings(1.0, 0.0)
+    for times, half in ((2, True), (3, False)):
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            for _ in range(times):
+                steps(make(rig.device)[0], window)
+            steps(torch.compile(make(rig.device)[0], backend=compiler), window)
+
+    assert {True: 2, False: 3} == make.passes
+
+
 @pytest.mark.parametrize("way", ["torch.compile(model)", "model.compile()", "model.forward = torch.compile(...)"])
 def test_eager_seconds_pass_where_nothing_is_compiled_alone(rig, way):
     """However the whole model is compiled, its passes take the compiled seconds and not the eager ones as well."""
@@ -90,7 +113,8 @@ def test_a_pass_without_gradients_is_of_another_kind_and_half_precision_is_told(
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         steps(model, window, back=False)
 
-    assert [{"kind": "inference", "batch": 0, "half": True}] == compiler.values()["built"]
+    [built] = compiler.values()["built"]
+    assert ("inference", 0, True) == (built["kind"], built["batch"], built["half"])
 
 
 def test_models_of_one_maker_share_their_graphs_and_eager_passes_take_other_seconds(rig):

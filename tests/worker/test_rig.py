@@ -6,6 +6,7 @@ import math
 import os
 import time
 import timeit
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -130,6 +131,20 @@ def test_a_scripted_window_moves_the_clock_by_waits_and_work(rig):
         assert pytest.approx(66, abs=1e-3) == time.perf_counter() - before
     finally:
         rig.uninstall()
+
+
+def test_whole_passes_over_a_loader_can_wait_more_and_less_in_turns(rig):
+    """A pass that is broken off is none, so that any two whole ones that follow each other take as long as two others."""
+    window = rig.window([8, 8, 5])
+    rig.script(window, [1.0, 2.0, 3.0], [], 0.5)
+    took = []
+    for batches in (1, 3, 3, 2, 3, 3):
+        begun = rig.clock.scripted
+        for _ in islice(window.loader, batches):
+            pass
+        took.append(rig.clock.scripted - begun)
+
+    assert [1.5, 9.0, 3.0, 4.5, 9.0, 3.0] == took
 
 
 # --- readers ----------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from autograder.lab import (
     TEXT,
     Bar,
     Failed,
+    Observation,
     Pair,
     Part,
     Passed,
@@ -44,13 +45,14 @@ METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 16  # samples
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
+HALVED = 2  # batches
 BUILT = 'see "When something is built" in the part 5 handout'
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
 
 # What a recording backend noted.
 SEEN = record(
-    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN)),
+    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN, at=NUMBER)),
     runs=map_of(INTEGER),
     parameters=INTEGER,
     breaks=list_of(TEXT),
@@ -162,7 +164,7 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     return {"samples": samples, "waits": waits, "work": work, **{name: rig.number(told[name]) for name in METRICS}}
 
 
-SCRIPTED = ("wait", "eager", "compiled", "cold", "forward", "backward")
+SCRIPTED = ("wait", "fetch", "eager", "compiled", "cold", "forward", "backward")
 
 
 @part.probe(
@@ -173,6 +175,7 @@ SCRIPTED = ("wait", "eager", "compiled", "cold", "forward", "backward")
         "csv": TEXT,
         "panels": PANELS,
         "seen": SEEN,
+        "began": list_of(NUMBER),
         "samples": INTEGER,
         "batches": INTEGER,
         **dict.fromkeys(SCRIPTED, NUMBER),
@@ -184,6 +187,8 @@ def comparison(student: Any, rig: Any) -> Any:
     (eager,), (faster,) = rig.seconds(0.1, 0.2, 1), rig.seconds(1.3, 2.5, 1)
     (forward,), (backward,) = rig.seconds(11.0, 14.0, 1), rig.seconds(5.0, 8.0, 1)
     waits, cold = rig.seconds(0.02, 0.1, len(window.loader)), 3.0
+    began: list[float] = []  # of each pass over the loader
+    window.loader.listeners.append(lambda index: began.append(rig.clock.scripted) if index == 0 else None)
     rig.script(window, waits, [])
     compiler = rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster)
     made, where = rig.eager_trainings(eager, cold), str(rig.folder)
@@ -195,10 +200,24 @@ def comparison(student: Any, rig: Any) -> Any:
         "picture": rig.file_bytes(rig.folder / "compile_comparison.png", plot.BYTES + 1),
         "panels": figures.panels("compile_comparison.png"),
         "seen": compiler.values(),
+        "began": began[:1] + began[-1:],
         "samples": len(window.loader.dataset),
         "batches": len(window.loader),
-        **dict(zip(SCRIPTED, (sum(waits), eager, eager / faster, cold, forward, backward), strict=True)),
+        **dict(zip(SCRIPTED, (sum(waits), max(waits), eager, eager / faster, cold, forward, backward), strict=True)),
     }
+
+
+@part.probe(values={"seen": SEEN, "eager": record(full=INTEGER, half=INTEGER)})
+def comparison_amp(student: Any, rig: Any) -> Any:
+    """The same in half precision, of two batches; what it takes is nothing here."""
+    window = rig.window([BATCH] * HALVED)
+    rig.script(window, [0.05] * HALVED, [])
+    compiler, made = rig.compiler(window, {"forward": 1.0}, step=0.1), rig.eager_trainings(0.2, 0.0)
+    with rig.figures():
+        student.compare_compile(
+            made, window.loader, window.device, folder=str(rig.folder), backend=compiler, use_amp=True
+        )
+    return {"seen": compiler.values(), "eager": {"full": made.passes[False], "half": made.passes[True]}}
 
 
 # --- what is judged: the training -------------------------------------------------------------------------------------
@@ -372,9 +391,10 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
 
 
 @part.check(basis="outputs")
-def compares_both(comparison: Pair) -> Verdict:
+def compares_both(comparison: Pair, comparison_amp: Observation) -> Verdict:
     """compare_compile measures an eager and a compiled epoch, each warmed up, and the cold start apart from them."""
-    rows, known = comparison.student.values["rows"], comparison.baseline.values
+    seen, known = comparison.student.values, comparison.baseline.values
+    rows = seen["rows"]
     measured = "; ".join(
         f"{row.get('model')}: {shown(row.get('throughput'))} samples/s after {shown(row.get('compile_s'))} s"
         for row in rows[:3]
@@ -384,7 +404,8 @@ def compares_both(comparison: Pair) -> Verdict:
         compiling.row_problem(rows)
         or compiling.figure_problem(rows, known["rows"][0])
         or compiling.time_problem(rows, script)
-        or compiling.cold_problem(rows[1]["compile_s"], script, comparison.student.values["seen"]["built"])
+        or compiling.cold_problem(rows[1]["compile_s"], script, seen["seen"]["built"], max(seen["began"], default=0.0))
+        or compiling.mode_problem(comparison_amp.values["eager"], comparison_amp.values["seen"]["built"], HALVED)
     )
     if why:
         return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", why, COMPARE)

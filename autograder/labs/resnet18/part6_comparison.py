@@ -42,6 +42,7 @@ part = Part(
 
 BATCH = 8  # samples
 EPOCHS = 2
+UNEVEN = 0.8  # of what an epoch waits: so much more and less, or the rate of one epoch would be that of both
 SIDE = 8  # pixels
 SMALLER = 64  # times is a loss, so that sums of its gradients fit into float16 with a scaler that begins high
 STILL = 0.01  # of the baseline's update: weights that were not trained
@@ -64,7 +65,9 @@ RUN = {
     "device": TEXT,
     "asked": list_of(map_of(CELL)),
     "unsaved": TEXT,
-    "script": record(samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER),
+    "script": record(
+        samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER, uneven=NUMBER
+    ),
 }
 TRAINED = {"losses": ("float64", 1), "start": ("float32", 1), "weights": ("float32", 1), "running": ("float32", 1)}
 GROUP = 3  # batches of a step
@@ -75,10 +78,10 @@ Prepared = tuple[list[str], Any, dict[str, float]]
 def run(student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int = 1) -> Any:
     """Run the program for two epochs on a scripted clock; the baseline joins batches and knows no options."""
     batches = rig.integer(4, 6) if joined == 1 else joined * rig.integer(2, 3) + 1  # so that the last group is short
-    waits, at_once = rig.seconds(0.05, 0.2, batches), 1 if rig.side == "student" else joined
+    waits, at_once = rig.seconds(0.3, 0.6, batches), 1 if rig.side == "student" else joined
     sizes = [BATCH * min(at_once, batches - at) for at in range(0, batches, at_once)]
     window = rig.window(sizes)
-    rig.script(window, waits, [])
+    rig.script(window, waits, [], UNEVEN)
     options, make, times = prepare(window)
     program, file = rig.program(student, PROGRAM), str(rig.folder / "model.pt")
     asked: list[Any] = []
@@ -92,7 +95,7 @@ def run(student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int 
         "device": rig.text(figures["device"]),
         "asked": asked[:8],
         "unsaved": unsaved,
-        "script": {"samples": BATCH * batches, "batches": batches, "wait": sum(waits), **times},
+        "script": {"samples": BATCH * batches, "batches": batches, "wait": sum(waits), "uneven": UNEVEN, **times},
         "losses": rig.series(figures["losses"], "losses"),
         "start": rig.weights_of(plain.state_dict(), plain)["weights"],
         **rig.weights_of(saved, plain),
