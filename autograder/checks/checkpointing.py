@@ -42,7 +42,7 @@ def row_problem(rows: Sequence[Row]) -> str:
     form = table.form_problem(rows, COLUMNS, NUMBERS, MODELS)
     if form:
         return form
-    odd = next((words for row in rows if (words := _odd_cell(row))), "")
+    odd = next((words for row in rows if (words := _odd_cell(row))), "") or table.device_problem(rows)
     if odd:
         return odd
     for row in rows:
@@ -107,9 +107,15 @@ def time_problem(rows: Sequence[Row], script: Script) -> str:
 
 def _rates(script: Script, runs: int) -> list[tuple[float, str]]:
     seconds = script.seconds(runs)
-    other = "something ran a second time" if runs == 1 else "nothing ran a second time"
-    return [
-        (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before"),
-        (script.samples / (seconds - script.wait), "it leaves out the wait for data"),
-        (script.samples / script.seconds(3 - runs), other),
-    ]
+    cold = (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before")
+    if runs == 2:  # Standard's is right, so waits are in
+        once = script.seconds(1)
+        parts = [once + share / 8 * (seconds - once) for share in range(1, 8)]
+        part = "only a part of the network ran a second time"
+        return [
+            cold,
+            (script.samples / once, "nothing ran a second time"),
+            *((script.samples / it, part) for it in parts),
+        ]
+    without = (script.samples / (seconds - script.wait), "it leaves out the wait for data")
+    return [cold, without, (script.samples / script.seconds(2), "something ran a second time")]

@@ -72,6 +72,11 @@ def run_problem(rows: Sequence[Row]) -> str:
     memory = [row["peak_memory_mb"] or 0.0 for row in rows]
     if min(memory) <= 0 and any(memory):
         return "peak_memory_mb is above 0 in both rows, or empty in both: one device measures them"
+    return samples_problem(rows)
+
+
+def samples_problem(rows: Sequence[Row]) -> str:
+    """Say how the epochs of two rows had different samples."""
     first, last = (row["throughput"] * row["epoch_time"] for row in rows)
     rounded = ROUNDED * sum(row["throughput"] for row in rows)
     if abs(last - first) > EPOCHS * first + rounded:
@@ -137,24 +142,30 @@ def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Probl
 
 def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Problem:
     """Say how trainings were mixed up. A report, which can only take away."""
-    warm = {i for i, it in enumerate(trainings) if it["full"] + it["half"] < batches}
-    for it in trainings:
-        whole = it["full"] + it["half"] >= batches
-        if it["full"] + it["half"] > batches or (it["full"] and it["half"]) or (whole and not it["fresh"]):
-            why = "the measured model had been trained before: by the warm-up, or in the other precision"
-            return why, "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP"
-        if it["half"] >= batches and it["misplaced"]:
+    epochs = {mode: [it for it in trainings if _is_epoch(it, mode, batches)] for mode in ("full", "half")}
+    whole = [it for it in trainings if it["full"] + it["half"] >= batches]
+    if len(whole) > sum(map(len, epochs.values())) and not all(epochs.values()):
+        why = "the measured model had been trained before: by the warm-up, or in the other precision"
+        return why, "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP"
+    warm = {i for i, it in enumerate(trainings) if not any(it in found for found in epochs.values())}
+    for it in (*epochs["full"], *epochs["half"]):
+        if it["misplaced"]:
             why = "the AMP epoch's GradScaler is one for another kind of device, and switches itself off on this one"
             return why, "torch.amp.GradScaler(device.type)"
-        if it["half"] >= batches and not it["scaled"]:
+        if it["half"] and not it["scaled"]:
             return "the AMP epoch ran without a GradScaler", "scaler=torch.amp.GradScaler(device.type)"
-        if whole and warm & set(it["alive"]):
+        if warm & set(it["alive"]):
             why = "a warm-up model was still in memory during the measured epoch"
             return why, "warm up in a function of its own: what it made is let go of when it returns"
     if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(trainings[i]["back"] for i in warm):
         why = "the warm-up ran the model and did not train: the first backward pass and step are still the slow ones"
         return why, "train_epoch_amp on a few batches, of a training of its own"
     return None
+
+
+def _is_epoch(it: Mapping[str, Any], mode: str, batches: int) -> bool:
+    """Whether a training was one epoch from fresh weights, in one precision: the measured one, or as good as that."""
+    return bool(it["fresh"] and it[mode] == it["full"] + it["half"] == batches)
 
 
 def accuracy_problem(rows: Sequence[Row], script: Script) -> Problem:

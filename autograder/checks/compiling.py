@@ -83,7 +83,7 @@ def row_problem(rows: Sequence[Row]) -> str:
     form = table.form_problem(rows, COLUMNS, NUMBERS, MODELS)
     if form:
         return form
-    odd = next((words for row in rows if (words := _odd_row(row, rows[0]))), "")
+    odd = next((words for row in rows if (words := _odd_row(row, rows[0]))), "") or table.device_problem(rows)
     if odd:
         return odd
     if rows[0]["compile_s"] != 0:
@@ -168,7 +168,7 @@ def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]]
 
 def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], batches: int) -> str:
     """Say which of the two epochs did not follow use_amp."""
-    ran = "with use_amp=True {} ran in full precision"
-    if eager["half"] < batches:
+    ran = "with use_amp=True {} ran in full precision, in its warm-up or its epoch"
+    if eager["full"] or eager["half"] < batches:
         return ran.format("Eager")
-    return "" if any(one["half"] for one in built) else ran.format("Compiled")
+    return "" if built and all(one["half"] for one in built) else ran.format("Compiled")

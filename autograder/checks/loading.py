@@ -160,6 +160,16 @@ def compared_figures(rows: Sequence[Row], script: Script, best: int) -> str:
     return next((words for row, setting in expected if (words := _told(row, setting, script, "configuration"))), "")
 
 
+def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:
+    """Say which loaders were not measured, or pin memory where that is for nothing."""
+    measured = [one for one in made if one["epochs"] >= 2]
+    if len(measured) < len(CONFIGURATIONS):
+        return f"{len(measured)} loaders had a second epoch: a row that repeats the one before is measured again"
+    if (found := sum(one["pins"] for one in measured)) != pins:
+        return f"{found} loaders pin memory, and {pins or 'none'} should: it is for a GPU, and the last row keeps it"
+    return ""
+
+
 def _told(row: Row, setting: Setting, script: Script, what: str) -> str:
     name = f"{setting.workers} workers" if what == "workers" else row["configuration"]
     total, wait = script.epoch(setting), script.wait(setting)

@@ -22,7 +22,7 @@ def dtypes_where_they_help(dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: b
     """Pass when operators ran in the precision that autocast gives them; on a CPU it leaves softmax in 16 bits."""
     measured = "; ".join(f"{kind}: {', '.join(sorted(dtypes[kind]))}" for kind in sorted(dtypes)) or "nothing computed"
     if not {"convolution", "matrix product"} <= set(dtypes):
-        return Failed(measured, "the model was not called", try_)
+        return Failed(measured, "the model was not called: model(images), not model.forward(images)", try_)
     for kinds, wanted, why in RULES:
         for kind in kinds:
             judged = kind != "softmax" or on_gpu

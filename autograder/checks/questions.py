@@ -31,6 +31,7 @@ LONGEST = 400  # characters of an operator
 LOW, HIGH = 50.0, 80.0  # percent
 EXACT = 1e-3  # relative: a made trace leaves nothing but rounding
 ROUNDED = 0.051  # percentage points: of one decimal
+ROUNDED_MS = 0.0051  # ms: of two decimals
 NESTED = 50  # brackets, far more than the answers have
 Answers = Mapping[str, Any]
 
@@ -141,7 +142,8 @@ def top_problem(answers: Answers, known: Answers) -> str:
 
 def _differs(name: str, answers: Answers, expected: float, stories: Sequence[tuple[float, str]]) -> str:
     value = answers[name]
-    rounded = name.endswith("_percent") and value is not None and abs(value - expected) <= ROUNDED
+    lost = ROUNDED if name.endswith("_percent") else ROUNDED_MS if name.endswith("_ms") else 0.0
+    rounded = value is not None and abs(value - expected) <= lost
     if rounded or close(value, expected, EXACT):
         return ""
     why = explained(value, stories, EXACT)

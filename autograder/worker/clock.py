@@ -42,11 +42,12 @@ class VirtualClock:
         self._frozen = {name: real() for name, real in self._real.items()}
 
     def install(self) -> None:
-        """Replace the timers of `time` and `timeit`."""
+        """Replace the timers of `time` and `timeit`, and `time.sleep`."""
         for name in (*ELAPSED, *BUSY):
             for full in (name, f"{name}_ns"):
                 self._real[full] = getattr(time, full)
                 setattr(time, full, self._shifted(full, busy=name in BUSY))
+        self._sleep, time.sleep = time.sleep, self._slept
         self._timeit, timeit.default_timer = timeit.default_timer, time.perf_counter
         _measure_with(self._timeit, time.perf_counter)
 
@@ -54,10 +55,18 @@ class VirtualClock:
         """Put the real timers back."""
         for name, real in self._real.items():
             setattr(time, name, real)
+        time.sleep = self._sleep
         self._real.clear()
         self._frozen.clear()
         _measure_with(timeit.default_timer, self._timeit)
         timeit.default_timer = self._timeit
+
+    def _slept(self, seconds: Any) -> None:
+        """Sleep; where the clock is frozen nobody waits, and it moves by as much."""
+        if self._frozen:
+            self.advance(seconds)
+        else:
+            self._sleep(seconds)
 
     def _shifted(self, name: str, *, busy: bool) -> Callable[[], Any]:
         real = getattr(time, name)

@@ -109,6 +109,9 @@ class Always:
     step: int | None = 0
 
 
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
 class Waits(Fetches):
     """Notes what brings a tensor's value to the host while a batch is being worked on.
 
@@ -164,15 +167,14 @@ class Queue(Fetches):
 
 
 def source_of(student: ModuleType, function: str = "") -> str:
-    """Return the text of a student's file; or of one function and of those in the file that it names."""
-    text = Path(str(student.__file__)).read_text(encoding="utf-8")
-    places = {
-        node.name: ast.get_source_segment(text, node) or ""
-        for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
+    """Return the code of a student's file; or of one function and of those in the file that it names. No comments."""
+    tree = ast.parse(Path(str(student.__file__)).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
+    places = {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     if function not in places:
-        return text
+        return ast.unparse(tree)
     found: set[str] = set()
     wanted = [function]
     while wanted:

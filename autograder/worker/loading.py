@@ -69,21 +69,25 @@ class Scripted:
         images = torch.arange(sum(sizes) * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
         self.dataset = TensorDataset(images, torch.arange(sum(sizes)))
         self._clock, self._batch, self._pace, self._start, self._cold = clock, sizes[0], pace, start, cold
+        self.made: list[dict[str, int]] = []
+        """The epochs that each loader began, and whether it pins memory."""
 
     def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
         """Make one; what a DataLoader refuses is refused."""
         with warnings.catch_warnings(action="ignore"):  # it has more workers than this machine has cores
             asked = DataLoader(self.dataset, self._batch, num_workers=num_workers, **options)
-        loader, begun = Loader(self.dataset, self._batch), [0]
+        loader, begun = Loader(self.dataset, self._batch), {"epochs": 0, "pins": int(asked.pin_memory)}
+        self.made.append(begun)
         each = self._pace.get(num_workers, max(self._pace.values()))
         each *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
 
         def fetched(index: int) -> None:
             self._clock.advance(each)
             if index == 0:
-                kept = begun[0] and asked.persistent_workers
-                self._clock.advance((0.0 if kept else num_workers * self._start) + (0.0 if begun[0] else self._cold))
-                begun[0] += 1
+                again = begun["epochs"] > 0
+                kept = again and asked.persistent_workers
+                self._clock.advance((0.0 if kept else num_workers * self._start) + (0.0 if again else self._cold))
+                begun["epochs"] += 1
 
         loader.listeners.append(fetched)
         return loader

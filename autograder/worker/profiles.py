@@ -26,7 +26,7 @@ from torch.autograd.profiler import record_function
 
 from autograder.worker.timelines import Timeline
 
-LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+LOADERS = [f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__" for kind in ("SingleProcess", "MultiProcessing")]
 STEPS = 5  # of a made trace
 OPERATORS = ("aten::convolution", "aten::batch_norm", "aten::addmm", "aten::relu", "aten::max_pool2d", "aten::add_")
 OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
@@ -111,12 +111,13 @@ class Made:
     def __init__(self, random: np.random.Generator, *, busy: float) -> None:
         """Draw every duration, in microseconds; a GPU is *busy* for that share of each step, or there is none."""
         self._random, self._busy, gpu = random, busy, busy > 0
+        self._loader = LOADERS[not gpu]
         self.names = [str(name) for name in random.permutation(OPERATORS)]
         self.events: list[dict[str, Any]] = []
         self.first, self.gpu, self.loading, self.copied, self.summed = self._draw(2, 9), gpu, 0, 0, 0
         self.start = at = self._draw(10**8, 10**9)
         self._add("cpu_op", "aten::zeros", at - 60_000, 200)  # before the first step: none of the window's business
-        self._add("user_annotation", LOADER, at - 9_000, 8_000)
+        self._add("user_annotation", self._loader, at - 9_000, 8_000)
         busy = 0
         for number in range(STEPS):
             length, kernels = self._step(self.first + number, at)
@@ -144,7 +145,7 @@ class Made:
         """Add one step; return its length, and how long of it the GPU ran kernels."""
         wait, rest = self._draw(300, 4000), self._draw(100, 2000)
         now = at + 10 + wait
-        self._add("user_annotation", LOADER, at + 10, wait)
+        self._add("user_annotation", self._loader, at + 10, wait)
         self.loading += wait
         for rank, name in enumerate(self.names):  # own times far enough apart to be ranked
             own = 120 * (len(self.names) - rank) + self._draw(0, 30)

@@ -112,19 +112,32 @@ def smaller_loss(criterion: nn.Module, by: int) -> nn.Module:
     return criterion if by == 1 else Smaller(criterion, by)
 
 
-def scripted(make: Callable[[], Any], clock: VirtualClock, seconds: float, cold: float) -> Callable[[Any], Any]:
-    """Return a make_training whose networks take *seconds* for each convolution, and *cold* more for the very first."""
+def scripted(
+    make: Callable[[], Any], clock: VirtualClock, seconds: float, cold: float, half: float
+) -> Callable[[Any], Any]:
+    """Return a make_training whose networks take *seconds* for a convolution, under autocast the share *half* of that.
+
+    The very first backward pass takes *cold* seconds.
+    """
     left = [cold]
 
-    def wait(*_: Any) -> None:
-        clock.advance(seconds + left[0], busy=True)
+    def wait(layer: nn.Conv2d, *_: Any) -> None:
+        clock.advance(seconds * (half if torch.is_autocast_enabled(layer.weight.device.type) else 1.0), busy=True)
+
+    def begin(*_: Any) -> None:
+        clock.advance(left[0], busy=True)
         left[0] = 0.0
+
+    def passed(_: Any, __: Any, logits: Tensor) -> None:
+        if logits.requires_grad:
+            logits.register_hook(begin)
 
     def make_training(device: torch.device) -> Any:
         model, criterion, optimizer = make()
         for module in model.modules():
             if isinstance(module, nn.Conv2d):
                 module.register_forward_pre_hook(wait)
+        model.fc.register_forward_hook(passed)
         return model.to(device), criterion, optimizer
 
     return make_training

@@ -283,9 +283,9 @@ class Rig:
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
     def resnet_trainings(
-        self, seconds: float, cold: float, norm: str = "batch", smaller: int = 1
+        self, seconds: float, cold: float, norm: str = "batch", smaller: int = 1, half: float = 1.0
     ) -> Callable[[Any], Any]:
-        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*.
+        """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*; *half*: of them.
 
         A loss that is so many times *smaller* leaves a scaler's float16 room. It is learnt from at the same rate, so
         more slowly: what half precision rounds is then not amplified from step to step.
@@ -295,7 +295,7 @@ class Rig:
             window = self.window(model=self.nets.small(norm))
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
-        return scripted(make, self.clock, seconds, cold)
+        return scripted(make, self.clock, seconds, cold, half)
 
     def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
@@ -321,6 +321,12 @@ class Rig:
     def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
         """Write a program whose last line of output are the *figures* of its options; see `worker/programs.py`."""
         return made_program(self.folder, figures)
+
+    def made_folder(self) -> Path:
+        """Make a folder for results: not the one that student code runs in, so that who writes there is noticed."""
+        made = self.folder / "results"
+        made.mkdir(exist_ok=True)
+        return made
 
     def file_text(self, path: Path) -> str:
         """Return the beginning of a file that student code wrote, or nothing."""

@@ -162,16 +162,19 @@ def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
 
 
 @pytest.mark.parametrize(
-    ("half", "built", "words"),
+    ("full", "half", "built", "words"),
     [
-        pytest.param(9, True, "", id="both under autocast"),
-        pytest.param(0, True, "Eager ran in full precision", id="only the compiled one"),
-        pytest.param(4, True, "Eager ran in full precision", id="less than an epoch of it"),
-        pytest.param(9, False, "Compiled ran in full precision", id="only the eager one"),
+        pytest.param(0, 9, [True, True], "", id="both under autocast"),
+        pytest.param(9, 0, [True, True], "Eager ran in full precision", id="only the compiled one"),
+        pytest.param(5, 9, [True, True], "Eager ran in full precision", id="its epoch without"),
+        pytest.param(0, 4, [True, True], "Eager ran in full precision", id="less than an epoch of it"),
+        pytest.param(0, 9, [False, False], "Compiled ran in full precision", id="only the eager one"),
+        pytest.param(0, 9, [True, False], "Compiled ran in full precision", id="one of its graphs"),
+        pytest.param(0, 9, [], "Compiled ran in full precision", id="nothing was built"),
     ],
 )
-def test_both_epochs_follow_use_amp(half, built, words):
-    found = compiling.mode_problem({"full": 3, "half": half}, [PAIR[0], {**PAIR[0], "half": built}], 5)
+def test_both_epochs_follow_use_amp(full, half, built, words):
+    found = compiling.mode_problem({"full": full, "half": half}, [{**PAIR[0], "half": it} for it in built], 5)
 
     assert words in found
     assert bool(words) == bool(found)

@@ -214,3 +214,27 @@ def test_the_schema_is_what_is_judged(name):
         validator.validate(row)
         assert list(columns) == list(row) == validator.schema["required"]
         assert not validator.is_valid({**row, "device": ""})
+
+
+def made(*epochs, pins=0):
+    """Loaders that began so many epochs; the last of them pin memory."""
+    return [{"epochs": n, "pins": int(at >= len(epochs) - pins)} for at, n in enumerate(epochs)]
+
+
+@pytest.mark.parametrize(
+    ("found", "pins", "words"),
+    [
+        pytest.param(made(2, 2, 2, 2), 0, "", id="each measured"),
+        pytest.param(made(2, 2, 0, 3, 2), 0, "", id="one that was made and not used"),
+        pytest.param(made(2, 2, 2), 0, "3 loaders had a second epoch", id="a row that was copied"),
+        pytest.param(made(2, 1, 2, 2), 0, "3 loaders had a second epoch", id="a first epoch only"),
+        pytest.param(made(2, 2, 2, 2, pins=2), 0, "2 loaders pin memory, and none should", id="pinned for nothing"),
+        pytest.param(made(2, 2, 2, 2, pins=2), 2, "", id="pinned for a GPU"),
+        pytest.param(made(2, 2, 2, 2, pins=1), 2, "1 loaders pin memory, and 2 should", id="dropped in the last"),
+    ],
+)
+def test_each_configuration_is_a_loader_that_was_measured(found, pins, words):
+    said = loading.made_problem(found, pins)
+
+    assert words in said
+    assert bool(words) == bool(said)

@@ -55,7 +55,10 @@ def test_other_dtypes_fail_with_what_went_wrong(changes, why):
 def test_nothing_seen_is_no_pass():
     verdict = precision.dtypes_where_they_help({}, on_gpu=False, try_="try")
 
-    assert Failed("nothing computed", "the model was not called", "try") == verdict
+    assert (
+        Failed("nothing computed", "the model was not called: model(images), not model.forward(images)", "try")
+        == verdict
+    )
 
 
 PLAIN = np.array([1.5, 1.25, 1.0])

@@ -171,7 +171,7 @@ MISTAKES = {
     ),
     "not clipped": (
         [("if max_grad_norm is not None:", "if False:")],
-        {"clips_true_gradients": "FP32 gradients were not clipped"},
+        {"clips_true_gradients": "FP32: gradients were not clipped"},
     ),
     "clipped by value": (
         [("clip_grad_norm_(model", "clip_grad_value_(model")],
@@ -197,6 +197,7 @@ MISTAKES = {
         {
             "follows_fp32": "piled up without zero_grad",
             "overflow_skips_the_step": "the scale was halved several times",
+            "clips_true_gradients": "AMP without a scaler moves in another direction",
         },
     ),
     "every graph is kept": (

@@ -263,7 +263,7 @@ def test_a_file_that_contradicts_itself_fails(rows, words):
     ],
 )  # fmt: skip
 def test_a_measurement_that_cannot_be_is_told_and_costs_nothing(slowdown, measured):
-    rows = f"Standard,10,2,,7,2.3,1,AMD\nWith Checkpointing,{10 / slowdown},4,,1,2.3,{slowdown},AMD\n"
+    rows = f"Standard,10,2,,7,2.3,1,AMD\nWith Checkpointing,{10 / slowdown},{2 * slowdown},,1,2.3,{slowdown},AMD\n"
     table = checks.read((HEADER + rows).encode(), "checkpointing_results.csv")
 
     assert Passed(measured) == part.checks["csv_is_consistent"].judge(table)

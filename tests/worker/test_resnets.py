@@ -54,12 +54,13 @@ def test_each_segment_takes_images_of_eight_pixels(kind):
     assert 4 == len(segment(torch.randn(4, 3, 8, 8)))
 
 
-def test_convolutions_take_scripted_seconds_and_the_first_one_more():
+def test_convolutions_take_scripted_seconds_and_the_first_backward_pass_more():
     spent = []
     clock = SimpleNamespace(advance=lambda seconds, busy: spent.append(seconds))
-    make = scripted(lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0)
+    make = scripted(lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0, half=0.25)
+    for half in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            outputs = make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))
+        outputs.sum().backward()
 
-    make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))
-    make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))
-
-    assert [3.5] + [0.5] * 33 == spent  # 17 convolutions each
+    assert [0.5] * 17 + [3.0] + [0.125] * 17 + [0.0] == spent  # 17 convolutions each

@@ -67,13 +67,25 @@ def test_a_frozen_clock_moves_a_little_at_each_reading(clock):
     assert 0 < -(time.perf_counter() - time.perf_counter()) < 1e-3
 
 
+def test_a_nap_moves_a_frozen_clock_and_takes_no_time(clock):
+    """So that who sleeps in one of two measurements is seen, whatever they script."""
+    begun = time.clock_gettime(time.CLOCK_MONOTONIC)
+    clock.freeze()
+    before = time.perf_counter()
+    time.sleep(900)
+
+    assert 900 == pytest.approx(time.perf_counter() - before, abs=1e-3)
+    assert time.clock_gettime(time.CLOCK_MONOTONIC) - begun < 60
+
+
 def test_the_real_timers_come_back():
-    real = time.perf_counter
+    real, sleep = time.perf_counter, time.sleep
     clock = VirtualClock()
     clock.install()
     clock.uninstall()
 
     assert real is time.perf_counter
+    assert sleep is time.sleep
     assert real is timeit.default_timer
 
 
@@ -281,8 +293,15 @@ def test_a_file_mentions_what_it_says_on_any_path(rig, tmp_path):
 
 @pytest.mark.parametrize(
     ("function", "said"),
-    [("", True), ("train", True), ("measure", True), ("other", False), ("missing", True)],
-    ids=["the file", "by way of two others", "itself", "another function", "no such function: the file"],
+    [("", True), ("train", True), ("measure", True), ("other", False), ("missing", True), ("talks", False)],
+    ids=[
+        "the file",
+        "by way of two others",
+        "itself",
+        "another function",
+        "no such function",
+        "a comment, a docstring",
+    ],
 )
 def test_a_function_mentions_what_those_say_that_it_calls(rig, tmp_path, function, said):
     path = tmp_path / "student.py"
@@ -291,7 +310,8 @@ def test_a_function_mentions_what_those_say_that_it_calls(rig, tmp_path, functio
         "class Clock:\n    def stop(self):\n        wait()\n\n"
         "def measure():\n    return Clock().stop() or measure\n\n"
         "def train():\n    measure()\n\n"
-        "def other():\n    return 1\n",
+        "def other():\n    return 1\n\n"
+        "def talks():\n    '''no x.synchronize()'''\n    return 2  # nor y.synchronize()\n",
         encoding="utf-8",
     )
 

@@ -167,6 +167,7 @@ def train(student: Any, window: Any) -> Any:
 @part.probe(pair=True, arrays={"losses": ("float64", 1), "weights": ("float32", 1)})
 def training(student: Any, rig: Any) -> Any:
     window = rig.window()
+    window.criterion.label_smoothing = 0.1  # so that another loss than the one handed in shows
     for parameter in window.model.parameters():
         parameter.grad = parameter.detach() + 1  # from before the epoch
     window.model.eval()

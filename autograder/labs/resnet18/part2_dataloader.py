@@ -19,6 +19,7 @@ from autograder.lab import (
     PANELS,
     TEXT,
     Bar,
+    Device,
     Failed,
     Observation,
     Pair,
@@ -175,7 +176,8 @@ def moves(student: Any, rig: Any) -> Any:
 
 def scripted(rig: Any) -> tuple[Any, Any, dict[str, Any]]:
     """Return make_loader and step on a scripted clock, and what the script is."""
-    workers = sorted({0, *(rig.integer(low, low + 2) for low in (1, 4, 7))})
+    few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
+    workers = [0, some, few, many]  # as they are asked for, and not by their size
     pace, (start, work) = rig.seconds(0.2, 0.9, len(workers)), rig.seconds(0.1, 0.4, 2)
     make_loader = rig.loading.scripted(
         [BATCH] * rig.integer(5, 7) + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
@@ -188,9 +190,9 @@ def told(rig: Any, function: str, returned: Any, files: tuple[str, str], figures
     """Return the rows of a table, and what was written of them."""
     return {
         "rows": rig.rows(returned, function),
-        "csv": rig.file_text(rig.folder / files[0]),
+        "csv": rig.file_text(rig.made_folder() / files[0]),
         "panels": figures.panels(files[1]),
-        "picture": rig.file_bytes(rig.folder / files[1], plot.BYTES + 1),
+        "picture": rig.file_bytes(rig.made_folder() / files[1], plot.BYTES + 1),
     }
 
 
@@ -203,41 +205,52 @@ def sweep(student: Any, rig: Any) -> Any:
     """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
     make_loader, step, script = scripted(rig)
     with rig.figures() as figures:
-        returned = student.sweep_workers(make_loader, script["workers"], step, rig.device, folder=str(rig.folder))
+        returned = student.sweep_workers(
+            make_loader, script["workers"], step, rig.device, folder=str(rig.made_folder())
+        )
     return {**script, **told(rig, "sweep_workers", returned, SWEEP_FILES, figures)}
 
 
-@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER}, arrays=PICTURE)
+DEVICE = "a made device"
+MADE = list_of(map_of(INTEGER))
+
+
+@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER, "made": MADE}, arrays=PICTURE)
 def comparison(student: Any, rig: Any) -> Any:
     """Workers that stay start once, and a larger prefetch_factor makes each wait shorter."""
     make_loader, step, script = scripted(rig)
     best = script["workers"][rig.integer(1, 3)]
     with rig.figures() as figures:
-        returned = student.compare_configurations(make_loader, best, step, rig.device, folder=str(rig.folder))
-    return {**script, "best": best, **told(rig, "compare_configurations", returned, COMPARED_FILES, figures)}
+        returned = student.compare_configurations(make_loader, best, step, rig.device, folder=str(rig.made_folder()))
+    seen = told(rig, "compare_configurations", returned, COMPARED_FILES, figures)
+    return {**script, "best": best, "made": make_loader.made[:16], **seen}
 
 
 @part.probe(pair=True, values={**SCRIPT, "samples": INTEGER, "rows": list_of(map_of(CELL))})
 def no_workers_are_best(student: Any, rig: Any) -> Any:
     """The comparison, where the sweep said 0; the loaders refuse what a DataLoader refuses."""
     make_loader, step, script = scripted(rig)
-    returned = student.compare_configurations(make_loader, 0, step, rig.device, folder=str(rig.folder))
+    returned = student.compare_configurations(make_loader, 0, step, rig.device, folder=str(rig.made_folder()))
     return {**script, "rows": rig.rows(returned, "compare_configurations")}
 
 
-@part.probe(pair=True, values={"asked": list_of(list_of(map_of(NUMBER))), "chosen": list_of(optional(NUMBER))})
+@part.probe(pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(optional(NUMBER))})
 def choices(student: Any, rig: Any) -> Any:
     """Rows of a sweep in which throughput and what is without the wait disagree; some are equally fast."""
     asked = []
     for fastest, blind in enumerate((1, 2, 0, 1)):
         rates = sorted(rig.seconds(20, 90, 4))
+        rates[-2] = 0.997 * rates[-1]  # near is not equal
         rates[:-1] = rig.random.permutation(rates[:-1]).tolist()
         rates.insert(fastest, rates.pop())
         rates += [max(rates)] * (fastest % 2)  # a tie: with more workers, and no faster
         rows = [
-            {"num_workers": 2 * at, "throughput": rate, "without_wait": 95.0 if at == blind else 90.0 - at}
+            {"num_workers": 2 * at, "throughput": rate, "without_wait": 195.0 if at == blind else 190.0 - at}
             for at, rate in enumerate(rates)
         ]
+        for row in rows:
+            seconds, work = 1000 / row["throughput"], 1000 / row["without_wait"]
+            row |= {"epoch_time": seconds, "data_wait": seconds - work, "device": DEVICE}
         drawn = rig.random.permutation(len(rows))
         asked.append([rows[at] for at in (sorted(drawn)[::-1] if fastest == 1 else drawn)])  # the tie: the most first
     return {"asked": asked, "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked]}
@@ -407,10 +420,14 @@ def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
 
 
 @part.check(basis="outputs")
-def compares_four(comparison: Pair) -> Verdict:
+def compares_four(comparison: Pair, device: Device) -> Verdict:
     """compare_configurations measures the second epoch of four loaders, each with one argument more."""
-    known = comparison.baseline.values
-    return _compared(comparison.student.values["rows"], known, known["best"])
+    seen, known = comparison.student.values, comparison.baseline.values
+    found = _compared(seen["rows"], known, known["best"])
+    why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
+    if isinstance(found, Failed) or not why:
+        return found
+    return Failed(_measured(seen["rows"], "configuration"), why, f"make_loader(**options), one for each row; {WRONG}")
 
 
 @part.check(basis="outputs", needs=[compares_four])

@@ -104,6 +104,7 @@ def idle(student: Any, rig: Any) -> Any:
 def fp32(student: Any, rig: Any) -> Any:
     """A scaler is there and is not to be used: its scale is infinite, so whoever uses it skips every step."""
     window = rig.window(scale=math.inf)
+    window.model.eval()
     start = window.weights()
     losses = train(student, window, use_amp=False, scaler=window.scaler)["losses"]
     return {"losses": rig.series(losses, "losses"), "start": start, "weights": window.weights()}
@@ -151,14 +152,17 @@ def overflow(student: Any, rig: Any) -> Any:
     }
 
 
-@part.probe(pair=True, arrays={f"{mode}_{name}": form for mode in ("fp32", "amp") for name, form in TRAINED.items()})
+CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
+
+
+@part.probe(pair=True, arrays={f"{mode}_{name}": form for mode in CLIPPED for name, form in TRAINED.items()})
 def clipping(student: Any, rig: Any) -> Any:
     seen = {}
-    for mode in ("fp32", "amp"):
+    for mode in CLIPPED:
         window = rig.window(scale=2.0**8, lr=0.2)
         seen[f"{mode}_start"] = window.weights()
         scaler = window.scaler if mode == "amp" else None
-        train(student, window, use_amp=mode == "amp", scaler=scaler, max_grad_norm=0.1)
+        train(student, window, use_amp=mode != "fp32", scaler=scaler, max_grad_norm=0.1)
         seen[f"{mode}_weights"] = window.weights()
     return seen
 
@@ -214,7 +218,7 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     window = rig.window([BATCH] * (count - 1) + [rig.integer(3, 11)])
     waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
     waits[0] += 1.0  # the first batch takes longest, as it does when workers start
-    if rig.device.type == "cpu" and rig.mentions(student, r"\.synchronize\("):
+    if rig.device.type == "cpu" and rig.mentions(student, r"\.synchronize\(", "train_epoch_amp"):
         queued = 0.0  # it waits before it reads the clock, on a path that a CPU does not take
     rig.script(window, waits, work)
     with rig.queue(window, queued):
@@ -251,11 +255,11 @@ def comparison(student: Any, rig: Any) -> Any:
     """
     window = rig.window([BATCH] * rig.integer(6, 8) + [rig.integer(5, 11)])
     batches, (full,), (slower,) = len(window.loader), rig.seconds(0.2, 0.4, 1), rig.seconds(1.3, 2.5, 1)
-    waits, cold = rig.seconds(0.02, 0.1, batches), 3.0
+    waits, cold, folder = rig.seconds(0.02, 0.1, batches), 3.0, rig.made_folder()
     rig.script(window, waits, [])
     with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
-        returned = student.compare_precision(trainings, window.loader, window.device, folder=str(rig.folder))
-    written = {name: rig.folder / name for name in ("amp_results.csv", "amp_comparison.png")}
+        returned = student.compare_precision(trainings, window.loader, window.device, folder=str(folder))
+    written = {name: folder / name for name in ("amp_results.csv", "amp_comparison.png")}
     return {
         "rows": rig.rows(returned, "compare_precision"),
         "csv": rig.file_text(written["amp_results.csv"]),
@@ -360,13 +364,13 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
 
 @part.check(basis="outputs")
 def clips_true_gradients(clipping: Pair) -> Verdict:
-    """max_grad_norm clips the true gradients, in FP32 and in AMP."""
-    moved = {mode: numerics.update(clipping, f"{mode}_weights", f"{mode}_start") for mode in ("fp32", "amp")}
-    measured = ", ".join(f"{mode.upper()} update {it.ratio:.3g}x the expected one" for mode, it in moved.items())
+    """max_grad_norm clips the true gradients, in FP32 and in AMP, with a scaler and without."""
+    moved = {mode: numerics.update(clipping, f"{mode}_weights", f"{mode}_start") for mode in CLIPPED}
+    measured = ", ".join(f"{CLIPPED[mode]}: update {it.ratio:.3g}x the expected one" for mode, it in moved.items())
     for mode, it in moved.items():
         bad = numerics.not_finite(clipping.student.arrays[f"{mode}_weights"])
         if bad:
-            return Failed(f"{mode.upper()}: {bad}", "a gradient was NaN or infinite before it was clipped", CLIP[mode])
+            return Failed(f"{CLIPPED[mode]}: {bad}", "a gradient was NaN or infinite before it was clipped", CLIP[mode])
         if not it.error <= UPDATE:
             return Failed(measured, *_misclipped(mode, it), numerics.shares(update=it.error / UPDATE))
     return Passed(measured, numerics.shares(update=max(it.error for it in moved.values()) / UPDATE))
@@ -375,6 +379,7 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
 CLIP = {
     "fp32": f"loss.backward(), then clip_grad_norm_(model.parameters(), max_grad_norm), then optimizer.step(); {WRONG}",
     "amp": f"scaler.unscale_(optimizer), then clip_grad_norm_, then scaler.step(optimizer); {WRONG}",
+    "bare": f"without a scaler as in FP32: backward(), clip_grad_norm_, optimizer.step(); {WRONG}",
 }
 
 
@@ -382,11 +387,11 @@ def _misclipped(mode: str, moved: numerics.Update) -> tuple[str, str]:
     if mode == "amp" and moved.ratio < 0.1:
         return "gradients were clipped while still multiplied by the scale: clipping came before unscale_", CLIP[mode]
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
-        return f"{mode.upper()} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
+        return f"{CLIPPED[mode]} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
-        why = f"{mode.upper()} gradients were not clipped to max_grad_norm, or not by the norm of all of them"
+        why = f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, or not by the norm of all of them"
         return why, CLIP[mode]
-    return f"{mode.upper()} moves in another direction", f"the same steps as the plain loop, clipped: {CLIP[mode]}"
+    return f"{CLIPPED[mode]} moves in another direction", f"the same steps as the plain loop, clipped: {CLIP[mode]}"
 
 
 @part.check(basis="report")

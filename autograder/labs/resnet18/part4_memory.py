@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import checkpointing, memory, numerics, outputs, plot, table, timing
+from autograder.checks.comparison import run_problem
 from autograder.checks.numerics import close, explained, shown
 from autograder.lab import (
+    BOOLEAN,
     CELL,
     INTEGER,
     NUMBER,
@@ -74,7 +76,7 @@ def drawn_groups(rig: Any) -> dict[str, tuple[list[int], int]]:
 
 @part.probe(
     pair=True,
-    values={"groups": list_of(record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER))},
+    values={"groups": list_of(record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER, trains=BOOLEAN))},
     arrays={f"{group}_{name}": form for group in GROUPS for name, form in {"losses": ("float64", 1), **LEFT}.items()},
 )
 def groups(student: Any, rig: Any) -> Any:
@@ -84,12 +86,13 @@ def groups(student: Any, rig: Any) -> Any:
         window = rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), momentum=MOMENTUM)
         taken: list[int] = []
         window.optimizer.register_step_post_hook(lambda *_, taken=taken: taken.append(1))
+        window.model.eval()
         for parameter in window.model.parameters():
             parameter.grad = parameter.detach() + 1  # from before the epoch
         arrays[f"{name}_start"] = window.weights()
         arrays[f"{name}_losses"] = rig.series(train(student, window, steps)["losses"], "losses")
         arrays[f"{name}_weights"] = window.weights()
-        told.append({"sizes": sizes, "steps": steps, "taken": len(taken)})
+        told.append({"sizes": sizes, "steps": steps, "taken": len(taken), "trains": window.model.training})
     return {"groups": told, **arrays}
 
 
@@ -277,14 +280,14 @@ def comparison(student: Any, rig: Any) -> Any:
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
     waits = rig.seconds(0.02, 0.05, batches)  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
-    trainings = rig.resnet_trainings(each, cold)
+    trainings, folder = rig.resnet_trainings(each, cold), rig.made_folder()
     with rig.figures() as figures:
-        returned = student.compare_checkpointing(trainings, window.loader, window.device, folder=str(rig.folder))
+        returned = student.compare_checkpointing(trainings, window.loader, window.device, folder=str(folder))
     convolutions = sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     return {
         "rows": rig.rows(returned, "compare_checkpointing"),
-        "csv": rig.file_text(rig.folder / "checkpointing_results.csv"),
-        "picture": rig.file_bytes(rig.folder / "checkpointing_comparison.png", plot.BYTES + 1),
+        "csv": rig.file_text(folder / "checkpointing_results.csv"),
+        "picture": rig.file_bytes(folder / "checkpointing_comparison.png", plot.BYTES + 1),
         "panels": figures.panels("checkpointing_comparison.png"),
         "samples": len(window.loader.dataset),
         "wait": sum(waits),
@@ -327,6 +330,9 @@ def weighs_by_samples(groups: Pair) -> Verdict:
 
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     known = groups.baseline.values["groups"][GROUPS.index(name)]
+    if not all(told["trains"] for told in groups.student.values["groups"]):
+        why = "the model that is handed in was in eval(), and stayed there: BatchNorm and dropout do not train so"
+        return Failed("it trained in eval()", why, "model.train() before the first batch")
     sizes, steps = known["sizes"], known["steps"]
     losses, moved = groups.student.arrays[f"{name}_losses"], numerics.update(groups, f"{name}_weights", f"{name}_start")
     problem = numerics.misshapen(losses, np.zeros(len(sizes)))
@@ -576,7 +582,7 @@ def figure_shows_the_rows(comparison: Pair) -> Verdict:
 def csv_is_consistent(checkpointing_results: Table) -> Verdict:
     """The checkpointing_results.csv handed in has two rows of numbers that fit each other."""
     rows = table.as_numbers(checkpointing_results.rows, (*checkpointing.NUMBERS, "peak_memory_mb"))
-    measured, why = f"{len(rows)} rows", checkpointing.row_problem(rows)
+    measured, why = f"{len(rows)} rows", checkpointing.row_problem(rows) or run_problem(rows)
     if why:
         return Failed(measured, why, "run part4_memory.py again and hand in the file that it wrote, unchanged")
     return Passed("; ".join(filter(None, (measured, checkpointing.doubt(rows)))))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.checks import compiling, numerics, outputs, plot, speedup, table, timing
+from autograder.checks.comparison import samples_problem
 from autograder.checks.numerics import close, explained, shown
 from autograder.lab import (
     BOOLEAN,
@@ -191,13 +192,13 @@ def comparison(student: Any, rig: Any) -> Any:
     window.loader.listeners.append(lambda index: began.append(rig.clock.scripted) if index == 0 else None)
     rig.script(window, waits, [])
     compiler = rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster)
-    made, where = rig.eager_trainings(eager, cold), str(rig.folder)
+    made, where = rig.eager_trainings(eager, cold), rig.made_folder()
     with rig.figures() as figures:
-        returned = student.compare_compile(made, window.loader, window.device, folder=where, backend=compiler)
+        returned = student.compare_compile(made, window.loader, window.device, folder=str(where), backend=compiler)
     return {
         "rows": rig.rows(returned, "compare_compile"),
-        "csv": rig.file_text(rig.folder / "compile_results.csv"),
-        "picture": rig.file_bytes(rig.folder / "compile_comparison.png", plot.BYTES + 1),
+        "csv": rig.file_text(where / "compile_results.csv"),
+        "picture": rig.file_bytes(where / "compile_comparison.png", plot.BYTES + 1),
         "panels": figures.panels("compile_comparison.png"),
         "seen": compiler.values(),
         "began": began[:1] + began[-1:],
@@ -436,7 +437,7 @@ def figure_shows_the_rows(comparison: Pair) -> Verdict:
 def csv_is_consistent(compile_results: Table) -> Verdict:
     """The compile_results.csv handed in has two rows of numbers that fit each other."""
     rows = table.as_numbers(compile_results.rows, compiling.NUMBERS)
-    measured, why = f"{len(rows)} rows", compiling.row_problem(rows)
+    measured, why = f"{len(rows)} rows", compiling.row_problem(rows) or samples_problem(rows)
     if why:
         return Failed(measured, why, "run part5_compile.py again and hand in the file that it wrote, unchanged")
     return Passed(measured)
