@@ -209,6 +209,8 @@ GPU = {
         {"gpu_utilization_percent": 75.0},
         "gpu_utilization_percent is 75, and 60 is right: durations were added up, and kernels that overlap counted twice",
     ),
+    "two decimals": ({"host_to_device_ms": 4.005}, ""),
+    "more than rounding": ({"host_to_device_ms": 4.0062}, "host_to_device_ms is 4.006, and 4 is right"),
     "microseconds": (
         {"host_to_device_ms": 4000.0},
         "host_to_device_ms is 4000, and 4 is right: that is in microseconds, and ms are asked for",
