@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from autograder.clock.pairs import SpoiltError, alternating, compare, gather, rehearse, sequential
+from autograder.clock.pairs import SpoiltError, alternating, compare, gather, order, rehearse, sequential
 
 WINDOWS = 14
 
@@ -60,13 +60,22 @@ def windows(log: list[str]) -> str:
     return "".join(line[0] for line in log if line.endswith("window"))
 
 
-def test_alternating_windows_go_a_b_b_a():
-    """Both arms take the first place equally often, 2 warm-up and 12 timed windows each."""
+def test_who_goes_first_is_drawn_and_both_do_equally_often():
+    """2 warm-up and 12 timed windows each: one arm and the other, in half of the timed turns the baseline first."""
     baseline, student, log = arms()
 
     alternating(baseline, student, 7)
 
-    assert "bssb" * 7 == windows(log)
+    turns = [windows(log)[at : at + 2] for at in range(0, 2 * WINDOWS, 2)]
+    assert {"bs": 6, "sb": 6} == {turn: turns[2:].count(turn) for turn in sorted(set(turns))}
+
+
+def test_nobody_can_foresee_who_goes_first():
+    """Any turn, warm-up or not, begins with either arm, seed by seed; the same seed gives the same order."""
+    drawn = [order(seed, 3) for seed in range(200)]
+
+    assert [{True, False}] * 15 == [{turns[at] for turns in drawn} for at in range(15)]
+    assert drawn[7] == order(7, 3)
 
 
 def test_only_the_timed_arm_is_ever_thawed():
@@ -77,7 +86,7 @@ def test_only_the_timed_arm_is_ever_thawed():
 
     turn = ["thaw", "window", "freeze"]
     assert ["b start 7", "b freeze", "s start 7", "s freeze"] == log[:4]
-    assert [f"{who} {what}" for who in "bssb" * 7 for what in turn] == log[4:-2]
+    assert [f"{who} {what}" for who in windows(log) for what in turn] == log[4:-2]
     assert ["s end", "b end"] == log[-2:]
 
 
@@ -137,14 +146,14 @@ def test_arms_are_ended_when_one_breaks(way, step):
 ORDERS = {"even pair: the baseline first": (0, "bs"), "odd pair: the student first": (3, "sb")}
 
 
-@pytest.mark.parametrize(("index", "order"), ORDERS.values(), ids=ORDERS)
-def test_sequential_arms_never_live_together(index, order):
+@pytest.mark.parametrize(("index", "turns"), ORDERS.values(), ids=ORDERS)
+def test_sequential_arms_never_live_together(index, turns):
     """The first is over before the second starts, and the order turns from pair to pair."""
     baseline, student, log = arms()
 
     sequential(baseline, student, 7, index)
 
-    assert [line for who in order for line in (f"{who} start 7", *[f"{who} window"] * WINDOWS, f"{who} end")] == log
+    assert [line for who in turns for line in (f"{who} start 7", *[f"{who} window"] * WINDOWS, f"{who} end")] == log
 
 
 @pytest.mark.parametrize("index", [0, 1])
