@@ -8,8 +8,12 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from autograder import landlock
 from autograder.sandbox import BoxError, gpu, try_out
+
+YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,19 @@ def _fence() -> Finding:
         return Finding("the fence", False, problem.seen, problem.mend, wanted)
 
 
+def _between_processes() -> Finding:
+    """Look for what keeps the processes of one box out of each other's memory."""
+    wanted, version = "timing in the fence", landlock.abi()
+    if version >= landlock.WITH_REFER:
+        signals = "" if version >= landlock.WITH_SCOPES else "; it lets signals pass, which are seen when they are sent"
+        return Finding("Landlock", True, f"version {version}{signals}", "", wanted)
+    if YAMA.exists() and YAMA.read_text().strip() != "0":
+        return Finding("Landlock", True, "none, and Yama does as well", "", wanted)
+    mend = "boot with landlock in lsm= (a kernel of 5.19 or newer), or sysctl kernel.yama.ptrace_scope=1"
+    seen = "none, and no Yama: who enters the box's own processes is noticed, and not kept out"
+    return Finding("Landlock", False, seen, mend, wanted)
+
+
 def _gpu() -> Finding:
     from autograder.device import gpu_names
 
@@ -80,6 +97,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _package("torch", "everything"),
     _package("torchvision", "the labs' models and data"),
     _fence,
+    _between_processes,
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
     _tool("nsys", "labs with Nsight Systems", "install Nsight Systems; its points stay owed without"),

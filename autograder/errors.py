@@ -11,7 +11,7 @@ PerflabError
   x GoneError            who graded elsewhere is gone
   x OwedError            what was asked cannot be shown on this machine; the points wait
   x SpoiltError          a measurement that does not count, through nobody's fault
-    + MovedError         one of them worked while it was stopped; once it is chance
+    + MovedError         one side worked while it was stopped, or could not be stopped; once it is chance
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class SpoiltError(PerflabError):
 
 
 class MovedError(SpoiltError):
-    """A frozen arm moved."""
+    """A frozen arm moved, or there was no freezing it."""
 
-    def __init__(self, arm: str) -> None:
-        """Name the arm."""
-        super().__init__(f"processes of the {arm} ran while they were stopped")
+    def __init__(self, arm: str, what: str = "ran while they were stopped") -> None:
+        """Name the arm, and say what its processes did."""
+        super().__init__(f"processes of the {arm} {what}")
         self.arm = arm
 
 

@@ -21,7 +21,7 @@ from autograder.clock.pairs import TIMED, WARM_UP, Gathered, Take, alternating, 
 from autograder.clock.session import Session, examine
 from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
-from autograder.errors import MovedError
+from autograder.errors import MovedError, SpoiltError
 from autograder.lab import Probe
 from autograder.model import Close, Compared, Job, Tolerance
 from autograder.sandbox import Workers
@@ -41,6 +41,7 @@ MOST_BYTES = 64 << 20  # of inputs in a window
 PATIENCE = 20  # times the baseline's window, or PATIENCE_SECONDS where that is more
 PATIENCE_SECONDS = 10.0
 MOST_MOVED = 3  # pairs in which the student's processes worked while they were stopped
+MOST_INTERRUPTED = 0.05  # of the baseline's time, beyond what the examination saw: a bar asks for more than twice that
 
 
 class Size(NamedTuple):
@@ -172,6 +173,7 @@ class Stopwatch:
         try:
             if sides.student.device == "cpu":
                 ratio = alternating(baseline, student, seed, warm_up)
+                self._uninterrupted(sides, baseline.interrupted())
             else:
                 ratio = sequential(baseline, student, seed, index, warm_up)
             if sides.probe.timed == "train":
@@ -180,6 +182,14 @@ class Stopwatch:
         finally:
             for arm in (baseline, student):
                 self._peaks[arm.name] = max(arm.peak_bytes, self._peaks.get(arm.name, 0))
+
+    def _uninterrupted(self, sides: Sides, share: float) -> None:
+        """Drop a pair in which the kernel kept the core from the baseline, more than in the examination."""
+        quiet = self._session.interrupted
+        if sides.student.side == "baseline":
+            self._session.interrupted = max(quiet, share)
+        elif not self.rehearsal and share > quiet + MOST_INTERRUPTED:
+            raise SpoiltError(f"the kernel served interrupts in {share:.0%} of the time that the baseline was timed")
 
     def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
         if isinstance(probe.within, Tolerance):

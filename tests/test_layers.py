@@ -29,11 +29,11 @@ LAYERS = [
     {"clock", "notebook", "sandbox", "traces", "unpack"},
     {"config", "device", "journal_file", "turns"},
     {"drift", "revealed", "roster", "times"},
-    {"digest", "images", "model", "sheet", "similar", "statements", "ties", "wire"},
+    {"digest", "images", "landlock", "model", "sheet", "similar", "statements", "ties", "wire"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "images", "model", "wire", "errors", "worker"}
+WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "images", "landlock", "model", "wire", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
 
 

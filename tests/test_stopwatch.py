@@ -33,6 +33,8 @@ class Machine:
     """What spoils a pair, one after the other."""
     whoever: bool = False
     """Of the baseline against itself as well."""
+    interrupted: list[float] = field(default_factory=list)
+    """The share of the baseline's time that the kernel takes in each pair against a student."""
     windows: int = 0
     calls: set[int] = field(default_factory=set)
 
@@ -70,6 +72,9 @@ class SimulatedWorker:
 
     def turns(self):
         return {}
+
+    def interrupted(self):
+        return self.machine.interrupted.pop(0) if self.machine.interrupted else 0.0
 
     def freeze(self):
         pass
@@ -237,10 +242,10 @@ def test_a_student_that_breaks_the_rules_is_reported_with_the_reason(watch):
 
 
 def test_pairs_that_do_not_count_are_told(watch):
-    """Who cannot be stopped never gets a pair, and no points either."""
-    found = compared(watch(breaks=SpoiltError("the student could not be frozen"))[0], 1.7)
+    """Without a pair there are no points, and no verdict either."""
+    found = compared(watch(breaks=SpoiltError("the kernel tells nothing"))[0], 1.7)
 
-    words = "only 0 pairs could be measured; 25 were dropped: the student could not be frozen"
+    words = "only 0 pairs could be measured; 25 were dropped: the kernel tells nothing"
     assert ("INCONCLUSIVE", words) == (found.decision, found.undecided)
 
 
@@ -261,6 +266,34 @@ def test_working_on_while_stopped_is_tampering_when_only_the_student_does(watch,
 
     words = "processes of the student ran while they were stopped" if ended == "tampering" else ""
     assert (decision, ended, words) == (found.decision, found.ended, found.error)
+
+
+def test_who_cannot_be_stopped_is_blamed_like_one_that_moved(watch):
+    """A side that holds on to the core whatever signal comes would otherwise wait for a person, again and again."""
+    stopwatch, machine = watch()
+    machine.moves = [MovedError("student", "could not be stopped")] * 3
+    found = compared(stopwatch, 1.0)
+
+    assert ("FAIL", "tampering") == (found.decision, found.ended)
+    assert "processes of the student could not be stopped" == found.error
+
+
+INTERRUPTED = {
+    "as much as in the examination, and a little more": ([0.04] * 14, [0.08] * 9, 0, "PASS"),
+    "more in two pairs": ([0.0] * 14, [0.4] * 2, 2, "PASS"),
+    "more in all of them": ([0.0] * 14, [0.4] * 25, 25, "INCONCLUSIVE"),
+}
+
+
+@pytest.mark.parametrize(("before", "with_a_student", "dropped", "decision"), INTERRUPTED.values(), ids=INTERRUPTED)
+def test_pairs_in_which_the_kernel_took_the_core_are_dropped(watch, before, with_a_student, dropped, decision):
+    """Whoever gave it the work: nobody is blamed, and nobody passes by it."""
+    stopwatch, machine = watch()
+    machine.interrupted = before + with_a_student
+    found = compared(stopwatch, 1.7)
+
+    assert (decision, dropped, "ok") == (found.decision, len(found.evidence["dropped"]), found.ended)
+    assert all(why.startswith("the kernel served interrupts in 40% of the time") for why in found.evidence["dropped"])
 
 
 def test_the_baseline_against_itself_is_never_blamed_for_moving(watch):

@@ -71,6 +71,8 @@ class Session:
 
     examined: float | None = None
     refusal: str = ""
+    interrupted: float = 0.0
+    """The largest share of a pair in which the kernel served interrupts while the baseline was held against itself."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Of the last examination; they go with every result that rests on it."""
 

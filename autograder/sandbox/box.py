@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypedDict
@@ -33,6 +35,7 @@ OPTIONS = f"""
 --proc /proc --dev /dev --size {SHM_MB << 20} --tmpfs /dev/shm --size {TMP_MB << 20} --tmpfs /tmp --dir {HOME}
 """
 READY = b"ready\n"
+REST_SECONDS = 0.0005
 APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allows userns"
 # What bubblewrap says -> what to do about it.
 ADVICE = {
@@ -58,15 +61,16 @@ class BoxError(UserError):
 class Box:
     """One box around one folder of code, and its end."""
 
-    def __init__(self, code: Path, lent: Sequence[Path] = ()) -> None:
+    def __init__(self, code: Path, lent: Sequence[Path] = (), *, timed: bool = False) -> None:
         """Start it, with the device nodes that are lent to it, and wait until it can be entered."""
-        self._process = start(code, ["/usr/bin/cat"], lent)
+        self._process = start(code, ["/usr/bin/cat"], lent, timed=timed)
         said = self._exchange()
         if said != READY:
             raise explained(said.decode("utf-8", "replace"))
         [self._first] = tree.children(self._process.pid)
         [self._sleeper] = tree.children(self._first)
         self.pidfd = os.pidfd_open(self._sleeper)
+        self._at_rest: dict[str, int] = {}
 
     def _exchange(self) -> bytes:
         """Wait for the echo; anything else is bubblewrap's complaint, and the end of it."""
@@ -87,6 +91,24 @@ class Box:
         """Every process whose parent ended: it came back to the first of the box."""
         return [pid for pid in tree.below(self._first) if pid != self._sleeper]
 
+    @property
+    def own(self) -> list[int]:
+        """The two processes that are the box's and nobody's work."""
+        return [self._first, self._sleeper]
+
+    def rest(self, cores: Collection[int]) -> None:
+        """Stop both for as long as the box lives: what somebody writes into their memory does not run unseen."""
+        for pid in self.own:
+            os.sched_setaffinity(pid, cores)
+        tree.signal_all(self.own, signal.SIGSTOP)
+        while tree.moving(self.own):
+            time.sleep(REST_SECONDS)
+        self._at_rest = tree.turns(self.own)
+
+    def stirred(self) -> bool:
+        """Whether one of them was given a core since they were stopped."""
+        return bool(self._at_rest) and tree.turns(self.own) != self._at_rest
+
     def close(self) -> None:
         """End the first process: the kernel ends all others with it, and lets it go when they are gone."""
         tree.kill([self._first])
@@ -97,11 +119,11 @@ class Box:
 
 
 def start(
-    code: Path, command: list[str], lent: Sequence[Path] = (), errors: int = subprocess.STDOUT
+    code: Path, command: list[str], lent: Sequence[Path] = (), errors: int = subprocess.STDOUT, *, timed: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start a program of the system, or of ours, in a box of its own."""
     files = {f"/etc/{name}": _filled(text.encode()) for name, text in ETC.items()}
-    rules = _filled(system_calls(gpu=bool(lent)))
+    rules = _filled(system_calls(gpu=bool(lent), timed=timed))
     args = _filled("\0".join(_options(code, files, rules, lent)).encode())
     descriptors = [*files.values(), rules, args]
     try:
@@ -141,10 +163,10 @@ def _become(user: User) -> list[str]:
     return ["/usr/bin/setpriv", f"--reuid={user['user']}", f"--regid={user['group']}", "--clear-groups"] if user else []
 
 
-def system_calls(*, gpu: bool = False) -> bytes:
+def system_calls(*, gpu: bool = False, timed: bool = False) -> bytes:
     """Return the filter that everything in a box runs under."""
     try:
-        return seccomp.program(gpu=gpu)
+        return seccomp.program(gpu=gpu, timed=timed)
     except OSError as error:
         raise BoxError(str(error), "apt-get install libseccomp2") from None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from autograder.errors import SpoiltError
 
 TURNS = Path("/proc/self/schedstat")
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def below(pid: int) -> list[int]:
@@ -70,6 +71,20 @@ def turns(pids: list[int]) -> dict[str, int]:
             if _state(thread) not in "ZX":
                 found[thread.name] = int((thread / "schedstat").read_text().split()[2])
     return found
+
+
+def interrupted_seconds() -> float:
+    """How long the kernel has served interrupts so far on the core that is timed."""
+    core = f"cpu{timed_core()} "
+    for line in Path("/proc/stat").read_text().splitlines():
+        if line.startswith(core):
+            return sum(map(int, line.split()[6:8])) / TICKS
+    return 0.0
+
+
+def timed_core() -> int:
+    """Return the core that both sides of a pair share, and what else a timed box consists of."""
+    return max(os.sched_getaffinity(0))
 
 
 def moving(pids: list[int]) -> bool:

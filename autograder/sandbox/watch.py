@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -10,6 +11,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from autograder.errors import WorkerLostError
@@ -65,7 +67,7 @@ class Watched:
         self._selector = selectors.DefaultSelector()
         for fd, handle in ((self.channel.fileno(), self._hear), (self.output, self._drain), (self.status, self._note)):
             os.set_blocking(fd, False)
-            self._selector.register(fd, selectors.EVENT_READ, handle)
+            self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, handle))
 
     def read(self, n: int) -> bytes:
         """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they will never come."""
@@ -92,8 +94,8 @@ class Watched:
         """Start its time again, for *what* it does next."""
         self.started, self.limits, self._what = time.monotonic(), replace(self.limits, seconds=seconds), what
 
-    def attend(self, fd: int, hear: Callable[[bytes], None], serve: Callable[[], float]) -> None:
-        """Hand on what it says elsewhere, and serve it, while we read; *serve* returns in how many seconds again."""
+    def attend(self, fd: int, hear: Callable[[], None], serve: Callable[[], float]) -> None:
+        """Hear what it says elsewhere, and serve it, while we read; *serve* returns in how many seconds again."""
         self._selector.register(fd, selectors.EVENT_READ, hear)
         self._serve = serve
 
@@ -127,15 +129,17 @@ class Watched:
 
     def _pump(self, seconds: float) -> None:
         for key, _ in self._selector.select(seconds):
-            try:
-                data = os.read(key.fd, 1 << 16)
-            except BlockingIOError:
-                continue
-            except ConnectionResetError:
-                data = b""
-            if not data:
-                self._selector.unregister(key.fd)
-            key.data(data)
+            with contextlib.suppress(BlockingIOError):
+                key.data()
+
+    def _take(self, fd: int, handle: Callable[[bytes], None]) -> None:
+        try:
+            data = os.read(fd, 1 << 16)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            self._selector.unregister(fd)
+        handle(data)
 
     def _hear(self, data: bytes) -> None:
         self._inbox += data

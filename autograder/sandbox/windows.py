@@ -10,7 +10,6 @@ worker says is a claim: a wrong, early, late or missing answer ends the comparis
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from autograder.errors import SpoiltError, WireError
+from autograder.errors import MovedError, WireError
 from autograder.model import Job
 from autograder.sandbox import tree
 from autograder.sandbox.store import Store
@@ -111,6 +110,8 @@ class TimedWorker:
     """Seconds that a window may take."""
     peak_bytes: int = 0
     """The most memory that it used in any pair."""
+    _seconds: float = 0.0
+    _interrupted: float = 0.0
     _turn: int = 0
     _watched: Watched | None = None
     _stack: ExitStack = field(default_factory=ExitStack)
@@ -120,8 +121,10 @@ class TimedWorker:
         self._turn, limits = 0, self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
         # Both sides on one and the same core: what is compared is the work, not how much of the machine it takes.
-        core = max(os.sched_getaffinity(0))
-        self._watched = self._stack.enter_context(self.workers.worker(job, [core] if job.device == "cpu" else []))
+        cores = [tree.timed_core()] if job.device == "cpu" else []
+        self._watched = self._stack.enter_context(self.workers.worker(job, cores))
+        if cores and self._watched.box is not None:
+            self._watched.box.rest(cores)
         self._watched.allow(limits.seconds, "this part")
         talk = Talk(self._watched)
         with self._blamed():
@@ -134,17 +137,24 @@ class TimedWorker:
         assert self._watched is not None
         turn, self._turn = self._turn, self._turn + 1
         self._watched.allow(self.patience, "one timed window")
+        before = tree.interrupted_seconds()
         with self._blamed():
             seconds = self.work.window(Talk(self._watched), self.name, turn)
+        self._interrupted += tree.interrupted_seconds() - before
+        self._seconds += seconds
         _believed(self.work.agree(turn))
         return seconds
+
+    def interrupted(self) -> float:
+        """Return the share of its windows in which the kernel served interrupts on the timed core."""
+        return self._interrupted / self._seconds if self._seconds else 0.0
 
     def _stocked(self, watched: Watched) -> list[int]:
         store = self.work.store(self.name)
         if store is None:
             return []
         self._stack.enter_context(closing(store))
-        watched.attend(store.asks, store.asked, store.serve)
+        watched.attend(store.asks, store.hear, store.serve)
         return store.descriptors
 
     def settle(self) -> None:
@@ -165,9 +175,10 @@ class TimedWorker:
         still, deadline = None, time.monotonic() + FREEZE_SECONDS
         while (pids := self._watched.processes()) != still:
             if time.monotonic() > deadline:
-                raise SpoiltError(f"the {self.name} could not be frozen")
+                raise MovedError(self.name, "could not be stopped")
             tree.signal_all(pids, signal.SIGSTOP)
             still = None if tree.moving(pids) else pids
+        self._undisturbed_box()
 
     def thaw(self) -> None:
         """Let them go on."""
@@ -177,7 +188,13 @@ class TimedWorker:
     def turns(self) -> dict[str, int]:
         """How often each of its threads was given a core so far."""
         assert self._watched is not None
+        self._undisturbed_box()
         return tree.turns(self._watched.processes())
+
+    def _undisturbed_box(self) -> None:
+        assert self._watched is not None
+        if self._watched.box is not None and self._watched.box.stirred():
+            raise MovedError(self.name)
 
     def end(self) -> None:
         """Kill all of it and wait until it is gone."""

@@ -169,14 +169,15 @@ class Workers:
 
     def _fork(self, job: Job, code: Path, work: Path, cores: Collection[int]) -> Watched:
         assert self._control is not None
-        fence = box.Box(code, self._lent) if self._fenced else None
+        timed = bool(cores)
+        fence = box.Box(code, self._lent, timed=timed) if self._fenced else None
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         status_read, status_write = os.pipe()
         watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
         if fence:
-            request["seccomp"] = box.system_calls(gpu=bool(self._lent)).hex()
+            request["seccomp"] = box.system_calls(gpu=bool(self._lent), timed=timed).hex()
         request["cores"] = list(cores)
         descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]
         try:

@@ -6,6 +6,8 @@ import ctypes
 import os
 import signal
 
+from autograder import landlock
+
 NEW_USER, NEW_NS, NEW_PID, NEW_NET, NEW_IPC, NEW_UTS, NEW_CGROUP = (
     0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x08000000, 0x04000000, 0x02000000
 )  # fmt: skip
@@ -31,6 +33,7 @@ def enter(pidfd: int, rules: bytes) -> None:
         capability += 1
     _do("capset", libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()))
     _do("no new privileges", libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    landlock.enter(landlock.abi())
     program = _Program(len(rules) // 8, rules)
     _do("seccomp", libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
 

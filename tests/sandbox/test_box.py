@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import ctypes
 import os
 import platform
 import shutil
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import device
+from autograder import device, landlock
 from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
 from autograder.model import Job, Limits
@@ -257,6 +258,69 @@ class TestPrivilege:
         said = [libc.{call}({arguments}), errno.errorcode[ctypes.get_errno()]]
         """
         assert [-1, "EPERM"] == inside(fenced, code)
+
+    @pytest.mark.skipif(landlock.abi() < landlock.WITH_REFER, reason="this kernel has no Landlock")
+    def test_the_memory_of_the_boxs_own_processes_is_closed(self, fenced):
+        """They have the worker's user; its own memory and that of its children open."""
+        code = """
+        import os, time
+        if (child := os.fork()) == 0:
+            time.sleep(60)
+            os._exit(0)
+        def opened(pid):
+            try:
+                open(f"/proc/{pid}/mem", "r+b").close()
+                return True
+            except PermissionError:
+                return False
+        said = [opened(pid) for pid in (1, 2, "self", child)]
+        os.kill(child, 9)
+        """
+        assert [False, False, True, True] == inside(fenced, code)
+
+    @pytest.mark.skipif(landlock.abi() < landlock.WITH_SCOPES, reason="this kernel's Landlock lets signals pass")
+    def test_no_signal_reaches_the_boxs_own_processes(self, fenced):
+        """Neither stopped nor made to go on; a child of its own is."""
+        code = f"""{TRY}
+import signal, time
+if (child := os.fork()) == 0:
+    time.sleep(60)
+    os._exit(0)
+said = [refusal(os.kill, pid, number) for pid in (1, 2, child) for number in (19, 18, 9)]
+"""
+        assert ["EPERM"] * 6 + ["done"] * 3 == inside(fenced, code)
+
+    @pytest.mark.parametrize("version", range(landlock.abi() + 1))
+    def test_files_can_be_moved_between_folders_whatever_the_kernel_has(self, version, tmp_path):
+        """As compilers and tempfile do: a domain that says nothing of it would forbid it."""
+        before, after = tmp_path / "a", tmp_path / "b"
+        before.mkdir()
+        after.mkdir()
+        (before / "file").touch()
+        if (child := os.fork()) == 0:
+            with contextlib.suppress(BaseException):
+                ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # no new privileges
+                landlock.enter(version)
+                (before / "file").rename(after / "file")
+            os._exit(0)
+        os.waitpid(child, 0)
+
+        assert (after / "file").exists()
+
+    @pytest.mark.parametrize("lease", [1024, 1026], ids=["a lease", "a notice"])
+    def test_nobody_is_kept_waiting_for_a_file(self, fenced, lease):
+        """A lease on a file of the user who grades would hold whoever opens it next; the upper half of a word is no way."""
+        code = f"""
+        import ctypes, errno
+        libc = ctypes.CDLL(None, use_errno=True)
+        fd = libc.open(b"/code/part3_amp.py", 0)
+        said = []
+        for command in ({lease}, {lease} + (1 << 32)):
+            said.append([libc.syscall(72, fd, ctypes.c_long(command), ctypes.c_long(0)), errno.errorcode[ctypes.get_errno()]])
+        said = said if platform == "x86_64" else [[-1, "EPERM"]] * 2
+        """
+        code = f"platform = {platform.machine()!r}\n{textwrap.dedent(code)}"
+        assert [[-1, "EPERM"]] * 2 == inside(fenced, code)
 
     def test_clone3_is_not_known(self, fenced):
         """Its flags cannot be seen, so libc has to take the call whose flags can."""

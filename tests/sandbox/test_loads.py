@@ -123,6 +123,38 @@ def test_a_wait_that_is_left_out_is_no_speedup(fenced):
     assert pair(fenced, START + PATCHED + WORKERS.format("")) < 0.4
 
 
+AT_ONCE = """
+class AtOnce(DataLoader):
+    def __iter__(self):
+        cells = [cell.cell_contents for cell in type(self.dataset).__getitem__.__closure__]
+        [store] = [cell for cell in cells if hasattr(cell, "_asks")]
+        for index in range(len(self.dataset)):
+            store._asks.send(index.to_bytes(8, "little"))
+        return super().__iter__()
+
+def make_loader(dataset, batch_size): return AtOnce(dataset, batch_size)
+"""
+THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+
+class Threaded(Dataset):
+    def __init__(self, dataset): self.dataset = dataset
+    def __len__(self): return len(self.dataset)
+    def __getitem__(self, index): return self.dataset[index]
+    def __getitems__(self, indices):
+        with ThreadPoolExecutor(8) as pool:
+            return list(pool.map(self.dataset.__getitem__, indices))
+
+def make_loader(dataset, batch_size): return DataLoader(Threaded(dataset), batch_size)
+"""
+
+
+@pytest.mark.parametrize("code", [AT_ONCE, THREADS], ids=["all at once", "by eight threads"])
+def test_one_process_reads_one_sample_at_a_time(fenced, code):
+    """However many it asks for: the store answers one after the other, and that takes its time."""
+    assert pair(fenced, START + code) < 0.4
+
+
 def test_workers_of_a_frozen_loader_stand_still(fenced):
     """Two workers with a batch before them: none is given a core, and afterwards the epoch is whole."""
     work = Load(SAMPLES, 1)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import platform
 import signal
 import time
 
 import pytest
 
 from autograder.clock.pairs import alternating, sequential
-from autograder.errors import SpoiltError
+from autograder.errors import MovedError, SpoiltError
 from autograder.model import Close, Job, Limits, Tolerance
 from autograder.sandbox import BoxError, Workers, tree, try_out
 from autograder.sandbox.calls import Calls
@@ -212,6 +214,29 @@ def test_more_cores_are_no_speedup(fenced):
         pair(fenced, DEFINES + CORES)
 
 
+SOCKETS = """
+import socket
+ways = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+
+def opened(family):
+    try:
+        socket.socket(family).close()
+        return "open"
+    except OSError:
+        return "refused"
+
+def total(x): raise RuntimeError(", ".join(map(opened, ways)))
+"""
+
+
+def test_timed_work_has_no_sockets_of_the_internet(fenced):
+    """TCP sends by timers of its own, on the core where they were set, while the other side is timed."""
+    if fenced.isolation != "bubblewrap":
+        pytest.skip("nothing is refused without the fence")
+    with pytest.raises(Stopped, match="open, refused, refused "):
+        pair(fenced, DEFINES + SOCKETS)
+
+
 PATCHED = """
 for name in ("perf_counter", "monotonic", "time", "process_time"):
     setattr(time, name, lambda: 0.0)
@@ -284,6 +309,57 @@ def test_a_process_that_is_woken_works_and_ends_has_moved(fenced):
         assert set(before) > set(arm.turns())
     finally:
         arm.end()
+
+
+UNSTOPPABLE = """
+import ctypes
+libc = ctypes.CDLL(None)
+
+def total(x):
+    if not built:
+        built.append(threading.Thread(target=hold, daemon=True).start())
+        time.sleep(0.1)
+    return honest(x)
+
+def hold():  # the parent of a child by vfork waits for its end, deaf to whatever stops others
+    libc.syscall(56, 0x4100 | 17, 0, 0, 0, 0) or libc.pause()
+
+built = []
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of clone is that of x86_64")
+def test_a_thread_that_cannot_be_stopped_is_its_sides_doing(fenced, monkeypatch):
+    """Where the kernel lets a thread wait so that no signal stops it."""
+    monkeypatch.setattr("autograder.sandbox.windows.FREEZE_SECONDS", 0.3)
+    with pytest.raises(MovedError, match="processes of the student could not be stopped"):
+        pair(fenced, DEFINES + UNSTOPPABLE)
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["the first process", "the sleeper"])
+def test_the_boxs_own_processes_rest_on_the_timed_core(fenced, which):
+    """One that is made to go on has moved, whoever did it and whatever ran in it."""
+    if fenced.isolation != "bubblewrap":
+        pytest.skip("there is no box")
+    arm = TimedWorker("student", job(TWICE_AS_FAST), fenced, Calls(timed_toy.draw, CALLS, 1, Close()), 10)
+    try:
+        arm.start(1)
+        arm.freeze()
+        box = arm._watched.box
+        cores = [os.sched_getaffinity(pid) for pid in box.own]
+        assert ([{tree.timed_core()}] * 2, False) == (cores, box.stirred())
+        tree.signal_all([box.own[which]], signal.SIGCONT)
+        with pytest.raises(MovedError, match="processes of the student ran while they were stopped"):
+            seen_within(5, arm)
+    finally:
+        arm.end()
+
+
+def seen_within(seconds: float, arm: TimedWorker) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        arm.turns()
+        time.sleep(0.005)
 
 
 def test_a_side_that_moves_while_it_is_frozen_spoils_the_pair(fenced):
