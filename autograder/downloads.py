@@ -5,10 +5,12 @@ Nothing is guessed: what belongs to no student of the roster, or to two, is list
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +20,7 @@ from autograder.errors import UserError
 from autograder.roster import Roster, Student
 from autograder.submission import name_of, plain
 from autograder.times import Handed, moment
-from autograder.unpack import ARCHIVE, passed_over
+from autograder.unpack import ARCHIVE, is_file, passed_over
 
 NO_SUBMISSION = "no folder, archive or notebook with a submission, so not looked at"
 NO_FILE = "no submission of a file, so not looked at"
@@ -183,13 +185,13 @@ def _reader(folder: Path, lab: str) -> Callable[[Path, str], Iterator[Entry]] | 
     if (folder / GRADESCOPE).is_file():
         return _gradescope
     inside = _inside(folder)
-    files = [path for path in inside if path.is_file()]
+    files = [path for path in inside if is_file(path)]
     shapes = ((_moodle, MOODLE, inside), (_canvas, CANVAS, files), (_exchange, EXCHANGE, inside))
     fits = {read: sum(1 for path in paths if form.fullmatch(path.name)) for read, form, paths in shapes}
     read = max(fits, key=lambda one: fits[one])
     if fits[read] and 2 * fits[read] >= len(inside):
         return read
-    return _plain if any((path / lab / NBGRADER).is_file() for path in inside) else None
+    return _plain if any(is_file(path / lab / NBGRADER) for path in inside) else None
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -283,7 +285,7 @@ def _plain(folder: Path, lab: str) -> Iterator[Entry]:
     """Folders and archives called as their students; in nbgrader's submitted/ the lab is a folder below."""
     for path in _inside(folder):
         if path.is_dir() or ARCHIVE.search(path.name):
-            home = path / lab if (path / lab).is_dir() else path
+            home = path / lab if os.path.isdir(path / lab) else path  # noqa: PTH112 it may not be entered
             yield _stamped(path, home, name_of(path))
         else:
             yield Entry(path.name, note=NO_SUBMISSION)
@@ -292,8 +294,8 @@ def _plain(folder: Path, lab: str) -> Iterator[Entry]:
 def _stamped(path: Path, home: Path, student: str) -> Entry:
     stamp = home / NBGRADER
     said = ""
-    if stamp.is_file() and not stamp.is_symlink():
-        with stamp.open("rb") as file:
+    if is_file(stamp) and not stamp.is_symlink():
+        with suppress(OSError), stamp.open("rb") as file:
             said = file.read(STAMP_BYTES).decode(errors="replace").strip()
     at = moment(said)
     note = f"{NBGRADER} says {said!r}, which is no time" if said and at is None else ""
