@@ -2,7 +2,7 @@
 
     the run (rounds.py)                        the lane
     Order: what to grade                  ->   reads the files
-                                          <-   {"sha256"}: what they are
+                                          <-   {"sha256"}: what they are; or {"unread"}: why they cannot be read
     Go: the seed; or nothing: keep it     ->   grades, writes result.json
                                           <-   {"outcome", "result_sha256", "score", ...}
 
@@ -161,7 +161,8 @@ def _one(channel: Connection, work: Work, session: Session, order: Order, *, clo
     try:
         handed_in, before = _read(work, order)
     except PerflabError as problem:  # one submission's trouble, not the run's
-        raise RuntimeError(f"{order.name}: {problem}") from problem
+        channel.send_bytes(json.dumps({"unread": str(problem)}).encode())
+        return
     channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
     if (told := _hear(channel)) is not None:
         go = Go(**told)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -17,7 +18,8 @@ from autograder.errors import UserError
 from autograder.gradebook import Journal
 from autograder.lanes import LATER, Work
 from autograder.model import Compared, Device, load_result
-from autograder.rounds import ASIDE, Rounds
+from autograder.rounds import ASIDE, UNREAD, Rounds
+from autograder.submission import RECORD
 from tests.toy import CSV, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"
@@ -189,16 +191,33 @@ def test_a_run_that_ended_between_two_rounds_goes_on_with_the_clock(a_class):
     assert (7, "passed") == (a_class.result("ada").seed, a_class.checks("ada")["faster"].outcome)
 
 
-def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class):
-    """Someone removed it between two rounds: a person's, as all that a grader cannot get through."""
+def removed(file):
+    file.unlink()
+
+
+def damaged(file):
+    file.write_bytes(b"PK")
+
+
+def of_an_unknown_form(file):
+    with ZipFile(file, "w") as kept:
+        kept.writestr(RECORD, "[]")
+
+
+@pytest.mark.parametrize("how", [removed, damaged, of_an_unknown_form])
+def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class, how):
+    """Between two rounds something befell it: a person's, and no lane dies of it."""
     a_class.hand_in(ada="a", bob="b")
     with Journal(a_class.root / "out") as journal:
         events = a_class.events(journal)
         next(e for e in events if e.what == "round" and e.facts["round"] == "timed")
-        (a_class.root / "out" / "ada" / batch.HANDED_IN).unlink()
+        how(a_class.root / "out" / "ada" / batch.HANDED_IN)
         last = [(e.what, e.submission) for e in events]
 
     assert {"ada": "aside", "bob": "graded"} == settled(last)
+    assert "lost" not in [what for what, _ in last]
+    assert ("passed", UNREAD) == (a_class.checks("ada")["positive"].outcome, a_class.checks("ada")["faster"].reason)
+    assert {"ada": "graded", "bob": "kept"} == settled(a_class.grade())
 
 
 def test_what_is_done_is_not_done_again(a_class):
@@ -473,6 +492,19 @@ def test_a_second_grade_that_was_cut_off_is_done_when_the_run_goes_on(a_class):
 
     assert [("twice", drawn)] == [one for one in happened if one[0] == "twice"]
     assert 1 == len(a_class.rows("chosen"))
+
+
+def test_a_second_grade_of_what_cannot_be_read_back_is_told(a_class):
+    """The first one stands, and no lane dies."""
+    a_class.hand_in(ada="a")
+    with Journal(a_class.root / "out") as journal:
+        events = a_class.events(journal, twice=1)
+        next(e for e in events if e.what == "round" and e.facts["round"] == "twice")
+        (a_class.root / "out" / "ada" / batch.HANDED_IN).unlink()
+        [told] = [e.facts["moved"] for e in events if e.what == "twice"]
+
+    assert "not there; only submissions graded with --out are kept" in told[0][2]
+    assert "passed" == a_class.checks("ada")["faster"].outcome
 
 
 def test_who_stops_the_run_ends_its_lanes_and_says_so_in_the_journal(a_class):

@@ -599,6 +599,40 @@ def test_what_became_of_a_notebook_is_kept_with_the_submission(tmp_path: Path):
     assert "left out, because it runs something" in found.notes[0]
 
 
+def test_names_without_number_and_of_any_script_are_kept_with_the_submission(tmp_path: Path):
+    """What is said of them fits into no comment of a zip, and reads back all the same."""
+    strange = [f"{n}{chr(0x1F600) * 100}" for n in range(50)]
+    twice = [(f"{side}/{file}", b"") for side in "ab" for file in (PY, CSV)]
+    found = load(zipped(tmp_path / "ada.zip", *((name, b"") for name in strange), *twice), LISTED)
+    (tmp_path / "kept.zip").write_bytes(packed(found))
+
+    assert found == unpacked(tmp_path / "kept.zip", "ada", LISTED)
+    assert (50, {PY, CSV}) == (len(found.left_out), {*found.refused})
+
+
+def test_what_was_kept_in_the_comment_of_a_zip_is_still_read(tmp_path: Path):
+    """Results of an earlier perflab can be replayed, and go on."""
+    found = load(folder(tmp_path / "ada", {PY: CODE, "x.txt": b""}), LISTED)
+    rest = {"sha256": found.sha256, "refused": {CSV: "too large"}, "left_out": ["x.txt"], "notes": ["one"]}
+    with zipfile.ZipFile(tmp_path / "kept.zip", "w") as kept:
+        kept.writestr(PY, CODE)
+        kept.comment = json.dumps(rest).encode()
+
+    read = unpacked(tmp_path / "kept.zip", "ada", LISTED)
+    assert (found.files, found.sha256, {CSV: "too large"}, ("x.txt",), ("one",)) == (
+        read.files, read.sha256, read.refused, read.left_out, read.notes,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("comment", [b"", b'{"sha256": "12', b"[]", b'{"sha256": 1, "refused": {}, "left_out": []}'])
+def test_what_was_kept_and_cannot_be_read_back_is_one_line(tmp_path: Path, comment: bytes):
+    """The comment of a zip is cut off at 64 KiB."""
+    with zipfile.ZipFile(tmp_path / "kept.zip", "w") as kept:
+        kept.comment = comment
+    with pytest.raises(SubmissionError, match=r"kept\.zip: what was kept cannot be read back \(.*\); grade again"):
+        unpacked(tmp_path / "kept.zip", "ada", LISTED)
+
+
 def test_of_copies_of_a_notebook_the_one_of_the_very_name_counts(tmp_path: Path):
     """Where none has it, nobody guesses which of several is meant."""
     copies = {"part3_amp-Copy1.ipynb": notebook(ALSO), "part3_amp-Copy2.ipynb": notebook(ALSO)}
