@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import re
-import tokenize
 import zipfile
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from autograder import notebook
 from autograder.errors import SubmissionError
 from autograder.model import Submission, from_json, to_json
 from autograder.notebook import NOTHING, Released
+from autograder.tokens import Word, words
 from autograder.traces import is_profile
 from autograder.unpack import ARCHIVE, CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
-# A name, or a text that names one.
-GRADER = re.compile(r"^autograder$|^[rbfu]*['\"]{1,3}autograder['\".]", re.IGNORECASE)
+GRADER = "autograder"
+# How a text begins that names it, and what may stand in a piece of an f-string.
+GRADER_TEXT = re.compile(rf"['\"]{{1,3}}{GRADER}['\".]", re.IGNORECASE)
+GRADER_PIECE = re.compile(rf"\{{[^{{}}]*\b{GRADER}\b", re.IGNORECASE)
 RECORD = ".submission.json"
 """In what is kept, beside the files: hidden, so no file of a lab."""
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
@@ -88,12 +90,17 @@ def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], release
 
 def _of_grader(name: str, source: bytes) -> Iterator[str]:
     """Say where a file's code speaks of this package, whose modules hold what its functions are compared with."""
-    tokens = tokenize.tokenize(io.BytesIO(source).readline) if b"autograder" in source.lower() else ()
-    with contextlib.suppress(tokenize.TokenError, SyntaxError):
-        for token in tokens:
-            if token.type in (tokenize.NAME, tokenize.STRING) and GRADER.search(token.string):
-                yield f"{name}, line {token.start[0]} names the grader's own package, which no part needs"
-                return
+    if GRADER.encode() in source.lower():
+        named = (word.line for word in words(source.decode(errors="replace")) if _names_grader(word))
+        for line in islice(named, 1):
+            yield f"{name}, line {line} names the grader's own package, which no part needs"
+
+
+def _names_grader(word: Word) -> bool:
+    if word.kind == "text":
+        piece = "f" in word.prefix and GRADER_PIECE.search(word.string)
+        return bool(piece or GRADER_TEXT.match(word.string))
+    return word.string.lower() == GRADER
 
 
 def packed(handed_in: Submission) -> bytes:

@@ -9,6 +9,7 @@ import os
 import random
 import stat
 import tarfile
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -660,6 +661,11 @@ def test_a_notebook_of_unknown_name_is_not_guessed_at(tmp_path: Path):
         pytest.param("import torch, autograder.worker as w\n", 1, id="among others"),
         pytest.param("x = importlib.import_module('autograder.worker.plans')\n", 1, id="by a text"),
         pytest.param('x = sys.modules[f"autograder.{y}"]\n', 1, id="by a text with a value in it"),
+        pytest.param("x = f'{load(\"autograder.worker\")}'\n", 1, id="by a piece of a text"),
+        pytest.param("x = f'{load('autograder.worker')}'\n", 1, id="by a piece in the quotes of the text"),
+        pytest.param("if'autograder.worker' in sys.modules: pass\n", 1, id="by a text behind a word"),
+        pytest.param("x = '\nimport autograder\n", 1, id="below a text that does not end"),
+        pytest.param("x = f'the autograder of {x}'\n", 0, id="in a sentence with a value in it"),
         pytest.param("# the autograder counts copies\nx = 1\n", 0, id="in a comment"),
         pytest.param('"""What an autograder measures."""\n', 0, id="in a sentence"),
         pytest.param("autograder_free = True\n", 0, id="part of a name"),
@@ -675,6 +681,15 @@ def test_a_file_that_names_the_grader_is_noted_and_taken(tmp_path: Path, code: s
 
     assert ["part1.py"] == list(seen.files)
     assert noted == len([note for note in seen.notes if "names the grader's own package" in note])
+
+
+def test_a_file_takes_no_longer_to_look_through_than_it_is_long(tmp_path: Path):
+    """A megabyte of quotes that open and never close was hours to the tokenizer, outside of every limit."""
+    (tmp_path / PY).write_bytes(b"# autograder\n" + b"'\\" * (MIB // 2 - 10))
+    began = time.process_time()
+
+    assert [PY] == list(load(tmp_path, LISTED).files)
+    assert time.process_time() - began < 60
 
 
 # Archives where files should be
