@@ -1,6 +1,7 @@
 """A class is graded in rounds, so that nothing is timed while anything else runs.
 
-    first     every submission in several lanes at a time; what has to be timed is put off
+    first     every submission in several lanes at a time; what has to be timed is put off, and who runs out of time is
+              run once more while the other lanes wait
     alone     one lane: what was under way when the grader was killed, for it may be why
     timed     one lane: the clock, for those who wait for it, one after the other
     again     one lane, examined anew: what is still undecided, once more; after three tries a person decides
@@ -28,7 +29,7 @@ from autograder.circumstances import circumstances, machine, still_good
 from autograder.errors import ReadError, UserError
 from autograder.grade import Session, grade
 from autograder.gradebook import MOST_TRIES, Journal
-from autograder.lanes import Go, Lane, Order, Work, figures
+from autograder.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.model import Device, Result, Submission, load_result
 
 TICK_SECONDS = 0.5
@@ -81,6 +82,7 @@ class Rounds:
     _waiting: list[Order] = field(default_factory=list)
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
+    _lanes: int = 1
     _parts: str = "{}"
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
@@ -109,7 +111,7 @@ class Rounds:
         """Hand the orders out to lanes until all are answered."""
         self._queue, self._round_name, self._clocked = deque(orders), name, name not in ("first", "alone")
         # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
-        lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
+        lanes = self._lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
@@ -132,7 +134,7 @@ class Rounds:
             self._end(seats)
 
     def _lane(self, number: int) -> Lane:
-        return Lane(number, self.work, clocked=self._clocked)
+        return Lane(number, among_others(self.work) if self._lanes > 1 else self.work, clocked=self._clocked)
 
     def _next(self, seat: Seat) -> None:
         seat.order, seat.digest, seat.attempt = (self._queue.popleft() if self._queue else None), "", 0

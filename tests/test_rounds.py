@@ -17,13 +17,14 @@ from autograder import batch, drift, rounds
 from autograder.errors import UserError
 from autograder.gradebook import Journal
 from autograder.lanes import LATER, Work
-from autograder.model import Compared, Device, load_result
+from autograder.model import Compared, Device, Observation, load_result
 from autograder.rounds import ASIDE, UNREAD, Rounds
 from autograder.submission import RECORD
 from tests.toy import CSV, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"
 PASS = Compared("PASS", "2.00x", 1.0)
+TOO_SLOW = {"endless": ("single", "both", "amp"), "starved": ("both",)}  # beside others
 NOISY = Compared("INCONCLUSIVE", "", undecided="the pairs differ too much to tell")
 
 
@@ -38,6 +39,10 @@ class Machine:
         """Answer one job, or take the lane down."""
         code = next(data for name, data in job.files.items() if name.startswith("part")).decode()
         self.note("run", job.side, code, job.probe)
+        if job.side == "student" and job.probe in TOO_SLOW.get(code, ()):
+            return Observation(job.probe, "timeout", error="was stopped after 1 s")
+        if job.side == "student" and code == "waits for its processes":
+            return Observation(job.probe, "raised", error="BadReturn: 1 processes did not end: do all of them ...?")
         if job.side == "student" and code == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
         other = sum(note[1:] == ["run", "student", code, "single"] for note in self.all()) > 1
@@ -50,6 +55,13 @@ class Machine:
         if job.side == "student" and "once deadly" in code and self.asked("run", code) == 1:
             os._exit(3)
         return good(job.probe, 101 if "our fault" in code else 0.5 if "partly" in code else 2)
+
+    def alone(self, job):
+        """Answer one job with nothing beside it."""
+        code = next(data for name, data in job.files.items() if name.startswith("part")).decode()
+        self.note("alone", job.side, code, job.probe)
+        endless = code == "endless"
+        return Observation(job.probe, "timeout", error="was stopped, alone") if endless else good(job.probe)
 
     def clock(self, probe, student, baseline, bar):  # noqa: ARG002 a clock's signature
         """Time, or say that it was too noisy."""
@@ -98,7 +110,7 @@ class Class:
 
         @contextmanager
         def opened():
-            yield replace(toy_session(self.machine), clock=self.machine.clock)
+            yield replace(toy_session(self.machine), clock=self.machine.clock, alone=self.machine.alone)
 
         return Work(self.kit, opened, self.root / "out")
 
@@ -408,6 +420,48 @@ def test_who_was_set_aside_and_hands_in_something_else_is_graded(a_class):
     a_class.hand_in(bob="mended")
 
     assert {"bob": "graded"} == settled(a_class.grade())
+
+
+STARVED = {
+    "a worker": ("starved", "both", "equal"),
+    "processes in it": ("waits for its processes", "single", "positive"),
+}
+
+
+@pytest.mark.parametrize(("code", "probe", "check"), STARVED.values(), ids=STARVED)
+def test_who_runs_out_of_time_beside_others_is_run_again_alone(a_class, code, probe, check):
+    """Another lane may have been why: only the second run counts, and nothing else is run twice."""
+    a_class.hand_in(ada=code, bob="b", cleo="c")
+    happened = a_class.grade()
+    again = [note[2:] for note in a_class.machine.all() if note[1] == "alone"]
+
+    assert {"ada": "graded", "bob": "graded", "cleo": "graded"} == settled(happened)
+    assert "passed" == a_class.checks("ada")[check].outcome
+    assert ["student", code, probe] in again
+    assert {code} == {note[1] for note in again}
+    assert {"ada": "kept", "bob": "kept", "cleo": "kept"} == settled(a_class.grade())
+
+
+def test_what_never_ends_is_run_again_once(a_class):
+    """Then it has lost its points, and the part is run no further; a class is not held up for each check of it."""
+    a_class.hand_in(ada="endless", bob="b")
+    a_class.grade()
+    positive = a_class.checks("ada")["positive"]
+
+    assert ("failed", "was stopped, alone") == (positive.outcome, positive.why)
+    assert (1, 1) == (a_class.machine.asked("alone", "endless"), a_class.machine.asked("run", "endless"))
+
+
+def test_in_the_only_lane_time_is_up_when_it_is_up(a_class):
+    """Nothing was beside it."""
+    a_class.hand_in(ada="endless", bob="b")
+    a_class.grade(jobs=1)
+
+    assert ("failed", "was stopped after 1 s") == (
+        a_class.checks("ada")["positive"].outcome,
+        a_class.checks("ada")["positive"].why,
+    )
+    assert 0 == a_class.machine.asked("alone", "endless")
 
 
 def test_a_grader_that_dies_while_it_times_loses_nothing_of_before(a_class):
