@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -15,21 +14,14 @@ from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
 from autograder.submission import name_of, plain
-from autograder.unpack import ARCHIVE, passed_over
+from autograder.unpack import ARCHIVE, CAPS, is_file, passed_over
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 
 
 def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
     """Name every submission: a path that holds a listed file is one, a folder of folders and archives is many."""
-    found = [one for path in paths for one in _below(path, listed)]
-    names = Counter(map(name_of, found))
-    twice = next((path for path in found if names[name_of(path)] > 1), None)
-    if twice is not None:
-        raise UserError(
-            f"{twice}: two submissions are called '{name_of(twice)}'; rename one, so that no result is overwritten"
-        )
-    return found
+    return [one for path in paths for one in _below(path, listed)]
 
 
 def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
@@ -55,7 +47,7 @@ def _visible(path: Path) -> list[Path]:
 
 def _is_one(path: Path) -> bool:
     """Whether it may be a submission: results, which may stand in the same folder, are none."""
-    return not (path / JOURNAL).is_file() if path.is_dir() else bool(ARCHIVE.search(path.name))
+    return not is_file(path / JOURNAL) if path.is_dir() else bool(ARCHIVE.search(path.name))
 
 
 def grade_one(handed_in: Submission, kit: Kit, session: Session, out: Path, *, seed: int) -> Result:
@@ -71,9 +63,17 @@ def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING)
     try:
         return submission.load(path, listed, released=released)
     except SubmissionError as problem:
-        digest = sha256(path.read_bytes()).hexdigest() if path.is_file() else sha256(b"").hexdigest()
         why = plain(str(problem).replace(str(path), path.name, 1), 1000)  # where it lies here is nothing to its author
-        return Submission(name_of(path), digest, {}, dict.fromkeys(listed, why))
+        return Submission(name_of(path), _beginning(path), {}, dict.fromkeys(listed, why))
+
+
+def _beginning(path: Path) -> str:
+    """Hash as much of a file as would be read; a folder, and what may not be read, is nothing."""
+    try:
+        with path.open("rb") as file:
+            return sha256(file.read(CAPS.archive + 1)).hexdigest() if path.is_file() else sha256(b"").hexdigest()
+    except OSError:
+        return sha256(b"").hexdigest()
 
 
 def keep(handed_in: Submission, out: Path) -> None:

@@ -5,10 +5,12 @@ Nothing is guessed: what belongs to no student of the roster, or to two, is list
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,14 +20,20 @@ from autograder.errors import UserError
 from autograder.roster import Roster, Student
 from autograder.submission import name_of, plain
 from autograder.times import Handed, moment
-from autograder.unpack import ARCHIVE, passed_over
+from autograder.unpack import ARCHIVE, is_file, passed_over
 
 NO_SUBMISSION = "no folder, archive or notebook with a submission, so not looked at"
+NO_FILE = "no submission of a file, so not looked at"
+SAY_WHOSE = "find out whose it is, and rename it"
 GRADESCOPE, NBGRADER = "submission_metadata.yml", "timestamp.txt"
-# As Canvas builds them: name without separators, LATE, user id, attachment id, the file's own name.
-CANVAS = re.compile(r"(?:.*?_)?(?:(?P<late>LATE)_)?(?P<id>\d+)_(?P<file>\d+)_(?P<rest>.+)")
+# As Canvas builds them: name, LATE, user id, attachment id, the file's own name; an anonymous download has no user id.
+CANVAS = re.compile(
+    r"(?!(?:LATE_)?anon_)(?P<name>(?:.*?_)?)(?:(?P<late>LATE)_)?(?P<id>[0-9]+)_(?P<file>[0-9]+)_(?P<rest>.+)"
+)
+CANVAS_ID = re.compile(r"(?:^|_)(?=([0-9]+)_[0-9]+_.)")  # names, and what files are called, may look like one too
 AGAIN = re.compile(r"(-\d+| \(\d+\))+(?=\.\w+$)")  # Canvas's mark of a file that was handed in again, a browser's
-MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_file(?:_(?P<rest>.*))?")
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]+)_assignsubmission_file(?:_(?P<rest>.*))?")
+MOODLE_ID = re.compile(r"_([0-9]+)_assignsubmission_")
 EXCHANGE = re.compile(  # nbgrader's: student+assignment+time+random
     r"(?P<name>[^+]+)\+(?P<lab>[^+]+)\+(?P<at>\d{4}-\d\d-\d\d [\d:.]+(?: (?:[+-]\d{4}|[\w/]+))?)(?:\+.*)?"
 )
@@ -46,6 +54,8 @@ class Entry:
     at: datetime | None = None
     marked_late: bool = False
     note: str = ""
+    others: tuple[Mapping[str, str], ...] = ()
+    """Whose it would be if its name were read in another way: students choose what their files are called."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +105,11 @@ def find(
         notes += [f"{entry.source}: {entry.note}"] if entry.note else []
         for owner in entry.owners:
             student = _student(owner, roster)
+            meant = sorted({one.student for who in (owner, *entry.others) if (one := _student(who, roster))})
             if student is None:
                 notes.append(f"{entry.source}: {_nobody(owner, roster)}")
+            elif len(meant) > 1:
+                notes.append(f"{entry.source}: its name has the numbers of {' and '.join(meant)}; {SAY_WHOSE}")
             else:
                 handed = Handed(student.student, entry.at, entry.marked_late, plain(entry.source, 255))
                 owned[student.student].append(Attempt(student.student, handed, entry.files))
@@ -168,16 +181,17 @@ def _nobody(owner: Mapping[str, str], roster: Roster | None) -> str:
 
 
 def _reader(folder: Path, lab: str) -> Callable[[Path, str], Iterator[Entry]] | None:
-    inside = _inside(folder)
+    """Go by how most of what is inside is called: one student's file may be called as if by another system."""
     if (folder / GRADESCOPE).is_file():
         return _gradescope
-    if any(MOODLE.fullmatch(path.name) for path in inside):
-        return _moodle
-    if any(CANVAS.fullmatch(path.name) and path.is_file() for path in inside):
-        return _canvas
-    if any(EXCHANGE.fullmatch(path.name) for path in inside):
-        return _exchange
-    return _plain if any((path / lab / NBGRADER).is_file() for path in inside) else None
+    inside = _inside(folder)
+    files = [path for path in inside if is_file(path)]
+    shapes = ((_moodle, MOODLE, inside), (_canvas, CANVAS, files), (_exchange, EXCHANGE, inside))
+    fits = {read: sum(1 for path in paths if form.fullmatch(path.name)) for read, form, paths in shapes}
+    read = max(fits, key=lambda one: fits[one])
+    if fits[read] and 2 * fits[read] >= len(inside):
+        return read
+    return _plain if any(is_file(path / lab / NBGRADER) for path in inside) else None
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -205,31 +219,57 @@ def _gradescope(folder: Path, _lab: str) -> Iterator[Entry]:
 
 
 def _moodle(folder: Path, _lab: str) -> Iterator[Entry]:
-    yield from _grouped(folder, MOODLE, lambda match: {"moodle_id": match["id"], "name": match["name"]})
+    clear = []
+    for path in _inside(folder):
+        if len(numbers := dict.fromkeys(MOODLE_ID.findall(path.name))) > 1:
+            yield Entry(path.name, note=f"its name has the numbers {' and '.join(numbers)}; {SAY_WHOSE}")
+        else:
+            clear.append(path)
+    yield from _grouped(clear, MOODLE, lambda match: {"moodle_id": match["id"], "name": match["name"]})
 
 
 def _canvas(folder: Path, _lab: str) -> Iterator[Entry]:
-    yield from _grouped(folder, CANVAS, lambda match: {"canvas_id": match["id"]})
+    for group in _grouped(_inside(folder), CANVAS, lambda match: {"canvas_id": match["id"]}):
+        numbers = {number for _, path in group.files for number in CANVAS_ID.findall(path.name)}
+        yield replace(group, others=tuple({"canvas_id": number} for number in sorted(numbers)))
 
 
 def _grouped(
-    folder: Path, form: re.Pattern[str], owner: Callable[[re.Match[str]], Mapping[str, str]]
+    paths: Sequence[Path], form: re.Pattern[str], owner: Callable[[re.Match[str]], Mapping[str, str]]
 ) -> Iterator[Entry]:
-    """Put together what has one student's number: a download holds the latest attempt, as a folder or file by file."""
-    groups: dict[str, list[tuple[re.Match[str], Path]]] = defaultdict(list)
-    for path in _inside(folder):
+    """Put together what has one student's name and number: a download holds the latest attempt, whole or in files."""
+    groups: dict[tuple[str, str], list[tuple[re.Match[str], Path]]] = defaultdict(list)
+    for path in paths:
         match = form.fullmatch(path.name)
-        if match is None or path.is_symlink():
-            yield Entry(path.name, note="no submission of a file, so not looked at")
+        if match is None or path.is_symlink() or not (path.is_file() or path.is_dir()):
+            yield Entry(path.name, note=NO_FILE)
         else:
-            groups[match["id"]].append((match, path))
+            groups[match["name"], match["id"]].append((match, path))
     for group in groups.values():
-        names = [match["rest"] or path.name for match, path in group]
-        once = [AGAIN.sub("", name) for name in names]
-        names = once if form is CANVAS and len(set(once)) == len(once) else names
         late = form is CANVAS and any(match["late"] for match, _ in group)
-        files = tuple(zip(names, (path for _, path in group), strict=True))
-        yield Entry(group[0][1].name, files, (owner(group[0][0]),), marked_late=late)
+        files = tuple(zip(_names(form, group), (path for _, path in group), strict=True))
+        if note := _doubled(files):
+            yield Entry(group[0][1].name, note=note)
+        else:
+            yield Entry(group[0][1].name, files, (owner(group[0][0]),), marked_late=late)
+
+
+def _names(form: re.Pattern[str], group: Sequence[tuple[re.Match[str], Path]]) -> list[str]:
+    """Call files as their author did; what is no name for a file keeps that of the download."""
+    names = [match["rest"] if (match["rest"] or "").strip(".") else path.name for match, path in group]
+    once = [AGAIN.sub("", name) for name in names]
+    return once if form is CANVAS and len(set(once)) == len(once) else names
+
+
+def _doubled(files: Sequence[File]) -> str:
+    """Say which two of a submission cannot both be taken; nobody knows which one was meant."""
+    seen: dict[str, Path] = {}
+    for name, path in files:
+        other = seen.setdefault(name, path)
+        if other != path:
+            return f"'{name}' was handed in twice, as {other.name} and as {path.name}; keep one"
+    folder = next((path for _, path in files if path.is_dir()), None)
+    return f"{folder.name} is a folder, and has files beside it; keep one" if folder and len(files) > 1 else ""
 
 
 def _exchange(folder: Path, lab: str) -> Iterator[Entry]:
@@ -245,7 +285,7 @@ def _plain(folder: Path, lab: str) -> Iterator[Entry]:
     """Folders and archives called as their students; in nbgrader's submitted/ the lab is a folder below."""
     for path in _inside(folder):
         if path.is_dir() or ARCHIVE.search(path.name):
-            home = path / lab if (path / lab).is_dir() else path
+            home = path / lab if os.path.isdir(path / lab) else path  # noqa: PTH112 it may not be entered
             yield _stamped(path, home, name_of(path))
         else:
             yield Entry(path.name, note=NO_SUBMISSION)
@@ -254,8 +294,8 @@ def _plain(folder: Path, lab: str) -> Iterator[Entry]:
 def _stamped(path: Path, home: Path, student: str) -> Entry:
     stamp = home / NBGRADER
     said = ""
-    if stamp.is_file() and not stamp.is_symlink():
-        with stamp.open("rb") as file:
+    if is_file(stamp) and not stamp.is_symlink():
+        with suppress(OSError), stamp.open("rb") as file:
             said = file.read(STAMP_BYTES).decode(errors="replace").strip()
     at = moment(said)
     note = f"{NBGRADER} says {said!r}, which is no time" if said and at is None else ""

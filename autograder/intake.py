@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +13,14 @@ from pathlib import Path
 from autograder import batch, downloads, scoring, times
 from autograder.config import LabConfig
 from autograder.downloads import Attempt
-from autograder.errors import UserError
+from autograder.lanes import NOWHERE_TO_WRITE
 from autograder.roster import Roster, Student
 from autograder.submission import name_of
 from autograder.times import Handed
+from autograder.unpack import is_file
 
-OURS = (".csv", ".html", ".key", ".sqlite")  # files below --out, where each submission has a folder
+# Files below --out, where each submission has a folder: tables, pages, keys, the journal as SQLite keeps it, jobs.
+OURS = (".csv", ".html", ".key", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".json", ".jsonl")
 TOGETHER = ".together"  # below --out, while a run lasts: the loose files of each student
 
 
@@ -32,9 +34,11 @@ class Intake:
     roster: Roster | None = None
     every: bool = False
     """Grade every attempt, not one a student."""
+    out: Path | None = None
+    """Where results go, each to a folder of its name."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Attempt], list[str]]:
-        """Name the attempts in folders, archives and downloads, and what belongs to nobody."""
+        """Name the attempts in folders, archives and downloads, and say what is left out, and why."""
         found: list[Attempt] = []
         notes: list[str] = []
         for path in paths:
@@ -42,17 +46,25 @@ class Intake:
                 said = downloads.find(path, self.lab.name, self.roster, self._due, every=self.every)
                 found, notes = [*found, *said.attempts], [*notes, *said.notes]
             elif downloads.packed(path):
-                raise UserError(f"{path}: this is the download of a class; unpack it into a folder, and name that")
+                notes.append(f"{path}: this is the download of a class; unpack it into a folder, and name that")
             else:
                 inside = batch.find([path], list(self.listed))
                 found += [_plain(one) for one in inside]
                 notes += [f"{name}: {downloads.NO_SUBMISSION}" for name in batch.others(path, inside)]
-        _refuse_twins(found)
-        return found, notes
+        notes += [f"{one.files[0][1]}: {why}" for one in found if (why := self._misnamed(one.name))]
+        found = [one for one in found if not self._misnamed(one.name)]
+        return _apart(found, notes)
+
+    def _misnamed(self, name: str) -> str:
+        """Say why there cannot be a folder of this name among the results."""
+        taken = self.out is not None and is_file(self.out / name)
+        if taken or name.lower().endswith(OURS):
+            return f"results cannot be called '{name}', as tables and pages are; rename it"
+        return ""
 
     def _is_class(self, path: Path) -> bool:
         """Whether what is inside has owners: a download, or with a roster any folder that is no submission itself."""
-        if not path.is_dir() or any((path / name).is_file() for name in self.listed):
+        if not path.is_dir() or any(is_file(path / name) for name in self.listed):
             return False
         return self.roster is not None or downloads.recognised(path, self.lab.name)
 
@@ -66,26 +78,36 @@ def _plain(path: Path) -> Attempt:
     return Attempt(name_of(path), Handed(), ((path.name, path),))
 
 
-def _refuse_twins(found: Sequence[Attempt]) -> None:
-    names = Counter(one.name for one in found)
+def _apart(found: Sequence[Attempt], notes: Sequence[str]) -> tuple[list[Attempt], list[str]]:
+    """Leave out all that have one name: nobody knows whose the result would be."""
+    named: dict[str, list[Attempt]] = defaultdict(list)
     for one in found:
-        where = one.files[0][1]
-        if Path(one.name).suffix in OURS:
-            raise UserError(f"{where}: results cannot be called '{one.name}', as tables and pages are; rename it")
-        if names[one.name] > 1:
-            raise UserError(
-                f"{where}: two submissions are called '{one.name}'; rename one, so that no result is overwritten"
-            )
+        named[one.name].append(one)
+    twins = [
+        f"{' and '.join(str(one.files[0][1]) for one in group)}: results of all would be called '{name}'; rename them"
+        for name, group in named.items()
+        if len(group) > 1
+    ]
+    return [group[0] for group in named.values() if len(group) == 1], [*notes, *twins]
 
 
 @contextmanager
-def together(found: Sequence[Attempt], out: Path) -> Iterator[Mapping[str, Path]]:
-    """Name one path for each attempt, and keep beside the results when each came."""
+def together(found: Sequence[Attempt], out: Path) -> Iterator[tuple[Mapping[str, Path], Sequence[str]]]:
+    """Name one path for each attempt, and say what cannot be read; keep beside the results when each came."""
     home = out / TOGETHER
     shutil.rmtree(home, ignore_errors=True)  # of a grader that was killed
-    note(found, out)
+    named: dict[str, Path] = {}
+    notes: list[str] = []
     try:
-        yield {one.name: downloads.collect(one, home) for one in found}
+        for one in found:
+            try:
+                named[one.name] = downloads.collect(one, home)
+            except OSError as error:
+                if error.errno in NOWHERE_TO_WRITE:
+                    raise
+                notes.append(f"{one.files[0][1]}: it cannot be copied: {error.strerror or error}")
+        note([one for one in found if one.name in named], out)
+        yield named, notes
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

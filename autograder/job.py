@@ -21,7 +21,7 @@ from autograder import batch
 from autograder.course import Course, find_root
 from autograder.device import VISIBLE, node
 from autograder.errors import ReadError, UserError
-from autograder.grade import Kit, Session, grade
+from autograder.grade import Kit, Session, beside_others, grade
 from autograder.lanes import later, squeezed_later
 from autograder.model import Submission, from_json, load_result, to_json
 from autograder.practice import open_session
@@ -52,6 +52,8 @@ class GradeJob:
     """If not, what has to be timed is left undecided."""
     round: str = ""
     """What is found out about the machine holds for jobs of the same round."""
+    beside: bool = False
+    """Other jobs may run on the machine: who runs out of time is run once more, alone."""
 
 
 def read(file: Path) -> GradeJob:
@@ -86,7 +88,7 @@ class Grader:
     def __init__(self) -> None:
         """Nothing is open yet."""
         self._held = ExitStack()
-        self._asked: tuple[str, ...] = ()
+        self._asked: tuple[object, ...] = ()
         self._kit: Kit
         self._session: Session
 
@@ -109,15 +111,17 @@ class Grader:
 
     def _open(self, job: GradeJob, home: Path) -> None:
         """Keep the session while the jobs are of one kind."""
-        asked = (str(home / job.course) if job.course else "", job.lab, job.device, job.isolation, job.round)
+        root = home / job.course if job.course else None
+        asked = (root, job.lab, job.device, job.isolation, job.round, job.beside)
         if asked == self._asked:
             return
         self._held.close()
         self._asked = ()
-        course = Course(find_root(Path(asked[0]) if job.course else None))
+        course = Course(find_root(root))
         self._kit = course.kit(job.lab)
         session = open_session(course, job.device, job.isolation, rehearsal=False)
-        self._session = self._held.enter_context(session)
+        opened = self._held.enter_context(session)
+        self._session = beside_others(opened) if job.beside else opened
         self._asked = asked
 
     def _grade(self, job: GradeJob, home: Path) -> Path:

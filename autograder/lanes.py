@@ -2,7 +2,7 @@
 
     the run (rounds.py)                        the lane
     Order: what to grade                  ->   reads the files
-                                          <-   {"sha256"}: what they are
+                                          <-   {"sha256"}: what they are; or {"unread"}: why they cannot be read
     Go: the seed; or nothing: keep it     ->   grades, writes result.json
                                           <-   {"outcome", "result_sha256", "score", ...}
 
@@ -15,8 +15,8 @@ import errno
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any
 from autograder import batch, scoring
 from autograder.diff import moved
 from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
-from autograder.grade import Kit, Session, grade
+from autograder.grade import Kit, Session, beside_others, grade
 from autograder.model import CheckResult, Compared, Observation, PartResult, Result, Submission, load_result
 from autograder.ties import die_with, how
 
@@ -84,6 +84,17 @@ class Errand:
 
 Away = Callable[[Errand], tuple[Result, str]]
 """Returns the result, and a note for the journal: where it was graded."""
+
+
+def among_others(work: Work) -> Work:
+    """Return the work of one of several lanes: nobody loses points because another lane was busy."""
+
+    @contextmanager
+    def opened() -> Iterator[Session]:
+        with work.open() as session:
+            yield beside_others(session)
+
+    return replace(work, open=opened)
 
 
 def later(*_: object) -> Compared:
@@ -161,7 +172,8 @@ def _one(channel: Connection, work: Work, session: Session, order: Order, *, clo
     try:
         handed_in, before = _read(work, order)
     except PerflabError as problem:  # one submission's trouble, not the run's
-        raise RuntimeError(f"{order.name}: {problem}") from problem
+        channel.send_bytes(json.dumps({"unread": str(problem)}).encode())
+        return
     channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
     if (told := _hear(channel)) is not None:
         go = Go(**told)

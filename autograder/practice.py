@@ -42,12 +42,15 @@ def open_session(
         run: Run = workers
         clock: Clock = Stopwatch(workers, rehearsal)
         squeeze: Squeeze | None = None
+        alone: Run | None = None
+        now = time.monotonic
         if not rehearsal:
-            turns = Turns(device.identity(worker_device))
-            run, clock = during(turns.many, run), during(turns.alone, clock)
+            turns, whole = Turns(device.identity(worker_device)), Turns()
+            run, clock, alone = during(turns.many, run), during(turns.alone, clock), during(whole.alone, workers)
             squeeze = during(turns.alone, Ballast(workers.fresh, card)) if card else None
+            now = lambda: time.monotonic() - turns.waited - whole.waited  # noqa: E731 what is waited for is no work
         inside = gpu.INSIDE if lent else worker_device
-        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock, squeeze)
+        yield Session(run, found, inside, workers.isolation, started, now, clock, squeeze, alone)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:

@@ -1,6 +1,7 @@
 """A class is graded in rounds, so that nothing is timed while anything else runs.
 
-    first     every submission in several lanes at a time; what has to be timed is put off
+    first     every submission in several lanes at a time; what has to be timed is put off, and who runs out of time is
+              run once more while the other lanes wait
     alone     one lane: what was under way when the grader was killed, for it may be why
     timed     one lane: the clock, for those who wait for it, one after the other
     again     one lane, examined anew: what is still undecided, once more; after three tries a person decides
@@ -25,16 +26,17 @@ from typing import Any, Literal
 
 from autograder import batch, drift, scoring
 from autograder.circumstances import circumstances, machine, still_good
-from autograder.errors import UserError
+from autograder.errors import ReadError, UserError
 from autograder.grade import Session, grade
 from autograder.gradebook import MOST_TRIES, Journal
-from autograder.lanes import Go, Lane, Order, Work, figures
-from autograder.model import Device, Submission, load_result
+from autograder.lanes import Go, Lane, Order, Work, among_others, figures
+from autograder.model import Device, Result, Submission, load_result
 
 TICK_SECONDS = 0.5
 MOST_SECONDS = 3600.0  # of one attempt; workers have limits of their own, so this is for a grader that hangs
 LANE_BYTES = 3 << 30  # a warm process and one worker at its usual limit
 ASIDE = "set aside: its grader died each time; a person looks at what was handed in and grades it alone, elsewhere"
+UNREAD = "set aside: what was kept of it cannot be read back; a person has what was handed in graded again"
 
 What = Literal["begins", "round", "starts", "graded", "waits", "kept", "lost", "aside", "twice", "tick", "ends"]
 
@@ -80,6 +82,7 @@ class Rounds:
     _waiting: list[Order] = field(default_factory=list)
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
+    _lanes: int = 1
     _parts: str = "{}"
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
@@ -108,7 +111,7 @@ class Rounds:
         """Hand the orders out to lanes until all are answered."""
         self._queue, self._round_name, self._clocked = deque(orders), name, name not in ("first", "alone")
         # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
-        lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
+        lanes = self._lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
@@ -131,7 +134,7 @@ class Rounds:
             self._end(seats)
 
     def _lane(self, number: int) -> Lane:
-        return Lane(number, self.work, clocked=self._clocked)
+        return Lane(number, among_others(self.work) if self._lanes > 1 else self.work, clocked=self._clocked)
 
     def _next(self, seat: Seat) -> None:
         seat.order, seat.digest, seat.attempt = (self._queue.popleft() if self._queue else None), "", 0
@@ -146,6 +149,8 @@ class Rounds:
             yield self._lost(seat, seat.order, session)
         elif "stop" in said:
             raise UserError(f"{said['stop']}; mend that, then go on with --resume")
+        elif "unread" in said:
+            yield self._unread(seat, seat.order, session, said["unread"])
         elif "sha256" in said:
             seat.digest = said["sha256"]
             yield self._read(seat, seat.order, session)
@@ -213,23 +218,36 @@ class Rounds:
     def _once_more(self, seat: Seat, order: Order, session: Session, why: str) -> Event:
         """Try the submission again after the others, unless that was tried often enough; a second grade is not."""
         if self._round_name == "twice":
-            return Event("twice", order.name, seat.lane.number, {"moved": [["all", "graded", why]]})
+            return _not_twice(seat, order, why)
         if self.journal.history(order.name, seat.digest).standing == "aside":
             return self._aside(seat, order, session)
         self._queue.append(order)
         return Event("lost", order.name, seat.lane.number, {"why": why})
 
-    def _aside(self, seat: Seat, order: Order, session: Session) -> Event:
+    def _unread(self, seat: Seat, order: Order, session: Session, why: str) -> Event:
+        """Leave to a person what cannot be read back; nobody died of it, and the lane goes on."""
+        twice = self._round_name == "twice"
+        self.journal.end(self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
+        return _not_twice(seat, order, why) if twice else self._aside(seat, order, session, UNREAD, why)
+
+    def _aside(
+        self, seat: Seat, order: Order, session: Session, refusal: str = ASIDE, why: str = "its grader died each time"
+    ) -> Event:
         """Write a result that owes to a person whatever was not judged before."""
-        before = load_result(self.work.out / order.name / batch.RESULT) if self._clocked else None
+        before = self._so_far(order) if self._clocked else None
         nothing = Submission(order.name, seat.digest, {})
         result = grade(
             nothing, self.work.kit, session,
-            seed=self.seed, parts=self.work.parts, only=self.work.only, settled=before, refusal=ASIDE,
+            seed=self.seed, parts=self.work.parts, only=self.work.only, settled=before, refusal=refusal,
         )  # fmt: skip
         result = scoring.left_to_a_person(result)
         batch.save(result, self.work.out)
-        return Event("aside", order.name, seat.lane.number, figures(result))
+        return Event("aside", order.name, seat.lane.number, {**figures(result), "why": why})
+
+    def _so_far(self, order: Order) -> Result | None:
+        with suppress(ReadError):
+            return load_result(self.work.out / order.name / batch.RESULT)
+        return None
 
     def _end(self, seats: Sequence[Seat]) -> None:
         """End what still runs; what was under way is repeated another time."""
@@ -237,6 +255,10 @@ class Rounds:
             seat.lane.bury()
         with suppress(UserError):  # of the journal, when that is why all ends
             self.journal.stop()
+
+
+def _not_twice(seat: Seat, order: Order, why: str) -> Event:
+    return Event("twice", order.name, seat.lane.number, {"moved": [["all", "graded", why]]})
 
 
 def lanes_for(device: Device) -> int:

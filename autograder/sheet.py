@@ -29,8 +29,11 @@ def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def replace(path: Path, data: bytes) -> Path:
-    """Write a file by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there."""
-    half = path.with_name(f"{path.name}.part")
+    """Write a file by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there.
+
+    The name is hidden: no submission has a hidden one, so none is in its way.
+    """
+    half = path.with_name(f".{path.name}.part")
     half.write_bytes(data)
     return half.replace(path)
 

@@ -1,29 +1,28 @@
 """Submissions that share what is rarely shared by chance: listed with the evidence for an instructor, never scored.
 
-A mark is a run of tokens of a source, names and texts apart, or a measured number of a table. What was handed out and
+A mark is a run of words of a source, names and texts apart, or a measured number of a table. What was handed out and
 what many have in common says nothing; what only a few have, and much of it, is worth a look.
 """
 
 from __future__ import annotations
 
-import io
 import keyword
 import re
-import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-RUN = 16  # tokens of a mark: about two lines
+from autograder.tokens import Word, words
+
+RUN = 16  # words of a mark: about two lines
 FEW = 4  # submissions that share a mark by more than the lab; or this part of a large class:
 PART = 0.05
 LEAST = {"source": 40, "table": 4}  # marks that two share before they are listed
 SHARE = 0.4  # of all marks of the shorter one
 SHOWN = 6
-MEASURED = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+MEASURED = re.compile(r"-?(?<!\d)\d++\.\d++(?:[eE][-+]?\d+)?")  # from where a run of digits begins
 DIGITS = 5  # of a number that two measurements do not give alike
-SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER, tokenize.NEWLINE}
 
 Files = Mapping[str, bytes]
 Marks = dict[str, str]
@@ -88,26 +87,17 @@ def _evidence(kind: str, one: Marks, other: Marks, both: Iterable[str]) -> tuple
 
 
 def _runs(source: bytes) -> Marks:
-    """Each run of tokens, and the line where it begins; what is no Python is read as far as it goes."""
-    words = list(_words(source))
+    """Each run of words, and the line where it begins; what is no Python is read all the same."""
+    read = [(_word(word), word.line) for word in words(source.decode(errors="replace"))]
     # By their hashes, since a class of a thousand has millions of runs.
-    runs = ((hash(tuple(word for word, _ in words[i : i + RUN])), words[i][1]) for i in range(len(words) - RUN + 1))
+    runs = ((hash(tuple(word for word, _ in read[i : i + RUN])), read[i][1]) for i in range(len(read) - RUN + 1))
     return {f"{run:x}": str(line) for run, line in runs}
 
 
-def _words(source: bytes) -> Iterator[tuple[str, int]]:
-    try:
-        for token in tokenize.tokenize(io.BytesIO(source).readline):
-            if token.type not in SILENT:
-                yield _word(token), token.start[0]
-    except (tokenize.TokenError, SyntaxError):
-        return
-
-
-def _word(token: tokenize.TokenInfo) -> str:
-    if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
-        return "name"
-    return "text" if token.type == tokenize.STRING else token.string.strip() or tokenize.tok_name[token.type]
+def _word(word: Word) -> str:
+    """Take one name for another, and one text; a keyword, a number and a mark are what they are."""
+    own = word.kind == "name" and not word.string[0].isdigit() and not keyword.iskeyword(word.string)
+    return word.kind if own or word.kind == "text" else word.string
 
 
 def _numbers(table: bytes) -> Marks:

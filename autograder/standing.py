@@ -5,6 +5,7 @@ Whoever shows or hands on results reads them here; `result.json` itself is what 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,7 @@ from autograder.errors import ReadError, UserError
 from autograder.model import Result, load_result
 from autograder.roster import Roster, Student
 from autograder.scoring import Late
+from autograder.submission import RECORD
 from autograder.times import Handed
 
 RESULT, HANDED_IN = "result.json", "handed_in.zip"
@@ -99,8 +101,9 @@ def kept(home: Path, ending: str = "") -> dict[str, bytes]:
     """Read the files that were kept beside a result; none where there are none, or they cannot be read."""
     try:
         with ZipFile(home / HANDED_IN) as archive:
-            return {name: archive.read(name) for name in archive.namelist() if name.endswith(ending)}
-    except (OSError, BadZipFile):
+            names = [name for name in archive.namelist() if name.endswith(ending) and name != RECORD]
+            return {name: archive.read(name) for name in names}
+    except (OSError, BadZipFile, zlib.error):
         return {}
 
 

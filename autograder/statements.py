@@ -5,7 +5,6 @@ By tokens, since `ast.parse` can be made to crash its caller; whether it is vali
 
 from __future__ import annotations
 
-import io
 import keyword
 import re
 import tokenize
@@ -13,6 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
+
+from autograder.tokens import tokens
 
 Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
 Line = list[tokenize.TokenInfo]
@@ -83,7 +84,7 @@ def _is_foreign(source: str) -> bool:
 def _logical(source: str) -> list[Line]:
     """Gather tokens by logical line: what stands in brackets or quotes is one with what surrounds it."""
     found: list[Line] = [[]]
-    for token in _whole(tokenize.generate_tokens(io.StringIO(source).readline), source.split("\n")):
+    for token in _whole(tokens(source), source.split("\n")):
         if token.type == tokenize.NEWLINE:
             found.append([])
         elif token.type not in SILENT:

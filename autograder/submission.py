@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
 import re
-import tokenize
 import zipfile
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from autograder import notebook
 from autograder.errors import SubmissionError
-from autograder.model import Submission
+from autograder.model import Submission, from_json, to_json
 from autograder.notebook import NOTHING, Released
+from autograder.tokens import Word, words
 from autograder.traces import is_profile
 from autograder.unpack import ARCHIVE, CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
-# A name, or a text that names one.
-GRADER = re.compile(r"^autograder$|^[rbfu]*['\"]{1,3}autograder['\".]", re.IGNORECASE)
+GRADER = "autograder"
+# How a text begins that names it, and what may stand in a piece of an f-string.
+GRADER_TEXT = re.compile(rf"['\"]{{1,3}}{GRADER}['\".]", re.IGNORECASE)
+GRADER_PIECE = re.compile(rf"\{{[^{{}}]*\b{GRADER}\b", re.IGNORECASE)
+RECORD = ".submission.json"
+"""In what is kept, beside the files: hidden, so no file of a lab."""
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a submission beside its files, as `Submission` has it."""
+
+    sha256: str
+    refused: Mapping[str, str]
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Released = NOTHING) -> Submission:
@@ -76,32 +90,31 @@ def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], release
 
 def _of_grader(name: str, source: bytes) -> Iterator[str]:
     """Say where a file's code speaks of this package, whose modules hold what its functions are compared with."""
-    tokens = tokenize.tokenize(io.BytesIO(source).readline) if b"autograder" in source.lower() else ()
-    with contextlib.suppress(tokenize.TokenError, SyntaxError):
-        for token in tokens:
-            if token.type in (tokenize.NAME, tokenize.STRING) and GRADER.search(token.string):
-                yield f"{name}, line {token.start[0]} names the grader's own package, which no part needs"
-                return
+    if GRADER.encode() in source.lower():
+        named = (word.line for word in words(source.decode(errors="replace")) if _names_grader(word))
+        for line in islice(named, 1):
+            yield f"{name}, line {line} names the grader's own package, which no part needs"
+
+
+def _names_grader(word: Word) -> bool:
+    if word.kind == "text":
+        piece = "f" in word.prefix and GRADER_PIECE.search(word.string)
+        return bool(piece or GRADER_TEXT.match(word.string))
+    return word.string.lower() == GRADER
 
 
 def packed(handed_in: Submission) -> bytes:
-    """Write a submission as a zip that is the same for the same files; the rest of the record is its comment."""
-    rest = {
-        "sha256": handed_in.sha256,
-        "refused": dict(handed_in.refused),
-        "left_out": list(handed_in.left_out),
-        "notes": list(handed_in.notes),
-    }
-    return zipped(handed_in.files, json.dumps(rest).encode())
+    """Write a submission as a zip that is the same for the same files; a hidden file in it has the rest."""
+    record = Record(handed_in.sha256, handed_in.refused, handed_in.left_out, handed_in.notes)
+    return zipped({**handed_in.files, RECORD: json.dumps(to_json(record)).encode()})
 
 
-def zipped(files: Mapping[str, bytes], comment: bytes = b"") -> bytes:
+def zipped(files: Mapping[str, bytes]) -> bytes:
     """Write files as a zip without times or owners."""
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in sorted(files.items()):
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
-        archive.comment = comment
     return whole.getvalue()
 
 
@@ -109,12 +122,22 @@ def unpacked(path: Path, name: str, listed: Collection[str]) -> Submission:
     """Read back what `packed` wrote."""
     if not path.is_file():
         raise SubmissionError(f"{path}: not there; only submissions graded with --out are kept")
-    with zipfile.ZipFile(path) as archive:
-        rest = json.loads(archive.comment)
-    found = load(path, listed)
+    record, found = _record(path), load(path, listed)
     # Of what could not be read there are no files to hash.
-    sha256 = found.sha256 if found.files else rest["sha256"]
-    return Submission(name, sha256, found.files, rest["refused"], tuple(rest["left_out"]), tuple(rest.get("notes", ())))
+    sha256 = found.sha256 if found.files else record.sha256
+    return Submission(name, sha256, found.files, record.refused, record.left_out, record.notes)
+
+
+def _record(path: Path) -> Record:
+    """Read what is kept beside the files; it was the comment of the zip once."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            text = archive.read(RECORD) if RECORD in archive.namelist() else archive.comment
+        return from_json(Record, json.loads(text), RECORD)
+    except Exception as problem:  # the archive readers raise a dozen kinds on damaged bytes
+        raise SubmissionError(
+            f"{path}: what was kept cannot be read back ({problem}); grade again what was handed in"
+        ) from None
 
 
 def _choose(entries: Sequence[Entry], listed: Collection[str]) -> Mapping[str, list[Entry]]:

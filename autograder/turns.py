@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -20,17 +21,35 @@ from autograder.errors import UserError
 
 PLACES = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 one place for all users; never written to, only locked
 CPU = "cpu"
+PROC = Path("/proc")
+QUIET_SECONDS = 10.0  # of waiting, before it is said for whom
+POLL_SECONDS = 0.02
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 class Turns:
     """The turns of one device: the processor, or a GPU by its UUID."""
 
-    def __init__(self, device: str = CPU, place: Path | None = None) -> None:
+    def __init__(
+        self,
+        device: str = CPU,
+        place: Path | None = None,
+        *,
+        say: Callable[[str], None] = _to_stderr,
+        now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         """Nothing is locked yet."""
         self._place = place or next(path for path in PLACES if os.access(path, os.W_OK))
         self._device = device
+        self._say, self._now, self._sleep = say, now, sleep
+        self.waited = 0.0
+        """Seconds, for others; they are none of the work's."""
 
     @contextmanager
     def many(self) -> Iterator[None]:
@@ -53,11 +72,55 @@ class Turns:
     def _hold(self, device: str, how: int) -> Iterator[None]:
         name = self._place / f"perflab-{device}"
         with _opened(name.with_suffix(".gate")) as gate, _opened(name.with_suffix(".work")) as work:
-            fcntl.flock(gate, fcntl.LOCK_EX)
-            fcntl.flock(work, how)
+            self._wait(name.with_suffix(".gate"), gate, fcntl.LOCK_EX)
+            self._wait(name.with_suffix(".work"), work, how)
             if how == fcntl.LOCK_SH:
                 fcntl.flock(gate, fcntl.LOCK_UN)
             yield
+
+    def _wait(self, path: Path, lock: int, how: int) -> None:
+        """Take a lock; whoever waits long for it says for whom, and then stands in the kernel's queue."""
+        began = self._now()
+        while not _taken(lock, how):
+            if self._now() - began > QUIET_SECONDS:
+                self._say(f"perflab: waits for its turn: {path} is held by {holder(lock)}")
+                fcntl.flock(lock, how)
+                break
+            self._sleep(POLL_SECONDS)
+        self.waited += self._now() - began
+
+
+def _taken(lock: int, how: int) -> bool:
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def holder(lock: int, proc: Path = PROC) -> str:
+    """Say which processes hold a lock, as far as this user may see; of another one nothing may be seen."""
+    found = os.fstat(lock)
+    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    try:
+        lines = [line.split() for line in (proc / "locks").read_text(encoding="ascii").splitlines()]
+    except OSError:
+        lines = []
+    pids = dict.fromkeys(words[4] for words in lines if len(words) > 5 and words[1] == "FLOCK" and words[5] == file)
+    return " and ".join(_named(pid, proc) for pid in pids) or "a process that cannot be seen from here"
+
+
+def _named(pid: str, proc: Path) -> str:
+    """Say what a process is, and since when it runs."""
+    try:
+        command = (proc / pid / "cmdline").read_text(errors="replace").replace("\0", " ").strip()
+        ticks = int((proc / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+        up = float((proc / "uptime").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return f"process {pid}"
+    since = time.strftime("%H:%M", time.localtime(time.time() - up + ticks / os.sysconf("SC_CLK_TCK")))
+    shown = "".join(c if c.isprintable() else "?" for c in command)[:80]
+    return f"process {pid} ({shown}; it runs since {since})"
 
 
 def during(turn: Callable[[], AbstractContextManager[None]], work: Callable[P, R]) -> Callable[P, R]:
@@ -76,15 +139,11 @@ def only_one(folder: Path, patience: float = 5.0) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with _opened(folder / ".grading") as lock:
         end = time.monotonic() + patience  # the lanes of a grader that was just killed take a moment to be gone
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    mend = "wait for that, or choose another --out"
-                    raise UserError(f"{folder}: another perflab grades into it; {mend}") from None
-                time.sleep(0.05)
+        while not _taken(lock, fcntl.LOCK_EX):
+            if time.monotonic() > end:
+                mend = f"wait for that, {holder(lock)}, or choose another --out"
+                raise UserError(f"{folder}: another perflab grades into it; {mend}")
+            time.sleep(0.05)
         yield
 
 

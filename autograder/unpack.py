@@ -138,6 +138,11 @@ def passed_over(path: Sequence[str]) -> bool:
     return any(name in PASSED_OVER or (name.startswith(".") and name != "..") for name in path)
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; where a folder may not be entered, none is."""
+    return os.path.isfile(path)  # noqa: PTH113 Path.is_file raises there, and one student's folder would stop a class
+
+
 def in_words(count: int) -> str:
     """Write a size as people say it."""
     return f"{count // MIB} MiB" if count >= MIB else f"{count} bytes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -51,14 +52,6 @@ def test_what_cannot_be_found_is_said(tmp_path, paths, message):
     """One line, with what was expected."""
     with pytest.raises(UserError, match=message.replace("(", "\\(")):
         batch.find(paths(tmp_path), [FILE])
-
-
-def test_two_submissions_of_one_name_are_not_mixed(tmp_path):
-    """Neither result may overwrite the other."""
-    one, two = hand_in(tmp_path / "monday", "ada"), hand_in(tmp_path / "tuesday", "ada")
-
-    with pytest.raises(UserError, match="two submissions are called 'ada'"):
-        batch.find([one, two], [FILE])
 
 
 def test_names_that_differ_after_a_dot_are_two_submissions(tmp_path):
@@ -114,3 +107,12 @@ def test_grades_are_numbers_and_never_formulas(tmp_path):
 
     assert "submission,score,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
     assert "'=cmd,4,6,4,14,1,none," == lines[1]
+
+
+def test_what_is_too_large_is_read_no_further_than_that(tmp_path):
+    """A terabyte without a byte in it costs a second, and stops nobody."""
+    (tmp_path / "large.zip").write_bytes(b"PK\3\4")
+    os.truncate(tmp_path / "large.zip", 1 << 40)
+    [large] = graded([tmp_path / "large.zip"], tmp_path / "out")
+
+    assert "holds more than 64 MiB" in large.parts[0].checks[0].why

@@ -112,3 +112,15 @@ def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeyp
 
     assert (130, "perflab: stopped", 2) == (status, errors.strip(), output.count("1 graded; "))
     assert "ben" in (tmp_path / "out/index.html").read_text()
+
+
+def test_names_that_cannot_be_results_hide_nobodys_grade(grade, tmp_path):
+    """Each is one line; what lies in the way of no file of ours is graded."""
+    hand_in(tmp_path / "in", *(f"{name}/amp_results.csv" for name in ("ada", "grades.csv.part", "x.csv", "ben")))
+    (tmp_path / "in/ben.zip").write_bytes(b"")
+    status, output, errors = grade(tmp_path / "in")
+    grades = (tmp_path / "out/grades.csv").read_text().splitlines()
+
+    assert (0, True) == (status, "2 graded; " in output)
+    assert ["not graded", "not graded"] == [line.partition(":")[0] for line in errors.splitlines()]
+    assert ["ada", "grades.csv.part"] == [line.partition(",")[0] for line in grades[1:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,7 @@ from autograder import grade as grading
 from autograder import lanes
 from autograder.checks import memory
 from autograder.errors import OwedError, SpoiltError
-from autograder.grade import ENDS, grade, probe_seed
+from autograder.grade import ENDS, WAITED, grade, probe_seed
 from autograder.model import Compared, Failed, Observation, Owed, Pair, Passed, Submission
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
@@ -490,3 +491,8 @@ def test_a_run_in_less_waits_for_its_turn():
     result = lanes._here(work, session, lanes.Errand(toy_submission(), 7, None, False, ""))
 
     assert ("inconclusive", lanes.LATER) == (result.parts[0].checks[-1].outcome, result.parts[0].checks[-1].reason)
+
+
+def test_how_a_worker_says_that_processes_were_late_is_known():
+    """The worker is imported by nobody: only its words say it."""
+    assert WAITED in (Path(grading.__file__).parent / "worker/forked.py").read_text(encoding="utf-8")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from zipfile import ZipFile
 
 import pytest
 
-from autograder import times
-from autograder.errors import UserError
+from autograder import sheet, times
 from autograder.intake import TOGETHER, Intake, note, together
 from autograder.roster import Roster, Student
 from autograder.times import Handed, moment
@@ -83,7 +83,7 @@ def test_a_download_is_named_by_its_students(tmp_path, files, came, notes):
     if "submission_metadata.yml" in files:
         (tmp_path / "in/submission_metadata.yml").write_text(GRADESCOPE)
     found, said = intake(roster=ROSTER).find([tmp_path / "in"])
-    with together(found, tmp_path) as named:
+    with together(found, tmp_path) as (named, _):
         assert {FILE} <= {p.name for p in named["ada"].rglob("*.py")} or named["ada"].suffix == ".zip"
 
     written = {name: one.at.isoformat() if one.at else "" for name, one in times.read(tmp_path).items()}
@@ -94,7 +94,7 @@ def test_without_a_roster_folders_are_what_they_are_called(tmp_path):
     """Nothing is known of when they came, and nothing is written of it."""
     lay(tmp_path / "in", "ada/part1_toy.py", "zoe.zip", "ben+toy+1/part1_toy.py")
     found, said = intake().find([tmp_path / "in"])
-    with together(found, tmp_path) as named:
+    with together(found, tmp_path) as (named, _):
         assert ["ada", "ben+toy+1", "zoe"] == sorted(named)
 
     assert ([], False) == (said, (tmp_path / times.FILE).exists())
@@ -107,11 +107,40 @@ def test_every_attempt_is_graded_when_asked(tmp_path):
     assert ["ada-1", "ada-2"] == [one.name for one in intake(every=True).find([tmp_path])[0]]
 
 
-def test_one_name_from_two_places_is_refused(tmp_path):
-    """No result is overwritten."""
-    lay(tmp_path, "one/ada/part1_toy.py", "two/ada/part1_toy.py")
-    with pytest.raises(UserError, match="two submissions are called 'ada'; rename one"):
-        intake(roster=ROSTER).find([tmp_path / "one", tmp_path / "two"])
+def test_of_one_name_from_two_places_neither_is_graded(tmp_path):
+    """No result is overwritten, and nobody else waits for it."""
+    lay(tmp_path, "one/ada/part1_toy.py", "two/ada/part1_toy.py", "two/ben/part1_toy.py")
+    found, notes = intake(roster=ROSTER).find([tmp_path / "one", tmp_path / "two"])
+    both = f"{tmp_path}/one/ada and {tmp_path}/two/ada"
+
+    assert ["ben"] == [one.name for one in found]
+    assert [f"{both}: results of all would be called 'ada'; rename them"] == notes
+
+
+TWINS = {
+    "a folder and its archive": ["ada/part1_toy.py", "ada.zip"],
+    "two kinds of archive": ["ada.tar.gz", "ada.zip"],
+    "beyond a hundred characters": [f"{'a' * 100}1.zip", f"{'a' * 100}2.zip"],
+    "what cannot be shown": ["a\x01.zip", "a\x02.zip"],
+    "nothing but dots": ["submission.zip", "submission.tar"],
+}
+
+
+@pytest.mark.parametrize("files", TWINS.values(), ids=TWINS)
+def test_names_that_become_one_are_left_out(tmp_path, files):
+    """What is called alike when it is shown would have one folder."""
+    found, notes = intake().find([lay(tmp_path, *files, "ben/part1_toy.py")])
+
+    assert (["ben"], 1) == ([one.name for one in found], len(notes))
+    assert all(name.partition("/")[0] in notes[0] for name in files)
+
+
+def test_names_that_differ_in_case_or_in_how_an_accent_is_written_are_two(tmp_path):
+    """Each has a folder of its own."""
+    names = ["Jos\u00e9", "Jose\u0301", "jos\u00e9"]
+    found, notes = intake().find([lay(tmp_path, *(f"{name}/part1_toy.py" for name in names))])
+
+    assert (sorted(names), []) == (sorted(one.name for one in found), notes)
 
 
 def test_loose_files_are_put_together_only_for_as_long_as_a_run_lasts(tmp_path):
@@ -119,7 +148,7 @@ def test_loose_files_are_put_together_only_for_as_long_as_a_run_lasts(tmp_path):
     lay(tmp_path / "in", "lovelaceada_1001_21_part1_toy.py")
     lay(tmp_path / TOGETHER, "ada/table.csv")
     found, _ = intake(roster=ROSTER).find([tmp_path / "in"])
-    with together(found, tmp_path) as named:
+    with together(found, tmp_path) as (named, _):
         assert [FILE] == [path.name for path in named["ada"].iterdir()]
 
     assert not (tmp_path / TOGETHER).exists()
@@ -159,11 +188,66 @@ def test_a_download_has_to_be_unpacked(tmp_path):
     with ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a_1_2_a.zip", "")
         archive.writestr("b_3_4_a.zip", "")
-    with pytest.raises(UserError, match=r"a\.zip: this is the download of a class; unpack it"):
-        intake().find([tmp_path / "a.zip"])
+    lay(tmp_path, "in/ben/part1_toy.py")
+    found, [note] = intake().find([tmp_path / "a.zip", tmp_path / "in"])
+
+    assert ["ben"] == [one.name for one in found]
+    assert f"{tmp_path}/a.zip: this is the download of a class; unpack it into a folder, and name that" == note
 
 
-def test_no_result_is_called_as_a_table_or_page(tmp_path):
-    """Else there would be a folder where grades.csv goes."""
-    with pytest.raises(UserError, match=r"results cannot be called 'grades\.csv', as tables and pages are; rename it"):
-        intake().find([lay(tmp_path / "in", "grades.csv.zip")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "grades.csv",
+        "GRADES.CSV",
+        "x.csv",
+        "index.html",
+        "pseudonyms.key",
+        "journal.sqlite",
+        "journal.sqlite-wal",
+        "notes",
+    ],
+)
+def test_no_result_is_called_as_a_table_or_page(tmp_path, name):
+    """Else there would be a folder where a file goes; that one is left out, and the others are graded."""
+    lay(tmp_path / "out", "notes")
+    found, [note] = intake(out=tmp_path / "out").find([lay(tmp_path / "in", f"{name}.zip", "ada/part1_toy.py")])
+    said = f"results cannot be called '{name}', as tables and pages are; rename it"
+
+    assert (["ada"], f"{tmp_path}/in/{name}.zip: {said}") == ([one.name for one in found], note)
+
+
+def test_no_submission_has_the_name_of_a_file_that_is_being_written(tmp_path):
+    """Temporary names are hidden, and a submission's never is."""
+    lay(tmp_path, "grades.csv.part/part1_toy.py", ".grades.csv.part/part1_toy.py", "x.zip")
+    found, _ = intake().find([tmp_path])
+    for one in found:
+        (tmp_path / "out" / one.name).mkdir(parents=True)
+    sheet.write(tmp_path / "out/grades.csv", ["student"], [["ada"]])
+
+    assert ["grades.csv.part", "x"] == sorted(one.name for one in found)
+    assert "student\nada\n" == (tmp_path / "out/grades.csv").read_text()
+
+
+def test_what_cannot_be_copied_is_left_out_and_said(tmp_path):
+    """Somebody took it away in between; the others are graded, and nothing is written of when it came."""
+    files = [f"{name}_part1_toy.py" for name in ("lovelaceada_1001_21", "okriben_1002_22")]
+    found, _ = intake(roster=ROSTER).find([lay(tmp_path / "in", *files)])
+    (tmp_path / "in" / files[0]).unlink()
+    with together(found, tmp_path) as (named, notes):
+        assert ["ben"] == [*named]
+
+    assert [f"{tmp_path}/in/{files[0]}: it cannot be copied: No such file or directory"] == notes
+    assert ["ben"] == [*times.read(tmp_path)]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
+def test_a_folder_that_may_not_be_entered_stops_nobody(tmp_path):
+    """It is one submission, of which nothing can be read."""
+    lay(tmp_path, "ada/part1_toy.py", "ben/toy/timestamp.txt").joinpath("ben").chmod(0)
+    try:
+        found, _ = intake(roster=ROSTER).find([tmp_path])
+    finally:
+        (tmp_path / "ben").chmod(0o700)
+
+    assert ["ada", "ben"] == [one.name for one in found]

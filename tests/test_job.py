@@ -14,7 +14,7 @@ from autograder import batch, job, lanes
 from autograder.device import node
 from autograder.errors import UserError
 from autograder.job import FORMAT, GradeJob, Grader, grade_one
-from autograder.model import Compared, load_result
+from autograder.model import Compared, Observation, load_result
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 FILE = "part1_toy.py"
@@ -37,7 +37,8 @@ class Toy:
     def open(self, _, device, isolation, *, rehearsal):
         """Note which session was asked for, and that it ended."""
         self.opened.append((device, isolation, rehearsal))
-        yield replace(toy_session(self.workers), clock=lambda *_: Compared("PASS", "2.00x", 1.0))
+        clock = lambda *_: Compared("PASS", "2.00x", 1.0)  # noqa: E731
+        yield replace(toy_session(self.workers), clock=clock, alone=FakeWorkers())
         self.opened.append("ended")
 
     def job(self, **changes):
@@ -103,6 +104,16 @@ def test_what_has_to_be_timed_may_be_left_for_later(toy):
     assert ("passed", "inconclusive") == (first["positive"], first["faster"])
     assert ("passed", "passed", 7) == (toy.outcomes()["positive"], toy.outcomes()["faster"], toy.result().seed)
     assert {"amp"} == {one.probe for one in toy.workers.asked[asked:]}
+
+
+@pytest.mark.parametrize(("beside", "outcome"), [(False, "failed"), (True, "passed")])
+def test_beside_other_jobs_time_is_up_only_alone(toy, beside, outcome):
+    """Whoever starts jobs says whether there are others on the machine."""
+    late = Observation("single", "timeout", error="was stopped after 1 s")
+    toy.workers = FakeWorkers({("single", "student"): late})
+    grade_one(toy.job(beside=beside))
+
+    assert outcome == toy.outcomes()["positive"]
 
 
 def test_one_check_of_one_part_may_be_asked_for(toy):

@@ -30,6 +30,7 @@ LAYERS = [
     {"config", "device", "journal_file", "turns"},
     {"drift", "revealed", "roster", "times"},
     {"digest", "images", "landlock", "model", "sheet", "similar", "statements", "ties", "wire"},
+    {"tokens"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

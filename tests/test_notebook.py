@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -319,3 +320,14 @@ def test_a_notebook_with_more_code_than_a_file_may_have_is_refused():
     """Its outputs may be long, its cells not."""
     with pytest.raises(SubmissionError, match="its cells hold more than 256 KiB; keep the part and what it needs"):
         read(notebook("# " + "x" * 262_144), NAME, RELEASED)
+
+
+@pytest.mark.parametrize("source", ["'\\" * 100_000, "x = 1\n" + "#" * 10_001], ids=["never ends", "a long line"])
+def test_a_cell_that_takes_too_long_to_read_is_left_out(source):
+    """Its author is told which; the other cells count."""
+    began = time.process_time()
+    seen = read(notebook("def kept():\n    return 1", source), NAME, RELEASED)
+
+    assert time.process_time() - began < 60
+    assert b"def kept" in seen.code
+    assert "cannot be read as Python of this part: cell 2 (" in seen.notes[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -77,3 +78,13 @@ def test_only_who_grades_takes_the_whole_gpu(monkeypatch, options, squeezes):
 def test_without_a_gpu_nothing_is_squeezed():
     with practice.open_session(COURSE, "cpu", rehearsal=False) as session:
         assert session.squeeze is None
+
+
+def test_who_grades_can_run_with_nothing_beside_it_and_counts_no_wait(monkeypatch):
+    """Seconds of a result are those of the work; a student who practises waits for nobody."""
+    monkeypatch.setattr(practice.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(practice, "Turns", lambda *_: SimpleNamespace(waited=20.0, many=None, alone=None))
+    with practice.open_session(COURSE, "cpu", rehearsal=False) as session:
+        assert (True, 60.0) == (session.alone is not None, session.now())
+    with practice.open_session(COURSE, "cpu") as session:
+        assert (None, 100.0) == (session.alone, session.now())

@@ -24,7 +24,7 @@ EVENTS = [
     (31, Event("kept", "dan", 2, FIGURES)),
     (41, Event("graded", "cleo", 1, FIGURES)),
     (41, Event("round", facts={"round": "alone", "of": 1, "lanes": 1})),
-    (41, Event("aside", "bob", 1, {**FIGURES, "score": 0.0})),
+    (41, Event("aside", "bob", 1, {**FIGURES, "score": 0.0, "why": "its grader died each time"})),
     (41, Event("round", facts={"round": "timed", "of": 1, "lanes": 1})),
     (41, Event("starts", "ada", 1, {"attempt": 2})),
     (90, Event("graded", "ada", 1, FIGURES)),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -16,12 +17,14 @@ from autograder import batch, drift, rounds
 from autograder.errors import UserError
 from autograder.gradebook import Journal
 from autograder.lanes import LATER, Work
-from autograder.model import Compared, Device, load_result
-from autograder.rounds import ASIDE, Rounds
+from autograder.model import Compared, Device, Observation, load_result
+from autograder.rounds import ASIDE, UNREAD, Rounds
+from autograder.submission import RECORD
 from tests.toy import CSV, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"
 PASS = Compared("PASS", "2.00x", 1.0)
+TOO_SLOW = {"endless": ("single", "both", "amp"), "starved": ("both",)}  # beside others
 NOISY = Compared("INCONCLUSIVE", "", undecided="the pairs differ too much to tell")
 
 
@@ -36,6 +39,10 @@ class Machine:
         """Answer one job, or take the lane down."""
         code = next(data for name, data in job.files.items() if name.startswith("part")).decode()
         self.note("run", job.side, code, job.probe)
+        if job.side == "student" and job.probe in TOO_SLOW.get(code, ()):
+            return Observation(job.probe, "timeout", error="was stopped after 1 s")
+        if job.side == "student" and code == "waits for its processes":
+            return Observation(job.probe, "raised", error="BadReturn: 1 processes did not end: do all of them ...?")
         if job.side == "student" and code == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
         other = sum(note[1:] == ["run", "student", code, "single"] for note in self.all()) > 1
@@ -48,6 +55,13 @@ class Machine:
         if job.side == "student" and "once deadly" in code and self.asked("run", code) == 1:
             os._exit(3)
         return good(job.probe, 101 if "our fault" in code else 0.5 if "partly" in code else 2)
+
+    def alone(self, job):
+        """Answer one job with nothing beside it."""
+        code = next(data for name, data in job.files.items() if name.startswith("part")).decode()
+        self.note("alone", job.side, code, job.probe)
+        endless = code == "endless"
+        return Observation(job.probe, "timeout", error="was stopped, alone") if endless else good(job.probe)
 
     def clock(self, probe, student, baseline, bar):  # noqa: ARG002 a clock's signature
         """Time, or say that it was too noisy."""
@@ -96,7 +110,7 @@ class Class:
 
         @contextmanager
         def opened():
-            yield replace(toy_session(self.machine), clock=self.machine.clock)
+            yield replace(toy_session(self.machine), clock=self.machine.clock, alone=self.machine.alone)
 
         return Work(self.kit, opened, self.root / "out")
 
@@ -189,16 +203,33 @@ def test_a_run_that_ended_between_two_rounds_goes_on_with_the_clock(a_class):
     assert (7, "passed") == (a_class.result("ada").seed, a_class.checks("ada")["faster"].outcome)
 
 
-def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class):
-    """Someone removed it between two rounds: a person's, as all that a grader cannot get through."""
+def removed(file):
+    file.unlink()
+
+
+def damaged(file):
+    file.write_bytes(b"PK")
+
+
+def of_an_unknown_form(file):
+    with ZipFile(file, "w") as kept:
+        kept.writestr(RECORD, "[]")
+
+
+@pytest.mark.parametrize("how", [removed, damaged, of_an_unknown_form])
+def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class, how):
+    """Between two rounds something befell it: a person's, and no lane dies of it."""
     a_class.hand_in(ada="a", bob="b")
     with Journal(a_class.root / "out") as journal:
         events = a_class.events(journal)
         next(e for e in events if e.what == "round" and e.facts["round"] == "timed")
-        (a_class.root / "out" / "ada" / batch.HANDED_IN).unlink()
+        how(a_class.root / "out" / "ada" / batch.HANDED_IN)
         last = [(e.what, e.submission) for e in events]
 
     assert {"ada": "aside", "bob": "graded"} == settled(last)
+    assert "lost" not in [what for what, _ in last]
+    assert ("passed", UNREAD) == (a_class.checks("ada")["positive"].outcome, a_class.checks("ada")["faster"].reason)
+    assert {"ada": "graded", "bob": "kept"} == settled(a_class.grade())
 
 
 def test_what_is_done_is_not_done_again(a_class):
@@ -391,6 +422,48 @@ def test_who_was_set_aside_and_hands_in_something_else_is_graded(a_class):
     assert {"bob": "graded"} == settled(a_class.grade())
 
 
+STARVED = {
+    "a worker": ("starved", "both", "equal"),
+    "processes in it": ("waits for its processes", "single", "positive"),
+}
+
+
+@pytest.mark.parametrize(("code", "probe", "check"), STARVED.values(), ids=STARVED)
+def test_who_runs_out_of_time_beside_others_is_run_again_alone(a_class, code, probe, check):
+    """Another lane may have been why: only the second run counts, and nothing else is run twice."""
+    a_class.hand_in(ada=code, bob="b", cleo="c")
+    happened = a_class.grade()
+    again = [note[2:] for note in a_class.machine.all() if note[1] == "alone"]
+
+    assert {"ada": "graded", "bob": "graded", "cleo": "graded"} == settled(happened)
+    assert "passed" == a_class.checks("ada")[check].outcome
+    assert ["student", code, probe] in again
+    assert {code} == {note[1] for note in again}
+    assert {"ada": "kept", "bob": "kept", "cleo": "kept"} == settled(a_class.grade())
+
+
+def test_what_never_ends_is_run_again_once(a_class):
+    """Then it has lost its points, and the part is run no further; a class is not held up for each check of it."""
+    a_class.hand_in(ada="endless", bob="b")
+    a_class.grade()
+    positive = a_class.checks("ada")["positive"]
+
+    assert ("failed", "was stopped, alone") == (positive.outcome, positive.why)
+    assert (1, 1) == (a_class.machine.asked("alone", "endless"), a_class.machine.asked("run", "endless"))
+
+
+def test_in_the_only_lane_time_is_up_when_it_is_up(a_class):
+    """Nothing was beside it."""
+    a_class.hand_in(ada="endless", bob="b")
+    a_class.grade(jobs=1)
+
+    assert ("failed", "was stopped after 1 s") == (
+        a_class.checks("ada")["positive"].outcome,
+        a_class.checks("ada")["positive"].why,
+    )
+    assert 0 == a_class.machine.asked("alone", "endless")
+
+
 def test_a_grader_that_dies_while_it_times_loses_nothing_of_before(a_class):
     """What the first round settled stays; the rest is a person's."""
     a_class.hand_in(ada="times out the grader", bob="b")
@@ -473,6 +546,19 @@ def test_a_second_grade_that_was_cut_off_is_done_when_the_run_goes_on(a_class):
 
     assert [("twice", drawn)] == [one for one in happened if one[0] == "twice"]
     assert 1 == len(a_class.rows("chosen"))
+
+
+def test_a_second_grade_of_what_cannot_be_read_back_is_told(a_class):
+    """The first one stands, and no lane dies."""
+    a_class.hand_in(ada="a")
+    with Journal(a_class.root / "out") as journal:
+        events = a_class.events(journal, twice=1)
+        next(e for e in events if e.what == "round" and e.facts["round"] == "twice")
+        (a_class.root / "out" / "ada" / batch.HANDED_IN).unlink()
+        [told] = [e.facts["moved"] for e in events if e.what == "twice"]
+
+    assert "not there; only submissions graded with --out are kept" in told[0][2]
+    assert "passed" == a_class.checks("ada")["faster"].outcome
 
 
 def test_who_stops_the_run_ends_its_lanes_and_says_so_in_the_journal(a_class):

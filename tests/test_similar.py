@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+
 from autograder.similar import find
 
 HANDED_OUT = "def train(model, loader):\n" + "".join(
@@ -80,3 +84,19 @@ def test_the_most_alike_come_first():
 
     assert ("ada", "ben", "part3_amp.py") == said(found)[0]
     assert sorted((one.share for one in found), reverse=True) == [one.share for one in found]
+
+
+@pytest.mark.parametrize(("file", "text"), [("part3_amp.py", "'\\"), ("a.csv", "1")])
+def test_no_file_takes_longer_than_it_is_long(file, text):
+    """A quarter of a megabyte of one student's, whom a class would wait for."""
+    began = time.process_time()
+    find({who: {file: (text * (1 << 18))[: 1 << 18].encode()} for who in ("ada", "ben")}, {})
+
+    assert time.process_time() - began < 60
+
+
+def test_what_is_no_python_is_compared_too():
+    """A text that does not end, or a line without an end, hides nothing."""
+    broken = "x = 'it\n# " + "x" * 20_000 + "\n" + source(5)
+
+    assert [("ada", "ben", "part3_amp.py")] == said(find(handed_in(ada=source(5), ben=broken), {}))

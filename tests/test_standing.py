@@ -10,10 +10,11 @@ import pytest
 from autograder import overrides, standing, times
 from autograder.config import LabConfig, LatePolicy
 from autograder.errors import ReadError, UserError
-from autograder.model import to_json
+from autograder.model import Submission, to_json
 from autograder.overrides import decide
 from autograder.roster import Roster, Student
 from autograder.standing import Rules
+from autograder.submission import packed
 from autograder.times import Handed, moment
 from tests.samples import a_result
 
@@ -102,3 +103,10 @@ def test_what_cannot_be_read_is_listed_and_stops_who_needs_all(tmp_path):
 def test_an_empty_folder_is_one_line(tmp_path):
     with pytest.raises(UserError, match=r"no \*/result.json here; give the folder that `perflab grade --out` wrote"):
         standing.read(tmp_path)
+
+
+def test_what_is_kept_beside_the_files_is_none_of_them(tmp_path):
+    """Who reads what was handed in sees what was handed in."""
+    (tmp_path / standing.HANDED_IN).write_bytes(packed(Submission("ada", "", {"a.py": b"x"}, left_out=("b",))))
+
+    assert {"a.py": b"x"} == standing.kept(tmp_path)

@@ -9,6 +9,7 @@ import os
 import random
 import stat
 import tarfile
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -599,6 +600,40 @@ def test_what_became_of_a_notebook_is_kept_with_the_submission(tmp_path: Path):
     assert "left out, because it runs something" in found.notes[0]
 
 
+def test_names_without_number_and_of_any_script_are_kept_with_the_submission(tmp_path: Path):
+    """What is said of them fits into no comment of a zip, and reads back all the same."""
+    strange = [f"{n}{chr(0x1F600) * 100}" for n in range(50)]
+    twice = [(f"{side}/{file}", b"") for side in "ab" for file in (PY, CSV)]
+    found = load(zipped(tmp_path / "ada.zip", *((name, b"") for name in strange), *twice), LISTED)
+    (tmp_path / "kept.zip").write_bytes(packed(found))
+
+    assert found == unpacked(tmp_path / "kept.zip", "ada", LISTED)
+    assert (50, {PY, CSV}) == (len(found.left_out), {*found.refused})
+
+
+def test_what_was_kept_in_the_comment_of_a_zip_is_still_read(tmp_path: Path):
+    """Results of an earlier perflab can be replayed, and go on."""
+    found = load(folder(tmp_path / "ada", {PY: CODE, "x.txt": b""}), LISTED)
+    rest = {"sha256": found.sha256, "refused": {CSV: "too large"}, "left_out": ["x.txt"], "notes": ["one"]}
+    with zipfile.ZipFile(tmp_path / "kept.zip", "w") as kept:
+        kept.writestr(PY, CODE)
+        kept.comment = json.dumps(rest).encode()
+
+    read = unpacked(tmp_path / "kept.zip", "ada", LISTED)
+    assert (found.files, found.sha256, {CSV: "too large"}, ("x.txt",), ("one",)) == (
+        read.files, read.sha256, read.refused, read.left_out, read.notes,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("comment", [b"", b'{"sha256": "12', b"[]", b'{"sha256": 1, "refused": {}, "left_out": []}'])
+def test_what_was_kept_and_cannot_be_read_back_is_one_line(tmp_path: Path, comment: bytes):
+    """The comment of a zip is cut off at 64 KiB."""
+    with zipfile.ZipFile(tmp_path / "kept.zip", "w") as kept:
+        kept.comment = comment
+    with pytest.raises(SubmissionError, match=r"kept\.zip: what was kept cannot be read back \(.*\); grade again"):
+        unpacked(tmp_path / "kept.zip", "ada", LISTED)
+
+
 def test_of_copies_of_a_notebook_the_one_of_the_very_name_counts(tmp_path: Path):
     """Where none has it, nobody guesses which of several is meant."""
     copies = {"part3_amp-Copy1.ipynb": notebook(ALSO), "part3_amp-Copy2.ipynb": notebook(ALSO)}
@@ -626,6 +661,11 @@ def test_a_notebook_of_unknown_name_is_not_guessed_at(tmp_path: Path):
         pytest.param("import torch, autograder.worker as w\n", 1, id="among others"),
         pytest.param("x = importlib.import_module('autograder.worker.plans')\n", 1, id="by a text"),
         pytest.param('x = sys.modules[f"autograder.{y}"]\n', 1, id="by a text with a value in it"),
+        pytest.param("x = f'{load(\"autograder.worker\")}'\n", 1, id="by a piece of a text"),
+        pytest.param("x = f'{load('autograder.worker')}'\n", 1, id="by a piece in the quotes of the text"),
+        pytest.param("if'autograder.worker' in sys.modules: pass\n", 1, id="by a text behind a word"),
+        pytest.param("x = '\nimport autograder\n", 1, id="below a text that does not end"),
+        pytest.param("x = f'the autograder of {x}'\n", 0, id="in a sentence with a value in it"),
         pytest.param("# the autograder counts copies\nx = 1\n", 0, id="in a comment"),
         pytest.param('"""What an autograder measures."""\n', 0, id="in a sentence"),
         pytest.param("autograder_free = True\n", 0, id="part of a name"),
@@ -641,6 +681,15 @@ def test_a_file_that_names_the_grader_is_noted_and_taken(tmp_path: Path, code: s
 
     assert ["part1.py"] == list(seen.files)
     assert noted == len([note for note in seen.notes if "names the grader's own package" in note])
+
+
+def test_a_file_takes_no_longer_to_look_through_than_it_is_long(tmp_path: Path):
+    """A megabyte of quotes that open and never close was hours to the tokenizer, outside of every limit."""
+    (tmp_path / PY).write_bytes(b"# autograder\n" + b"'\\" * (MIB // 2 - 10))
+    began = time.process_time()
+
+    assert [PY] == list(load(tmp_path, LISTED).files)
+    assert time.process_time() - began < 60
 
 
 # Archives where files should be

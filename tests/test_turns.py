@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from autograder.errors import UserError
-from autograder.turns import Turns, during, only_one
+from autograder.turns import QUIET_SECONDS, Turns, during, holder, only_one
 
 # Says when it is in, and leaves when its input ends.
 OTHER = """
@@ -141,3 +141,58 @@ def test_two_graders_do_not_write_into_one_folder(tmp_path):
         pass
     with only_one(tmp_path, 0.0):
         pass
+
+
+class Waiting:
+    """A clock that goes on when somebody sleeps, and what is said meanwhile."""
+
+    def __init__(self, place, holds, *, until):
+        self.time, self.said, self._holds, self._until = 0.0, [], holds, until
+        self.turns = Turns(place=place, say=self.say, now=lambda: self.time, sleep=self.sleep)
+
+    def sleep(self, seconds):
+        self.time += seconds
+        if self.time > self._until:
+            self._holds.end()
+
+    def say(self, line):
+        self.said.append(line)
+        self._holds.end()
+
+
+def test_whoever_waits_long_says_for_whom(tmp_path, other):
+    """After ten seconds, once, with the process that holds the lock; then it waits on."""
+    holds = other("alone")
+    assert holds.is_in(20)
+    waiting = Waiting(tmp_path, holds, until=3600)
+    with waiting.turns.many():
+        pass
+
+    [line] = waiting.said
+    assert f"perflab: waits for its turn: {tmp_path}/perflab-cpu.gate is held by process {holds.process.pid} (" in line
+    assert "; it runs since " in line
+
+
+def test_what_was_waited_for_is_known_and_a_short_wait_is_no_news(tmp_path, other):
+    """So that seconds of a result are those of its work."""
+    holds = other("alone")
+    assert holds.is_in(20)
+    waiting = Waiting(tmp_path, holds, until=5)
+    with waiting.turns.many():
+        waiting.time += 100
+
+    assert ([], True) == (waiting.said, 5 <= waiting.turns.waited < QUIET_SECONDS)
+
+
+def test_a_holder_that_cannot_be_seen_is_none_that_is_made_up(tmp_path):
+    """Another namespace's processes, or a kernel that shows no locks."""
+    (tmp_path / "proc").mkdir()
+    with (tmp_path / "lock").open("w") as lock:
+        assert "a process that cannot be seen from here" == holder(lock.fileno(), tmp_path / "proc")
+        found = os.fstat(lock.fileno())
+        where = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+        (tmp_path / "proc/locks").write_text(
+            f"1: POSIX  ADVISORY  WRITE 7 {where} 0 EOF\n2: FLOCK  ADVISORY  WRITE 8 {where} 0 EOF\n"
+            f"2: -> FLOCK  ADVISORY  WRITE 9 {where} 0 EOF\n3: FLOCK  ADVISORY  WRITE 10 00:01:1 0 EOF\n"
+        )
+        assert "process 8" == holder(lock.fileno(), tmp_path / "proc")

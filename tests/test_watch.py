@@ -144,6 +144,17 @@ def test_what_vanishes_is_nobodys(folder):
     assert [] == folder.ready(QUIET_SECONDS)
 
 
+def test_a_name_that_no_result_can_have_is_said_once_and_stops_nobody(folder):
+    """Nor do two of one name: as long as they lie there, all others are graded."""
+    for name in ("x.csv.zip", "ben.zip", "ben/part1_toy.py", "ada.zip"):
+        folder.write(name)
+    folder.ready()
+
+    assert (["ada"], []) == (folder.ready(QUIET_SECONDS), folder.ready(QUIET_SECONDS))
+    assert [True, True] == ["x.csv" in folder.said[0], "'ben'" in folder.said[1]]
+    assert 2 == len(folder.said)
+
+
 def test_it_goes_on_for_ever(folder):
     """It sleeps only when there is nothing to do."""
     folder.write("ada.zip")

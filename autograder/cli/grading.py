@@ -103,7 +103,7 @@ def grade(
     course = open_course(root)
     kit = course.kit(lab)
     chosen, rules = kit.lab.chosen(parts, only), rules_for(out, root, roster)
-    intake = Intake(kit.config, kit.files, rules.roster, attempts == "all")
+    intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
     found = [] if watch else _found(intake.find(paths), paths[0])
@@ -159,17 +159,19 @@ class Run:
         before = self._before([one.name for one in found])
         with (
             only_one(out),
-            together(found, out) as named,
+            together(found, out) as (named, notes),
             Journal(out) as journal,
             Progress(console, as_json=self.as_json) as progress,
         ):
+            for left_out in notes:
+                _not_graded(left_out)
             seed = journal.seed_for(self.work.kit.lab.name, self.options["asked_seed"], resume=resume)
             with closing(Rounds(self.work, journal, seed, self.lanes, **self.options).run(named)) as events:
                 for event in events:
                     progress.show(event)
         self._say_who_moved(before, console)
-        said, faults = self._show([one.name for one in found])
-        console.print(f"{len(found)} graded; {said}", soft_wrap=True, highlight=False)
+        said, faults = self._show([*named])
+        console.print(f"{len(named)} graded; {said}", soft_wrap=True, highlight=False)
         return OUR_FAULT if faults else DONE
 
     def _before(self, names: Sequence[str]) -> dict[str, Result]:

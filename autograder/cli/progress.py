@@ -31,7 +31,7 @@ SAID = {
     "graded": "",
     "waits": ", waits for its next round",
     "kept": ", unchanged since it was graded",
-    "aside": ", set aside: its grader died each time",
+    "aside": ", set aside: {why}",
 }
 
 
@@ -117,8 +117,9 @@ class Progress:
             return f"{self._margin()}  {name:<28} {event.facts['why']}; it is tried again after the others"
         if event.what in SAID:
             points = "{score:g} of {max_score:g}, {owed:g} owed".format(**event.facts)
+            said = SAID[event.what].format(**event.facts)
             seconds = f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
-            return f"{self.done:>3}/{self._of}  {name:<28} {points}{SAID[event.what]}{seconds}"
+            return f"{self.done:>3}/{self._of}  {name:<28} {points}{clean(said)}{seconds}"
         if event.what == "twice":
             moved = len(event.facts["moved"])
             said = f"{moved} of its checks came out differently" if moved else "the same"

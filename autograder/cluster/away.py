@@ -48,7 +48,7 @@ class Engine:
             (mine / "settled.json").write_text(json.dumps(to_json(errand.settled)), encoding="utf-8")
         kept = Path(self.like.out) / name / batch.HANDED_IN
         told = {"submission": str(kept), "settled": "settled.json" if errand.settled else "", "seed": errand.seed}
-        answer = self.ask(mine, timed=errand.timed, round=errand.round, out=str(mine), **told)
+        answer = self.ask(mine, timed=errand.timed, round=errand.round, out=str(mine), beside=True, **told)
         result = self._result(mine / name / batch.RESULT, errand)
         if result.device != self.device:
             where, other = answer["where"]["node"], result.device

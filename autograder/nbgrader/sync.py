@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 from autograder import standing, submission
 from autograder.batch import HANDED_IN, RESULT
@@ -121,7 +120,7 @@ def _kept(home: Path, result: Result) -> Submission:
         return Submission(result.submission, result.submission_sha256, {})
     try:
         return submission.unpacked(kept, result.submission, [f"{part.id}.py" for part in result.parts])
-    except (OSError, ValueError, BadZipFile, SubmissionError) as problem:
+    except SubmissionError as problem:
         raise NotGradedError(f"{kept}: cannot be read: {problem}; grade it again") from None
 
 

@@ -138,7 +138,7 @@ def test_a_node_is_told_all_that_a_lane_knows(tmp_path):
     expected = {
         "format": 1, "lab": "toy", "course": "/course", "submission": f"{tmp_path}/out/ada/handed_in.zip", "seed": 7,
         "parts": ["part1_toy"], "only": "", "device": "auto", "isolation": "bubblewrap", "settled": "settled.json",
-        "timed": True, "round": "timed",
+        "timed": True, "round": "timed", "beside": True,
     }  # fmt: skip
 
     assert str(tmp_path / "jobs") == str(Path(told.pop("out")).parent)
