@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # of Result in JSON. 1: the first.
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
-Basis = Literal["outputs", "report", "artefact", "person"]
+Basis = Literal["outputs", "scripted", "report", "artefact", "person"]
 Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error"]
 SettledBy = Literal["gpu", "again", "person"]
 Side = Literal["student", "baseline"]
