@@ -46,6 +46,8 @@ class Case:
     submission: Submission
     limits: Limits | None = None
     """Shorter limits for an entry that would only sit them out."""
+    unearned: tuple[str, ...] = ()
+    """Checks that it passes without the work: a known limit of scripts and recorders, and of nothing else."""
 
 
 @dataclass(frozen=True)
@@ -243,7 +245,7 @@ def load_cases(course: Course, lab: Lab) -> list[Case]:
 
 def _folder_case(folder: Path, reference: Submission, lab: Lab) -> Case:
     """Read a folder; files that it does not have, such as evidence, are the reference's; one refused is not there."""
-    said = _yaml(folder / "expect.yaml", {"about", "kind", "part", "fails"}, {"limits"})
+    said = _yaml(folder / "expect.yaml", {"about", "kind", "part", "fails"}, {"limits", "unearned"})
     if said["kind"] not in KINDS:
         raise CourseError(f"{folder.name}/expect.yaml: kind {said['kind']!r}; use one of {', '.join(KINDS)}")
     own = submission.load(folder, lab.files)
@@ -252,12 +254,15 @@ def _folder_case(folder: Path, reference: Submission, lab: Lab) -> Case:
 
 
 def _case(id_: str, said: Mapping[str, Any], handed_in: Submission, lab: Lab) -> Case:
-    part, fails = lab.part(said["part"]), dict(said["fails"] or {})
-    unknown = [name for name in fails if name not in part.checks]
-    if unknown:
-        raise CourseError(f"{id_}: fails names {unknown[0]!r}, which is no check of {part.id}")
+    part, fails, unearned = lab.part(said["part"]), dict(said["fails"] or {}), tuple(said.get("unearned") or ())
+    named = [*(("fails", name) for name in fails), *(("unearned", name) for name in unearned)]
+    for key, name in named:
+        if name not in part.checks:
+            raise CourseError(f"{id_}: {key} names {name!r}, which is no check of {part.id}")
+        if key == "unearned" and (basis := part.checks[name].basis) not in ("scripted", "report"):
+            raise CourseError(f"{id_}: unearned names {name}, whose basis is {basis}; mend the check")
     limits = Limits(**said["limits"]) if said.get("limits") else None
-    return Case(id_, said["about"], said["kind"], part.id, fails, handed_in, limits)
+    return Case(id_, said["about"], said["kind"], part.id, fails, handed_in, limits, unearned)
 
 
 def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) -> Case:

@@ -294,6 +294,14 @@ CORPUS_MISTAKES = {
         "two: a replacement has old and new, and here old",
     ),
     "an unknown check": (mutant(fails={"posetive": ""}), "two: fails names 'posetive', which is no check of part1_toy"),
+    "an unknown check that is won": (
+        mutant(unearned=["posetive"]),
+        "two: unearned names 'posetive', which is no check",
+    ),
+    "outputs that are won without the work": (
+        mutant(unearned=["equal"]),
+        "two: unearned names equal, whose basis is outputs; mend the check",
+    ),
     "a missing name": ({"id": "two"}, "'two' lacks about, fails, part, replace"),
 }
 
