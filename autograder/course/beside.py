@@ -48,7 +48,8 @@ def _problem(part: Part, check: Check) -> str:
 def beside(probe: Probe) -> set[str]:
     """Name what a probe puts beside the student's code."""
     file, run = source(probe)
-    known = definitions(parsed(file.read_text(encoding="utf-8")).body)
+    tree = parsed(file.read_text(encoding="utf-8"))
+    known = definitions([one for one in ast.walk(tree) if isinstance(one, ast.stmt)][::-1])  # the outermost of a name
     called, todo = set[str](), {run}
     while todo:
         called.add(name := todo.pop())

@@ -37,6 +37,13 @@ def with_a_hook(student, rig):
     return window.weights()
 
 
+def maker():
+    def within(student, rig):
+        return rig.clock, student.first()
+
+    return within
+
+
 def with_data(student, rig):
     moved = rig.loading.pictures(4)  # no call of the function above
     return student.first(moved, rig.random)

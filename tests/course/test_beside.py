@@ -47,6 +47,7 @@ def test_all_of_the_rig_is_known_to_stand_beside_the_code_or_not(tmp_path):
         pytest.param(probes.scripted, {"clock", "loading.step"}, id="through another function"),
         pytest.param(probes.with_a_recorder, {"waits"}, id="a recorder"),
         pytest.param(probes.with_a_hook, {"register_step_post_hook"}, id="a hook"),
+        pytest.param(probes.maker(), {"clock"}, id="a function within another"),
         pytest.param(probes.with_data, set(), id="data alone, under the name of a function"),
     ],
 )
