@@ -135,6 +135,8 @@ class Check:
     basis: Basis
     needs: tuple[str, ...]
     reads: tuple[str, ...]
+    compared: str = ""
+    """What of a probe with a script in it is compared with the baseline's, so that it rests on outputs all the same."""
 
     @property
     def title(self) -> str:
@@ -216,12 +218,13 @@ class Part:
         """Register a probe that runs on both sides and answers with `rig.answers()`."""
         return self.probe(pair=True, values=CASES, arrays=NUMBERS)(run)
 
-    def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = ()) -> Callable[[F], F]:
-        """Register a check; its docstring is the line that students read."""
+    def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = (), compared: str = "") -> Callable[[F], F]:
+        """Register a check; its docstring is the line that students read. *compared*: see Check."""
 
         def register(judge: F) -> F:
             reads = tuple(inspect.signature(judge).parameters)
-            self.checks[judge.__name__] = Check(judge.__name__, judge, basis, tuple(n.__name__ for n in needs), reads)
+            needed = tuple(need.__name__ for need in needs)
+            self.checks[judge.__name__] = Check(judge.__name__, judge, basis, needed, reads, compared)
             return judge
 
         return register

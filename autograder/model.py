@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # of Result in JSON. 1: the first.
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
-Basis = Literal["outputs", "report", "artefact", "person"]
+Basis = Literal["outputs", "scripted", "report", "artefact", "person"]
 Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error"]
 SettledBy = Literal["gpu", "again", "person"]
 Side = Literal["student", "baseline"]
@@ -173,6 +173,8 @@ class Picture:
     """Different pixel rows, counted up to a handful: a blank picture has one or two."""
     crc: int = field(default=0, compare=False)
     """Of the whole file."""
+    packed: float = field(default=0.0, compare=False)
+    """How small its pixels become when they are compressed: 0.03 of a plot, nearly 1 of noise."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from autograder import submission
 from autograder.course import Course, find_root
 from autograder.course.build import stale
-from autograder.course.proof import floor, full, load_cases, prove_case, report_share, undecorated, untimed
+from autograder.course.proof import floor, full, load_cases, over_their_share, prove_case, undecorated, untimed
 from autograder.grade import grade
 from autograder.practice import open_session
 
@@ -91,7 +91,7 @@ def test_the_course_is_consistent(name):
     kit, cases = KITS[name], [case for lab, case in CASES.values() if lab == name]
 
     assert stale(COURSE, name) == []
-    assert report_share(kit.lab, kit.config) == []
+    assert over_their_share(kit.lab, kit.config) == []
     assert undecorated(kit.lab, kit.config, cases, "cpu") == []
 
 

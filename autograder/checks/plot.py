@@ -23,6 +23,7 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type -> values per pixel
 DISTINCT = 8  # counting further says nothing more
 BLANK = 4  # an even area is stored as at most this many kinds of line, whatever filter the writer chose
+NOISE = 0.7  # of `packed`: plots of the course are at most 0.03, 12,000 dots in random colours 0.2, noise 0.79
 STEP = 64 * 1024
 
 
@@ -35,16 +36,19 @@ def read(data: bytes, file: str) -> Picture:
     chunks = list(_chunks(data, file))
     width, height, line_bytes = _header(chunks[0], file)
     pixels = b"".join(body for kind, body in chunks if kind == b"IDAT")
-    return Picture(file, width, height, _distinct(pixels, line_bytes, height, file), zlib.crc32(data))
+    distinct = _distinct(pixels, line_bytes, height, file)
+    return Picture(file, width, height, distinct, zlib.crc32(data), _packed(pixels, line_bytes * height))
 
 
 def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE) -> Verdict:
-    """Pass a picture that is large enough to read, and not blank."""
+    """Pass a picture that is large enough to read, and neither blank nor noise."""
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width < at_least[0] or picture.height < at_least[1]:
         return Failed(size, f"too small to read; at least {at_least[0]} x {at_least[1]} is asked for", try_)
     if picture.distinct_lines <= BLANK:
         return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
+    if picture.packed > NOISE:
+        return Failed(f"{size}, noise", f"its pixels are random: {picture.file} shows no figure", try_)
     return Passed(size)
 
 
@@ -147,6 +151,13 @@ def _distinct(pixels: bytes, line_bytes: int, height: int, file: str) -> int:
     if total < line_bytes * height:
         raise SubmissionError(f"{file}: has fewer pixels than it says; write it again")
     return len(lines)
+
+
+def _packed(pixels: bytes, whole: int) -> float:
+    """Say how small the pixels become; who wrote them may not have compressed at all."""
+    if len(pixels) > NOISE * whole:
+        pixels = zlib.compress(zlib.decompressobj().decompress(pixels, whole), 1)
+    return len(pixels) / whole
 
 
 def _collect(lines: set[bytes], buffer: bytes, line_bytes: int) -> bytes:

@@ -14,16 +14,20 @@ from typing import Any, Literal
 from autograder import submission
 from autograder.config import LabConfig, read_yaml
 from autograder.course import Course
+from autograder.course.beside import undeclared
 from autograder.course.build import stale
 from autograder.course.lanes import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
 from autograder.lab import Lab, Part
-from autograder.model import CheckResult, Limits, PartResult, Result, Submission
+from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission
 
-REPORT_SHARE = 0.4
-"""What the student's process reports may decide at most this share of a part's points."""
+FORGEABLE: Mapping[str, tuple[set[Basis], float]] = {
+    "reports": ({"report"}, 0.4),
+    "reports and scripted checks": ({"report", "scripted"}, 0.6),
+}
+"""What stands beside the student's code may decide at most such shares of a part's points."""
 Timing = Literal["few", "all", "none"]
 """Which entries the clock runs for; a timed check takes half a minute."""
 KINDS = ("right", "unusual", "wrong", "cheat", "hostile")
@@ -42,6 +46,8 @@ class Case:
     submission: Submission
     limits: Limits | None = None
     """Shorter limits for an entry that would only sit them out."""
+    unearned: tuple[str, ...] = ()
+    """Checks that it passes without the work: a known limit of scripts and recorders, and of nothing else."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ def prove(
     tasks: dict[str, Task[Finding]] = {}
     if not only:
         yield Finding("template is what the reference builds", tuple(_stale(course, lab_name)))
-        yield Finding("points rest on outputs", tuple(report_share(kit.lab, kit.config)))
+        yield Finding("points rest on outputs", (*over_their_share(kit.lab, kit.config), *undeclared(kit.lab)))
         # The reference first: what an entry leaves as it is has been answered then, for every lane.
         tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
         tasks |= _part_by_part("template", course.template(lab_name), kit, seed, floor)
@@ -203,16 +209,15 @@ def _short_of_its_bar(check: CheckResult) -> bool:
     return check.outcome == "partial" and "bar" in check.evidence
 
 
-def report_share(lab: Lab, config: LabConfig) -> list[str]:
-    """Reports may be forged, so they decide the smaller part of each part's points."""
+def over_their_share(lab: Lab, config: LabConfig) -> list[str]:
+    """Reports may be forged and scripts be read, so they decide a bounded share of each part's points."""
     found = []
     for part in lab.parts:
-        points = config.parts[part.id].checks
-        reports = sum(points[c.name].points for c in part.checks.values() if c.basis == "report")
-        if reports > REPORT_SHARE * config.parts[part.id].points:
-            found.append(
-                f"{part.id}: reports carry {reports:g} of {config.parts[part.id].points:g} points; at most 40 %"
-            )
+        points, whole = config.parts[part.id].checks, config.parts[part.id].points
+        for words, (bases, share) in FORGEABLE.items():
+            carried = sum(points[check.name].points for check in part.checks.values() if check.basis in bases)
+            if carried > share * whole + 1e-9:
+                found.append(f"{part.id}: {words} carry {carried:g} of {whole:g} points; at most {100 * share:.0f} %")
     return found
 
 
@@ -240,7 +245,7 @@ def load_cases(course: Course, lab: Lab) -> list[Case]:
 
 def _folder_case(folder: Path, reference: Submission, lab: Lab) -> Case:
     """Read a folder; files that it does not have, such as evidence, are the reference's; one refused is not there."""
-    said = _yaml(folder / "expect.yaml", {"about", "kind", "part", "fails"}, {"limits"})
+    said = _yaml(folder / "expect.yaml", {"about", "kind", "part", "fails"}, {"limits", "unearned"})
     if said["kind"] not in KINDS:
         raise CourseError(f"{folder.name}/expect.yaml: kind {said['kind']!r}; use one of {', '.join(KINDS)}")
     own = submission.load(folder, lab.files)
@@ -249,12 +254,15 @@ def _folder_case(folder: Path, reference: Submission, lab: Lab) -> Case:
 
 
 def _case(id_: str, said: Mapping[str, Any], handed_in: Submission, lab: Lab) -> Case:
-    part, fails = lab.part(said["part"]), dict(said["fails"] or {})
-    unknown = [name for name in fails if name not in part.checks]
-    if unknown:
-        raise CourseError(f"{id_}: fails names {unknown[0]!r}, which is no check of {part.id}")
+    part, fails, unearned = lab.part(said["part"]), dict(said["fails"] or {}), tuple(said.get("unearned") or ())
+    named = [*(("fails", name) for name in fails), *(("unearned", name) for name in unearned)]
+    for key, name in named:
+        if name not in part.checks:
+            raise CourseError(f"{id_}: {key} names {name!r}, which is no check of {part.id}")
+        if key == "unearned" and (basis := part.checks[name].basis) not in ("scripted", "report"):
+            raise CourseError(f"{id_}: unearned names {name}, whose basis is {basis}; mend the check")
     limits = Limits(**said["limits"]) if said.get("limits") else None
-    return Case(id_, said["about"], said["kind"], part.id, fails, handed_in, limits)
+    return Case(id_, said["about"], said["kind"], part.id, fails, handed_in, limits, unearned)
 
 
 def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) -> Case:

@@ -91,27 +91,27 @@ def gets_at(text: str, program: str) -> bool:
 
 def asked(probe: Probe) -> Names | None:
     """Name what a probe takes from the student's module; None when that cannot be told."""
-    return _asked(*_source(probe))
+    return _asked(*source(probe))
 
 
 def runs_a_program(probe: Probe) -> bool:
     """Whether a probe looks at a program that was handed in beside the part's file."""
-    return _runs_a_program(*_source(probe))
+    return _runs_a_program(*source(probe))
 
 
 @lru_cache
 def _runs_a_program(file: Path, run: str) -> bool:
-    known = _definitions(_parsed(file.read_text(encoding="utf-8")).body)
+    known = definitions(parsed(file.read_text(encoding="utf-8")).body)
     return any("program" in _words(known[name]) for name in _closure(known, {run}))
 
 
-def _source(probe: Probe) -> tuple[Path, str]:
+def source(probe: Probe) -> tuple[Path, str]:
     return Path(inspect.getsourcefile(probe.run) or ""), probe.run.__name__
 
 
 @lru_cache
 def _asked(file: Path, run: str) -> Names | None:
-    known = _definitions(_parsed(file.read_text(encoding="utf-8")).body)
+    known = definitions(parsed(file.read_text(encoding="utf-8")).body)
     taken: set[str] = set()
     for name in _closure(known, {run}):
         handed_on = {id(node) for node in _handed_on(known, known[name])}
@@ -139,10 +139,10 @@ def _handed_on(known: Mapping[str, ast.AST], within: ast.AST) -> Iterator[ast.AS
 def within(text: str, names: Names | None) -> str:
     """Return what of a module matters to who takes *names* from it: what runs on import, and what is reached."""
     try:
-        body = [one for one in _parsed(text).body if not _only_as_a_program(one)]
+        body = [one for one in parsed(text).body if not _only_as_a_program(one)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text
-    known = _definitions(body)
+    known = definitions(body)
     runs = [node for one in body for node in _on_import(one)]
     kept = _closure(known, (names or Names()).union(*map(_words, runs)))
     twice = len(known) < sum(isinstance(one, Definition) for one in body)
@@ -172,7 +172,7 @@ def _closure(known: Mapping[str, ast.AST], start: Collection[str]) -> set[str]:
 
 
 # The probes of a part ask of the same file, one after the other.
-_parsed = lru_cache(maxsize=TEXTS)(ast.parse)
+parsed = lru_cache(maxsize=TEXTS)(ast.parse)
 _dumped = lru_cache(maxsize=NODES)(ast.dump)
 
 
@@ -194,7 +194,7 @@ def _words(node: ast.AST) -> Names:
     return Names(n.id for n in inside if isinstance(n, ast.Name)).union(attributes)
 
 
-def _definitions(body: Collection[ast.stmt]) -> dict[str, Definition]:
+def definitions(body: Collection[ast.stmt]) -> dict[str, Definition]:
     return {one.name: one for one in body if isinstance(one, Definition)}
 
 

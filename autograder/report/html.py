@@ -18,7 +18,7 @@ from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip
-from autograder.report.words import BASES, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, time
+from autograder.report.words import BASES, MARKED, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, time
 from autograder.scoring import Late
 from autograder.standing import Rules, Standing
 from autograder.traces.words import shown
@@ -145,6 +145,7 @@ def render(name: str, **values: Any) -> str:
     words = {
         "OUTCOMES": OUTCOMES,
         "BASES": BASES,
+        "MARKED": MARKED,
         "SETTLED_BY": SETTLED_BY,
         "bonus": bonus,
         "explained": explained,

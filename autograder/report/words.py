@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autograder.model import without_bonus
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from autograder.model import Basis, Outcome, Result, SettledBy
 
@@ -23,10 +23,12 @@ OUTCOMES: Mapping[Outcome, str] = {
 }
 BASES: Mapping[Basis, str] = {
     "outputs": "outputs and times, taken from outside the submission's process",
+    "scripted": "a script beside the code, which knows the answers; true unless the submission reads them there",
     "report": "what a recorder beside the code saw; true unless the submission tampers with the recorder",
     "artefact": "a file that was handed in",
     "person": "a person's reading",
 }
+MARKED: Sequence[Basis] = ("scripted", "report")  # on pages: a submission may deceive what stands beside it
 SETTLED_BY: Mapping[SettledBy, str] = {
     "gpu": "a run on a GPU",
     "again": "another grading run",

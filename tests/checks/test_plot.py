@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 import zlib
 
@@ -90,6 +91,26 @@ def test_a_small_or_blank_picture_fails(picture, measured):
 
     assert isinstance(verdict, Failed)
     assert measured == verdict.measured
+
+
+def noise(level):
+    """A picture of random bytes, and whether its writer compressed them or not."""
+    lines = (b"\0" + random.Random(y).randbytes(400) for y in range(200))
+    return zlib.compress(b"".join(lines), level)
+
+
+@pytest.mark.parametrize("level", [0, 9])
+def test_noise_fails_however_it_was_packed(level):
+    verdict = plot.is_drawn(plot.read(png(pixels=noise(level)), "p.png"), try_="try")
+
+    assert isinstance(verdict, Failed)
+    assert "400 x 200 pixels, noise" == verdict.measured
+
+
+def test_a_drawn_picture_that_its_writer_did_not_compress_passes():
+    lines = b"".join(b"\0" + bytes([y % 100]) * 400 for y in range(200))
+
+    assert isinstance(plot.is_drawn(plot.read(png(pixels=zlib.compress(lines, 0)), "p.png"), try_="try"), Passed)
 
 
 def test_a_drawn_picture_passes():

@@ -22,6 +22,33 @@ def with_a_recorder(student, rig):
         return student.second()
 
 
+def scripted(student, rig):
+    return moved(student, rig, helper)
+
+
+def moved(student, rig, helper):
+    rig.clock.freeze()
+    return rig.loading.step([1.0]), student.first()
+
+
+def with_a_hook(student, rig):
+    window = rig.window()
+    window.optimizer.register_step_post_hook(student.first)
+    return window.weights()
+
+
+def maker():
+    def within(student, rig):
+        return rig.clock, student.first()
+
+    return within
+
+
+def with_data(student, rig):
+    moved = rig.loading.pictures(4)  # no call of the function above
+    return student.first(moved, rig.random)
+
+
 def with_a_program(student, rig):
     return rig.program(student, "train.py").run()
 

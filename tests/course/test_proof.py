@@ -16,9 +16,9 @@ from autograder.course.proof import (
     floor,
     full,
     load_cases,
+    over_their_share,
     prove,
     prove_case,
-    report_share,
     to_time,
     undecorated,
 )
@@ -171,11 +171,26 @@ def test_reports_carry_at_most_two_fifths_of_a_part():
     """They may be forged."""
     kit = toy_kit()
     part = kit.lab.parts[0]
-    assert [] == report_share(kit.lab, kit.config)
+    assert [] == over_their_share(kit.lab, kit.config)
 
     for name in ("positive", "equal", "faster"):
         part.checks[name] = replace(part.checks[name], basis="report")
-    assert ["part1_toy: reports carry 6 of 14 points; at most 40 %"] == report_share(kit.lab, kit.config)
+    assert [
+        "part1_toy: reports carry 6 of 14 points; at most 40 %",
+    ] == over_their_share(kit.lab, kit.config)
+
+
+def test_reports_and_scripted_checks_carry_at_most_three_fifths_of_a_part():
+    """What a script decides can be read where it runs."""
+    kit = toy_kit()
+    part = kit.lab.parts[0]
+    for name in ("positive", "equal", "faster", "much_faster", "has_table"):
+        part.checks[name] = replace(part.checks[name], basis="scripted")
+
+    carried = sum(kit.config.parts[PART].checks[name].points for name in part.checks if name != "has_picture")
+    assert [f"part1_toy: reports and scripted checks carry {carried:g} of 14 points; at most 60 %"] == over_their_share(
+        kit.lab, kit.config
+    )
 
 
 def test_a_check_that_no_entry_fails_is_noticed():
@@ -279,6 +294,14 @@ CORPUS_MISTAKES = {
         "two: a replacement has old and new, and here old",
     ),
     "an unknown check": (mutant(fails={"posetive": ""}), "two: fails names 'posetive', which is no check of part1_toy"),
+    "an unknown check that is won": (
+        mutant(unearned=["posetive"]),
+        "two: unearned names 'posetive', which is no check",
+    ),
+    "outputs that are won without the work": (
+        mutant(unearned=["equal"]),
+        "two: unearned names equal, whose basis is outputs; mend the check",
+    ),
     "a missing name": ({"id": "two"}, "'two' lacks about, fails, part, replace"),
 }
 

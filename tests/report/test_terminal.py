@@ -222,6 +222,16 @@ PASS  part3_amp.amp_is_faster  6/6   AMP trains at least 1.50x as fast as FP32
     assert shown(part, verbose=True).startswith(expected)
 
 
+def test_verbose_says_of_a_scripted_check_that_the_script_is_beside_the_code():
+    part = a_part("part3_amp", "Mixed precision", a_silent_check(outcome="passed", basis="scripted", points=6))
+
+    expected = """\
+      rests on  a script beside the code, which knows the answers; true unless the submission reads
+                them there
+"""
+    assert expected in shown(part, verbose=True)
+
+
 @pytest.mark.parametrize(("width", "limit"), [(10, 40), (40, 40), (72, 72), (200, 100)])
 def test_lines_fit_the_terminal_but_stay_readable(width, limit):
     """Lines follow the width of the terminal, between 40 and 100 columns."""

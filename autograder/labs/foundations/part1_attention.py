@@ -405,7 +405,7 @@ def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def measures_honestly(scripted_growth: Pair) -> Verdict:
     """measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both."""
     rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
@@ -479,14 +479,14 @@ def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(scripted_growth: Pair) -> Verdict:
     """measure_growth writes attention_growth.csv with the rows that it returns."""
     seen = scripted_growth.student.values
     return table.holds_the_rows(seen["csv"], "attention_growth.csv", seen["rows"], FIGURES, _row_problem)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(scripted_growth: Pair) -> Verdict:
     """measure_growth draws time and memory of its rows, and writes attention_curves.png."""
     try_ = "one line per version with every row's figure, and set_ylabel with the unit"

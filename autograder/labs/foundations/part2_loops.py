@@ -356,7 +356,7 @@ def vectorized_is_faster(fast: Timed, bar: Bar) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def measures_honestly(scripted_times: Pair) -> Verdict:
     """measure_speedups returns the median times after a warm-up, and their ratio."""
     rows, script = scripted_times.student.values["rows"], scripted_times.baseline.values
@@ -399,7 +399,7 @@ def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) 
     return next(filter(None, problems), "")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(scripted_times: Pair) -> Verdict:
     """measure_speedups writes loop_speedups.csv with the rows that it returns."""
     seen = scripted_times.student.values

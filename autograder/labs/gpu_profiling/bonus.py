@@ -299,19 +299,19 @@ def records_the_steps(recorded: Observation) -> Verdict:
     return Failed(measured, why, f"schedule(wait=1, warmup=1, active=steps); {NIGHT}") if wrong else Passed(measured)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_what_changed(nights: Pair) -> Verdict:
     """compare_profiles gives milliseconds per step of each range in both profiles, the largest change first."""
     return nightly.each(nights, nightly.row_problem, NIGHT)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def says_whether_slower(nights: Pair) -> Verdict:
     """compare_profiles gives the milliseconds of a step, and says whether it became slower than is allowed."""
     return nightly.each(nights, nightly.verdict_problem, NIGHT)
 
 
-@part.check(basis="outputs", needs=[finds_what_changed])
+@part.check(basis="scripted", needs=[finds_what_changed])
 def page_holds_the_rows(nights: Pair) -> Verdict:
     """compare_profiles writes profile_report.md: a verdict, and each range with its milliseconds, in order."""
     return nightly.each(nights, nightly.page_problem, NIGHT)
@@ -331,7 +331,7 @@ def starts_each_node(commands: Pair) -> Verdict:
     return nightly.all_there(commands, "commands") or Passed(" ".join(told[0][0])[:200])
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def averages_over_nodes(means: Pair) -> Verdict:
     """After average_over_nodes every process of two nodes has the mean over all four, each time it is called."""
     got, want = means.student.arrays["means"], means.baseline.arrays["means"]
@@ -361,14 +361,14 @@ def nodes_results_fit(nodes_results: Table) -> Verdict:
 # --- what is judged: inference ----------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="answers")
 def folds_the_norm(folded: Pair) -> Verdict:
     """fold_norm gives one convolution that answers as convolution and batch norm do, and leaves both as they were."""
     why = {"afterwards": "the layers that were handed in were changed", "": "a factor, eps or the bias is not in it"}
     return outputs.same(folded, SAME, why=why, try_=INFER)
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="classes")
 def predicts_the_classes(predicted: Pair) -> Verdict:
     """predict returns the class of each image, in order, as int64: as the model in eval() says it."""
     why = "dropout or batch norm was in train(), or batches are in another order"
@@ -392,7 +392,7 @@ def predicts_without_a_trace(predicted: Pair) -> Verdict:
     return Failed(*wrong, INFER) if wrong else Passed("no graph; modes as they were, after an exception, too")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def latency_is_honest(latencies: Pair) -> Verdict:
     """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
     for told, known in zip(latencies.student.values["found"], latencies.baseline.values["found"], strict=False):

@@ -217,25 +217,25 @@ def _made(analysed: Pair, group: profiling.Group) -> Verdict:
     return Passed(f"{len(known)} made profiles")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_gaps(analysed: Pair) -> Verdict:
     """analyse_profile finds how much of the steps is work, the gaps in it, and their largest cause."""
     return _made(analysed, "gpu")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_copies_and_waits(analysed: Pair) -> Verdict:
     """analyse_profile finds the time of copies to the GPU, their overlap with kernels, and the wait for data."""
     return _made(analysed, "data")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_small_work(analysed: Pair) -> Verdict:
     """analyse_profile finds the share of short kernels, their mean, and the idle time that launching costs."""
     return _made(analysed, "work")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_load_of_the_cpu(analysed: Pair) -> Verdict:
     """analyse_profile finds how busy the CPU is, and the longest wait for the loader."""
     return _made(analysed, "cpu")

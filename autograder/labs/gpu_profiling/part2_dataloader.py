@@ -298,7 +298,7 @@ def waits_for_nothing(waits: Observation) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def counts_what_it_times(counted: Pair) -> Verdict:
     """measure_loader times the batches after the warm-up, as many as asked for, of one iterator; and counts samples."""
     told, known = counted.student.values["cases"], counted.baseline.values["cases"]
@@ -329,7 +329,7 @@ def _streams(known: Mapping[str, Any]) -> list[grid.Stream]:
     ]
 
 
-@part.check(basis="outputs", needs=[counts_what_it_times])
+@part.check(basis="scripted", needs=[counts_what_it_times])
 def measures_each_configuration(benchmark: Pair) -> Verdict:
     """benchmark_dataloader measures each combination once, in order, with a loader that has all three options."""
     rows, known = benchmark.student.values["rows"], benchmark.baseline.values
@@ -340,7 +340,7 @@ def measures_each_configuration(benchmark: Pair) -> Verdict:
     return Failed(found, why, try_) if why else Passed(f"{len(rows)} rows: {found} ...")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(benchmark: Pair) -> Verdict:
     """benchmark_dataloader writes dataloader_results.csv with the rows that it returns."""
     seen = benchmark.student.values

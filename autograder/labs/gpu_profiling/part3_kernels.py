@@ -267,7 +267,7 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     return Passed(measured) if share <= LESS else Failed(measured, why, "nn.MaxPool2d first, then nn.ReLU")
 
 
-@part.check(basis="outputs", needs=[answers_alike])
+@part.check(basis="outputs", needs=[answers_alike], compared="logits")
 def compiled_answers_alike(compiled: Pair) -> Verdict:
     """compile_net gives what the net gives, at each batch size and each time."""
     return outputs.same(compiled, SAME, why="the compiled net computes something else", try_=f"torch.compile; {WRONG}")
@@ -282,7 +282,7 @@ def is_one_graph(compiled: Pair) -> Verdict:
 # --- what is judged: launches -----------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def counts_launches(counted: Pair) -> Verdict:
     """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
     told, known = counted.student.values["told"], counted.baseline.values["known"]
@@ -295,7 +295,7 @@ def counts_launches(counted: Pair) -> Verdict:
     return Passed(", ".join(f"{sum(one.values())} launches ({kind})" for kind, one in zip(KINDS, known, strict=True)))
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compares_honestly(scripted_nets: Pair) -> Verdict:
     """compare_nets counts the launches of one call, and times the median call after a warm-up, without the profiler."""
     rows, known = scripted_nets.student.values["rows"], scripted_nets.baseline.values
@@ -307,7 +307,7 @@ def compares_honestly(scripted_nets: Pair) -> Verdict:
     return Failed(measured or "no rows", why, try_) if why else Passed(f"{measured} (a clock that the grader moves)")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(scripted_nets: Pair) -> Verdict:
     """compare_nets writes kernel_results.csv with the rows that it returns."""
     seen = scripted_nets.student.values
@@ -345,13 +345,13 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     return Passed(f"{len(seen['measured'][0])} kernels of each profile")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def reads_reports(reports: Pair) -> Verdict:
     """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
     return _read(reports, ncu.figure_problem)
 
 
-@part.check(basis="outputs", needs=[reads_reports])
+@part.check(basis="scripted", needs=[reads_reports])
 def says_what_limits(reports: Pair) -> Verdict:
     """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
     return _read(reports, ncu.bound_problem)

@@ -366,7 +366,7 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
 # --- what is judged: measurements -------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def measures_training_steps(measured: Pair, device: Device) -> Verdict:
     """measure_memory_and_speed times complete steps after a warm-up, and says what is kept, in both precisions."""
     rows, known = measured.student.values["rows"], measured.baseline.values
@@ -382,7 +382,7 @@ def _expected(known: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     return [(net, size, mode) for net in known["nets"] for size in known["sizes"] for mode in footprint.PRECISIONS]
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(measured: Pair) -> Verdict:
     """benchmark_memory writes memory_results.csv with the rows that it returns."""
     seen, maybe = measured.student.values, ("peak_memory_mb",)

@@ -242,13 +242,13 @@ def shuffles_each_epoch(ranks: Pair) -> Verdict:
     return Failed(found, why, f"sampler.set_epoch(epoch) before each; {TOGETHER}") if why else Passed(found)
 
 
-@part.check(basis="outputs", needs=[divides_the_samples])
+@part.check(basis="outputs", needs=[divides_the_samples], compared="weights")
 def trains_as_one_process(ranks: Pair) -> Verdict:
     """Two processes arrive at the weights of one that trains on their joined batches."""
     return together.trained_as_one(_in_their_order(ranks), try_=TOGETHER)
 
 
-@part.check(basis="outputs", needs=[trains_as_one_process])
+@part.check(basis="outputs", needs=[trains_as_one_process], compared="losses")
 def loss_is_of_all(ranks: Pair) -> Verdict:
     """The losses are means over the samples of all processes, the same in each of them."""
     why = "it is that of this process alone or of one batch, or batches count alike, whatever their size"
@@ -259,7 +259,7 @@ def loss_is_of_all(ranks: Pair) -> Verdict:
 CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
 
 
-@part.check(basis="outputs", needs=[trains_as_one_process])
+@part.check(basis="scripted", needs=[trains_as_one_process])
 def time_is_of_the_slowest(ranks: Pair) -> Verdict:
     """The seconds of an epoch are those of the process that took longest, the same in each of them."""
     why = "an epoch is over when the last process is done: it is another process's time, a sum, or a mean"
@@ -287,7 +287,7 @@ def _epochs(ranks: Pair) -> int:
 # --- what is judged: the table ----------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def plans_strong_and_weak(measured: Pair) -> Verdict:
     """Strong scaling keeps the data set and the whole batch, weak scaling each process's share of both."""
     found, why = scaling.plan_problem(measured.student.values["runs"], measured.baseline.values)
@@ -295,7 +295,7 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
     return Failed(found, why, f"run(processes, samples, batch_size); {SCALE}") if why else Passed(f"{runs} runs")
 
 
-@part.check(basis="outputs", needs=[plans_strong_and_weak])
+@part.check(basis="scripted", needs=[plans_strong_and_weak])
 def efficiency_is_right(measured: Pair) -> Verdict:
     """Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency."""
     rows, known = measured.student.values["rows"], measured.baseline.values
@@ -324,14 +324,14 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(measured: Pair) -> Verdict:
     """measure_scaling_efficiency writes scaling_results.csv with the rows that it returns."""
     seen, file = measured.student.values, "scaling_results.csv"
     return table.holds_the_rows(seen["csv"], file, seen["rows"], scaling.NUMBERS, scaling.row_problem)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(measured: Pair) -> Verdict:
     """measure_scaling_efficiency draws speedup and efficiency of its rows, and writes scaling_curves.png."""
     units = {"speedup": r"[Ss]peed-?up", "efficiency": r"[Ee]fficiency"}

@@ -247,7 +247,7 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     return speedup.at_least(slow_reads, bar, why="reads wait for each other, or workers start anew", try_=POINTS)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_largest_batch(searches: Observation) -> Verdict:
     """Point 1: largest_batch halves the step until it fits into memory, and hides no other error."""
     seen = searches.values
@@ -275,7 +275,7 @@ def scaler_in_order(loop: Observation) -> Verdict:
     return precision.scaler_in_order(loop.values["events"], loop.values["batches"], try_=POINTS)
 
 
-@part.check(basis="outputs")
+@part.check(basis="report")
 def is_one_graph(fused: Pair) -> Verdict:
     """Point 4: fuse makes one graph of the whole network for each shape, by the backend asked for, with its answers."""
     same = outputs.same(fused, 2e-5, why="what is compiled computes something else", try_=POINTS)
@@ -306,14 +306,14 @@ def moves_without_waiting(loop: Observation) -> Verdict:
 LOSSES, HALF_LOSSES = 1e-3, 0.02
 
 
-@part.check(basis="outputs", needs=[accumulates])
+@part.check(basis="scripted", needs=[accumulates])
 def does_the_same_work(whole: Pair) -> Verdict:
     """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
     found = checklist.worked(whole, EPOCHS, LOSSES)
     return _said(found if found[1] else checklist.paced(whole, EPOCHS, once="the first pass"), SAME_WORK)
 
 
-@part.check(basis="outputs", needs=[accumulates, is_one_graph])
+@part.check(basis="scripted", needs=[accumulates, is_one_graph])
 def points_work_together(together: Pair) -> Verdict:
     """With --amp, --compile and two batches a step at once, losses are the baseline's, and no build is timed."""
     found, seen = checklist.worked(together, EPOCHS, HALF_LOSSES), together.student.values
@@ -326,13 +326,13 @@ def points_work_together(together: Pair) -> Verdict:
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
     return _said(checklist.shared(shares.student.values["told"], shares.baseline.values["known"]), TABLE)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compares_versions(comparison: Pair) -> Verdict:
     """compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise."""
     seen, known = comparison.student.values, comparison.baseline.values["runs"]
@@ -352,14 +352,14 @@ def compares_versions(comparison: Pair) -> Verdict:
 UNITS = {"busy_percent": r"%|percent", "throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio"}
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(drawing: Observation) -> Verdict:
     """draw_comparison draws three panels: busy share, throughput and speedup of the rows that it is given."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
     return plot.shows_the_rows(drawing, "final_comparison.png", UNITS, "version", try_)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
     return _said(checklist.counted(sums.student.values["told"], sums.baseline.values["known"]), BEFORE_AFTER)

@@ -212,19 +212,19 @@ def ranks(student: Any, rig: Any) -> Any:
 # --- what is judged: plans --------------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="bytes")
 def plans_to_the_byte(plans: Pair) -> Verdict:
     """plan_memory counts the bytes of a training step: each storage once, and every kind of it."""
     return studies.same_plans(plans, try_=COUNT)
 
 
-@part.check(basis="outputs", needs=[plans_to_the_byte])
+@part.check(basis="outputs", needs=[plans_to_the_byte], compared="bytes")
 def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
     """plan_memory plans ResNet-50 for tens of thousands of images, in a process with little memory."""
     return studies.same_plans(large_plans, try_=COUNT)
 
 
-@part.check(basis="outputs", needs=[plans_to_the_byte])
+@part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
     pairs = studies.beside(budgets, "budgets")
@@ -258,7 +258,7 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     return Passed(f"{len(known)} facts are as they were")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
     """timed notes each outermost call once, with the device's work, and when it raises as well."""
     cases = studies.beside(decorator_times, "cases")
@@ -270,14 +270,14 @@ def decorator_times_honestly(decorator_times: Pair) -> Verdict:
     return Passed(f"{len(cases)} cases, on a clock that the grader moves")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_hot_function(calls: Pair) -> Verdict:
     """profile_calls returns calls and seconds of each function, the one with most time of its own first."""
     figures = ("calls", "own_seconds", "seconds")
     return studies.same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_hot_line(lines: Pair) -> Verdict:
     """time_lines returns hits and seconds of each line, called functions included."""
     return studies.same_profile(lines, "line", ("hits", "seconds"), "line", try_=PROFILE)
@@ -294,7 +294,7 @@ def profilers_let_go(after_profiling: Observation) -> Verdict:
 # --- what is judged: the CPU ------------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def study_is_honest(study: Pair) -> Verdict:
     """study_cpu takes the median of warm steps, for each option and number of threads, and restores the threads."""
     seen, known = study.student.values, study.baseline.values
@@ -311,14 +311,14 @@ def study_is_honest(study: Pair) -> Verdict:
     return Passed(measured)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(study: Pair) -> Verdict:
     """study_cpu writes cpu_study.csv with the rows that it returns."""
     seen, file = study.student.values, "cpu_study.csv"
     return table.holds_the_rows(seen["csv"], file, seen["rows"], studies.NUMBERS, studies.row_problem)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(study: Pair) -> Verdict:
     """study_cpu draws the milliseconds of its rows, and writes cpu_threads.png."""
     try_ = "a line or bars for each option, as high as the rows say, and the unit on the axis"
@@ -342,13 +342,13 @@ def plot_is_a_picture(cpu_threads: Picture) -> Verdict:
 # --- what is judged: two processes ------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="weights")
 def trains_as_one_process(ranks: Pair) -> Verdict:
     """Two processes arrive at the weights of one that trains on their joined batches."""
     return together.trained_as_one(ranks, try_=TOGETHER)
 
 
-@part.check(basis="outputs", needs=[trains_as_one_process])
+@part.check(basis="outputs", needs=[trains_as_one_process], compared="losses")
 def loss_is_of_all(ranks: Pair) -> Verdict:
     """The losses are means over the samples of all processes, the same in each of them."""
     why = "it is that of this process alone, or batches count alike, whatever their size"
@@ -369,7 +369,7 @@ def divides_the_samples(ranks: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs")
+@part.check(basis="report")
 def one_process_writes(ranks: Pair) -> Verdict:
     """Rank 0 writes weights.pt, which fits a model that is not distributed; the other process writes nothing."""
     seen, known = ranks.student, ranks.baseline

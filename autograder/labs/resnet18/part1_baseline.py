@@ -82,16 +82,25 @@ def transformed(student: Any, rig: Any) -> Any:
     return {**named, "colour": colour, "size": size, "plain": rig.flat(plain), "left": left, "right": right}
 
 
+SHOWN = 8  # pictures that are looked at
+
+
+def known(rig: Any, size: int) -> list[tuple[Any, int]]:
+    """Return the first pictures of the stand-in for CIFAR-10, transformed, with their classes."""
+    drawn = zip(rig.downloads.colours[:SHOWN], rig.downloads.labels[:SHOWN], strict=True)
+    return [
+        (rig.tensor((colour / 255 - MEAN) / STD)[:, None, None].expand(3, size, size), label) for colour, label in drawn
+    ]
+
+
 @part.outputs
 def cifar10(student: Any, rig: Any) -> Any:
     """A stand-in for CIFAR-10, each picture of one colour: what is read must be that, normalised."""
     seen, size = rig.answers(), rig.integer(20, 40)
     with rig.downloads.reached():
-        dataset = student.make_data("cifar10", size, str(rig.folder)) if rig.side == "student" else None
-        for index, (colour, label) in enumerate(zip(rig.downloads.colours[:8], rig.downloads.labels, strict=False)):
-            image, told = (rig.tensor((colour / 255 - MEAN) / STD)[:, None, None].expand(3, size, size), label)
-            if dataset is not None:
-                image, told = dataset[index]
+        dataset = student.make_data("cifar10", size, str(rig.folder)) if rig.side == "student" else known(rig, size)
+        for index in range(SHOWN):
+            image, told = dataset[index]
             seen.add(f"class of picture {index}", rig.tensor([int(told)]))
             seen.add(f"picture {index}", image)
     return seen.seen()
@@ -320,7 +329,7 @@ def augments(transformed: Pair) -> Verdict:
     return Passed(measured)
 
 
-@part.check(basis="outputs", needs=[normalises])
+@part.check(basis="outputs", needs=[normalises], compared="pictures and classes")
 def reads_cifar10(cifar10: Pair) -> Verdict:
     """make_data("cifar10") gives the training pictures and classes of torchvision's CIFAR10, transformed."""
     why = {
@@ -331,7 +340,7 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
     return outputs.same(cifar10, 1e-4, why=why, try_=try_)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
     known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
@@ -355,7 +364,7 @@ def falls_back(sources: Pair) -> Verdict:
     return Passed("the data that was asked for, in five cases")
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="answers")
 def builds_resnet18(fresh_models: Pair) -> Verdict:
     """make_model() is torchvision's ResNet-18 with one output for each class, and downloads nothing."""
     if fresh_models.student.values["downloads"]:
@@ -370,7 +379,7 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs", needs=[builds_resnet18])
+@part.check(basis="outputs", needs=[builds_resnet18], compared="answers")
 def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
     """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
     try_ = "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
@@ -387,7 +396,7 @@ def trains_right(training: Pair) -> Verdict:
     return numerics.same_trajectory(training, PLAIN, why=why, try_="zero_grad, forward, loss, backward, step")
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="loss and accuracy")
 def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     """loss is the mean of the losses, accuracy a percentage of the samples."""
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
@@ -404,7 +413,7 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     return Passed(measured)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
@@ -424,7 +433,7 @@ def no_wait_per_step(waits: Observation) -> Verdict:
 # --- what is judged: the profile --------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="weights")
 def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     moved = numerics.update(profiled)
@@ -480,20 +489,20 @@ def _made(analysed: Pair, problem: Callable[[questions.Answers, questions.Answer
     return Failed("a made trace", why, try_) if why else Passed(f"{len(known)} made traces")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_wait_for_data(analysed: Pair) -> Verdict:
     """analyse_trace finds the share of the steps that was spent waiting for the loader."""
     try_ = f"time of enumerate(DataLoader)... inside the window, over its length; {QUESTIONS}"
     return _made(analysed, questions.loading_problem, try_)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_work_of_the_gpu(analysed: Pair) -> Verdict:
     """analyse_trace finds utilization, its band and the copies to the GPU, or None and a reason where there is none."""
     return _made(analysed, questions.gpu_problem, f"count overlapping kernels once; {QUESTIONS}")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def finds_the_top_operators(analysed: Pair) -> Verdict:
     """analyse_trace names the three operators with the most time of their own."""
     return _made(analysed, questions.top_problem, f"own_times(load_events(file)), from given; {QUESTIONS}")

@@ -338,7 +338,7 @@ def _faster(timed: Timed, bar: Bar, why: str) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """measure_loading counts whole iterations, waiting for data included; data_wait is that waiting."""
     seen, known = scripted_epoch.student.values, scripted_epoch.baseline.values
@@ -383,7 +383,7 @@ def _measured(rows: Sequence[Mapping[str, Any]], key: str) -> str:
     return f"{told} (on a clock that the grader moves)" if told else "no rows"
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def sweep_is_honest(sweep: Pair) -> Verdict:
     """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
     rows, known = sweep.student.values["rows"], sweep.baseline.values
@@ -419,7 +419,7 @@ def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
     return "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compares_four(comparison: Pair, device: Device) -> Verdict:
     """compare_configurations measures the second epoch of four loaders, each with one argument more."""
     seen, known = comparison.student.values, comparison.baseline.values
@@ -430,7 +430,7 @@ def compares_four(comparison: Pair, device: Device) -> Verdict:
     return Failed(_measured(seen["rows"], "configuration"), why, f"make_loader(**options), one for each row; {WRONG}")
 
 
-@part.check(basis="outputs", needs=[compares_four])
+@part.check(basis="scripted", needs=[compares_four])
 def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
     """The comparison goes through as well where 0 workers were the fastest."""
     return _compared(no_workers_are_best.student.values["rows"], no_workers_are_best.baseline.values, 0)
@@ -447,7 +447,7 @@ def _compared(rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], best:
     return Failed(measured, why, try_) if why else Passed(measured)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
     """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
     found = table.holds_the_rows(
@@ -468,7 +468,7 @@ UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1"}  # a panel's label must match
 SECONDS = r"\(s\)|\bs\b|[Ss]econds?|\bsec\b"
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     """Both figures are written, and show the rows that are returned, with units."""
     try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"

@@ -433,7 +433,7 @@ def returns_the_metrics(metrics: Pair) -> Verdict:
     return Passed(f"loss {told['loss']:.4g}, accuracy {told['accuracy']:.4g} %, {batches} losses")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
@@ -445,7 +445,7 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compares_both(comparison: Pair, device: Device) -> Verdict:
     """compare_precision measures an FP32 and an AMP epoch, each from fresh weights after a warm-up on others."""
     rows, trainings, script = (
@@ -487,7 +487,7 @@ def _trained(comparison: Pair) -> bool:
     return any(it["full"] + it["half"] for it in comparison.student.values["trainings"])
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_precision writes amp_results.csv with the rows that it returns."""
     seen = comparison.student.values
@@ -498,7 +498,7 @@ def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     return found if isinstance(found, Failed) or _trained(comparison) else Failed("the same rows", *MADE_UP)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(comparison: Pair) -> Verdict:
     """compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"

@@ -307,21 +307,21 @@ UPDATE = 0.01
 LOSSES = 1e-3
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="losses and weights")
 def equals_a_large_batch(groups: Pair) -> Verdict:
     """Without BatchNorm, a group of equal batches takes the step of one large batch."""
     why = "the step of a group is another one: losses or gradients are not averaged over it, or old ones are left"
     return _same_group(groups, "even", why, f"optimizer.zero_grad() first, and the mean over the samples; {GROUP}")
 
 
-@part.check(basis="outputs", needs=[equals_a_large_batch])
+@part.check(basis="outputs", needs=[equals_a_large_batch], compared="losses and weights")
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
     why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
     return _same_group(groups, "tail", why, f"step once more after the loop, if batches are left; {GROUP}")
 
 
-@part.check(basis="outputs", needs=[equals_a_large_batch])
+@part.check(basis="outputs", needs=[equals_a_large_batch], compared="losses and weights")
 def weighs_by_samples(groups: Pair) -> Verdict:
     """A last batch with fewer samples counts by its samples."""
     why = "every batch counts the same, whether it has many samples or few"
@@ -376,7 +376,7 @@ def one_step_a_group(groups: Pair) -> Verdict:
     return Passed(f"{', '.join(map(str, taken))} steps")
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="loss and accuracy")
 def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     """loss is the mean over all samples, accuracy a percentage of them."""
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
@@ -396,7 +396,7 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     return Passed(measured)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
@@ -503,7 +503,7 @@ def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     return _leaner(large_group, idle, 0.5, why, "backward() for each batch, before the next one's forward pass")
 
 
-@part.check(basis="outputs", needs=[every_parameter_trains])
+@part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """Checkpointing saves at least half of what this shape lets it save, measured from outside."""
     known = large_step.baseline.values
@@ -525,7 +525,7 @@ def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdi
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compares_both(comparison: Pair) -> Verdict:
     """compare_checkpointing measures an epoch of each model, from fresh weights after a warm-up on others."""
     rows, known = comparison.student.values["rows"], comparison.baseline.values
@@ -547,7 +547,7 @@ def compares_both(comparison: Pair) -> Verdict:
 COMPARE = f"a warm-up and saved_mb on a training that is thrown away, then one epoch of a fresh one; {WRONG}"
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_checkpointing writes checkpointing_results.csv with the rows that it returns."""
     seen, file = comparison.student.values, "checkpointing_results.csv"
@@ -561,7 +561,7 @@ def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(comparison: Pair) -> Verdict:
     """compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"

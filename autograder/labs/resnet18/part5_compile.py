@@ -231,7 +231,7 @@ FOLLOWS = {"fp32": Tolerance(losses=5e-6, weights=1e-6), "amp": Tolerance(losses
 SAME = 1e-6  # of the largest number: what was put back is what was there
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="losses and weights")
 def follows_eager(training: Pair) -> Verdict:
     """An epoch of the compiled model trains the given model as an eager epoch does, in FP32 and under autocast."""
     shares: dict[str, float] = {}
@@ -267,7 +267,7 @@ def _why_apart(training: Pair, mode: str) -> str:
     return "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="what model and optimizer hold")
 def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     """After the warm-up, weights, running statistics and the optimizer's state are what they were."""
     try_ = f"copy.deepcopy both state_dict() before, load_state_dict after; {WRONG}"
@@ -326,7 +326,7 @@ def breaks_are_errors(training: Pair) -> Verdict:
 # --- what is judged: the guard ----------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="outputs and gradients")
 def guard_answers_alike(guard: Pair) -> Verdict:
     """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
     why = {
@@ -364,7 +364,7 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
 # --- what is judged: time ---------------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="loss and accuracy")
 def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     """loss is the mean over all samples, accuracy a percentage of them."""
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
@@ -383,7 +383,7 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
 EXACT = 0.01
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
@@ -391,7 +391,7 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
     return timing.honest(scripted_epoch.student.values, script)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compares_both(comparison: Pair, comparison_amp: Observation) -> Verdict:
     """compare_compile measures an eager and a compiled epoch, each warmed up, and the cold start apart from them."""
     seen, known = comparison.student.values, comparison.baseline.values
@@ -416,14 +416,14 @@ def compares_both(comparison: Pair, comparison_amp: Observation) -> Verdict:
 COMPARE = f"time warm_up for compile_s, then one epoch from fresh weights with train_epoch_compiled; {WRONG}"
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_compile writes compile_results.csv with the rows that it returns."""
     seen, file = comparison.student.values, "compile_results.csv"
     return table.holds_the_rows(seen["csv"], file, seen["rows"], compiling.NUMBERS, compiling.row_problem)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figure_shows_the_rows(comparison: Pair) -> Verdict:
     """compare_compile draws throughput and cold start of its rows, and writes compile_comparison.png."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"

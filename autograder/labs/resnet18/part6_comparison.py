@@ -259,7 +259,7 @@ HALF_LOSSES, HALF_UPDATE = 0.02 / SMALLER, 0.1
 ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25  # of 100 seeds the furthest: 0.004, 0.07; no accumulation: 1.2 and more
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="losses and weights")
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     """Without --amp and the like, optimized_training.py trains for --epochs epochs as the plain loop does."""
     told, known = plain.student.values, plain.baseline.values
@@ -284,7 +284,7 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     return found
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def figures_are_honest(plain: Pair) -> Verdict:
     """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
     measured, why = _pace(plain, configurations.pace_problem, "options")
@@ -298,7 +298,7 @@ def figures_are_honest(plain: Pair) -> Verdict:
     return Passed(measured)
 
 
-@part.check(basis="outputs")
+@part.check(basis="outputs", compared="losses and weights")
 def accumulates(accumulated: Pair) -> Verdict:
     """--accumulate N takes the step of one large batch for each N batches, the last ones included."""
     why = "the step of a group is another one: not the mean over its samples, or the last group is dropped"
@@ -306,7 +306,7 @@ def accumulates(accumulated: Pair) -> Verdict:
     return found if isinstance(found, Failed) else _at_its_pace(accumulated, "--accumulate", found)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def checkpoints(checkpointed: Pair) -> Verdict:
     """--checkpoint runs every segment again, and changes neither losses nor weights nor running statistics."""
     why = "a segment without gradients, or BatchNorms whose statistics move twice"
@@ -314,7 +314,7 @@ def checkpoints(checkpointed: Pair) -> Verdict:
     return found if isinstance(found, Failed) else _at_its_pace(checkpointed, "--checkpoint", found)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def trains_in_half_precision(half: Pair) -> Verdict:
     """--amp runs passes in half precision, and the losses follow FP32."""
     why = "losses or weights leave FP32's: a step with scaled gradients, a loss in 16 bits, weights in 16 bits"
@@ -322,7 +322,7 @@ def trains_in_half_precision(half: Pair) -> Verdict:
     return found if isinstance(found, Failed) else _at_its_pace(half, "--amp", found)
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def compiles_before_the_clock(compiled: Pair) -> Verdict:
     """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
     found = _follows(compiled, "the compiled model is another one, or is another one's copy", LOSSES)
@@ -336,14 +336,14 @@ def compiles_before_the_clock(compiled: Pair) -> Verdict:
     return found
 
 
-@part.check(basis="outputs", needs=[accumulates, checkpoints, trains_in_half_precision])
+@part.check(basis="scripted", needs=[accumulates, checkpoints, trains_in_half_precision])
 def options_work_together(together: Pair) -> Verdict:
     """--amp, --accumulate N and --checkpoint at once still take the step of one large batch."""
     found = _follows(together, "an option switches another one off, or comes in its way", ALL_LOSSES, ALL_UPDATE)
     return found if isinstance(found, Failed) else _at_its_pace(together, "--checkpoint", found)
 
 
-@part.check(basis="outputs")
+@part.check(basis="report")
 def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: Pair) -> Verdict:
     """--save writes a state_dict that a plain ResNet loads, with every option."""
     runs = {"no option": plain, "--amp": half, "--checkpoint": checkpointed, "--compile": compiled}
@@ -415,7 +415,7 @@ def _at_its_pace(seen: Pair, option: str, found: Verdict) -> Verdict:
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def starts_a_process_each(comparison: Pair) -> Verdict:
     """compare_all runs each configuration in a process of its own, one after the other; its rows are their figures."""
     rows, runs = comparison.student.values["rows"], comparison.baseline.values["runs"]
@@ -430,7 +430,7 @@ def starts_a_process_each(comparison: Pair) -> Verdict:
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
 
 
-@part.check(basis="outputs", needs=[starts_a_process_each])
+@part.check(basis="scripted", needs=[starts_a_process_each])
 def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     """compare_all writes optimization_results.csv with the rows that it returns."""
     seen, runs = comparison.student.values, comparison.baseline.values["runs"]
@@ -444,7 +444,7 @@ def csv_says_what_was_measured(comparison: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
     raised, try_ = failing.values["raised"], "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
@@ -474,7 +474,7 @@ def summary_is_right(summaries: Pair) -> Verdict:
     return Passed(f"{len(tables)} tables")
 
 
-@part.check(basis="outputs")
+@part.check(basis="scripted")
 def dashboard_shows_the_rows(dashboard: Observation) -> Verdict:
     """draw_dashboard draws four panels: throughput, speedup, memory and gain of the rows that it is given."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
