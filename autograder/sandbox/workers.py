@@ -107,14 +107,14 @@ class Workers:
             return
         self.close()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-I", "-m", "autograder.worker.zygote", str(theirs.fileno()), *self._preload]
+        become = box.become() if self._fenced else []
+        command = [*become, sys.executable, "-I", "-m", "autograder.worker.zygote", str(theirs.fileno())]
         self._process = subprocess.Popen(
-            command,
+            [*command, *self._preload],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env=_environ(tempfile.gettempdir()),
-            **self._user,
         )
         theirs.close()
         ours.settimeout(START_SECONDS)
