@@ -700,6 +700,22 @@ class TestNoBox:
             fence_for("bubblewrap", "cuda:0")
 
 
+@boxed
+@pytest.mark.slow
+def test_the_warm_process_leaves_no_list_of_fonts(monkeypatch):
+    """The next one is another user, who could neither write it again nor trust it."""
+    with tempfile.TemporaryDirectory() as temporary:
+        Path(temporary).chmod(0o777)
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        box._view.cache_clear()
+        with Workers("bubblewrap", ["matplotlib.font_manager"]) as warm:
+            warm.warm()
+            left = list(Path(temporary).iterdir())
+    box._view.cache_clear()
+
+    assert [] == left
+
+
 def test_the_box_holds_the_package_and_never_the_repository():
     """Whatever holds this package, the reference and the tests stay outside."""
     bound = box.environment()
