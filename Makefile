@@ -1,7 +1,5 @@
 # make demo, make test: from a fresh checkout, all set-up included. The rest is for those who work on perflab.
-# Where root grades, submissions run as nobody, who cannot read an interpreter below /root.
-PYTHON ?= $(or $(if $(filter /root/%,$(realpath $(shell command -v python3))),$(shell \
-  /usr/bin/python3 -c 'import sys; print("/usr/bin/python3" * (sys.version_info >= (3, 11)))' 2>/dev/null)),python3)
+PYTHON ?= python3
 BIN := .venv/bin
 SHELL := /bin/bash
 .DEFAULT_GOAL := help

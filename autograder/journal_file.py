@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -66,12 +66,10 @@ class JournalFile:
         with self._said():
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = sqlite3.connect(self.file, timeout=PATIENCE_SECONDS, isolation_level=None)
-            if not self._rows.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                self._create()
-            self._check()
-            # A commit is one wait for the disk, not four, and still survives a power cut.
-            self._rows.execute("PRAGMA journal_mode = WAL")
-            self._rows.execute("PRAGMA synchronous = FULL")
+            with ExitStack() as refused:
+                refused.callback(self._rows.close)
+                self._open()
+                refused.pop_all()
 
     def __enter__(self) -> Self:
         """Nothing more to open."""
@@ -88,6 +86,14 @@ class JournalFile:
     def _names(self, query: str, *values: Any) -> set[str]:
         return {name for (name,) in self._ask(query, *values)}
 
+    def _open(self) -> None:
+        if not self._rows.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            self._create()
+        self._check()
+        # A commit is one wait for the disk, not four, and still survives a power cut.
+        self._rows.execute("PRAGMA journal_mode = WAL")
+        self._rows.execute("PRAGMA synchronous = FULL")
+
     def _create(self) -> None:
         script = "".join(f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items())
         script += GUARDS + "".join(f"CREATE VIEW {name} AS {query};" for name, query in VIEWS.items())
@@ -99,7 +105,6 @@ class JournalFile:
         ours = self._rows.execute("SELECT count(*) FROM sqlite_master WHERE name = 'about'").fetchone()[0]
         found = self._rows.execute("SELECT format FROM about").fetchone()[0] if ours else "of another program"
         if found != FORMAT:
-            self._rows.close()
             raise UserError(
                 f"{self.file}: format {found}; this perflab reads format {FORMAT}; choose another --out, or go on with"
                 " the perflab that wrote it"

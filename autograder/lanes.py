@@ -4,6 +4,7 @@
     Order: what to grade                  ->   reads the files
                                           <-   {"sha256"}: what they are; or {"unread"}: why they cannot be read
     Go: the seed; or nothing: keep it     ->   grades, writes result.json
+                                          <-   {"says"}: what is done meanwhile, any number of them
                                           <-   {"outcome", "result_sha256", "score", ...}
 
 Lines of JSON both ways. A lane has warm workers of its own. It ends with the run, and all that it started ends with it.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import multiprocessing
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -152,10 +154,24 @@ def _hear(channel: Connection) -> Any:
         return None
 
 
+class _Says(logging.Handler):
+    """Hands on to the run what is told meanwhile."""
+
+    def __init__(self, channel: Connection) -> None:
+        super().__init__()
+        self._channel = channel
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._channel.send_bytes(json.dumps({"says": record.getMessage()}).encode())
+
+
 def _serve(channel: Connection, work: Work, clocked: bool, run: int) -> None:
     """Be the lane."""
     die_with(run)
     os.setsid()  # Ctrl-C is for the run, which ends its lanes
+    log = logging.getLogger("autograder")
+    log.addHandler(_Says(channel))
+    log.setLevel(logging.INFO)
     try:
         with work.open() as session:
             while (told := _hear(channel)) is not None:

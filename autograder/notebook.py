@@ -146,7 +146,8 @@ def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
 def source_of(cell: Mapping[str, Any]) -> str:
     """Read what a cell says: a text or a list of them; anything else says nothing."""
     source = cell.get("source")
-    return "".join(piece for piece in (source if isinstance(source, list) else [source]) if isinstance(piece, str))
+    said = "".join(piece for piece in (source if isinstance(source, list) else [source]) if isinstance(piece, str))
+    return said.encode(errors="replace").decode()  # half of a character, as \ud83d, is no text
 
 
 def record(found: Any) -> Mapping[str, Any]:

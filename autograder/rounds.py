@@ -38,7 +38,7 @@ LANE_BYTES = 3 << 30  # a warm process and one worker at its usual limit
 ASIDE = "set aside: its grader died each time; a person looks at what was handed in and grades it alone, elsewhere"
 UNREAD = "set aside: what was kept of it cannot be read back; a person has what was handed in graded again"
 
-What = Literal["begins", "round", "starts", "graded", "waits", "kept", "lost", "aside", "twice", "tick", "ends"]
+What = Literal["begins", "round", "starts", "says", "graded", "waits", "kept", "lost", "aside", "twice", "tick", "ends"]
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,8 @@ class Rounds:
         elif "sha256" in said:
             seat.digest = said["sha256"]
             yield self._read(seat, seat.order, session)
+        elif "says" in said:
+            yield Event("says", seat.order.name, seat.lane.number, said)
         elif said["outcome"] in ("lost", "cut off"):
             yield self._gone(seat, seat.order, session, said)
         else:

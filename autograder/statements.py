@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from autograder.tokens import tokens
+from autograder.tokens import OPEN, tokens
 
 Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
 Line = list[tokenize.TokenInfo]
@@ -52,7 +52,9 @@ def split(source: str) -> list[Statement]:
     try:
         return [_statement(piece, lines) for group in _groups(_logical(source)) for piece in _pieces(group)]
     except (tokenize.TokenError, SyntaxError) as error:
-        raise SyntaxError(error.args[0]) from None
+        said = str(error.args[0])
+        is_open = "EOF in multi-line" in said or "unterminated" in said  # each version has words of its own
+        raise SyntaxError(OPEN if is_open else said) from None
 
 
 def plain(source: str) -> str:

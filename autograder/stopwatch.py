@@ -9,6 +9,7 @@ The baseline is public and runs in a worker like the student's; the reference is
 
 from __future__ import annotations
 
+import logging
 import math
 import secrets
 import time
@@ -42,6 +43,8 @@ PATIENCE = 20  # times the baseline's window, or PATIENCE_SECONDS where that is 
 PATIENCE_SECONDS = 10.0
 MOST_MOVED = 3  # pairs in which the student's processes worked while they were stopped
 MOST_INTERRUPTED = 0.05  # of the baseline's time, beyond what the examination saw: a bar asks for more than twice that
+EXAMINED = "the machine is examined: the baseline against itself"
+LOG = logging.getLogger(__name__)
 
 
 class Size(NamedTuple):
@@ -103,7 +106,8 @@ class Stopwatch:
             return Compared("INCONCLUSIVE", "", undecided=self._session.refusal, evidence=evidence)
         key = sides.student.fingerprint
         self._peaks.clear()
-        found = compare(self._take(sides, size), bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
+        take = _told(self._take(sides, size), "it is timed against the baseline")
+        found = compare(take, bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
         self._pooled[key] = found.gathered.pairs
         about: dict[str, Any] = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
         about |= {"seconds": round(self.now() - began, 1), "examination": self._session.figures}
@@ -112,7 +116,7 @@ class Stopwatch:
 
     def _examine(self, itself: Sides, size: Size) -> None:
         """Hold the baseline against itself, and against itself with half of the work."""
-        take, pairs = self._take(itself, size), list[float]()
+        take, pairs = _told(self._take(itself, size), EXAMINED), list[float]()
 
         def noted(index: int) -> float:
             pairs.append(take(index))
@@ -121,7 +125,7 @@ class Stopwatch:
         gate = examine(noted, GATE_SECONDS, self.now)
         canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
         if not gate.problem:
-            half = self._take(itself, size, fewer=size.amount // 2)
+            half = _told(self._take(itself, size, fewer=size.amount // 2), f"{EXAMINED} with half of the work")
             canaries["known-good"] = compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now).ruling
         self._session.record(self.now(), gate, canaries)
 
@@ -198,6 +202,16 @@ class Stopwatch:
             return Load(count, seed, fewer, self.now)
         assert probe.inputs is not None
         return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
+
+
+def _told(take: Take, what: str) -> Take:
+    """Say before each pair what it is for: it may be minutes until there is a verdict."""
+
+    def telling(index: int) -> float:
+        LOG.info("%s, pair %d", what, index + 1)
+        return take(index)
+
+    return telling
 
 
 def _enough(amount: int, ratio: float, probe: Probe) -> int:

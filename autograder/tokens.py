@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 LONGEST_LINE = 10_000  # characters; nobody writes one, and for each of its tokens it may be looked at as a whole
+OPEN = "a bracket or a quote is not closed"
 TEXT = r"{0}{0}{0}(?:[^{0}\\]|\\.|{0}(?!{0}{0}))*+(?:{0}{0}{0})?|{0}(?:[^{0}\\\n]|\\.)*+{0}?"
 # Possessive, and nothing has to follow: each character is looked at once, also of a text that never ends.
 WORD = re.compile(
@@ -50,7 +51,7 @@ def tokens(source: str) -> Iterator[tokenize.TokenInfo]:
     if any(len(line) > LONGEST_LINE for line in source.split("\n")):
         raise SyntaxError(f"a line has more than {LONGEST_LINE} characters")
     if sys.version_info < (3, 12) and not all(map(_ends, words(source))):  # later ones say so themselves, at once
-        raise SyntaxError("a text within quotes does not end")
+        raise SyntaxError(OPEN)
     return tokenize.generate_tokens(io.StringIO(source).readline)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -258,12 +259,13 @@ PROBLEMS = {
 
 @pytest.mark.parametrize(("spoil", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, message):
-    """With the file, and what to do."""
+    """With the file, which is closed again, and what to do."""
     file = tmp_path / journal_file.FILE
     spoil(file)
     with pytest.raises(UserError) as caught:
         Journal(tmp_path)
 
+    assert file not in [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     assert str(caught.value).startswith(f"{file}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -220,6 +220,11 @@ def test_the_lines_of_a_cell_do_not_move():
     )
 
 
+def test_half_of_a_character_is_no_reason_to_stop():
+    """JSON can hold one; a file cannot, and Python 3.12 does not even tell its tokens apart."""
+    assert "SIGN = '?'" in code_of(WORK, "SIGN = '\ud83d'\nSIGNS = [SIGN]").splitlines()
+
+
 def test_of_several_on_a_line_what_runs_something_is_gone():
     """The others stay on their line; a comment stays where all of it does."""
     used = "def work(x):\n    return math.sqrt(A + B + x)"
@@ -256,7 +261,7 @@ TOLD = {
     "what is no Python": (
         [GIVEN, WORK, "work((", "%%writefile another.py\n" + WORK],
         [
-            f"{NAME}: left out, because it cannot be read as Python of this part: cell 3 (EOF in multi-line statement); cell 4 (%%writefile another.py)"
+            f"{NAME}: left out, because it cannot be read as Python of this part: cell 3 (a bracket or a quote is not closed); cell 4 (%%writefile another.py)"
         ],
     ),
     "what stands twice": (

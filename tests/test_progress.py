@@ -27,6 +27,9 @@ EVENTS = [
     (41, Event("aside", "bob", 1, {**FIGURES, "score": 0.0, "why": "its grader died each time"})),
     (41, Event("round", facts={"round": "timed", "of": 1, "lanes": 1})),
     (41, Event("starts", "ada", 1, {"attempt": 2})),
+    (45, Event("says", "ada", 1, {"says": "the machine is examined, pair 1"})),
+    (65, Event("says", "ada", 1, {"says": "the machine is examined, pair 2"})),
+    (70, Event("says", "ada", 1, {"says": "the machine is examined, pair 3"})),
     (90, Event("graded", "ada", 1, FIGURES)),
     (90, Event("round", facts={"round": "twice", "of": 2, "lanes": 1})),
     (90, Event("starts", "cleo", 1, {"attempt": 2})),
@@ -43,6 +46,7 @@ LINES = """\
 -- one at a time: what was under way when the grader was killed (1)
   3/4  bob                          0 of 14, 6 owed, set aside: its grader died each time
 -- timed, one at a time on each device: what waits for the clock, and faults of the grader once more (1)
+       ada                          the machine is examined, pair 2
   4/4  ada                          4 of 14, 6 owed  (1.3 s)
 -- a second grade, on other inputs, for some drawn by lot: how far grades can be trusted (2)
        cleo                         1 of its checks came out differently
@@ -67,7 +71,7 @@ def shown(events, *, terminal=False, as_json=False):
 
 
 def test_elsewhere_than_on_a_terminal_each_result_is_a_line():
-    """And each round, and whatever else someone may want to know afterwards."""
+    """And each round, and whatever else someone may want to know afterwards; after 20 s, what takes so long."""
     assert LINES == shown(EVENTS)
 
 
@@ -78,6 +82,7 @@ def test_a_terminal_shows_what_each_lane_does_and_when_it_ends():
     assert "0 of 4 done, 1 running, 3 waiting, about 2 min left in this round" in said.replace("\n", " ")
     assert "cleo  20 s" in said
     assert "lane 2" in said
+    assert "ada  24 s  the machine is examined, pair 2" in shown(EVENTS[:16], terminal=True)
 
 
 def test_programs_read_events(capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from autograder.submission import RECORD
 from tests.toy import CSV, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"
+QUIET = ("tick", "starts", "says")
 PASS = Compared("PASS", "2.00x", 1.0)
 TOO_SLOW = {"endless": ("single", "both", "amp"), "starved": ("both",)}  # beside others
 NOISY = Compared("INCONCLUSIVE", "", undecided="the pairs differ too much to tell")
@@ -69,6 +71,7 @@ class Machine:
         self.note("time", "student", code, probe.name)
         if "times out the grader" in code:
             os._exit(3)
+        logging.getLogger("autograder.clock").info("%s is timed", code)
         noisy = {"noisy": 99, "noisy once": 1}.get(code, 0)
         return NOISY if self.asked("time", code) <= noisy else PASS
 
@@ -122,7 +125,7 @@ class Class:
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""
         with Journal(self.root / "out") as journal:
-            return [(e.what, e.submission) for e in self.events(journal, **options) if e.what not in ("tick", "starts")]
+            return [(e.what, e.submission) for e in self.events(journal, **options) if e.what not in QUIET]
 
     def result(self, name):
         """Read a result."""
@@ -162,6 +165,15 @@ def test_nothing_is_timed_before_all_else_is_done(a_class):
     assert {"amp"} == {note[4] for note in notes[timed[0] :]}
     assert 2 <= len(before) <= 3
     assert 0 == a_class.machine.asked("run", "nobody")
+
+
+def test_what_the_clock_tells_is_an_event_of_whom_it_times(a_class):
+    """Minutes may pass until there is a verdict."""
+    a_class.hand_in(ada="a", bob="b")
+    with Journal(a_class.root / "out") as journal:
+        said = [(e.submission, e.lane, e.facts) for e in a_class.events(journal) if e.what == "says"]
+
+    assert [("ada", 1, {"says": "a is timed"}), ("bob", 1, {"says": "b is timed"})] == said
 
 
 def test_grades_are_those_of_one_submission_graded_alone(a_class):

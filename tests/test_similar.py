@@ -42,6 +42,14 @@ def test_renamed_and_commented_work_is_still_the_same():
     assert "100 %: lines 1 to " in str(found[0])
 
 
+def test_what_formatted_texts_say_is_as_silent_as_what_others_say():
+    """A text is a text, with names in it or without, in every Python."""
+    shown = "def show(a):\n" + "".join(f'    print(f"one {{a[{n}]}} of {{len(a)}}", {n % 7}, -a)\n' for n in range(60))
+    reworded = shown.replace('f"one ', 'f"the number ').replace("of {len(a)}", "out of them")
+
+    assert 1.0 == find(handed_in(ada=shown, ben=reworded), {})[0].share
+
+
 def test_what_was_handed_out_says_nothing():
     """Two who wrote little have the template in common."""
     ada, ben = HANDED_OUT + source(5, 4), HANDED_OUT + source(7, 4)

@@ -9,6 +9,7 @@ import pytest
 
 from autograder import statements
 from autograder.statements import plain, split
+from autograder.tokens import OPEN
 
 KINDS = {
     "an import": ("import torch", ["import"]),
@@ -85,6 +86,7 @@ NAMES = {
     "a lambda": ("f = lambda x, *y, z=c: x + g(y)", "f x y z", "g c"),
     "a walrus": ("x = f(y := a)", "x y", "f a"),
     "a formatted text": ('x = f(f"{a} b")', "x", "f a b"),
+    "a formatted text that holds signs": ('y = f"{x=} (" + z', "y", "f x z"),
     "a plain text": ('x = f("{a} b")', "x", "f"),
     "a function": (
         "def f(x, y=c, *rest):\n    z = x\n    for i in a:\n        pass\n    return z + END.b",
@@ -123,6 +125,15 @@ def test_what_cannot_be_told_apart_is_a_syntax_error(source):
     """It says what tokenize said, or what other language it is."""
     with pytest.raises(SyntaxError):
         split(source)
+
+
+@pytest.mark.parametrize("source", ["f(", '"""open', "x = 'open\ny = 1", "r'open\\\n", 'f"{x'])
+def test_what_is_left_open_is_told_in_the_same_words(source):
+    """By every Python."""
+    with pytest.raises(SyntaxError) as error:
+        split(source)
+
+    assert OPEN == error.value.args[0]
 
 
 PLAIN = {

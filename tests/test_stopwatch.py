@@ -135,6 +135,20 @@ def test_however_slow_a_student_is_there_is_a_verdict(watch, slower):
     assert (most, pytest.approx(most / slower, rel=0.1)) == (max(machine.calls), min(machine.calls))
 
 
+def test_what_is_timed_is_told_pair_by_pair(watch, caplog):
+    """The examination of the machine first, which takes a minute or two; a second submission is timed at once."""
+    caplog.set_level("INFO", "autograder")
+    stopwatch, _ = watch()
+    compared(stopwatch, 1.7)
+    told = dict.fromkeys(message.partition(", pair ")[0] for message in caplog.messages)
+    caplog.clear()
+    compared(stopwatch, 1.3)
+
+    itself = "the machine is examined: the baseline against itself"
+    assert [itself, f"{itself} with half of the work", "it is timed against the baseline"] == list(told)
+    assert [f"it is timed against the baseline, pair {n}" for n in (1, 2)] == caplog.messages[:2]
+
+
 def test_the_evidence_says_what_the_verdict_rests_on(watch):
     stopwatch, machine = watch()
     found = compared(stopwatch, 1.7)

@@ -81,3 +81,11 @@ def test_nothing_of_a_solution_is_marked_in_the_template(wheel):
     ]
 
     assert marked == []
+
+
+def test_the_licence_goes_with_every_copy(wheel):
+    """Its terms, as it asks for itself, and not its name alone."""
+    [text] = [data for name, data in wheel.items() if name.endswith("/licenses/LICENSE")]
+
+    assert b"Copyright (c) 2026 the perflab authors" in text
+    assert b"The above copyright notice and this permission notice shall be included" in text

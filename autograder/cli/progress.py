@@ -35,11 +35,15 @@ SAID = {
 }
 
 
+QUIET_SECONDS = 20.0  # at the most, where nothing moves and something is said
+
+
 class Busy(NamedTuple):
     """What a lane is at."""
 
     submission: str
     since: float
+    says: str = ""
 
 
 class Progress:
@@ -50,7 +54,7 @@ class Progress:
         self._console, self._as_json, self._now = console, as_json, now
         self._of, self._counts = 0, Counter[str]()
         self._round: dict[str, Any] = {}
-        self._answered, self._since = 0, 0.0
+        self._answered, self._since, self._printed = 0, 0.0, 0.0
         self._lanes: dict[int, Busy] = {}
         self._live: Live | None = None
 
@@ -80,6 +84,7 @@ class Progress:
             click.echo(json.dumps({"event": event.what, **_named(event), **event.facts, **self._standing()}))
         elif not self._as_json and (line := self._line(event)):
             self._console.print(line, soft_wrap=True, highlight=False, markup=False)
+            self._printed = self._now()
         if self._live is not None:
             self._live.update(self._table(), refresh=True)
 
@@ -104,6 +109,8 @@ class Progress:
             self._round, self._answered, self._since = event.facts, 0, self._now()
         elif event.what == "starts":
             self._lanes[event.lane] = Busy(event.submission, self._now())
+        elif event.what == "says":
+            self._lanes[event.lane] = self._lanes[event.lane]._replace(says=event.facts["says"])
         elif event.what in ("lost", "twice", *SAID):
             self._lanes.pop(event.lane, None)
             self._counts[event.what] += 1
@@ -113,6 +120,9 @@ class Progress:
         name = clean(event.submission)
         if event.what == "round":
             return f"-- {ROUNDS[event.facts['round']].format(**event.facts)} ({event.facts['of']})"
+        if event.what == "says":
+            quiet = self._live is None and self._now() - self._printed >= QUIET_SECONDS
+            return f"{self._margin()}  {name:<28} {event.facts['says']}" if quiet else ""
         if event.what == "lost":
             return f"{self._margin()}  {name:<28} {event.facts['why']}; it is tried again after the others"
         if event.what in SAID:
@@ -141,7 +151,7 @@ class Progress:
         table.add_row("", ", ".join(filter(None, (counts, self.left()))))
         for number in range(1, self._round.get("lanes", 0) + 1):
             busy = self._lanes.get(number)
-            doing = f"{clean(busy.submission)}  {self._now() - busy.since:.0f} s" if busy else ""
+            doing = f"{clean(busy.submission)}  {self._now() - busy.since:.0f} s  {busy.says}" if busy else ""
             table.add_row(f"lane {number}", doing)
         return table
 

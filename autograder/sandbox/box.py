@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import TypedDict
 
 from autograder.errors import UserError
-from autograder.sandbox import gpu, seccomp, tree
+from autograder.sandbox import gpu, seccomp, tree, view
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
 NOBODIES = range(60710, 61000)
 """Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
+CLOSED = f"cannot be read by a user like {NOBODIES[-1]}, who runs submissions when root grades"
 PACKAGE = Path(__file__).parents[1]
 ETC = {"passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "hosts": "127.0.0.1 localhost lab\n"}
 OPTIONS = f"""
@@ -129,7 +130,7 @@ def start(
     try:
         # An empty environment and no telling arguments: both can be read from inside, in /proc/1.
         return subprocess.Popen(
-            [*_become(unprivileged()), _bwrap(), "--args", str(args), "--", *command],
+            [*become(), _bwrap(), "--args", str(args), "--", *command],
             env={},
             pass_fds=descriptors,
             stdin=subprocess.PIPE,
@@ -158,9 +159,32 @@ def unprivileged() -> User:
     return {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
-def _become(user: User) -> list[str]:
+def become() -> list[str]:
     """Let a program of the system change the user: where Popen does, it copies the tables of all our memory first."""
-    return ["/usr/bin/setpriv", f"--reuid={user['user']}", f"--regid={user['group']}", "--clear-groups"] if user else []
+    user = unprivileged()
+    if not user:
+        return []
+    if (seen := _view()) is None:
+        return ["/usr/bin/setpriv", f"--reuid={user['user']}", f"--regid={user['group']}", "--clear-groups"]
+    mount = f"--mount=/proc/{os.getpid()}/fd/{seen}"
+    return ["/usr/bin/nsenter", mount, f"--setuid={user['user']}", f"--setgid={user['group']}", "--"]
+
+
+@cache
+def _view() -> int | None:
+    """Return where that user can read what Python needs; None where it can as things are."""
+    temporary = Path(tempfile.gettempdir())
+    wanted = [temporary, *environment(), Path(sys.executable).resolve()]
+    if own := next((path for path in wanted if not view.is_open(path)), None):
+        mend = "set TMPDIR to a folder that every user can use" if own == temporary else f"chmod -R go+rX {own}"
+        raise BoxError(f"{own} {CLOSED}", mend)
+    # What can be imported beside the package can be there, too, as from a checkout that every user can read.
+    beside = [PACKAGE.parent] if view.is_open(PACKAGE.parent) else []
+    try:
+        return view.opened([*wanted, *beside], _bwrap())
+    except OSError:
+        seen = f"{next(filter(None, map(view.closed, wanted)))} {CLOSED}"
+        raise BoxError(seen, "let root mount (CAP_SYS_ADMIN), or put perflab and its Python elsewhere") from None
 
 
 def system_calls(*, gpu: bool = False, timed: bool = False) -> bytes:
@@ -174,12 +198,6 @@ def system_calls(*, gpu: bool = False, timed: bool = False) -> bytes:
 @cache
 def try_out(lent: tuple[Path, ...] = ()) -> str:
     """Bring one box up and down and return bubblewrap's version; `BoxError` says what is missing."""
-    closed = next(filter(None, map(_closed, [*environment(), Path(sys.executable), Path(tempfile.gettempdir())])), None)
-    if closed is not None:
-        mend = "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
-        raise BoxError(
-            f"{closed} cannot be read by a user like {NOBODIES[-1]}, who runs submissions when root grades", mend
-        )
     try:
         Box(PACKAGE, lent).close()
         if lent:
@@ -209,14 +227,6 @@ def environment() -> list[Path]:
     wanted = {Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in parts}
     wanted |= {PACKAGE, *(Path(path) for path in sys.path if path.endswith("-packages"))}
     return sorted(path for path in wanted if path.exists() and not path.is_relative_to("/usr"))
-
-
-def _closed(path: Path) -> Path | None:
-    """Return the part of a path, links followed, that only its owner may pass."""
-    if os.geteuid() != 0:
-        return None
-    real = path.resolve()
-    return next((p for p in [*reversed(real.parents), real] if not p.stat().st_mode & 0o001 and p.is_dir()), None)
 
 
 def _bwrap() -> str:

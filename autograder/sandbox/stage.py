@@ -14,15 +14,16 @@ from pathlib import Path
 def staged(files: Mapping[str, bytes], reader: int | None = None) -> Iterator[tuple[Path, Path]]:
     """Yield the folder with the files, read-only, and an empty folder to work in; both go away after.
 
-    Nobody but their owner may pass to them: us, or another user who is to read them.
+    Nobody but their owner may pass to them: us, or another user who is to read and work there.
     """
     root = Path(tempfile.mkdtemp(prefix="perflab-"))
     try:
-        if reader is not None:
-            os.chown(root, reader, reader)
         code, work = root / "code", root / "work"
         code.mkdir()
         work.mkdir()
+        if reader is not None:
+            for folder in (root, work):
+                os.chown(folder, reader, reader)
         for name, data in files.items():
             target = code / name
             target.parent.mkdir(parents=True, exist_ok=True)

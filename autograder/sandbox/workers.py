@@ -106,21 +106,27 @@ class Workers:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
+        with staged({}, self._user.get("user")) as (_, own):
+            self._start(own)
+            self._hear("the warm process did not start; `perflab doctor` says what is missing")
+
+    def _start(self, own: Path) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-I", "-m", "autograder.worker.zygote", str(theirs.fileno()), *self._preload]
+        become = box.become() if self._fenced else []
+        command = [*become, sys.executable, "-I", "-m", "autograder.worker.zygote", str(theirs.fileno())]
+        # Matplotlib would keep a list of fonts that the next user can neither write nor trust.
+        fonts = {"MPLCONFIGDIR": str(own)} if self._fenced else {}
         self._process = subprocess.Popen(
-            command,
+            [*command, *self._preload],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            env=_environ(tempfile.gettempdir()),
-            **self._user,
+            env=_environ(tempfile.gettempdir()) | fonts,
         )
         theirs.close()
         ours.settimeout(START_SECONDS)
         self._control = ours
         self._ran, self._compiles = 0, False
-        self._hear("the warm process did not start; `perflab doctor` says what is missing")
 
     def _hear(self, otherwise: str) -> None:
         """Take the report of how much every worker inherits."""

@@ -121,6 +121,12 @@ def test_a_profile_with_kernels_and_without_copies_is_answered_as_it_is_judged(t
         assert isinstance(part.checks[name].judge(Text("answers.json", json.dumps(told)), trace), Passed), name
 
 
+def plain(packed):
+    """Return what was packed, without the number of the SQLite that wrote it, where one did."""
+    data = gzip.decompress(packed)
+    return data[:96] + data[100:] if data.startswith(b"SQLite format 3\0") else data
+
+
 def test_the_folders_of_the_corpus_are_what_is_made_here(tmp_path):
     """python -m tests.labs.scripted_profiles writes them."""
     made = {**with_a_gpu(tmp_path), **without_one()}
@@ -134,7 +140,7 @@ def test_the_folders_of_the_corpus_are_what_is_made_here(tmp_path):
             if isinstance(data, str):
                 assert data.encode() == here, f"{name}/{file}"
             else:
-                assert gzip.decompress(data) == gzip.decompress(here), f"{name}/{file}"
+                assert plain(data) == plain(here), f"{name}/{file}"
 
 
 def test_a_packed_profile_is_taken_from_a_submission(tmp_path):

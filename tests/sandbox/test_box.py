@@ -24,7 +24,7 @@ from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
 from autograder.model import Job, Limits
 from autograder.practice import fence_for
-from autograder.sandbox import BoxError, Workers, box, gpu, seccomp, stage, try_out
+from autograder.sandbox import BoxError, Workers, box, gpu, seccomp, stage, try_out, view
 
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
@@ -86,7 +86,8 @@ class TestReading:
         other = tmp_path / "part3_amp.py"
         other.write_text("a classmate's")
         with stage.staged({"part3_amp.py": b"another submission"}) as (code, _):
-            paths = [ROOT / "reference", ROOT / "tests", ROOT / ".git", code, other, "/etc/shadow", "/root", "/home"]
+            ours = [ROOT / name for name in ("reference", "tests", ".git")]
+            paths = [*ours, code, other, "/etc/shadow", "/root/.profile", "/home"]
             said = inside(fenced, f"import os\nsaid = [os.path.lexists(p) for p in {[str(p) for p in paths]}]")
 
         assert [False] * len(paths) == said
@@ -592,14 +593,18 @@ def fails_to_start(tmp_path, monkeypatch, said):
     fake.chmod(0o755)
     monkeypatch.setattr(box, "_bwrap", lambda: str(fake))
     monkeypatch.setattr(box, "unprivileged", dict)
-    monkeypatch.setattr(box, "_closed", lambda _: None)
     box.try_out.cache_clear()
+
+
+def cannot_mount(*_):
+    raise OSError
 
 
 @pytest.fixture
 def _forget():
     yield
     box.try_out.cache_clear()
+    box._view.cache_clear()
 
 
 @pytest.mark.usefixtures("_forget")
@@ -609,7 +614,6 @@ class TestNoBox:
     def test_a_missing_bubblewrap(self, monkeypatch):
         """One line with the cure."""
         box.try_out.cache_clear()
-        monkeypatch.setattr(box, "_closed", lambda _: None)
         monkeypatch.setattr(box.shutil, "which", lambda _: None)
 
         with pytest.raises(BoxError, match=r"^bubblewrap is not installed; apt-get install bubblewrap$"):
@@ -622,7 +626,6 @@ class TestNoBox:
             raise PermissionError("[Errno 1] Operation not permitted")
 
         box.try_out.cache_clear()
-        monkeypatch.setattr(box, "_closed", lambda _: None)
         monkeypatch.setattr(box, "Box", refused)
 
         with pytest.raises(
@@ -640,28 +643,37 @@ class TestNoBox:
         with pytest.raises(BoxError, match=r"^libseccomp.so.2: cannot open .*; apt-get install libseccomp2$"):
             box.system_calls()
 
-    def test_an_interpreter_that_only_root_can_read(self, monkeypatch):
-        """The path and the cure are named."""
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            pytest.param(
+                {"is_open": lambda path: path != box.PACKAGE},
+                f"{box.PACKAGE} {box.CLOSED}; chmod -R go+rX {box.PACKAGE}",
+                id="the package is root's alone",
+            ),
+            pytest.param(
+                {"is_open": lambda path: path != Path(tempfile.gettempdir())},
+                f"{tempfile.gettempdir()} {box.CLOSED}; set TMPDIR to a folder that every user can use",
+                id="the temporary folder is root's alone",
+            ),
+            pytest.param(
+                {"opened": cannot_mount, "closed": lambda _: Path("/root")},
+                f"/root {box.CLOSED}; let root mount (CAP_SYS_ADMIN), or put perflab and its Python elsewhere",
+                id="all lies below a folder of root's, and root may not mount",
+            ),
+        ],
+    )
+    def test_what_only_root_can_read_is_named_with_the_cure(self, monkeypatch, change, said):
+        """Whoever is no root never comes there."""
+        for name, stand_in in change.items():
+            monkeypatch.setattr(box.view, name, stand_in)
+        monkeypatch.setattr(box, "unprivileged", lambda: {"user": 60999, "group": 60999})
         box.try_out.cache_clear()
-        monkeypatch.setattr(box, "_closed", lambda _: Path("/root"))
+        box._view.cache_clear()
 
         with pytest.raises(BoxError) as error:
             try_out()
-        assert (
-            "/root cannot be read by a user like 60999, who runs submissions when root grades; "
-            "make the environment with an interpreter that every user can read: /usr/bin/python3 -m venv .venv"
-        ) == str(error.value)
-
-    @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
-    def test_a_closed_folder_is_found_on_the_way(self, tmp_path):
-        """Links are followed: the interpreter of an environment is one."""
-        tmp_path.chmod(0o700)
-        (tmp_path / "python").touch()
-        link = tmp_path.parent / f"{tmp_path.name}-link"
-        link.symlink_to(tmp_path / "python")
-
-        assert box._closed(link) is not None
-        assert box._closed(Path("/usr/bin")) is None
+        assert said == str(error.value)
 
     def test_grading_stops_and_practice_goes_on(self, tmp_path, monkeypatch):
         """Only who asks for the best there is gets none."""
@@ -688,6 +700,22 @@ class TestNoBox:
             fence_for("bubblewrap", "cuda:0")
 
 
+@boxed
+@pytest.mark.slow
+def test_the_warm_process_leaves_no_list_of_fonts(monkeypatch):
+    """The next one is another user, who could neither write it again nor trust it."""
+    with tempfile.TemporaryDirectory() as temporary:
+        Path(temporary).chmod(0o777)
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        box._view.cache_clear()
+        with Workers("bubblewrap", ["matplotlib.font_manager"]) as warm:
+            warm.warm()
+            left = list(Path(temporary).iterdir())
+    box._view.cache_clear()
+
+    assert [] == left
+
+
 def test_the_box_holds_the_package_and_never_the_repository():
     """Whatever holds this package, the reference and the tests stay outside."""
     bound = box.environment()
@@ -700,6 +728,7 @@ def test_the_box_holds_the_package_and_never_the_repository():
 @boxed
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="wants root, who can become somebody else")
+@pytest.mark.skipif(bool(view.closed(ROOT)), reason="this checkout lies where an ordinary user cannot read it")
 def test_an_ordinary_user_has_the_same_fence(tmp_path):
     """Nothing about a box needs root: the same attack on privileges, started by a user without any."""
     home = Path(tempfile.mkdtemp(prefix="perflab-user-"))
