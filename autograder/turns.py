@@ -12,7 +12,8 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -29,7 +30,7 @@ class Turns:
 
     def __init__(self, device: str = CPU, place: Path | None = None) -> None:
         """Nothing is locked yet."""
-        self._place = place or next(path for path in PLACES if os.access(path, os.W_OK))
+        self._place = place or _place()
         self._device = device
 
     @contextmanager
@@ -68,6 +69,34 @@ def during(turn: Callable[[], AbstractContextManager[None]], work: Callable[P, R
             return work(*args, **kwargs)
 
     return waits
+
+
+def number(of: int, place: Path | None = None) -> int:
+    """Return a number below *of* that no other process has, on this machine and for as long as this one lives."""
+    return _number(os.getpid(), of, place or _place())
+
+
+@cache
+def _number(process: int, of: int, place: Path) -> int:
+    return next((found for found in range(of) if _taken(place / f"perflab-{found}.number")), process % of)
+
+
+def _taken(path: Path) -> bool:
+    """Lock a file for as long as this process lives, unless somebody else has done so."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(OSError):
+        lock = os.open(path, flags, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise
+        return True
+    return False
+
+
+def _place() -> Path:
+    return next(path for path in PLACES if os.access(path, os.W_OK))
 
 
 @contextmanager

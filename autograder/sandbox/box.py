@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
+from autograder import turns
 from autograder.errors import UserError
 from autograder.sandbox import gpu, seccomp, tree
 
@@ -132,8 +133,10 @@ def unprivileged() -> User:
     """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability; others stay."""
     # Not the same one in each lane: the kernel counts by user which descriptors are on their way between processes, and
     # a worker that uses all of them up would leave none to the DataLoaders of others.
-    nobody = NOBODIES[os.getpid() % len(NOBODIES)]
-    return {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
+    if os.geteuid() != 0:
+        return {}
+    nobody = NOBODIES[turns.number(len(NOBODIES))]
+    return {"user": nobody, "group": nobody, "extra_groups": []}
 
 
 def _become(user: User) -> list[str]:
