@@ -80,6 +80,7 @@ class Rounds:
     _waiting: list[Order] = field(default_factory=list)
     _queue: deque[Order] = field(default_factory=deque)
     _clocked: bool = False
+    _lanes: int = 1
     _parts: str = "{}"
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
@@ -109,6 +110,7 @@ class Rounds:
         self._queue, self._round_name, self._clocked = deque(orders), name, name not in ("first", "alone")
         # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
         lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
+        self._lanes = lanes
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
@@ -131,7 +133,7 @@ class Rounds:
             self._end(seats)
 
     def _lane(self, number: int) -> Lane:
-        return Lane(number, self.work, clocked=self._clocked)
+        return Lane(number, self.work, clocked=self._clocked, lanes=self._lanes)
 
     def _next(self, seat: Seat) -> None:
         seat.order, seat.digest, seat.attempt = (self._queue.popleft() if self._queue else None), "", 0
