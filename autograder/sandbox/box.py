@@ -19,10 +19,11 @@ from typing import TypedDict
 
 from autograder import turns
 from autograder.errors import UserError
-from autograder.sandbox import gpu, seccomp, tree
+from autograder.sandbox import gpu, seccomp, tree, usage
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
+IN_MEMORY = ("/tmp", "/dev/shm")  # noqa: S108 inside the box: all that can be written there
 NOBODIES = range(60710, 61000)
 """Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
 PACKAGE = Path(__file__).parents[1]
@@ -68,6 +69,7 @@ class Box:
         [self._first] = tree.children(self._process.pid)
         [self._sleeper] = tree.children(self._first)
         self.pidfd = os.pidfd_open(self._sleeper)
+        self._memory = [self._folder(path) for path in IN_MEMORY]
 
     def _exchange(self) -> bytes:
         """Wait for the echo; anything else is bubblewrap's complaint, and the end of it."""
@@ -84,12 +86,24 @@ class Box:
             self._process.wait()
         return said
 
+    def _folder(self, path: str) -> int:
+        try:
+            return os.open(f"/proc/{self._first}/root{path}", os.O_PATH)
+        except OSError as error:
+            raise BoxError(f"{path} of a box cannot be seen: {error.strerror}", "allow SYS_PTRACE to root") from None
+
     def processes(self) -> list[int]:
         """Every process whose parent ended: it came back to the first of the box."""
         return [pid for pid in tree.below(self._first) if pid != self._sleeper]
 
+    def held_bytes(self) -> int:
+        """Memory of the box that need not be mapped by any process of it: files in memory, and what sockets hold."""
+        return usage.in_files(self._memory) + usage.in_sockets(self._first)
+
     def close(self) -> None:
         """End the first process: the kernel ends all others with it, and lets it go when they are gone."""
+        for folder in self._memory:
+            os.close(folder)
         tree.kill([self._first])
         self._process.wait()
         assert self._process.stdin is not None
@@ -225,6 +239,8 @@ def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]
         *gpu.options(lent),
         ("--seccomp", rules),
         ("--remount-ro", "/dev"),
+        # In /proc the kernel's note of the most that a process held could be cleared. A GPU's driver writes there.
+        *(() if lent else [("--remount-ro", "/proc")]),
         ("--remount-ro", "/"),
     ]
     return OPTIONS.split() + [str(word) for option in options for word in option]
