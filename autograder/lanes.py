@@ -112,11 +112,12 @@ def squeezed_later(*_: object) -> Observation:
 class Lane:
     """The run's end of a lane."""
 
-    def __init__(self, number: int, work: Work, *, clocked: bool) -> None:
-        """Start the process."""
+    def __init__(self, number: int, work: Work, *, clocked: bool, lanes: int = 1) -> None:
+        """Start the process, as one of so many *lanes*."""
         self.number = number
         self.channel, theirs = FORK.Pipe()
-        self._process = FORK.Process(target=_serve, args=(theirs, work, clocked, os.getpid()), daemon=True)
+        cores = set(os.sched_getaffinity(0)) if work.away else share(number, lanes)
+        self._process = FORK.Process(target=_serve, args=(theirs, work, clocked, os.getpid(), cores), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -147,6 +148,12 @@ class Lane:
         return how(self._process.exitcode or 0)
 
 
+def share(number: int, lanes: int) -> set[int]:
+    """Return the cores of a lane: whatever one submission starts, it takes none of another's time."""
+    here = sorted(os.sched_getaffinity(0))
+    return set(here[number - 1 :: lanes]) or {here[(number - 1) % len(here)]}
+
+
 def _hear(channel: Connection) -> Any:
     try:
         return json.loads(channel.recv_bytes())
@@ -165,9 +172,10 @@ class _Says(logging.Handler):
         self._channel.send_bytes(json.dumps({"says": record.getMessage()}).encode())
 
 
-def _serve(channel: Connection, work: Work, clocked: bool, run: int) -> None:
+def _serve(channel: Connection, work: Work, clocked: bool, run: int, cores: set[int]) -> None:
     """Be the lane."""
     die_with(run)
+    os.sched_setaffinity(0, cores)
     os.setsid()  # Ctrl-C is for the run, which ends its lanes
     log = logging.getLogger("autograder")
     log.addHandler(_Says(channel))

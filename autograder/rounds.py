@@ -134,7 +134,8 @@ class Rounds:
             self._end(seats)
 
     def _lane(self, number: int) -> Lane:
-        return Lane(number, among_others(self.work) if self._lanes > 1 else self.work, clocked=self._clocked)
+        work = among_others(self.work) if self._lanes > 1 else self.work
+        return Lane(number, work, clocked=self._clocked, lanes=self._lanes)
 
     def _next(self, seat: Seat) -> None:
         seat.order, seat.digest, seat.attempt = (self._queue.popleft() if self._queue else None), "", 0

@@ -13,7 +13,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -45,7 +46,7 @@ class Turns:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Nothing is locked yet."""
-        self._place = place or next(path for path in PLACES if os.access(path, os.W_OK))
+        self._place = place or _place()
         self._device = device
         self._say, self._now, self._sleep = say, now, sleep
         self.waited = 0.0
@@ -131,6 +132,31 @@ def during(turn: Callable[[], AbstractContextManager[None]], work: Callable[P, R
             return work(*args, **kwargs)
 
     return waits
+
+
+def number(of: int, place: Path | None = None) -> int:
+    """Return a number below *of* that no other process has, on this machine and for as long as this one lives."""
+    return _number(os.getpid(), of, place or _place())
+
+
+@cache
+def _number(process: int, of: int, place: Path) -> int:
+    return next((found for found in range(of) if _kept(place / f"perflab-{found}.number")), process % of)
+
+
+def _kept(path: Path) -> bool:
+    """Lock a file for as long as this process lives, unless somebody else has done so."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with suppress(OSError):
+        lock = os.open(path, flags, 0o600)
+        if _taken(lock, fcntl.LOCK_EX):
+            return True
+        os.close(lock)
+    return False
+
+
+def _place() -> Path:
+    return next(path for path in PLACES if os.access(path, os.W_OK))
 
 
 @contextmanager

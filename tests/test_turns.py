@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from autograder.errors import UserError
-from autograder.turns import QUIET_SECONDS, Turns, during, holder, only_one
+from autograder.turns import QUIET_SECONDS, Turns, during, holder, number, only_one
 
 # Says when it is in, and leaves when its input ends.
 OTHER = """
@@ -196,3 +196,42 @@ def test_a_holder_that_cannot_be_seen_is_none_that_is_made_up(tmp_path):
             f"2: -> FLOCK  ADVISORY  WRITE 9 {where} 0 EOF\n3: FLOCK  ADVISORY  WRITE 10 00:01:1 0 EOF\n"
         )
         assert "process 8" == holder(lock.fileno(), tmp_path / "proc")
+
+
+HAS = """
+import sys
+from pathlib import Path
+from autograder.turns import number
+print(number(290, Path({place!r})), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_number_is_one_processs_as_long_as_it_lives(tmp_path):
+    """However alike the pids are; after its end somebody else has it."""
+    mine = number(290, tmp_path)
+    command = [sys.executable, "-c", HAS.format(place=str(tmp_path))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        theirs = int(other.stdout.readline())
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as third:
+        again = int(third.stdout.readline())
+
+    assert mine == number(290, tmp_path)
+    assert theirs == again != mine
+
+
+def test_a_number_that_cannot_be_locked_is_passed_over(tmp_path):
+    """A link that another user left there is not followed."""
+    (tmp_path / "perflab-0.number").symlink_to(tmp_path / "elsewhere")
+
+    assert 1 == number(290, tmp_path)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_where_no_number_is_left_the_process_still_has_one(tmp_path):
+    """It may be somebody else's as well."""
+    assert 0 == number(1, tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "perflab-0.number").mkdir()
+
+    assert 0 == number(1, tmp_path / "full")

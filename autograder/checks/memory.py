@@ -12,7 +12,6 @@ from autograder.errors import OwedError
 from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Unavailable, Verdict
 
 MB = 1e6
-IMPORTS = 96 * MB  # what a student's libraries may add to an idle worker
 LEAST = 16 * MB  # of the baseline's peak: below it, the process counts for more than the work
 TOO_LITTLE = "{:.1f} MB of the baseline's are too little to compare"
 NOT_SEEN = "nobody saw how much memory of the GPU was in use"
@@ -28,13 +27,13 @@ class Within(Exception):  # noqa: N818 a question is no error of ours
 
 
 def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
-    """Return the bytes that the student's side and the baseline's needed on top of an idle worker's."""
+    """Return the bytes that the student's side and the baseline's needed on top of a trusted idle worker's."""
+    # What a student's idle worker holds is its own doing: a context and the libraries are as large on both sides.
     if _on_gpu(run):
-        # What a student's idle worker holds is its own doing: a context is as large on both sides.
         context = _gpu_bytes(idle.baseline)
         return max(0.0, _gpu_bytes(run.student) - context), _gpu_bytes(run.baseline) - context
-    before = min(idle.student.peak_bytes, idle.baseline.peak_bytes + IMPORTS)
-    return max(0.0, run.student.peak_bytes - before), run.baseline.peak_bytes - idle.baseline.peak_bytes
+    before = idle.baseline.peak_bytes
+    return max(0.0, run.student.peak_bytes - before), run.baseline.peak_bytes - before
 
 
 def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_: str) -> Verdict:

@@ -19,11 +19,13 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
+from autograder import turns
 from autograder.errors import UserError
-from autograder.sandbox import gpu, seccomp, tree, view
+from autograder.sandbox import gpu, seccomp, tree, usage, view
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
 TMP_MB, SHM_MB = 1024, 512
+IN_MEMORY = ("/tmp", "/dev/shm")  # noqa: S108 inside the box: all that can be written there
 NOBODIES = range(60710, 61000)
 """Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
 CLOSED = f"cannot be read by a user like {NOBODIES[-1]}, who runs submissions when root grades"
@@ -72,6 +74,7 @@ class Box:
         [self._sleeper] = tree.children(self._first)
         self.pidfd = os.pidfd_open(self._sleeper)
         self._at_rest: dict[str, int] = {}
+        self._memory = [self._folder(path) for path in IN_MEMORY]
 
     def _exchange(self) -> bytes:
         """Wait for the echo; anything else is bubblewrap's complaint, and the end of it."""
@@ -87,6 +90,12 @@ class Box:
             self._process.stdin.close()
             self._process.wait()
         return said
+
+    def _folder(self, path: str) -> int:
+        try:
+            return os.open(f"/proc/{self._first}/root{path}", os.O_PATH)
+        except OSError as error:
+            raise BoxError(f"{path} of a box cannot be seen: {error.strerror}", "allow SYS_PTRACE to root") from None
 
     def processes(self) -> list[int]:
         """Every process whose parent ended: it came back to the first of the box."""
@@ -110,8 +119,14 @@ class Box:
         """Whether one of them was given a core since they were stopped."""
         return bool(self._at_rest) and tree.turns(self.own) != self._at_rest
 
+    def held_bytes(self) -> int:
+        """Memory of the box that need not be mapped by any process of it: files in memory, and what sockets hold."""
+        return usage.in_files(self._memory) + usage.in_sockets(self._first)
+
     def close(self) -> None:
         """End the first process: the kernel ends all others with it, and lets it go when they are gone."""
+        for folder in self._memory:
+            os.close(folder)
         tree.kill([self._first])
         self._process.wait()
         assert self._process.stdin is not None
@@ -155,8 +170,10 @@ def unprivileged() -> User:
     """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability; others stay."""
     # Not the same one in each lane: the kernel counts by user which descriptors are on their way between processes, and
     # a worker that uses all of them up would leave none to the DataLoaders of others.
-    nobody = NOBODIES[os.getpid() % len(NOBODIES)]
-    return {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
+    if os.geteuid() != 0:
+        return {}
+    nobody = NOBODIES[turns.number(len(NOBODIES))]
+    return {"user": nobody, "group": nobody, "extra_groups": []}
 
 
 def become() -> list[str]:
@@ -254,6 +271,8 @@ def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]
         *gpu.options(lent),
         ("--seccomp", rules),
         ("--remount-ro", "/dev"),
+        # In /proc the kernel's note of the most that a process held could be cleared. A GPU's driver writes there.
+        *(() if lent else [("--remount-ro", "/proc")]),
         ("--remount-ro", "/"),
     ]
     return OPTIONS.split() + [str(word) for option in options for word in option]

@@ -31,6 +31,8 @@ EQUAL, GREATER, MASKED = 4, 6, 7
 NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)  # CLONE_NEW*
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
 F_SETLEASE, F_NOTIFY = 1024, 1026  # a lease on a file of the grader's keeps whoever opens it next waiting
+SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, F_SETPIPE_SZ = 1, 7, 8, 1031
+PR_SET_MM = 35
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # typing on somebody's terminal
 
 
@@ -67,9 +69,16 @@ def _rules(*, timed: bool) -> list[tuple[str, int, *tuple[_Compare, ...]]]:
         *(("clone", errno.EPERM, _Compare(0, MASKED, flag, flag)) for flag in NAMESPACES),
         *(("socket", errno.EAFNOSUPPORT, _Compare(0, EQUAL, family)) for family in families),
         ("socket", errno.EAFNOSUPPORT, _Compare(0, GREATER, NETLINK)),  # AF_VSOCK would reach a virtual machine's host
-        *(("ioctl", errno.EPERM, _Compare(1, MASKED, 0xFFFFFFFF, call)) for call in (TIOCSTI, TIOCLINUX)),
-        *(("fcntl", errno.EPERM, _Compare(1, MASKED, 0xFFFFFFFF, call)) for call in (F_SETLEASE, F_NOTIFY)),
+        *(("ioctl", errno.EPERM, _int(1, call)) for call in (TIOCSTI, TIOCLINUX)),
+        *(("fcntl", errno.EPERM, _int(1, call)) for call in (F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ)),
+        # What sockets and pipes hold is counted by how many there are.
+        *(("setsockopt", errno.EPERM, _int(1, SOL_SOCKET), _int(2, name)) for name in (SO_SNDBUF, SO_RCVBUF)),
+        ("prctl", errno.EPERM, _int(0, PR_SET_MM)),  # whoever is no fork of the warm process could pass for one
     ]
+
+
+def _int(argument: int, value: int) -> _Compare:
+    return _Compare(argument, MASKED, 0xFFFFFFFF, value)
 
 
 def _library() -> ctypes.CDLL:

@@ -1,4 +1,4 @@
-"""What the processes below one keeper use, read from /proc, and their end."""
+"""The processes below one keeper, read from /proc: who they are, whether they move, and their end."""
 
 from __future__ import annotations
 
@@ -27,32 +27,10 @@ def children(pid: int) -> list[int]:
     """Processes that *pid* is the parent of, whichever of its threads started them."""
     found: list[int] = []
     with contextlib.suppress(OSError):
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(OSError):
-                found += map(int, (thread / "children").read_text().split())
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 fifty times a second: no Path
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123
+                found += map(int, file.read().split())
     return found
-
-
-def held_bytes(pids: list[int], inherited: int) -> tuple[int, int]:
-    """Memory of these processes beyond what each inherited from the warm process: of all now, of one at its most."""
-    # Pages of files on disk are left out. RssFile and VmHWM hold every library that is mapped, and what of it can be
-    # written stands in smaps only, too slow for each look. In the box nothing on disk can be written: its /tmp and
-    # /dev/shm are memory of a fixed size, and mapped from there it is RssShmem. The peak of a cgroup of one's own would
-    # hold the page cache as well: who first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
-    held = [_held_bytes(pid) for pid in pids]
-    return sum(max(0, now - inherited) for now, _ in held), max((most - inherited for _, most in held), default=0)
-
-
-def _held_bytes(pid: int) -> tuple[int, int]:
-    """Return what a process holds, and the most that it ever held: the kernel notes that between two looks."""
-    held = dict.fromkeys(("RssAnon", "RssShmem", "RssFile", "VmHWM"), 0)
-    with contextlib.suppress(OSError, ValueError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            name, _, value = line.partition(":")
-            if name in held:
-                held[name] = int(value.split()[0]) * 1024
-    # What is mapped of files hardly ever shrinks in a worker, so there was no more of it when the most was held.
-    return held["RssAnon"] + held["RssShmem"], held["VmHWM"] - held["RssFile"]
 
 
 def kill(pids: list[int]) -> None:
@@ -66,7 +44,7 @@ def turns(pids: list[int]) -> dict[str, int]:
     if not TURNS.exists():
         raise SpoiltError(f"this kernel does not tell who was given a core: there is no {TURNS}")
     found = {}
-    for thread in _threads(pids):
+    for thread in threads(pids):
         with contextlib.suppress(OSError):
             if _state(thread) not in "ZX":
                 found[thread.name] = int((thread / "schedstat").read_text().split()[2])
@@ -89,7 +67,7 @@ def timed_core() -> int:
 
 def moving(pids: list[int]) -> bool:
     """Whether a thread of theirs runs, could at once, or will when the kernel is done with what it asked for."""
-    return any(_state(thread) in "RSD" for thread in _threads(pids))
+    return any(_state(thread) in "RSD" for thread in threads(pids))
 
 
 def signal_all(pids: list[int], number: int) -> None:
@@ -99,7 +77,8 @@ def signal_all(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def _threads(pids: list[int]) -> list[Path]:
+def threads(pids: list[int]) -> list[Path]:
+    """Return the folder of each of their threads."""
     found: list[Path] = []
     for pid in pids:
         with contextlib.suppress(OSError):

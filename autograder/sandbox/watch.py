@@ -19,6 +19,7 @@ from autograder.model import Ended, Limits
 from autograder.sandbox import tree
 from autograder.sandbox.box import Box
 from autograder.sandbox.card import Gauge
+from autograder.sandbox.usage import Inherited, Usage
 
 POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
 MAX_PROCESSES = 256
@@ -45,14 +46,15 @@ class Watched:
     output: int
     status: int
     limits: Limits
-    inherited_bytes: int
+    inherited: Inherited = field(default_factory=Inherited)
     box: Box | None = None
     started: float = field(default_factory=time.monotonic)
     keeper: int | None = None
     log: bytes = b""
     printed: int = 0
-    peak_bytes: int = 0
     gauge: Gauge | None = None
+    closely: bool = False
+    """Whether looks may take longer than a moment; never while the clock runs."""
     end: dict[str, Any] | None = None
     left_behind: int = 0
     _inbox: bytearray = field(default_factory=bytearray)
@@ -64,6 +66,7 @@ class Watched:
 
     def __post_init__(self) -> None:
         """Register the three descriptors; none may ever block us."""
+        self._usage = Usage(self.inherited, self.box.held_bytes if self.box else lambda: 0)
         self._selector = selectors.DefaultSelector()
         for fd, handle in ((self.channel.fileno(), self._hear), (self.output, self._drain), (self.status, self._note)):
             os.set_blocking(fd, False)
@@ -98,6 +101,11 @@ class Watched:
         """Hear what it says elsewhere, and serve it, while we read; *serve* returns in how many seconds again."""
         self._selector.register(fd, selectors.EVENT_READ, hear)
         self._serve = serve
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that it has held."""
+        return self._usage.peak_bytes
 
     def silent(self) -> bool:
         """Whether it has said nothing that was not read."""
@@ -178,12 +186,11 @@ class Watched:
         pids = self.processes()
         if self.gauge is not None:
             self.gauge.look(pids)
-        now, most = tree.held_bytes(pids, self.inherited_bytes)
-        self.peak_bytes = max(self.peak_bytes, now, most)
-        if now > self.limits.memory_mb << 20:
-            raise Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
         if len(pids) > MAX_PROCESSES:
             raise Stopped("crash", f"started more than {MAX_PROCESSES} processes and was stopped")
+        limit = self.limits.memory_mb << 20
+        if self._usage.look(pids) > limit or (self.closely and self._usage.over(limit, pids)):
+            raise Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
 
     def _ended_early(self) -> Stopped:
         """Put the keeper's account of the end into words; the channel may close a moment before it comes."""

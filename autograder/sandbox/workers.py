@@ -17,9 +17,10 @@ from typing import Any, Literal, Self
 
 from autograder.errors import WireError, WorkerLostError
 from autograder.model import Job, Observation
-from autograder.sandbox import box
+from autograder.sandbox import box, usage
 from autograder.sandbox.card import Card, Gauge
 from autograder.sandbox.stage import staged
+from autograder.sandbox.usage import Inherited
 from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 from autograder.wire import Message, encode, receive
 
@@ -56,7 +57,7 @@ class Workers:
         self._lent, self._card = tuple(lent), card
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._inherited = self._ran = 0
+        self._inherited, self._ran = Inherited(), 0
         self._compiles = False
         self._trusted: dict[str, Observation] = {}
         self.ready_seconds = 0.0
@@ -135,7 +136,8 @@ class Workers:
         if not report:
             self.close()
             raise WorkerLostError(otherwise)
-        self._inherited = int(json.loads(report)["rss_bytes"])
+        assert self._process is not None
+        self._inherited = Inherited(int(json.loads(report)["rss_bytes"]), usage.mark_of(self._process.pid))
 
     def _prepare(self, job: Job) -> None:
         """Let the warm process be cheaper to fork from; never between the two sides that are timed together."""
@@ -169,7 +171,7 @@ class Workers:
             gauge.look()
         self._prepare(job)
         with self.worker(job) as watched:
-            watched.gauge = gauge
+            watched.gauge, watched.closely = gauge, True
             seen = self._converse(job, watched)
         return _measured(seen, watched)
 

@@ -1,13 +1,19 @@
 """What every worker would do first, done once in the warm process: parts are imported, and a first picture is drawn.
 
-A worker that forks from it starts with both: some 20 ms for a part and a quarter of a second for a picture.
+A worker that forks from it starts with both: some 20 ms for a part and a quarter of a second for a picture. It also
+has a DataLoader that waits where it cannot hand over a tensor at once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
+import time
+from collections.abc import Callable
+from multiprocessing import reduction
 from pkgutil import walk_packages
+from typing import Any
 
 import matplotlib.pyplot as plt
 
@@ -33,6 +39,22 @@ def picture() -> None:
     plt.close(figure)
 
 
+def patient(send: Callable[..., None]) -> Callable[..., None]:
+    """Wait until descriptors can be sent: the kernel counts by user, and others may have as many on their way."""
+
+    def sends(*what: Any) -> None:
+        while True:
+            try:
+                return send(*what)
+            except OSError as error:
+                if error.errno != errno.ETOOMANYREFS:
+                    raise
+            time.sleep(0.01)
+
+    return sends
+
+
+reduction.sendfds = patient(reduction.sendfds)
 parts()
 with contextlib.suppress(Exception):  # nothing here is needed: whoever cannot draw says so
     picture()

@@ -104,23 +104,16 @@ def test_memory_is_judged_by_the_bar_or_owed(run, device, verdict):
     assert replace(verdict, evidence=noted) == judged
 
 
-BEYOND = {
-    "alike idle": (peaks(50, 50), (30.0, 250.0)),
-    "libraries of the student's": (peaks(70, 50), (10.0, 250.0)),
-    "memory that was taken before": (peaks(500, 50), (0.0, 250.0)),
-    "more than libraries take": (peaks(150, 0), (0.0, 300.0)),
-}
+@pytest.mark.parametrize("idle", [0, 50, 70, 500])
+def test_memory_counts_beyond_a_trusted_idle_workers(idle):
+    """Whatever an idle worker of the student's holds, libraries or a ballast, makes no verdict milder."""
+    still = Pair(peaks(idle, 0).student, peaks(0, 50).baseline)
+
+    assert (30.0, 250.0) == tuple(needed / memory.MB for needed in memory.beyond(peaks(80, 300), still))
 
 
-@pytest.mark.parametrize(("idle", "expected"), BEYOND.values(), ids=BEYOND)
-def test_memory_counts_beyond_an_idle_workers(idle, expected):
-    """An idle worker of the student's may hold its libraries, at most 96 MB more than the baseline's."""
-    assert expected == tuple(needed / memory.MB for needed in memory.beyond(peaks(80, 300), idle))
-
-
-def test_memory_that_an_idle_worker_holds_already_is_no_saving():
-    """Taken at import, 500 MB are 146 MB more than an idle worker may hold."""
-    assert (454.0, 250.0) == tuple(n / memory.MB for n in memory.beyond(peaks(600, 300), peaks(500, 50)))
+def test_nobody_needs_less_than_nothing():
+    assert (0.0, 250.0) == tuple(needed / memory.MB for needed in memory.beyond(peaks(40, 300), peaks(50, 50)))
 
 
 def on_gpu(student: float | None, baseline: float | None, unseen: str = "", room: float = 0.0) -> Pair:

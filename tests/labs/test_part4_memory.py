@@ -201,8 +201,8 @@ def seen_from_outside(answer, student, baseline, idle=20):
         pytest.param(45, 20, Passed, "25 MB where the baseline takes 100 MB", id="a quarter"),
         pytest.param(110, 20, Failed, "90 MB where the baseline takes 100 MB", id="nearly all"),
         pytest.param(10, 20, Passed, "0 MB where", id="less than idle"),
-        pytest.param(110, 80, Passed, "30 MB where", id="libraries of its own"),
-        pytest.param(310, 300, Failed, "194 MB where", id="a ballast while idle"),
+        pytest.param(110, 80, Failed, "90 MB where", id="libraries of its own"),
+        pytest.param(310, 300, Failed, "290 MB where", id="a ballast while idle"),
     ],
 )
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def conversation():
     ours, theirs = socket.socketpair()
     output, printed = os.pipe()
     status, keeper = os.pipe()
-    watched = Watched(ours, output, status, Limits(SECONDS), 0)
+    watched = Watched(ours, output, status, Limits(SECONDS))
     try:
         yield watched, theirs, keeper
     finally:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
+from multiprocessing import reduction
 from pkgutil import iter_modules
 
 import matplotlib.pyplot as plt
@@ -52,3 +54,33 @@ def test_a_picture_that_cannot_be_drawn_stops_no_worker(monkeypatch):
     importlib.reload(warm)
 
     assert [1] == drawn
+
+
+def sends(*errors):
+    """A way to send descriptors that is refused with these errors first."""
+    left = iter(errors)
+
+    def send(*_):
+        if number := next(left, 0):
+            raise OSError(number, "refused")
+
+    return send
+
+
+def test_descriptors_wait_while_too_many_are_on_their_way(monkeypatch):
+    """They may be another lane's: a DataLoader is late then, and does not fail."""
+    waited = []
+    monkeypatch.setattr(warm.time, "sleep", waited.append)
+    warm.patient(sends(errno.ETOOMANYREFS, errno.ETOOMANYREFS))(None, [1])
+
+    assert 2 == len(waited)
+
+
+def test_any_other_refusal_is_told():
+    with pytest.raises(BrokenPipeError):
+        warm.patient(sends(errno.EPIPE))(None, [1])
+
+
+def test_what_hands_over_descriptors_is_patient():
+    """A DataLoader's workers send tensors with it."""
+    assert reduction.sendfds.__qualname__.startswith(warm.patient.__name__)
