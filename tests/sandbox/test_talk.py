@@ -172,7 +172,7 @@ def test_a_store_is_asked_and_served_while_an_answer_is_waited_for():
                 channel.sendall(GOOD)
             return 0.0
 
-        watched.attend(ours.fileno(), requests.append, serve)
+        watched.attend(ours.fileno(), lambda: requests.append(ours.recv(8)), serve)
         theirs.send(b"1")
         theirs.send(b"2")
         Talk(watched).hear("ANSWER", {}, FORM)
