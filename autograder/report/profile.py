@@ -9,7 +9,7 @@ from autograder.report.words import clean
 from autograder.traces.compare import Change
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Slice, Trace
-from autograder.traces.words import shown
+from autograder.traces.words import many, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +72,7 @@ def lines(trace: Trace) -> Iterator[str]:
 def headline(trace: Trace) -> str:
     """Name the file, the tool, the machine's GPUs and the steps."""
     devices = ", ".join(f"{trace.devices.count(name)} x {name}" for name in dict.fromkeys(trace.devices))
-    steps = f"{count} step{'s' * (count > 1)}" if (count := len(trace.steps)) else ""
+    steps = many(trace.step_count, "step") if trace.step_count else ""
     tool = f"{TOOLS[trace.tool]} {trace.version}".strip()
     return "   ".join(part for part in (trace.file, tool, devices, steps) if part)
 

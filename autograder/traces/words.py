@@ -23,6 +23,15 @@ def shown(value: float, unit: Unit) -> str:
     return f"{value:.1f} {unit}"
 
 
+def many(count: int, thing: str) -> str:
+    """Count things.
+
+    >>> many(1, "step"), many(2000, "step")
+    ('1 step', '2,000 steps')
+    """
+    return f"{count:,} {thing}{'s' * (count != 1)}"
+
+
 def titled(figure: Figure) -> str:
     """Name a figure: its definition, its window, its device."""
     device = "" if figure.device is None else f", GPU {figure.device}"
