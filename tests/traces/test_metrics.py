@@ -100,6 +100,24 @@ def test_slices_add_up_to_the_window(tmp_path):
     assert {"cpu": {"data loading": 80, "operators": 80, "communication": 20, "Python and other": 20}} == cpu
 
 
+def test_a_gap_before_work_that_was_launched_is_not_put_to_the_cpu(tmp_path):
+    """Whatever the CPU does meanwhile; where the launch ends inside the gap, the GPU did wait for it."""
+    made = [
+        step(1, 0, 100),
+        event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 5, 5, correlation=2),
+        event("cuda_runtime", "cudaDeviceSynchronize", 10, 50),
+        event("cuda_runtime", "cudaLaunchKernel", 60, 5, correlation=3),
+        kernel(5, 15, correlation=1),
+        kernel(30, 25, correlation=2),  # launched at 10, before the gap of 20 to 30 began
+        kernel(70, 30, correlation=3),  # launched at 65, inside the gap of 55 to 70
+    ]
+
+    assert {"kernels": 70, "between queued work": 10, "synchronising": 5, "launching": 10, "Python and other": 5} == (
+        slices(read_made(tmp_path, kineto(made)))["gpu0"]
+    )
+
+
 def test_tables_list_own_time_and_what_was_started(tmp_path):
     trace = read_made(tmp_path, kineto(training()))
 
