@@ -26,10 +26,14 @@ class Change:
 
 def changes(now: Trace, before: Trace) -> list[Change]:
     """Pair the figures that both have, with the same definition, window and device."""
-    old = {(one.id, one.window, one.device, one.subject): one.value for one in before.figures}
+    old = {_key(one): one.value for one in before.figures}
     kept = (one for one in now.figures if one.id.startswith(KEPT))
-    found = ((one, old.get((one.id, one.window, one.device, one.subject))) for one in kept)
+    found = ((one, old.get(_key(one))) for one in kept)
     return [Change(one, value) for one, value in found if value is not None]
+
+
+def _key(figure: Figure) -> tuple[str | int | None, ...]:
+    return figure.id, figure.window, figure.device, figure.subject, figure.launch
 
 
 def incomparable(now: Trace, before: Trace) -> Iterator[str]:

@@ -32,6 +32,8 @@ class Figure:
     device: int | None = None
     subject: str = ""
     """The kernel that it is about, where it is about one."""
+    launch: str = ""
+    """Which launch of that kernel: its ID in the file."""
 
 
 @dataclass(frozen=True)
