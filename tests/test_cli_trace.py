@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -36,9 +37,9 @@ def test_two_profiles_are_compared(folder):
     plain, data = (run("now_trace.json", "--compare", "cpu_trace.json", *more) for more in ([], ["--json"]))
     found = json.loads(data.stdout)
 
-    assert "note  1 steps against 2: compare shares and times per step, not totals" in plain.output
+    assert "note  1 step against 2: compare shares and times per step, not totals" in plain.output
     assert "dataloader" in plain.output
-    assert ["1 steps against 2: compare shares and times per step, not totals"] == found["incomparable"]
+    assert ["1 step against 2: compare shares and times per step, not totals"] == found["incomparable"]
     assert {"step_median", "dataloader", "dataloader_longest"} == {row["id"] for row in found["changes"]}
 
 
@@ -67,7 +68,14 @@ def test_pages_pictures_and_copies_are_written(folder):
             "--compare and --page take one FILE",
             id="two files, one page",
         ),
+        pytest.param(["."], ".: is a folder; name the profile in it", id="a folder"),
+        pytest.param(["pipe"], "pipe: is no ordinary file; write what it gives to one", id="a pipe"),
+        pytest.param([".", "--redact"], ".: is a folder; name the profile in it", id="a folder, redacted"),
     ],
 )
 def test_what_can_be_mended_is_one_line(folder, args, words):
-    assert words == str(run(*args).exception)
+    """And nothing is printed before it."""
+    os.mkfifo("pipe")
+    refused = run(*args)
+
+    assert (words, "") == (str(refused.exception), refused.output)

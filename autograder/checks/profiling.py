@@ -64,7 +64,7 @@ ON_A_CPU: Mapping[str, Question] = {
     "longest_wait_ms": Question("longest_wait", MS),
 }
 GROUPS: Mapping[Group, slice] = {"gpu": slice(3), "data": slice(3, 6), "work": slice(6, 9), "cpu": slice(9, 11)}
-CAUSES = ("data loading", "allocating", "synchronising", "launching", "Python and other")
+CAUSES = ("between queued work", "data loading", "allocating", "synchronising", "launching", "Python and other")
 NEARLY = 0.9  # of the largest cause: which of the two is larger is then a matter of the run
 POINTS, RELATIVE = 2.0, 0.03  # how far a share may be off
 EXACT = 1e-3  # relative: a made profile leaves nothing but rounding

@@ -14,6 +14,8 @@ from autograder.errors import UserError
 if TYPE_CHECKING:
     from autograder.traces import Trace
 
+PAGES = (".html", ".png")
+
 
 @cli.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
@@ -34,6 +36,8 @@ def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redac
 
     if (before or page) and len(files) > 1:
         raise UserError("--compare and --page take one FILE")
+    if page and page.suffix not in PAGES:
+        raise UserError(f"{page}: a page ends in .html, a picture in .png")
     if redact:
         return _redact(files)
     console, old = make_console(), _read(before) if before else None
@@ -57,9 +61,10 @@ def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redac
 def _read(file: Path) -> Trace:
     from autograder.checks.trace import decoded
     from autograder.sandbox import evaluate_file
+    from autograder.traces.source import no_file
 
-    if not file.is_file():
-        raise UserError(f"{file}: there is no such file")
+    if why := no_file(file):
+        raise UserError(f"{file}: {why}")
     return decoded(evaluate_file("autograder.traces", file, file.name))
 
 
@@ -89,7 +94,5 @@ def _write(page: Path, now: Trace, old: Trace | None) -> None:
     page.parent.mkdir(parents=True, exist_ok=True)
     if page.suffix == ".png":
         picture.write(page, now)
-    elif page.suffix == ".html":
-        page.write_text(profile_page.page(now, old), encoding="utf-8")
     else:
-        raise UserError(f"{page}: a page ends in .html, a picture in .png")
+        page.write_text(profile_page.page(now, old), encoding="utf-8")

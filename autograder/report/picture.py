@@ -20,6 +20,7 @@ INKS = {
     "kernels": "#2f7d5b",
     "comm": "#7c5ba6",
     "copies": "#2f6fb0",
+    "queued": "#5f7691",
     "loading": "#bf4a36",
     "alloc": "#8a5a34",
     "sync": "#2c9c9c",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograder.report.words import clean
 from autograder.traces.compare import Change
 from autograder.traces.definitions import DEFINITIONS
-from autograder.traces.record import Figure, Slice, Trace
-from autograder.traces.words import shown
+from autograder.traces.record import Figure, Row, Slice, Trace
+from autograder.traces.words import NAME, many, shortened, shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,18 +18,20 @@ if TYPE_CHECKING:
 TOOLS = {"kineto": "torch.profiler", "nsys": "Nsight Systems", "nsys stats": "nsys stats", "ncu": "Nsight Compute"}
 BAR = 30  # characters
 TOP = 5  # rows of each table
-NAME = 60
+LAUNCHES = 20  # rows
 COLOURS = {
     "kernels": "kernels",
     "operators": "kernels",
     "communication": "comm",
     "copies": "copies",
+    "between queued work": "queued",
     "data loading": "loading",
     "allocating": "alloc",
     "synchronising": "sync",
     "launching": "launch",
     "GPU calls": "launch",
 }
+SAME = 1.0  # percentage point: shares over two windows that are closer say the same
 SHARE = "share of the time listed, never a utilization"
 WINDOWS = {
     "steps": "the steps",
@@ -59,11 +62,13 @@ def lines(trace: Trace) -> Iterator[str]:
     for window, figures in grouped(trace).items():
         yield f"\n{window}:"
         yield from (_figure(one) for one in figures)
+        if names := repeated(trace, figures):
+            yield f"  {names}"
+    yield from _launched(trace)
     for table, rows in trace.tables.items():
         yield f"\n{table}: {SHARE}"
-        for row in rows[:TOP]:
-            time = shown(row.total_ns, "ns")
-            yield f"  {row.share:5.1f} %  {time:>10}  {row.count:>7,} x  {row.name[:NAME]}"
+        for row, name in named(rows[:TOP], NAME):
+            yield f"  {row.share:5.1f} %  {shown(row.total_ns, 'ns'):>10}  {row.count:>7,} x  {name}"
     if trace.signals:
         yield "\norigin: for a person who reviews, never a score"
         yield from (f"  {name:<36} {value}" for name, value in trace.signals.items())
@@ -72,7 +77,7 @@ def lines(trace: Trace) -> Iterator[str]:
 def headline(trace: Trace) -> str:
     """Name the file, the tool, the machine's GPUs and the steps."""
     devices = ", ".join(f"{trace.devices.count(name)} x {name}" for name in dict.fromkeys(trace.devices))
-    steps = f"{count} step{'s' * (count > 1)}" if (count := len(trace.steps)) else ""
+    steps = many(trace.step_count, "step") if trace.step_count else ""
     tool = f"{TOOLS[trace.tool]} {trace.version}".strip()
     return "   ".join(part for part in (trace.file, tool, devices, steps) if part)
 
@@ -105,10 +110,76 @@ def grouped(trace: Trace) -> dict[str, list[Figure]]:
     """Sort the figures by device and window, whose names become headings."""
     found: dict[str, list[Figure]] = {}
     for one in trace.figures:
-        device = "" if one.device is None else f"GPU {one.device}, "
-        subject = f" {one.subject[:NAME]}" if one.subject else ""
-        found.setdefault(f"{device}{WINDOWS.get(one.window, one.window)}{subject}", []).append(one)
+        if not one.launch and not _same(trace, one):
+            device = "" if one.device is None else f"GPU {one.device}, "
+            found.setdefault(f"{device}{WINDOWS.get(one.window, one.window)}", []).append(one)
     return found
+
+
+def _first(trace: Trace, figure: Figure) -> Figure:
+    """Return the figure of that name and device over the first of its windows."""
+    return next(one for one in trace.figures if (one.id, one.device) == (figure.id, figure.device))
+
+
+def _same(trace: Trace, figure: Figure) -> bool:
+    """Say whether this share has been given over another window, and says the same."""
+    first = _first(trace, figure)
+    return figure.unit == "%" and first is not figure and abs(first.value - figure.value) < SAME
+
+
+def repeated(trace: Trace, figures: Sequence[Figure]) -> str:
+    """Say over which other windows some of these figures are the same, so that they need not be read again."""
+    same = [one for one in trace.figures if not one.launch and _same(trace, one) and _first(trace, one) in figures]
+    windows: dict[str, list[str]] = {}
+    for one in same:
+        windows.setdefault(WINDOWS[one.window], []).append(one.id)
+    told = " and ".join(f"{window} ({', '.join(names)})" for window, names in windows.items())
+    return f"within {SAME:g} point the same over {told}" if told else ""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a kernel that Nsight Compute measured."""
+
+    id: str
+    name: str
+    figures: Mapping[str, Figure]
+
+    def shown(self, name: str) -> str:
+        """Show a figure of it, or nothing."""
+        one = self.figures.get(name)
+        return shown(one.value, one.unit) if one else ""
+
+
+def launches(trace: Trace) -> tuple[list[str], list[Launch]]:
+    """Return the figures that launches have, and each launch."""
+    found: dict[tuple[str, str], dict[str, Figure]] = {}
+    for one in trace.figures:
+        if one.launch:
+            found.setdefault((one.launch, one.subject), {})[one.id] = one
+    columns = list(dict.fromkeys(one.id for one in trace.figures if one.launch))
+    return columns, [Launch(launch, name, figures) for (launch, name), figures in found.items()]
+
+
+def named(rows: Sequence[Row], most: int) -> list[tuple[Row, str]]:
+    """Return each row of a table with its name, short enough, and unlike the others."""
+    return list(zip(rows, shortened([row.name for row in rows], most), strict=True))
+
+
+def _launched(trace: Trace) -> Iterator[str]:
+    """Say each launch in a line; below, what the columns are."""
+    columns, found = launches(trace)
+    if not found:
+        return
+    yield f"\n{many(len(found), 'launch', 'launches')}:"
+    yield f"  {'ID':>5}  {'  '.join(f'{name:>{len(name)}}' for name in columns)}  kernel"
+    names = shortened([one.name for one in found], NAME)
+    for one, name in list(zip(found, names, strict=True))[:LAUNCHES]:
+        cells = [f"{one.shown(column):>{len(column)}}" for column in columns]
+        yield f"  {one.id:>5}  {'  '.join(cells)}  {name}"
+    if len(found) > LAUNCHES:
+        yield f"  and {len(found) - LAUNCHES:,} more; --json has them"
+    yield from (f"  {name:<20} {DEFINITIONS[name]}" for name in columns)
 
 
 def comparison(found: Sequence[Change]) -> Iterator[str]:
@@ -134,7 +205,7 @@ def _window(trace: Trace) -> str:
 
 def _bar(one: Slice, slices: Sequence[Slice]) -> str:
     part = one.ns / max(sum(other.ns for other in slices), 1)
-    return f"  {one.name:<18} {100 * part:5.1f} %  {shown(one.ns, 'ns'):>10}  {'█' * round(BAR * part)}".rstrip()
+    return f"  {one.name:<20} {100 * part:5.1f} %  {shown(one.ns, 'ns'):>10}  {'█' * round(BAR * part)}".rstrip()
 
 
 def _figure(one: Figure) -> str:

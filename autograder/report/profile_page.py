@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import groupby
 from typing import NamedTuple
 
@@ -10,11 +11,15 @@ from autograder.report.html import render
 from autograder.traces.compare import changes, incomparable
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Lane, Trace, Window
-from autograder.traces.words import shown
+from autograder.traces.words import shortened, shown
 
+ROWS = 12  # of a table
+LAUNCHES = 100
+NAME = 100  # letters
 LEVELS = 16  # of shade, in a lane
 FAINTEST = 0.01  # share; less is not drawn
 MOST_STEPS = 40  # whose beginnings are drawn
+MARKS = 6  # of the time, at most
 ROOM = 0.099  # of the timeline, for the name of a step: a telephone shows ten
 TABLES = {
     "kernels": "Kernels",
@@ -24,7 +29,20 @@ TABLES = {
     "calls": "Calls to the GPU",
     "ranges": "Marked ranges",
 }
-KEY = ("busy_kernel", "op_busy", "dataloader", "h2d_overlap", "comm_overlap", "step_median", "sm_throughput")
+KEY = (
+    "busy_kernel",
+    "op_busy",
+    "dataloader",
+    "h2d_overlap",
+    "comm_overlap",
+    "step_median",
+    "sm_throughput",
+    "idle",
+    "gap_longest",
+    "kernels_under_10us",
+)
+OF = {"h2d_overlap": "h2d_time", "comm_overlap": "comm_time"}  # shares of a time that may be next to nothing
+LITTLE = 0.01  # of the timeline
 KEY_WORDS = {
     "busy_kernel": "a kernel running",
     "op_busy": "an operator running",
@@ -33,6 +51,9 @@ KEY_WORDS = {
     "comm_overlap": "of communication hidden",
     "step_median": "a step",
     "sm_throughput": "of the peak of the multiprocessors",
+    "idle": "without work on the GPU",
+    "gap_longest": "the longest gap",
+    "kernels_under_10us": "of the kernels are shorter than 10 us",
 }
 
 
@@ -57,8 +78,13 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],
         pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
         ticks=ticks(trace),
-        figures=profile.grouped(trace),
-        tables=[(TABLES[name], trace.tables[name]) for name in TABLES if name in trace.tables],
+        axis=axis(trace),
+        figures=[(name, found, profile.repeated(trace, found)) for name, found in profile.grouped(trace).items()],
+        launches=_launches(trace),
+        unlisted=max(len(profile.launches(trace)[1]) - LAUNCHES, 0),
+        tables=[
+            (TABLES[name], profile.named(trace.tables[name][:ROWS], NAME)) for name in TABLES if name in trace.tables
+        ],
         changes=[(one, profile.change(one)) for one in changes(trace, before)] if before else [],
         reasons=list(incomparable(trace, before)) if before else [],
         definitions=DEFINITIONS,
@@ -70,9 +96,38 @@ def _key(trace: Trace) -> list[tuple[str, str]]:
     found = []
     for name in KEY:
         one = next((figure for figure in trace.figures if figure.id == name), None)
-        if one is not None:
+        if one is not None and not _of_little(trace, name):
             found.append((shown(one.value, one.unit), KEY_WORDS[name]))
     return found[:4]
+
+
+def _of_little(trace: Trace, name: str) -> bool:
+    """Whether a share is one of so little time that it says nothing, or of one launch among others."""
+    whole = span(trace)
+    if name == "sm_throughput":
+        return len(profile.launches(trace)[1]) > 1
+    return name in OF and whole is not None and (trace.figure(OF[name]) or 0.0) < LITTLE * whole.length
+
+
+def _launches(trace: Trace) -> tuple[list[str], list[tuple[profile.Launch, str]]]:
+    """Return what launches have as figures, and the first launches with their names."""
+    columns, found = profile.launches(trace)
+    found = found[:LAUNCHES]
+    return columns, list(zip(found, shortened([one.name for one in found], NAME), strict=True))
+
+
+def axis(trace: Trace) -> list[tuple[float, str]]:
+    """Return round times since the beginning of the timeline, as shares of it, and their names."""
+    whole = span(trace)
+    if whole is None or not trace.timeline:
+        return []
+    rough = whole.length / MARKS
+    size = 10 ** math.floor(math.log10(rough))
+    apart = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough)
+    return [
+        (at * apart / whole.length, shown(at * apart, "ns") if at else "0")
+        for at in range(math.ceil(whole.length / apart))
+    ]
 
 
 def blocks(lane: Lane) -> list[Block]:

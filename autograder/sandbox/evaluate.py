@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from autograder.sandbox import box
 from autograder.sandbox.stage import staged
 
 SECONDS = 120.0
+OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)  # by itself, and as bubblewrap hands it on
 FILE = "handed_in"
 ENVIRON = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 
@@ -46,14 +48,15 @@ def _python(module: str, path: Path, name: str) -> list[str]:
 
 
 def _said(process: subprocess.Popen[bytes], name: str) -> bytes:
+    late = False
     try:
         said, _ = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        said = b""
+        late = True
+    if late or process.returncode in OUT_OF_TIME:
+        raise SubmissionError(f"{name}: reading it took more than {SECONDS:g} s; record fewer steps")
     if process.returncode != 0 or not said:
-        raise SubmissionError(
-            f"{name}: reading it took more than {SECONDS:g} s or broke the reader; record fewer steps"
-        )
+        raise SubmissionError(f"{name}: broke the reader, so the file is damaged: write or export it again")
     return said

@@ -36,7 +36,11 @@ def is_profile(file: str) -> bool:
 def read(path: Path, name: str = "") -> Trace:
     """Read a profile, whichever tool wrote it; `SubmissionError` says what to do about one that cannot be read."""
     source = Source(path, name)
-    trace = _read(source)
+    try:
+        trace = _read(source)
+    except SubmissionError as error:
+        said = str(error)  # a cap deep inside does not know which file it is about
+        raise SubmissionError(said if said.startswith(source.name) else f"{source.name}: {said}") from None
     if not (trace.figures or trace.tables or trace.notes):
         raise SubmissionError(f"{source.name}: {NOTHING[trace.tool]}")
     return trace

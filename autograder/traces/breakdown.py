@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from autograder.traces.events import KERNELS, Events, Kind
 from autograder.traces.metrics import ALLOC, SYNC, collectives, own_ops
 from autograder.traces.record import Lane, Slice, Window
@@ -12,6 +14,7 @@ from autograder.traces.windows import Stretch, gpus, loading, on_gpu, stretch
 
 PIECES = 600
 REST = "Python and other"
+QUEUED = "between queued work"
 LANES_OF = 8  # GPUs
 
 
@@ -41,11 +44,28 @@ def _gpu_layers(events: Events, device: int) -> dict[str, Spans]:
         "kernels": work.of(Kind.KERNEL, Kind.GRAPH).spans,
         "communication": work.of(Kind.COMM).spans,
         "copies": work.of(Kind.COPY, Kind.SET).spans,
+        QUEUED: queued(work, calls),
         "data loading": loading(events).spans,
         "allocating": calls.named(ALLOC).spans,
         "synchronising": calls.named(SYNC).spans,
         "launching": events.of(Kind.OP, Kind.CALL).spans,
     }
+
+
+def queued(work: Events, calls: Events) -> Spans:
+    """Return the idle stretches whose end was launched before they began: then the CPU was not what the GPU waited for.
+
+    Where the launch ends inside the stretch, the GPU waited for it, be it only for the microseconds that it takes.
+    """
+    ran = work.spans
+    begins, ends = ran.end[:-1], ran.start[1:]
+    started, launched_by = work.joined("link", calls)
+    at = np.searchsorted(ends, started.start)
+    known = at < len(ends)
+    known[known] = ends[at[known]] == started.start[known]
+    at = at[known]
+    at = at[launched_by.end[known] <= begins[at]]
+    return Spans.of(begins[at], ends[at])
 
 
 def _cpu_layers(events: Events) -> dict[str, Spans]:

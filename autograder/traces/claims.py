@@ -13,7 +13,7 @@ from typing import Literal
 
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Trace, Unit
-from autograder.traces.words import shown, titled
+from autograder.traces.words import NAME, NAMESPACES, shortened, shown, titled
 
 Verdict = Literal["exact", "accepted", "mistake", "apart", "unknown", "unverifiable"]
 Window = Literal["steps", "gpu", "trace", "kernel", ""]
@@ -166,9 +166,9 @@ def _share_mistake(trace: Trace, asked: Quantity, value: float, figures: Sequenc
         if close(100 - value, figure.value, "%"):
             return f"that is 100 % less the figure: the rest of the window, not {titled(figure)}"
     for table, rows in trace.tables.items():
-        for row in rows if asked.shares else ():
+        for row, name in zip(rows, shortened([row.name for row in rows], NAME), strict=True) if asked.shares else ():
             if row.share >= LISTED and abs(value - row.share) <= 0.06:  # tools print one decimal
-                return f"that is the share of '{row.name[:60]}' among the {table} listed, not a utilization"
+                return f"that is the share of '{name}' among the {table} listed, not a utilization"
     return ""
 
 
@@ -194,20 +194,39 @@ def compare_top(trace: Trace, named: Sequence[str]) -> Finding:
     for table, rows in trace.tables.items():
         if len(rows) >= len(named) > 0:
             least = TIED * rows[len(named) - 1].total_ns
-            there = [plain(row.name) for row in rows if row.total_ns >= least]
-            if len({plain(name) for name in named}) == len(named) and all(plain(name) in there for name in named):
+            there = [row.name for row in rows if row.total_ns >= least]
+            apart = {name if "…" in name else plain(name) for name in named}
+            if len(apart) == len(named) and all(_among(there, name) for name in named):
                 return Finding("exact", f"{said}; they lead the {table}", definition=table)
     leaders = "; ".join(
-        f"{table}: {', '.join(row.name[:60] for row in rows[: max(len(named), 1)])}"
+        f"{table}: {', '.join(shortened([row.name for row in rows[: max(len(named), 1)]], NAME))}"
         for table, rows in trace.tables.items()
         if table in ("kernels", "operators", "device operators")
     )
     return Finding("apart", said, f"the profile's largest are {leaders}" if leaders else NO_TABLE)
 
 
+def _among(names: Sequence[str], said: str) -> bool:
+    """Whether one of these is meant, be it shortened as perflab trace prints it."""
+    if "…" not in said:
+        return plain(said) in map(plain, names)
+    return any(_holds(whole, said.split("…")) for name in names for whole in (name, NAMESPACES.sub("", name)))
+
+
+def _holds(name: str, pieces: Sequence[str]) -> bool:
+    """Whether a name begins with the first piece, and the others come in this order."""
+    at = 0
+    for piece in pieces:
+        found = name.find(piece, at)
+        if found < 0 or (at == 0 and found > 0):
+            return False
+        at = found + len(piece)
+    return True
+
+
 def plain(name: str) -> str:
     """Strip a name of template and function arguments, return types and case."""
-    before, name = "", name.replace("(anonymous namespace)", "").replace("<unnamed>", "")
+    before, name = "", NAMESPACES.sub("", name).replace("(anonymous namespace)", "").replace("<unnamed>", "")
     while before != name:
         before, name = name, TEMPLATE.sub("", name)
     return name.removeprefix("void ").split("<")[0].split("(")[0].strip().lower()

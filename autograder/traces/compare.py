@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder.traces.record import Figure, Trace
+from autograder.traces.words import many
 
-KEPT = ("busy_", "idle", "kernel_", "h2d_", "copy_", "comm_", "launch_", "sync_", "step_", "dataloader", "op_", "cpu_")
+KEPT = ("busy_", "idle", "kernel_", "h2d_", "copy_", "comm_", "launch_", "sync_", "step_m", "dataloader", "op_", "cpu_")
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,14 @@ class Change:
 
 def changes(now: Trace, before: Trace) -> list[Change]:
     """Pair the figures that both have, with the same definition, window and device."""
-    old = {(one.id, one.window, one.device, one.subject): one.value for one in before.figures}
+    old = {_key(one): one.value for one in before.figures}
     kept = (one for one in now.figures if one.id.startswith(KEPT))
-    found = ((one, old.get((one.id, one.window, one.device, one.subject))) for one in kept)
+    found = ((one, old.get(_key(one))) for one in kept)
     return [Change(one, value) for one, value in found if value is not None]
+
+
+def _key(figure: Figure) -> tuple[str | int | None, ...]:
+    return figure.id, figure.window, figure.device, figure.subject, figure.launch
 
 
 def incomparable(now: Trace, before: Trace) -> Iterator[str]:
@@ -39,8 +44,9 @@ def incomparable(now: Trace, before: Trace) -> Iterator[str]:
         yield f"one was recorded with {now.tool}, the other with {before.tool}: their times are not alike"
     if now.devices != before.devices:
         yield f"recorded on {_list(now)} and on {_list(before)}: compare on one machine"
-    if len(now.steps) != len(before.steps):
-        yield f"{len(now.steps)} steps against {len(before.steps)}: compare shares and times per step, not totals"
+    if now.step_count != before.step_count:
+        counts = f"{many(now.step_count, 'step')} against {before.step_count:,}"
+        yield f"{counts}: compare shares and times per step, not totals"
     windows = [{one.id for one in trace.windows} for trace in (now, before)]
     if ("steps" in windows[0]) != ("steps" in windows[1]):
         yield "only one of them has steps: their windows are not alike"

@@ -15,6 +15,8 @@ STEPS_AT_ONCE = 1_000_000  # instructions of SQLite's machine between two looks
 MOST_LOOKS = 3_000  # a file of 500 MB takes a tenth of that
 LONGEST_VALUE = 1024 * 1024  # bytes
 READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
+NAMES = "StringIds"  # a table that every export of nsys has
+NO_EXPORT = "is a database, and no export of nsys: hand in what nsys export --type sqlite REPORT.nsys-rep writes"
 PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "temp_store = MEMORY")
 
 
@@ -32,6 +34,8 @@ class Database:
                     f"{name}: holds '{str(what)[:60]}', a {kind} that nsys never writes; export it again"
                 )
         self.tables = {str(what) for what, kind, _ in schema if kind == "table"}
+        if NAMES not in self.tables:
+            raise SubmissionError(f"{name}: {NO_EXPORT}")
 
     def _guard(self) -> None:
         connection = self._connection
@@ -52,7 +56,7 @@ class Database:
     def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(sql)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:  # the latter where names of a damaged file are no UTF-8
             raise SubmissionError(f"{self._name}: cannot be read as a database: {error}; export it again") from None
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:

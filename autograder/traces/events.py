@@ -56,6 +56,8 @@ class Recording:
         self._ids: dict[str, int] = {}
         self._tracks: dict[Any, int] = {}
         self.first, self.last = FURTHEST, -FURTHEST
+        self.unread = 0
+        """How many could not be read."""
 
     def __len__(self) -> int:
         """Count the events."""

@@ -29,6 +29,8 @@ class Document:
     values: dict[str, Any] = field(default_factory=dict)
     damaged: int = 0
     truncated: bool = False
+    too_long: bool = False
+    """Whether it was cut because one value goes on and on."""
 
 
 class _Short(Exception):  # noqa: N818 it never leaves this file
@@ -98,6 +100,7 @@ class Stream:
         except ValueError:
             end = EVENT_END.search(self._text, self._at)
         if end is None:  # the last one, cut: what is missing behind it counts more
+            self._document.too_long = len(self._text) - self._at > ONE_CAP
             raise _Short
         broken, self._at = self._text[self._at : end.start() + 1], end.end()
         try:

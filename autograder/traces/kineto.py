@@ -11,10 +11,10 @@ from typing import Any
 
 from autograder.errors import SubmissionError
 from autograder.traces.events import COMM_KERNEL, LOADER, STEP, Kind, Recording
-from autograder.traces.jsonstream import Document, stream
+from autograder.traces.jsonstream import ONE_CAP, Document, stream
 from autograder.traces.record import Trace
 from autograder.traces.source import Source
-from autograder.traces.summary import summarise
+from autograder.traces.summary import summarise, unread
 
 # Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime; calls are
 # whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).
@@ -43,9 +43,7 @@ def read(source: Source) -> Trace:
         counts["any"] += 1
         _take(event, recording, counts)
     if not counts["any"]:
-        raise SubmissionError(
-            f"{source.name}: holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
-        )
+        raise SubmissionError(f"{source.name}: {_nothing(document)}")
     values = document.values
     base = values.get("baseTimeNanoseconds")  # files of 2023 and before have none, their times count from the epoch
     gpus = values.get("deviceProperties", values.get("computeProperties"))  # the latter up to torch 1.9
@@ -54,9 +52,19 @@ def read(source: Source) -> Trace:
         "kineto",
         recording.events(base if type(base) is int and 0 <= base < BIGGEST else 0),
         devices=tuple(str(one.get("name"))[:100] for one in _list(gpus)[:64] if isinstance(one, dict)),
-        notes=tuple(_notes(document, counts, len(recording))),
+        notes=tuple(_notes(document, counts, len(recording), recording.unread)),
+        cut=document.truncated,
         signals=_facts(values),
     )
+
+
+def _nothing(document: Document) -> str:
+    """Say why no event was read."""
+    if document.too_long:
+        return f"its first event is longer than {ONE_CAP >> 20} MB, which no profiler writes; export it again"
+    if document.damaged:
+        return f"none of its events can be read ({document.damaged} broken or nested too deep); export it again"
+    return "holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
 
 
 def _list(value: Any) -> list[Any]:
@@ -74,12 +82,13 @@ def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _notes(document: Document, counts: Mapping[str, int], kept: int) -> Iterator[str]:
+def _notes(document: Document, counts: Mapping[str, int], kept: int, bad: int) -> Iterator[str]:
     """Say what is wrong with the file."""
-    if document.truncated:
+    if document.too_long:
+        yield f"one event is longer than {ONE_CAP >> 20} MB: figures are of what stands before it; export it again"
+    elif document.truncated:
         yield "the file ends in the middle: these are figures of what is there; export it again"
-    if bad := document.damaged + counts["bad"]:
-        yield f"{bad} events could not be read and are left out"
+    yield from unread(document.damaged + bad)
     if counts["python"] > max(2 * kept, MANY_FRAMES):
         yield f"{counts['python']:,} events of Python frames: with_stack=True makes files large and slow"
 
@@ -94,7 +103,7 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
         return
     start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
     if start is None or duration is None or duration < 0:
-        counts["bad"] += 1
+        recording.unread += 1
         return
     if kind is None:
         counts["python"] += 1

@@ -151,6 +151,7 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
         return
     _, where = named
     times = steps.durations
+    yield Figure("step_count", len(steps), "count", "steps")
     yield Figure("step_median", float(np.median(times)), "ns", "steps")
     if len(steps) > 1:
         yield Figure("step_mad", float(np.median(np.abs(times - np.median(times)))), "ns", "steps")

@@ -51,6 +51,7 @@ class Kernel:
 
     name: str
     device: int | None = None
+    launch: str = ""
     values: dict[str, float] = field(default_factory=dict)
 
     def take(self, metric: str, unit: str, value: float | None) -> None:
@@ -102,8 +103,8 @@ def trace(source: Source, kernels: list[Kernel]) -> Trace:
     if not kernels:
         raise SubmissionError(f"{source.name}: holds no metrics of kernels; use ncu --set basic --csv --page details")
     figures = tuple(
-        Figure(name, value, UNITS.get(name, "%"), "kernel", one.device, one.name)
-        for one in kernels
+        Figure(name, value, UNITS.get(name, "%"), "kernel", one.device, one.name, one.launch or str(at))
+        for at, one in enumerate(kernels)
         for name, value in one.values.items()
     )
     table = add_up((one.name, 1, round(one.values.get("duration", 0)), 0) for one in kernels)
@@ -144,7 +145,7 @@ def _raw(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
 
 
 def _kernel(row: Mapping[str, str]) -> Kernel:
-    return Kernel(row.get("Kernel Name", ""), _device(row.get("Device", "")))
+    return Kernel(row.get("Kernel Name", ""), _device(row.get("Device", "")), row.get("ID", "")[:20])
 
 
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:

@@ -7,13 +7,14 @@ The environment of the profiled process lies in tables that are never read here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from autograder.traces.database import Database, opened, whole
 from autograder.traces.events import COMM_KERNEL, Kind, Recording
 from autograder.traces.record import Trace
 from autograder.traces.source import Source
-from autograder.traces.summary import summarise
+from autograder.traces.summary import summarise, unread
 
 CUPTI = "CUPTI_ACTIVITY_KIND_"
 COPIES = {1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
@@ -21,12 +22,14 @@ COPIES |= {11: "UVM HtoD", 12: "UVM DtoH", 13: "UVM DtoD"}
 MEMORY = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 5: "Device", 6: "Managed"}
 RANGES = (59, 60)  # pushed and popped, started and ended
 EMITTED = re.compile(r"([\w:.]+), (?:seq|op_id) = ")  # how torch.autograd.profiler.emit_nvtx names operators
-PRIVATE = ("META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV", "ProcessStreams")
+PRIVATE = ("META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV")
+PRINTED = "ProcessStreams"
 
 ENVIRONMENT = (
     "holds the environment variables of the profiled process, passwords and tokens included; "
     "share a copy without them: perflab trace FILE --redact"
 )
+OUTPUT = "holds what the profiled process printed; share a copy without that: perflab trace FILE --redact"
 NO_CUDA = "holds no CUDA work: was --trace without cuda, or did the program run on the CPU?"
 
 
@@ -42,16 +45,25 @@ def read(source: Source) -> Trace:
         _ranges(database, recording, names)
         about = {str(name): str(value)[:100] for name, value in database.rows("META_DATA_EXPORT", "name", "value")}
         began = next((whole(one) for (one,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")), None)
-        notes = [ENVIRONMENT] if database.tables.intersection(PRIVATE) else []
         return summarise(
             source,
             "nsys",
             recording.events(began or 0),
             version=about.get("EXPORT_PRODUCT_VERSION", "2021 or older"),
             devices=_devices(database),
-            notes=(*notes, *([] if any(name.startswith(CUPTI) for name in database.tables) else [NO_CUDA])),
+            notes=tuple(_notes(database.tables, recording)),
             signals={"export schema": about.get("EXPORT_SCHEMA_VERSION", "none")},
         )
+
+
+def _notes(tables: set[str], recording: Recording) -> Iterator[str]:
+    if tables.intersection(PRIVATE):
+        yield ENVIRONMENT
+    elif PRINTED in tables:
+        yield OUTPUT
+    if not any(name.startswith(CUPTI) for name in tables):
+        yield NO_CUDA
+    yield from unread(recording.unread)
 
 
 def _devices(database: Database) -> tuple[str, ...]:
@@ -84,18 +96,26 @@ def _graphs(database: Database, recording: Recording) -> None:
 
 
 def _add(recording: Recording, kind: Kind, where: list[Any], name: str, size: Any = 0) -> None:
-    start, end, device, stream, link, process = map(whole, where)
-    if start is not None and end is not None and end >= start:
+    device, stream, link, process = map(whole, where[2:])
+    if times := _times(recording, *where[:2]):
         recording.add(
             kind,
-            start,
-            end,
+            *times,
             name,
             device=max(device or 0, 0),
             track=("gpu", device, stream),
             link=_link(link, process),
             size=max(whole(size) or 0, 0),
         )
+
+
+def _times(recording: Recording, start: Any, end: Any) -> tuple[int, int] | None:
+    """Return when something began and ended; what cannot be is counted."""
+    begin, stop = whole(start), whole(end)
+    if begin is not None and stop is not None and stop >= begin:
+        return begin, stop
+    recording.unread += 1
+    return None
 
 
 def _link(link: int | None, process: int | None) -> int:
@@ -106,18 +126,18 @@ def _link(link: int | None, process: int | None) -> int:
 def _calls(database: Database, recording: Recording, names: dict[Any, str]) -> None:
     table = (CUPTI + "RUNTIME", "start", "end", "nameId", "correlationId", "globalTid")
     for *where, name, link, thread in database.rows(*table):
-        start, end = map(whole, where)
-        if start is not None and end is not None and end >= start:
+        if times := _times(recording, *where):
             track, joined = ("cpu", whole(thread)), _link(whole(link), whole(thread))
-            recording.add(Kind.CALL, start, end, names.get(name, "(unnamed call)"), track=track, link=joined)
+            recording.add(Kind.CALL, *times, names.get(name, "(unnamed call)"), track=track, link=joined)
 
 
 def _ranges(database: Database, recording: Recording, names: dict[Any, str]) -> None:
     table = ("NVTX_EVENTS", "start", "end", "eventType", "text", "textId", "globalTid")
     for start, end, kind, text, number, thread in database.rows(*table):
-        begin, stop = whole(start), whole(end)
-        if kind in RANGES and begin is not None and stop is not None and stop >= begin:
+        if kind not in RANGES or end is None:  # a mark, or a range that was still open at the end
+            continue
+        if times := _times(recording, start, end):
             name = str(text) if text is not None else names.get(number, "(unnamed range)")
             emitted = EMITTED.match(name)
             what = Kind.OP if emitted else Kind.MARK
-            recording.add(what, begin, stop, emitted[1] if emitted else name, track=("cpu", whole(thread)))
+            recording.add(what, *times, emitted[1] if emitted else name, track=("cpu", whole(thread)))

@@ -32,6 +32,8 @@ class Figure:
     device: int | None = None
     subject: str = ""
     """The kernel that it is about, where it is about one."""
+    launch: str = ""
+    """Which launch of that kernel: its ID in the file."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Trace:
     tables: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     """kernels, operators, device operators, copies, calls, ranges: largest first."""
     steps: tuple[Window, ...] = ()
-    """Each ProfilerStep, in order."""
+    """Each ProfilerStep, in order; the first thousand of many."""
     breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
     """Window id -> what it consists of; the slices add up to it."""
     timeline: tuple[Lane, ...] = ()
@@ -84,6 +86,11 @@ class Trace:
     """What the reader should know, in words: cut short, no operators, no GPU."""
     signals: Mapping[str, str] = field(default_factory=dict)
     """Facts about where it comes from, for a person who reviews; never a score."""
+
+    @property
+    def step_count(self) -> int:
+        """How many steps were recorded; *steps* holds the first of them."""
+        return int(self.figure("step_count") or len(self.steps))
 
     def figure(self, id: str, window: str = "", device: int | None = None) -> float | None:  # noqa: A002
         """Find a figure; without a window or device, the first that fits."""

@@ -13,7 +13,7 @@ from autograder.errors import UserError
 from autograder.traces.database import Database, opened
 from autograder.traces.jsonstream import stream
 from autograder.traces.kineto import FACTS
-from autograder.traces.source import Source
+from autograder.traces.source import Source, no_file
 
 FOLDERS = re.compile(r"(?:[A-Za-z]:)?[\\/](?:[^\\/\s:\"']+[\\/])+")
 HEADER = (
@@ -32,8 +32,8 @@ EXPORT = ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION")
 
 def redact(path: Path) -> tuple[Path, str]:
     """Write the copy beside the file; return where it is and what was left out."""
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file")
+    if why := no_file(path):
+        raise UserError(f"{path}: {why}")
     source = Source(path)
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     if source.form == "json":

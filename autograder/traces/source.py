@@ -27,6 +27,15 @@ MAGIC: dict[bytes, Form] = {
 }
 
 
+def no_file(path: Path) -> str:
+    """Say why a path that a person gave is no file to read, or nothing."""
+    if path.is_file():
+        return ""
+    if path.is_dir():
+        return "is a folder; name the profile in it"
+    return "is no ordinary file; write what it gives to one" if path.exists() else "there is no such file"
+
+
 class Source:
     """One file; gzip is known by its content, never by its name."""
 

@@ -14,7 +14,7 @@ from autograder.traces.events import COMM_KERNEL, Kind, Recording
 from autograder.traces.metrics import GRAPH_LAUNCH, LAUNCH, SYNC
 from autograder.traces.record import Figure, Row, Trace
 from autograder.traces.source import Source
-from autograder.traces.summary import digest, summarise
+from autograder.traces.summary import digest, summarise, unread
 from autograder.traces.tables import add_up
 
 HEADER = re.compile(
@@ -65,8 +65,9 @@ def read(source: Source, lines: list[str]) -> Trace:
     traced = [one for one in reports if {"Start", "Duration", "Strm"} <= set(one.units)]
     tables = _tables(reports, decimal)
     if traced:
-        events = _events(traced, decimal).events()
-        whole = summarise(source, "nsys stats", events, version=version)
+        recording = _events(traced, decimal)
+        notes = tuple(unread(recording.unread))
+        whole = summarise(source, "nsys stats", recording.events(), version=version, notes=notes)
         return Trace(**{**vars(whole), "tables": {**tables, **whole.tables}})
     changed = (EDITED,) if any(_edited(one, decimal) for one in reports) else ()
     notes = (
@@ -154,7 +155,8 @@ def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
             way = {"HtoD": "h2d", "DtoH": "d2h"}[name]
             yield Figure(f"{way}_count", sum(row.count for row in rows), "count", "trace")
             yield Figure(f"{way}_sum", sum(row.total_ns for row in rows), "ns", "trace")
-            yield Figure(f"{way}_bytes", sum(row.bytes for row in rows), "bytes", "trace")
+            if size := sum(row.bytes for row in rows):  # nsys rounds to 0.001 MB: small copies come out as 0
+                yield Figure(f"{way}_bytes", size, "bytes", "trace")
     calls = tables.get("calls", ())
     for name, pattern in {"launch_count": LAUNCH, "graph_launches": GRAPH_LAUNCH, "sync_count": SYNC}.items():
         if calls:
@@ -169,6 +171,7 @@ def _events(reports: list[Report], decimal: cells.Point) -> Recording:
             values = [cells.number(row[name], decimal) for name in ("Start", "Duration")]
             begin, length = (None if v is None else round(v * scale) for v, scale in zip(values, scales, strict=True))
             if begin is None or length is None or not 0 <= length < 2**61 or abs(begin) >= 2**61:
+                recording.unread += 1
                 continue
             size = (cells.number(row.get("Bytes", ""), decimal) or 0) * cells.BYTES.get(one.units.get("Bytes", ""), 0)
             device = DEVICE.search(row.get("Device", ""))

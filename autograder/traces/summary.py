@@ -17,6 +17,7 @@ from autograder.traces.record import Tool, Trace, Window
 from autograder.traces.source import Source
 from autograder.traces.tables import tables
 from autograder.traces.windows import gpus, steps_of, windows
+from autograder.traces.words import many
 
 EPOCH_FROM = 1_400_000_000 * 10**9  # ns: a time before 2014 is no date but counts from somewhere else
 MOST_STEPS = 1000
@@ -30,6 +31,14 @@ NO_STEPS = "no ProfilerStep: record with a schedule and call prof.step() after e
 ONE_STEP = "one ProfilerStep: how much steps differ cannot be said; record at least three"
 NO_GPU = "recorded without a GPU: shares are of the CPU's time, and GPU figures are not available"
 NO_KERNELS = "holds calls to the GPU but no GPU work: record ProfilerActivity.CUDA, and synchronise before the end"
+NOT_ASKED = (
+    "no GPU work was recorded though the machine has a GPU: record ProfilerActivity.CUDA; if the program did train on "
+    "the CPU, shares are of its time"
+)
+CUT = (
+    "GPU figures are not available: GPU work stands last in such a file, so it may be in the part that is missing; "
+    "shares are of the CPU's time"
+)
 GRAPHS = (
     "CUDA graphs were recorded as wholes: kernel counts, means and tables leave out what ran in them; "
     "record again with --cuda-graph-trace=node"
@@ -46,6 +55,7 @@ def summarise(
     devices: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     signals: Mapping[str, str] | None = None,
+    cut: bool = False,
 ) -> Trace:
     """Put together all that this recording says."""
     found, steps = windows(events), steps_of(events)
@@ -66,7 +76,7 @@ def summarise(
         ),
         breakdown=breakdown(events, found),
         timeline=timeline(events, found),
-        notes=(*notes, *_notes(tool, events, found, bool(notes))),
+        notes=(*notes, *_notes(tool, events, found, bool(notes)), *_no_gpu(events, devices, cut)),
         signals={**(signals or {}), **_signals(events)},
     )
 
@@ -84,10 +94,6 @@ def _notes(tool: Tool, events: Events, found: tuple[Window, ...], broken: bool) 
     if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
         return
-    if not devices and len(events.of(Kind.CALL)):
-        yield NO_KERNELS
-    elif not devices and len(ops):
-        yield NO_GPU
     if tool == "kineto" and len(ops) and len(steps) < 2:
         yield ONE_STEP if len(steps) else NO_STEPS
     yield from _warm_up(steps)
@@ -96,6 +102,25 @@ def _notes(tool: Tool, events: Events, found: tuple[Window, ...], broken: bool) 
     if len(events.of(Kind.COMM)):
         yield COMM
     yield from _spill(events, found)
+
+
+def _no_gpu(events: Events, devices: tuple[str, ...], cut: bool) -> Iterator[str]:
+    """Say why there are no figures of a GPU, where work was recorded."""
+    ops, calls = len(events.of(Kind.OP)), len(events.of(Kind.CALL))
+    if gpus(events) or not (ops or calls):
+        return
+    if cut:
+        yield CUT
+    elif calls:
+        yield NO_KERNELS
+    else:
+        yield NOT_ASKED if devices else NO_GPU
+
+
+def unread(count: int) -> Iterator[str]:
+    """Say how many events of a file are left out."""
+    if count:
+        yield f"{many(count, 'event')} could not be read and {'are' if count > 1 else 'is'} left out"
 
 
 def _warm_up(steps: Events) -> Iterator[str]:

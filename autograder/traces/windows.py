@@ -7,6 +7,7 @@ import numpy as np
 from autograder.errors import SubmissionError
 from autograder.traces.events import LOADER, ON_GPU, STEP, Events, Kind
 from autograder.traces.record import Window
+from autograder.traces.words import many
 
 MOST_GPUS = 64
 Stretch = tuple[int, int]
@@ -27,7 +28,7 @@ def gpus(events: Events) -> list[int]:
     """Number the GPUs that did something."""
     found = [int(device) for device in np.unique(events.of(*ON_GPU).device)]
     if len(found) > MOST_GPUS:
-        raise SubmissionError(f"work on {len(found)} GPUs; at most {MOST_GPUS} are read in one file")
+        raise SubmissionError(f"work on {many(len(found), 'GPU')}; at most {MOST_GPUS} are read in one file")
     return found
 
 

@@ -16,7 +16,7 @@ STEPS = 5
 MARGIN = 20_000  # microseconds before the first step and after the last, in which something happens too
 FIRST = 1_500  # microseconds that the first batch takes longer, as it does
 CAUSES = {
-    True: ("data loading", "synchronising", "launching", "Python and other"),
+    True: ("between queued work", "data loading", "synchronising", "launching", "Python and other"),
     False: ("data loading", "Python and other"),
 }
 NEAR = 20  # microseconds around a millisecond in which no gap may end
@@ -93,15 +93,27 @@ class Timeline:
         end = now
         for number in range(6):
             launch = self._long("launching", 15, 50)
-            self._add("cuda_runtime", "cudaLaunchKernel", now + 4, launch)
+            self._add("cuda_runtime", "cudaLaunchKernel", now + 4, launch, correlation=len(self.events))
             now = self._add("cpu_op", "aten::op", now, launch + 10)
             long = self._draw(20, 120) if self._draw(0, 2) else self._draw(2, 8)
-            end = self._add("kernel", f"kernel_{number}", max(now, end - self._draw(0, 3)), long)
+            at = max(now, end - self._draw(0, 3))
+            end = self._add("kernel", f"kernel_{number}", at, long, correlation=len(self.events) - 2)
+        now, end = self._queue(now, end)
         self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", end + 2, 6, bytes=4)
         now = self._add("cuda_runtime", "cudaMalloc", now, self._draw(10, 30))
         rest = max(end + 8 - now, 20) + self._long("synchronising", 100, 250)
         self._add("cuda_runtime", "cudaEventSynchronize", now + 5, rest // 2)  # what overlaps counts once
         return self._add("cuda_runtime", "cudaDeviceSynchronize", now, rest) + self._long("Python and other", 60, 200)
+
+    def _queue(self, now: int, end: int) -> tuple[int, int]:
+        """Launch kernels while a long one runs: each is ready when the one before it ends, and begins later."""
+        end = self._add("kernel", "long", max(now, end), self._draw(60, 90))
+        for number in range(4):
+            launched = len(self.events)
+            now = self._add("cuda_runtime", "cudaLaunchKernel", now, 4, correlation=launched)
+            at = end + self._long("between queued work", 20, 60)
+            end = self._add("kernel", f"queued_{number}", at, self._draw(20, 40), correlation=launched)
+        return self._add("cpu_op", "aten::op", now, self._draw(150, 250)), end  # not what the GPU waits for
 
     # --- what is true of it ---------------------------------------------------------------------------------------
 
@@ -143,12 +155,28 @@ class Timeline:
     def _loading(self) -> Layer:
         return self._painted("user_annotation", beginning=LOADER)
 
+    @property
+    def _queued(self) -> Layer:
+        """Walk back from each piece of work to the one before it: was its launch over by then?"""
+        work, line = self._work, np.zeros(self.length, bool)
+        launched = {
+            one["args"]["correlation"]: one["ts"] + one["dur"]
+            for one in self._of("cuda_runtime")
+            if "correlation" in one["args"]
+        }
+        for one in self._of("kernel", "gpu_memcpy"):
+            ready, before = launched.get(one["args"].get("correlation")), np.flatnonzero(work[: one["ts"]])
+            if ready is not None and len(before) and ready <= before[-1] + 1:
+                line[before[-1] + 1 : one["ts"]] = True
+        return line
+
     def _idle(self) -> dict[str, float]:
         """Divide the idle time of the window: what stands first wins."""
         free, calls = np.ones(self.length, bool), "cuda_runtime"
         if self.gpu:
             free &= ~self._painted("kernel", "gpu_memcpy")
             layers = {
+                "between queued work": self._queued,
                 "data loading": self._loading,
                 "allocating": self._painted(calls, beginning="cudaMalloc"),
                 "synchronising": self._painted(calls, holding="Synchronize"),

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
-from given import covered, divided, gaps, load_events
+from given import covered, divided, gaps, load_events, queued
 from given.training_unoptimized import train
 
 # %% [markdown]
@@ -100,7 +100,7 @@ def profile_training(train, folder="."):
 # ## 1.3 Eleven questions
 #
 # A share is of a window: from the start of the first `ProfilerStep#...` to the end of the last. `given` reads the file
-# (`load_events`) and adds up (`covered`, `gaps`, `divided`); which events count is what you decide.
+# (`load_events`) and adds up (`covered`, `gaps`, `queued`, `divided`); which events count is what you decide.
 
 
 # %%
@@ -123,7 +123,8 @@ def analyse_profile(file) -> dict[str, Any]:
     """
     # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
     # TODO: gaps of operators: first leave out those that begin while the loader runs; its wait is then a gap.
-    # TODO: what the GPU idles is put to the first cause that fits: data loading, allocating, synchronising, launching.
+    # TODO: what the GPU idles is put to the first cause that fits, in the handout's order; between queued work first,
+    # since there the CPU was not late, whatever it did meanwhile.
     ### BEGIN SOLUTION
     events = load_events(file)
 
@@ -166,6 +167,7 @@ def analyse_profile(file) -> dict[str, Any]:
     layers = {
         "kernels": kernels,
         "copies": copies,
+        "between queued work": queued([*kernels, *copies], calls),
         "data loading": loading,
         "allocating": [call for call in calls if call.name.startswith(("cudaMalloc", "cudaFree", "cudaHostAlloc"))],
         "synchronising": waiting,
@@ -176,7 +178,7 @@ def analyse_profile(file) -> dict[str, Any]:
         **answers,
         "gpu_utilization_percent": percent(covered(kernels, window)),
         "gaps_over_1ms": sum(gap > 1000 for gap in gaps([*kernels, *copies], window)),
-        "gap_cause": largest(parts, "data loading", "allocating", "synchronising", "launching", "Python and other"),
+        "gap_cause": largest(parts, *list(layers)[2:], "Python and other"),
         "host_to_device_ms": covered(to_device) / 1000 if to_device else None,
         "copy_overlap_percent": 100 * both / covered(to_device) if to_device else None,
         **small("kernel", kernels),

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
-from given import covered, divided, gaps, load_events
+from given import covered, divided, gaps, load_events, queued
 from given.training_unoptimized import train
 
 # %% [markdown]
@@ -78,7 +78,7 @@ def profile_training(train, folder="."):
 # ## 1.3 Eleven questions
 #
 # A share is of a window: from the start of the first `ProfilerStep#...` to the end of the last. `given` reads the file
-# (`load_events`) and adds up (`covered`, `gaps`, `divided`); which events count is what you decide.
+# (`load_events`) and adds up (`covered`, `gaps`, `queued`, `divided`); which events count is what you decide.
 
 
 # %%
@@ -101,7 +101,8 @@ def analyse_profile(file) -> dict[str, Any]:
     """
     # TODO: kernels that overlap count once; a gpu_user_annotation only repeats names of the CPU's.
     # TODO: gaps of operators: first leave out those that begin while the loader runs; its wait is then a gap.
-    # TODO: what the GPU idles is put to the first cause that fits: data loading, allocating, synchronising, launching.
+    # TODO: what the GPU idles is put to the first cause that fits, in the handout's order; between queued work first,
+    # since there the CPU was not late, whatever it did meanwhile.
     # YOUR CODE HERE
     raise NotImplementedError()
 

@@ -65,16 +65,19 @@ def work(seed: int, convolutions: int, wait: int) -> list[tuple[str, str, int, i
 def of_torch(seed: int = 1, convolutions: int = 3, wait: int = 9_000, workers: str = "SingleProcess") -> bytes:
     """Return what torch.profiler would write."""
     events: list[dict[str, Any]] = []
-    where = {"device": 0, "stream": 7}
+    where, number = {"device": 0, "stream": 7}, 0
     for kind, name, at, long in work(seed, convolutions, wait):
+        number += kind == "call"  # what it launches comes next
         if kind == "step":
             events.append(step(int(name.partition("#")[2]), at, long))
         elif kind in ("kernel", "copy"):
             size = {"bytes": 12 * long} if kind == "copy" else {}
-            events.append(event("kernel" if kind == "kernel" else "gpu_memcpy", name, at, long, 7, **where, **size))
+            args = {**where, **size, "correlation": number}
+            events.append(event("kernel" if kind == "kernel" else "gpu_memcpy", name, at, long, 7, **args))
         else:
             category = {"operator": "cpu_op", "call": "cuda_runtime"}.get(kind, "user_annotation")
-            events.append(event(category, name.format(f"{workers}"), at, long))
+            args = {"correlation": number} if kind == "call" else {}
+            events.append(event(category, name.format(f"{workers}"), at, long, **args))
     return gzip.compress(kineto(events, deviceProperties=[{"name": "a made GPU"}]), 9, mtime=0)
 
 
@@ -84,17 +87,19 @@ def of_nsys(folder: Path, *, cuda: bool = True) -> bytes:
     strings = [(1, "void gemm<float>(float*)"), (2, "gemm")]
     calls = {"cudaMemcpyAsync": 3, "cudaDeviceSynchronize": 4, "cudaLaunchKernel": 5}
     strings += [(number, f"{name}_v3020") for name, number in calls.items()]
+    number = 0
     for kind, name, at, long in work(1, 3, 9_000):
+        number += kind == "call"
         start, end = 1000 * at, 1000 * (at + long)
         if kind in ("step", "range", "load") or (kind == "operator" and not cuda):
             text = f"{name}, op_id = 7" if kind == "operator" else name.format("SingleProcess")
             tables["NVTX_EVENTS"].append((start, end, 59, text, None, PID + 1))
         elif kind == "call" and cuda:
-            tables.setdefault("CUPTI_ACTIVITY_KIND_RUNTIME", []).append((start, end, calls[name], 1, PID + 1))
+            tables.setdefault("CUPTI_ACTIVITY_KIND_RUNTIME", []).append((start, end, calls[name], number, PID + 1))
         elif kind == "kernel" and cuda:
-            tables.setdefault("CUPTI_ACTIVITY_KIND_KERNEL", []).append((start, end, 0, 7, 1, PID, 1, 2))
+            tables.setdefault("CUPTI_ACTIVITY_KIND_KERNEL", []).append((start, end, 0, 7, number, PID, 1, 2))
         elif kind == "copy" and cuda:
-            row = (start, end, 0, 7, 1, PID, 12 * long, 1, 0, 2)
+            row = (start, end, 0, 7, number, PID, 12 * long, 1, 0, 2)
             tables.setdefault("CUPTI_ACTIVITY_KIND_MEMCPY", []).append(row)
     path = folder / f"baseline_{cuda}.sqlite"
     return gzip.compress(export(path, StringIds=strings, **tables).read_bytes(), 9, mtime=0)

@@ -164,6 +164,16 @@ def test_what_covers_a_window_is_counted_once():
     assert {"work": 4, "wait": 2, "Python and other": 3} == divided((0, 9), {"work": [first], "wait": [second, last]})
 
 
+def test_a_gap_is_queued_when_its_end_was_launched_before_it_began():
+    from given import Event, queued
+
+    calls = [Event("cuda_runtime", "cudaLaunchKernel", 0, 4, (1, 1), 1), Event("cuda_driver", "x", 4, 14, (1, 1), 2)]
+    work = [Event("kernel", "gemm", *pair, (0, 7), number) for *pair, number in ((1, 5, 9), (8, 12, 1), (16, 20, 2))]
+
+    assert [(5, 8)] == [(one.start, one.end) for one in queued(work, calls)]
+    assert [] == queued(work, []) == queued([], calls)
+
+
 def test_photos_are_the_same_each_time_and_have_an_end():
     from given import Photos
 

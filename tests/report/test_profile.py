@@ -12,7 +12,7 @@ from autograder.errors import UserError
 from autograder.report import picture, profile, profile_page
 from autograder.traces.compare import changes
 from autograder.traces.definitions import DEFINITIONS
-from autograder.traces.record import Lane, Trace, Window
+from autograder.traces.record import Figure, Lane, Trace, Window
 from tests.traces.made import kernel, kineto, processor, read_made, training
 
 KERNELS_MEAN = DEFINITIONS["kernel_mean"]
@@ -28,8 +28,8 @@ def test_lines_say_the_parts_the_figures_and_the_largest(made):
 
     assert "made_trace.json   torch.profiler   2 x NVIDIA A100   1 step" == said[0]
     assert "\nGPU 0: what the steps consist of" in said
-    assert "  kernels             25.0 %      250 us  ████████" in said
-    assert "  synchronising        6.0 %       60 us  ██" in said
+    assert "  kernels               25.0 %      250 us  ████████" in said
+    assert "  synchronising          6.0 %       60 us  ██" in said
     assert f"  kernel_mean             133.3 us  {KERNELS_MEAN}" in said
     assert "\nkernels: share of the time listed, never a utilization" in said
     assert "   50.0 %      200 us        1 x  gemm" in said
@@ -119,3 +119,60 @@ def test_steps_are_named_where_there_is_room():
         name for _, name in profile_page.ticks(even)
     ]
     assert ["0", "1"] == [name for _, name in profile_page.ticks(long_first) if name]
+
+
+def test_a_timeline_has_an_axis_of_round_times():
+    """With steps or without them."""
+    lanes = (Lane("GPU 0 kernels", (1.0,)),)
+    trace = Trace("a", "0", "nsys", windows=(Window("gpu0", 7_000_000, 37_000_000),), timeline=lanes)
+
+    assert ["0", "10 ms", "20 ms", "30 ms"] == [name for _, name in profile_page.axis(trace)]
+    assert 10 / 37 == profile_page.axis(trace)[1][0]
+    assert ">20 ms</span>" in profile_page.page(trace)
+
+
+def test_a_share_that_another_window_repeats_is_said_once():
+    """And one that differs by a point or more is said again."""
+    values = {"steps": (83.4, 50.0), "gpu": (83.9, 60.0), "trace": (83.0, 50.1)}
+    figures = tuple(
+        Figure(name, value, "%", window, 0)
+        for window, pair in values.items()
+        for name, value in zip(("busy_kernel", "busy_any"), pair, strict=True)
+    )
+    trace = Trace("a", "0", "kineto", figures=figures)
+    found = profile.grouped(trace)
+
+    assert {"GPU 0, the steps": 2, "GPU 0, first to last GPU work": 1} == {name: len(f) for name, f in found.items()}
+    said = "within 1 point the same over first to last GPU work (busy_kernel) and the whole recording (busy_kernel, busy_any)"
+    assert f"  {said}" in list(profile.lines(trace))
+    assert "Within 1 point the same over first to last GPU work" in profile_page.page(trace)
+
+
+LAUNCHED = tuple(
+    Figure(name, value, "%", "kernel", 0, f"{'long_' * 30}{kind}(int)", str(number))
+    for number, kind in enumerate(["gemm", "gemm", "relu"])
+    for name, value in (("sm_throughput", 80.0 + number), ("memory_throughput", 9.0))
+)
+
+
+def test_each_launch_is_a_line_with_its_id(monkeypatch):
+    """Names that agree in their first letters, or in all of them, make no launch another."""
+    monkeypatch.setattr(profile, "LAUNCHES", 2)
+    trace = Trace("a", "0", "ncu", figures=(*LAUNCHED[:5], *LAUNCHED[6:]))
+    said = list(profile.lines(trace))
+
+    assert "\n3 launches:" in said
+    assert "      1         81.0 %              9.0 %  " in "".join(said)
+    assert any(line.endswith("gemm(int)") for line in said)
+    assert "  and 1 more; --json has them" in said
+    page = profile_page.page(trace)
+    assert f'title="{LAUNCHED[-1].subject}"' in page
+    assert "of the peak of the multiprocessors" not in page  # of which launch?
+
+
+def test_a_headline_says_nothing_of_next_to_no_time(made):
+    """0.0 % of 16 copies of 8 bytes are hidden: nobody needs to know."""
+    short = tuple(replace(one, value=1.0) if one.id == "h2d_time" else one for one in made.figures)
+
+    assert "of copies hidden behind kernels" in profile_page.page(made)
+    assert "of copies hidden behind kernels" not in profile_page.page(replace(made, figures=short))

@@ -50,14 +50,22 @@ def test_a_reader_that_hangs_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.2)
     monkeypatch.setattr(module, "_python", lambda *_: ["/bin/sleep", "60"])
 
-    with pytest.raises(SubmissionError, match=r"a: reading it took more than 0.2 s or broke the reader"):
+    with pytest.raises(SubmissionError, match=r"^a: reading it took more than 0.2 s; record fewer steps$"):
+        evaluate_file("autograder.traces", tmp_path, "a")
+
+
+def test_a_reader_that_used_up_its_time_is_told_of_time(tmp_path, monkeypatch):
+    """And not of a damaged file."""
+    monkeypatch.setattr(module, "_python", lambda *_: ["/bin/sh", "-c", "kill -XCPU $$"])
+
+    with pytest.raises(SubmissionError, match="took more than"):
         evaluate_file("autograder.traces", tmp_path, "a")
 
 
 def test_a_reader_that_dies_is_no_verdict_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_python", lambda *_: ["/bin/false"])
 
-    with pytest.raises(SubmissionError, match="broke the reader"):
+    with pytest.raises(SubmissionError, match="a: broke the reader, so the file is damaged"):
         evaluate_file("autograder.traces", tmp_path, "a")
 
 

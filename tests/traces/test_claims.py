@@ -7,6 +7,7 @@ import pytest
 from autograder.traces.claims import DEFINED, QUANTITIES, compare, compare_top, plain
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Row, Trace
+from autograder.traces.words import shortened
 
 TRACE = Trace(
     "made_trace.json",
@@ -45,7 +46,7 @@ RANGE = f"{SAYS}, and 54.9 % to 60.6 % under other definitions"
         pytest.param("gpu_utilization", 60.6, "accepted", f"{UTIL} 60.6 %; the profile says 60.6 % (busy_any over gpu, GPU 0)", "", id="another definition, the nearest"),
         pytest.param("gpu_utilization", 0.55, "mistake", f"{UTIL} 0.6 %; {RANGE}", "that is the fraction, and percent is asked for", id="a fraction"),
         pytest.param("gpu_utilization", 45.1, "mistake", f"{UTIL} 45.1 %; {RANGE}", "that is 100 % less the figure: the rest of the window, not busy_kernel over steps, GPU 0", id="the idle share"),
-        pytest.param("gpu_utilization", 88.3, "mistake", f"{UTIL} 88.3 %; {RANGE}", "that is the share of 'void gemm<float, 1>(int)' among the kernels listed, not a utilization", id="a Time (%) cell"),
+        pytest.param("gpu_utilization", 88.3, "mistake", f"{UTIL} 88.3 %; {RANGE}", "that is the share of 'gemm<float, 1>(int)' among the kernels listed, not a utilization", id="a Time (%) cell"),
         pytest.param("gpu_utilization", 2.6, "apart", f"{UTIL} 2.6 %; {RANGE}", f"{DEFINED}: busy_kernel is the {DEFINITIONS['busy_kernel']}", id="a small share is no coincidence to build on"),
         pytest.param("gpu_utilization", 75.0, "apart", f"{UTIL} 75.0 %; {RANGE}", f"{DEFINED}: busy_kernel is the {DEFINITIONS['busy_kernel']}", id="nothing fits"),
         pytest.param("h2d_time", 11_500_000, "exact", "time of copies to the GPU is given as 11.5 ms; the profile says 11.49 ms (h2d_time over trace, GPU 0)", "", id="a time"),
@@ -102,7 +103,7 @@ def test_names_lead_a_table_or_do_not(named, verdict, table):
 
     assert (verdict, table) == (found.verdict, found.definition)
     if not found.holds:
-        assert "the profile's largest are kernels: void gemm<float, 1>(int)" in found.why
+        assert "the profile's largest are kernels: gemm<float, 1>(int)" in found.why
 
 
 def test_names_of_a_profile_without_tables():
@@ -112,7 +113,7 @@ def test_names_of_a_profile_without_tables():
 @pytest.mark.parametrize(
     ("name", "bare"),
     [
-        ("void at::native::(anonymous namespace)::op<float, Functor<int>>(int, f(*)(int))", "at::native::::op"),
+        ("void at::native::(anonymous namespace)::op<float, Functor<int>>(int, f(*)(int))", "op"),
         ("aten::Conv2d", "aten::conv2d"),
         ("volta_sgemm_128x64_tn", "volta_sgemm_128x64_tn"),
         ("void cut<float, of a long na", "cut"),
@@ -120,3 +121,17 @@ def test_names_of_a_profile_without_tables():
 )
 def test_a_plain_name_has_no_types(name, bare):
     assert bare == plain(name)
+
+
+def test_a_name_may_be_cut_as_it_is_printed():
+    """Namespaces are left out there, and the middle of a name that begins like another."""
+    long = (
+        "void at::native::elementwise_kernel<128, gpu_kernel_impl_nocast<BinaryFunctor<float, {}Functor<float>>>>(int)"
+    )
+    names = [long.format(kind) for kind in ("Mul", "Div", "Add")]
+    trace = Trace("a", "", "kineto", tables={"kernels": tuple(Row(name, 1, 100, 33.3) for name in names)})
+
+    assert "exact" == compare_top(trace, shortened(names, 60)).verdict
+    assert "exact" == compare_top(trace, [name.removeprefix("void at::native::") for name in names[:1]]).verdict
+    assert "apart" == compare_top(trace, ["elementwise_kernel<128, …PowFunctor"]).verdict
+    assert "apart" == compare_top(trace, ["gemm…MulFunctor"]).verdict

@@ -58,7 +58,7 @@ def test_only_the_same_figure_over_the_same_window_is_set_beside():
         pytest.param(
             replace(BEFORE, steps=(), windows=()),
             [
-                "1 steps against 0: compare shares and times per step, not totals",
+                "1 step against 0: compare shares and times per step, not totals",
                 "only one of them has steps: their windows are not alike",
             ],
             id="no steps",

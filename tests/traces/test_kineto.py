@@ -108,6 +108,7 @@ def test_events_without_a_time_are_counted_and_left_out(tmp_path):
 
     assert "4 events could not be read and are left out" in trace.notes
     assert 3 == figures(trace)["kernel_count", "trace"]
+    assert "1 event could not be read and is left out" in read_made(tmp_path, kineto([*training(), ODD[0]])).notes
 
 
 def test_any_value_of_any_field_is_survived(tmp_path):
@@ -181,13 +182,13 @@ def test_signals_say_whether_causes_come_before_effects(tmp_path):
     ("cap", "value", "words"),
     [
         pytest.param((recording, "MOST_EVENTS"), 5, "more than 5 events; record fewer steps", id="events"),
-        pytest.param((windows, "MOST_GPUS"), 0, "work on 1 GPUs; at most 0", id="GPUs"),
+        pytest.param((windows, "MOST_GPUS"), 0, "work on 1 GPU; at most 0", id="GPUs"),
     ],
 )
-def test_caps_are_said_in_words(tmp_path, monkeypatch, cap, value, words):
+def test_refusals_name_the_file_and_caps_are_said_in_words(tmp_path, monkeypatch, cap, value, words):
     monkeypatch.setattr(*cap, value)
 
-    with pytest.raises(SubmissionError, match=words):
+    with pytest.raises(SubmissionError, match=f"^made_trace.json: {words}"):
         read_made(tmp_path, kineto(training()))
 
 
@@ -206,3 +207,52 @@ def test_a_file_cut_in_the_middle_is_told_of_that_alone(tmp_path):
     assert ("the file ends in the middle: these are figures of what is there; export it again",) == read_made(
         tmp_path, cut
     ).notes
+
+
+GPU_HEADER = {"deviceProperties": [{"name": "NVIDIA H100"}]}
+ON_A_CPU = [step(7, 0, 100), event("cpu_op", "aten::mm", 0, 50), step(8, 100, 100)]
+
+
+@pytest.mark.parametrize(
+    ("made", "notes"),
+    [
+        pytest.param(kineto(ON_A_CPU), (summary.NO_GPU,), id="of a CPU"),
+        pytest.param(kineto(ON_A_CPU, **GPU_HEADER), (summary.NOT_ASKED,), id="on a machine with a GPU"),
+        pytest.param(
+            kineto([*training()[:7]], **GPU_HEADER)[:-60], (summary.CUT, summary.ONE_STEP), id="cut, with a GPU"
+        ),
+        pytest.param(kineto(ON_A_CPU)[:-60], (summary.CUT, summary.ONE_STEP), id="cut, and no word of a GPU"),
+    ],
+)
+def test_a_file_that_lost_its_kernels_is_not_of_a_cpu(tmp_path, made, notes):
+    """Kernels stand last in a file: one that is cut, or of a machine with a GPU, is not "recorded without a GPU"."""
+    found = read_made(tmp_path, made).notes
+
+    assert set(notes) == {note for note in found if not note.startswith("the file ends in the middle")}
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        pytest.param("[" * 100_000 + "]" * 100_000, "none of its events can be read", id="nested too deep"),
+        pytest.param('"' + "x" * 9_000_000 + '"', "its first event is longer than 4 MB", id="too long"),
+    ],
+)
+def test_an_event_that_cannot_be_read_is_said_to_be_there(tmp_path, args, words):
+    """Neither "holds no trace events" nor "ends in the middle" is true of it."""
+    text = '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1, "args": ' + args + "}]}"
+    with pytest.raises(SubmissionError, match=words):
+        read_made(tmp_path, text)
+
+
+def test_what_stands_before_an_event_that_is_too_long_is_kept(tmp_path):
+    made = kineto([kernel(0, 1), kernel(0, 1, "x" * 9_000_000)])
+
+    assert any(note.startswith("one event is longer than 4 MB") for note in read_made(tmp_path, made).notes)
+
+
+def test_all_steps_are_counted_and_the_first_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(summary, "MOST_STEPS", 3)
+    trace = read_made(tmp_path, kineto([step(number, 10 * number, 10) for number in range(9)]))
+
+    assert (3, 9) == (len(trace.steps), trace.step_count)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.traces.definitions import DEFINITIONS
 from tests.traces.made import event, figures, kernel, kineto, processor, read_made, step, training
 
 US = 1000  # ns
@@ -54,6 +53,7 @@ TRAINING = {
     ("launch_delay", "trace"): 40 * US,
     ("unmatched_kernels", "trace"): 0,
     ("item_count", "trace"): 1,
+    ("step_count", "steps"): 1,
     ("step_median", "steps"): 1000 * US,
     ("dataloader", "steps"): 30.0,
     ("dataloader_longest", "steps"): 300 * US,
@@ -62,6 +62,7 @@ TRAINING = {
 }
 PROCESSOR = {
     ("item_count", "trace"): 0,
+    ("step_count", "steps"): 2,
     ("step_median", "steps"): 100 * US,
     ("step_mad", "steps"): 0,
     ("dataloader", "steps"): 40.0,
@@ -86,10 +87,6 @@ def test_figures_are_those_worked_out_by_hand(tmp_path, made, expected):
     assert pytest.approx(expected) == figures(read_made(tmp_path, kineto(made)))
 
 
-def test_every_figure_is_defined(tmp_path):
-    assert {name for name, _ in {**TRAINING, **PROCESSOR}} <= set(DEFINITIONS)
-
-
 def test_slices_add_up_to_the_window(tmp_path):
     """Work counts first; what the GPU idles is put to the first reason that fits."""
     gpu, cpu = (slices(read_made(tmp_path, kineto(made))) for made in (training(), processor()))
@@ -101,6 +98,24 @@ def test_slices_add_up_to_the_window(tmp_path):
         }
     } == gpu  # fmt: skip
     assert {"cpu": {"data loading": 80, "operators": 80, "communication": 20, "Python and other": 20}} == cpu
+
+
+def test_a_gap_before_work_that_was_launched_is_not_put_to_the_cpu(tmp_path):
+    """Whatever the CPU does meanwhile; where the launch ends inside the gap, the GPU did wait for it."""
+    made = [
+        step(1, 0, 100),
+        event("cuda_runtime", "cudaLaunchKernel", 0, 5, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 5, 5, correlation=2),
+        event("cuda_runtime", "cudaDeviceSynchronize", 10, 50),
+        event("cuda_runtime", "cudaLaunchKernel", 60, 5, correlation=3),
+        kernel(5, 15, correlation=1),
+        kernel(30, 25, correlation=2),  # launched at 10, before the gap of 20 to 30 began
+        kernel(70, 30, correlation=3),  # launched at 65, inside the gap of 55 to 70
+    ]
+
+    assert {"kernels": 70, "between queued work": 10, "synchronising": 5, "launching": 10, "Python and other": 5} == (
+        slices(read_made(tmp_path, kineto(made)))["gpu0"]
+    )
 
 
 def test_tables_list_own_time_and_what_was_started(tmp_path):

@@ -98,6 +98,18 @@ def test_the_same_kernel_twice_is_one_row(tmp_path):
     ]
 
 
+def test_launches_keep_the_ids_of_the_file_or_are_numbered(tmp_path):
+    twice = details(("Duration", "ns", "10"), id=7) + details(("Duration", "ns", "30"), id=9)
+
+    cases = (
+        (DETAILS + twice, "csv", ["7", "9"]),
+        (RAW, "csv", ["0", "0", "1"]),
+        (TEXT * 2, "txt", ["0", "0", "1", "1"]),
+    )
+    for text, kind, ids in cases:
+        assert ids == [one.launch for one in read_made(tmp_path, text, f"ncu.{kind}").figures]
+
+
 def test_text_of_a_terminal_is_read(tmp_path):
     trace = read_made(tmp_path, TEXT, "ncu.txt")
 

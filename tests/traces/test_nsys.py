@@ -184,3 +184,51 @@ def test_a_damaged_file_is_said_to_be_one(tmp_path, at):
 
     with pytest.raises(SubmissionError, match="cannot be read as a database"):
         read(path)
+
+
+def test_a_database_of_something_else_is_refused(tmp_path):
+    """No table of nsys is no old export of nsys."""
+    with sqlite3.connect(tmp_path / "users.sqlite") as connection:
+        connection.execute("CREATE TABLE users (name)")
+    connection.close()
+
+    with pytest.raises(SubmissionError, match=r"users\.sqlite: is a database, and no export of nsys"):
+        read(tmp_path / "users.sqlite")
+
+
+def test_names_that_are_no_utf_8_are_a_damaged_file(tmp_path):
+    """sqlite3 decodes names of columns and words of errors itself."""
+    path = export(tmp_path / "a.sqlite")
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE StringIds", b"CREATE TABBE \xff\xfeingIds"))
+
+    with pytest.raises(SubmissionError, match="cannot be read as a database"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "note"),
+    [
+        ("META_DATA_CAPTURE", nsys.ENVIRONMENT),
+        ("TARGET_INFO_SYSTEM_ENV", nsys.ENVIRONMENT),
+        ("ProcessStreams", nsys.OUTPUT),
+    ],
+)
+def test_what_is_private_is_called_what_it_is(tmp_path, table, note):
+    path = export(tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_KERNEL=[KERNEL])
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE {table} (name, value)")
+    connection.close()
+
+    assert (note,) == read(path).notes
+
+
+def test_rows_with_impossible_times_are_counted(tmp_path):
+    """A range that was still open at the end is none of them."""
+    path = export(
+        tmp_path / "a.sqlite",
+        CUPTI_ACTIVITY_KIND_KERNEL=[KERNEL, (9, 3, *KERNEL[2:]), ("text", 3, *KERNEL[2:])],
+        CUPTI_ACTIVITY_KIND_RUNTIME=[(900, None, 3, 5, PID + 41)],
+        NVTX_EVENTS=[(5, None, 59, "open", None, PID + 41), (5, 1, 59, "backwards", None, PID + 41)],
+    )
+
+    assert ("4 events could not be read and are left out",) == read(path).notes

@@ -50,6 +50,7 @@ SKIPPED: x.sqlite does not contain GPU memory data.
 
 
 def test_sums_are_read_and_added_up(tmp_path):
+    """Sizes that nsys does not print, or rounds to nothing, are no figure of 0 bytes."""
     trace = read_made(tmp_path, f"{KERNELS}\n{COPIES}\n{SIZES}\n{SYSTEM}\n{CALLS}\n{RANGES}", "nsys.csv")
 
     assert {
@@ -61,7 +62,6 @@ def test_sums_are_read_and_added_up(tmp_path):
         ("h2d_bytes", "trace"): 1_500_000,
         ("d2h_count", "trace"): 1,
         ("d2h_sum", "trace"): 100,
-        ("d2h_bytes", "trace"): 0,
         ("launch_count", "trace"): 3,
         ("graph_launches", "trace"): 0,
         ("sync_count", "trace"): 2,

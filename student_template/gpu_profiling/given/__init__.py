@@ -9,7 +9,7 @@ from .devices import device_name
 from .memory import saved_mb
 from .net import SimpleNet
 from .photos import CLASSES, Photos
-from .profiles import NO_WORK, Event, covered, divided, gaps, load_events
+from .profiles import NO_WORK, Event, covered, divided, gaps, load_events, queued
 from .spans import span, spanned
 from .trainings import make_photos, make_training, read_options, record
 
@@ -26,6 +26,7 @@ __all__ = [
     "load_events",
     "make_photos",
     "make_training",
+    "queued",
     "read_options",
     "record",
     "saved_mb",

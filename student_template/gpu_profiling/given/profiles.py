@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 Window = tuple[float, float]
 REST = "Python and other"
@@ -28,6 +31,8 @@ class Event:
     end: float
     thread: tuple[object, object]
     """Process and thread, or device and stream."""
+    correlation: int | None = None
+    """Joins a call with the work of the GPU that it launched: both have the same number."""
 
 
 def load_events(file: str | Path) -> list[Event]:
@@ -35,11 +40,16 @@ def load_events(file: str | Path) -> list[Event]:
     data = Path(file).read_bytes()
     text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     events = [
-        Event(e["cat"], e["name"], e["ts"], e["ts"] + e["dur"], (e["pid"], e["tid"]))
+        Event(e["cat"], e["name"], e["ts"], e["ts"] + e["dur"], (e["pid"], e["tid"]), _correlation(e))
         for e in json.loads(text)["traceEvents"]
         if e.get("ph") == "X" and "cat" in e
     ]
     return sorted(events, key=lambda e: (e.start, -e.end))
+
+
+def _correlation(event: Mapping[str, Any]) -> int | None:
+    found = event.get("args", {}).get("correlation")
+    return found if isinstance(found, int) else None
 
 
 def merged(events: Iterable[Event], window: Window | None = None) -> list[Window]:
@@ -67,6 +77,18 @@ def gaps(events: Iterable[Event], window: Window) -> list[float]:
     starts = [window[0], *(end for _, end in inside)]
     ends = [*(start for start, _ in inside), window[1]]
     return [end - start for start, end in zip(starts, ends, strict=True) if end > start]
+
+
+def queued(work: Iterable[Event], calls: Iterable[Event]) -> list[Event]:
+    """Return the gaps in the GPU's work whose end had been launched when they began: the CPU was not late there."""
+    work = list(work)
+    launched = {call.correlation: call.end for call in calls if call.correlation is not None}
+    ready = {one.start: launched[one.correlation] for one in work if one.correlation in launched}
+    return [
+        Event("gap", "queued", end, start, ("gpu", 0))
+        for (_, end), (start, _) in pairwise(merged(work))
+        if ready.get(start, math.inf) <= end
+    ]
 
 
 def divided(window: Window, layers: Mapping[str, Iterable[Event]]) -> dict[str, float]:
