@@ -343,6 +343,10 @@ def operations_do_not_grow(operations: Observation) -> Verdict:
     missing = [name for name, own in counts.items() if len(own) != 2]
     if missing:
         return Failed(f"{missing[0]}: no counts", "each function is counted at two sizes", WRONG)
+    unseen = [name for name, own in counts.items() if not all(own)]
+    if unseen:
+        why = "it computes where no operation is seen: in another thread or process, or without torch"
+        return Failed(f"{unseen[0]}: no operations", why, WRONG)
     growing = [
         f"{name}: {short} operations for {SHORT} rows, {long} for {LONG}"
         for name, (short, long) in counts.items()
