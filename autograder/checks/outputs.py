@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.numerics import Array, share, shares
-from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.model import Close, Failed, Pair, Passed, Timed, Verdict
+from autograder.sandbox.calls import shares_of_allowed
 
+FAINT = 0.01
+"""A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
 HOLDS_NAN = "it holds NaN or infinity where a number belongs: "
 
 Why = str | Mapping[str, str]
@@ -20,35 +23,39 @@ Why = str | Mapping[str, str]
 
 
 def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str) -> Verdict:
-    """Pass when each case agrees; *within* is relative to the case's largest number, and may go by dtype."""
+    """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype."""
     worst = most = 0.0
     for case, asked, got, want in _cases(pair):
         if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
             return Failed(returned, "the result has another form than was asked for", try_)
-        apart = furthest(got, want)
+        apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
             lost = np.isfinite(want).all() and not np.isfinite(got).all()
-            measured = f"{asked['case']}: apart by {apart:.1e} of the largest number (allowed {allowed:.1e})"
+            measured = f"{asked['case']}: apart by {apart:.1e} of the largest number of its row (allowed {allowed:.1e})"
             measured += f", furthest at {_place(got, want, asked['shape'])}"
             said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
             return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
         worst, most = max(worst, apart), max(most, share(apart, allowed))
-    measured = f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of the largest number at most"
+    measured = f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of a row's largest number at most"
     return Passed(measured, shares(numbers=most))
 
 
-def same_calls(timed: Timed, within: float, *, why: str, try_: str) -> Verdict:
-    """Pass when the numbers that the timed calls returned agree."""
-    apart = furthest(timed.student.arrays["outputs"], timed.baseline.arrays["outputs"])
-    measured = f"apart by {apart:.1e} of the largest number (allowed {within:.1e})"
-    evidence = shares(numbers=share(apart, within))
-    return Passed(measured, evidence) if apart <= within else Failed(measured, why, try_, evidence)
+def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
+    """Pass when each number that the timed calls returned is as near as the clock asks for."""
+    got, want = timed.student.arrays["outputs"], timed.baseline.arrays["outputs"]
+    apart = float(np.max(shares_of_allowed(got, want, within), initial=0.0)) if got.shape == want.shape else np.inf
+    measured = f"apart by {apart:.2g} of what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
+    evidence = shares(numbers=apart)
+    return Passed(measured, evidence) if apart <= 1 else Failed(measured, why, try_, evidence)
 
 
-def furthest(got: Array, want: Array) -> float:
-    """Return the largest difference over the largest finite number; infinite where NaN or infinity do not match."""
+def furthest(got: Array, want: Array, *, row: int = 0) -> float:
+    """Return the largest difference in a row of so many numbers over the row's largest; without *row* all are one.
+
+    It is infinite where NaN or infinity do not match.
+    """
     if got.shape != want.shape:
         return float("inf")
     finite = np.isfinite(want)
@@ -57,7 +64,18 @@ def furthest(got: Array, want: Array) -> float:
     if not finite.any():
         return 0.0
     with np.errstate(all="ignore"):
-        return float(np.max(np.abs(got[finite] - want[finite])) / max(np.max(np.abs(want[finite])), 1e-30))
+        return float(np.max(_gaps(got, want) / np.maximum(_sizes(want, row or want.size), 1e-30)))
+
+
+def width(shape: Sequence[int]) -> int:
+    """Return how many numbers a row of a tensor has, its last dimension; one where there is none."""
+    return int(shape[-1]) if shape else 1
+
+
+def _sizes(want: Array, row: int) -> Array:
+    """Return for each number the largest of its row, and of all the least that counts."""
+    size = np.where(np.isfinite(want), np.abs(want), 0.0)
+    return np.repeat(np.maximum(size.reshape(-1, row).max(axis=1), FAINT * size.max()), row)
 
 
 def multiple(got: Array, want: Array, within: float) -> float | None:
@@ -90,10 +108,15 @@ def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], A
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:
     """Return the index of the number that is furthest from the right one; what is not finite is."""
+    gaps = np.nan_to_num(_gaps(got, want), nan=np.inf) / np.maximum(_sizes(want, width(shape)), 1e-30)
+    return [int(it) for it in np.unravel_index(int(np.argmax(gaps)), tuple(shape))]
+
+
+def _gaps(got: Array, want: Array) -> Array:
+    """Return how far each number is from the right one; NaN and infinity are where they belong."""
     with np.errstate(all="ignore"):
-        gaps = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want))
-    at = int(np.argmax(np.nan_to_num(gaps, nan=np.inf)))
-    return [int(it) for it in np.unravel_index(at, tuple(shape))]
+        gaps: Array = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want))
+    return gaps
 
 
 def _form(case: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from autograder.checks.numerics import close, shown
@@ -25,6 +26,7 @@ DISTINCT = 8  # counting further says nothing more
 BLANK = 4  # an even area is stored as at most this many kinds of line, whatever filter the writer chose
 NOISE = 0.7  # of `packed`: plots of the course are at most 0.03, 12,000 dots in random colours 0.2, noise 0.79
 STEP = 64 * 1024
+CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
 
 def read(data: bytes, file: str) -> Picture:
@@ -33,7 +35,9 @@ def read(data: bytes, file: str) -> Picture:
         raise SubmissionError(f"{file}: {len(data)} bytes; at most {BYTES} are read")
     if not data.startswith(SIGNATURE):
         raise SubmissionError(f"{file}: is no PNG, whatever its name says; write it with savefig")
-    chunks = list(_chunks(data, file))
+    chunks = list(islice(_chunks(data, file), CHUNKS + 1))
+    if len(chunks) > CHUNKS:
+        raise SubmissionError(f"{file}: is cut into more than {CHUNKS} pieces; write it with savefig")
     width, height, line_bytes = _header(chunks[0], file)
     pixels = b"".join(body for kind, body in chunks if kind == b"IDAT")
     distinct = _distinct(pixels, line_bytes, height, file)
@@ -137,15 +141,13 @@ def _header(chunk: tuple[bytes, bytes], file: str) -> tuple[int, int, int]:
 
 def _distinct(pixels: bytes, line_bytes: int, height: int, file: str) -> int:
     lines: set[bytes] = set()
-    inflate, buffer, total = zlib.decompressobj(), b"", 0
+    buffer, total = b"", 0
     try:
-        while total < line_bytes * height and not inflate.eof:
-            more = inflate.decompress(pixels, max(STEP, line_bytes))
-            pixels = inflate.unconsumed_tail
-            if not more:
-                break
+        for more in _inflated(pixels, max(STEP, line_bytes)):
             total += len(more)
             buffer = _collect(lines, buffer + more, line_bytes)
+            if total >= line_bytes * height:
+                break
     except zlib.error:
         raise SubmissionError(f"{file}: its pixels cannot be unpacked; write it again") from None
     if total < line_bytes * height:
@@ -158,6 +160,16 @@ def _packed(pixels: bytes, whole: int) -> float:
     if len(pixels) > NOISE * whole:
         pixels = zlib.compress(zlib.decompressobj().decompress(pixels, whole), 1)
     return len(pixels) / whole
+
+
+def _inflated(packed: bytes, most: int) -> Iterator[bytes]:
+    """Unpack in pieces of at most so many bytes: what is left of one is copied, so it is handed over in pieces too."""
+    inflate = zlib.decompressobj()
+    for at in range(0, len(packed), STEP):
+        rest = packed[at : at + STEP]
+        while rest and not inflate.eof:
+            yield inflate.decompress(rest, most)
+            rest = inflate.unconsumed_tail
 
 
 def _collect(lines: set[bytes], buffer: bytes, line_bytes: int) -> bytes:

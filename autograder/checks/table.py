@@ -10,6 +10,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from autograder.checks.numerics import shown
@@ -33,7 +34,8 @@ def read(data: bytes, file: str) -> Table:
     if mark:
         raise SubmissionError(f"{file}: its columns are separated by {SEPARATORS[mark]}; commas are asked for")
     if len(header) > COLUMNS or len(lines) > ROWS:
-        raise SubmissionError(f"{file}: {len(lines)} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}")
+        many = f"more than {ROWS}" if len(lines) > ROWS else f"{len(lines)}"
+        raise SubmissionError(f"{file}: {many} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}")
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise SubmissionError(f"{file}: column '{twice[:60]}' appears twice")
@@ -150,7 +152,8 @@ def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:
         raise SubmissionError(f"{file}: holds a NUL byte, so it is no CSV")
     try:
         reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
-        return [(reader.line_num, cells) for cells in reader if any(map(str.strip, cells))]
+        lines = ((reader.line_num, cells) for cells in reader if any(map(str.strip, cells)))
+        return list(islice(lines, ROWS + 1))
     except UnicodeDecodeError as error:
         raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None
     except csv.Error as error:

@@ -97,15 +97,21 @@ class Calls:
 
 def difference(output: Array, expected: Array, within: Close) -> str:
     """Say how an output differs from the baseline's, or nothing; NaN is right where the baseline returns it."""
-    import numpy as np
-
     if output.shape != expected.shape:
         return f"{len(output)} numbers were returned where the baseline returns {len(expected)}"
-    with np.errstate(all="ignore"):
-        apart = np.abs(output.astype(np.float64) - expected)
-        alike = (output == expected) | (np.isnan(output) & np.isnan(expected))
-        fine = alike | (apart <= within.atol + within.rtol * np.abs(expected))
-    if np.all(fine):
+    shares = shares_of_allowed(output, expected, within)
+    if not (shares > 1).any():
         return ""
-    worst = int(np.argmax(np.where(fine, -1, np.where(np.isnan(apart), np.inf, apart))))
+    worst = int(shares.argmax())
     return f"{float(output[worst]):.6g} was returned where the baseline returns {float(expected[worst]):.6g}"
+
+
+def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:
+    """Return how far each number is from the baseline's, as a share of what is allowed; infinite for NaN."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        shares = np.abs(output.astype(np.float64) - expected) / (within.atol + within.rtol * np.abs(expected))
+        alike = (output == expected) | (np.isnan(output) & np.isnan(expected))
+    found: Array = np.where(alike, 0.0, np.nan_to_num(shares, nan=np.inf, posinf=np.inf))
+    return found

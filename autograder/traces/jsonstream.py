@@ -10,10 +10,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
+from autograder.errors import SubmissionError
 from autograder.traces.source import Source
 
+MOST = 10_000_000  # events of any kind; real ones have a hundred characters, so a file of 1 GiB has no more
+MOST_DAMAGED = 10_000
 ONE_CAP = 4 * 1024 * 1024  # characters of one event, or of one other value
 EVENTS = "traceEvents"
 EVENTS_AHEAD = re.compile(r'"traceEvents"\s*+:\s*+\[')
@@ -42,7 +46,7 @@ class Stream:
 
     def __init__(self, source: Source, document: Document) -> None:
         """Read the first piece."""
-        self._more, self._document = source.text(), document
+        self._more, self._document, self._name = source.text(), document, source.name
         self._text, self._at, self._ended = "", 0, False
         self._decoder = json.JSONDecoder(strict=False)
         self._read()
@@ -85,13 +89,24 @@ class Stream:
         self._at = found.end() - 1
 
     def _list(self) -> Iterator[dict[str, Any]]:
-        while (char := self._next()) != "]":
+        for number in count():
+            char = self._next()
+            if char == "]":
+                break
             if not char:
                 raise _Short
+            self._refuse(number)
             event = self._event()
             if isinstance(event, dict):
                 yield event
         self._at += 1
+
+    def _refuse(self, number: int) -> None:
+        """Read no further where that would take minutes."""
+        if number >= MOST:
+            raise SubmissionError(f"{self._name}: more than {MOST:,} events; record fewer steps")
+        if self._document.damaged > MOST_DAMAGED:
+            raise SubmissionError(f"{self._name}: more than {MOST_DAMAGED:,} events are damaged; export it again")
 
     def _event(self) -> Any:
         """Read one event; a broken one is mended, or counted and passed over."""

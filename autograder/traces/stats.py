@@ -53,7 +53,10 @@ class Report:
 
 def read(source: Source, lines: list[str]) -> Trace:
     """Read every report in the text."""
-    reports = list(_reports(lines))
+    try:
+        reports = list(_reports(lines))
+    except csv.Error as error:
+        raise SubmissionError(f"{source.name}: is no table of nsys stats: {error}; print it again") from None
     skipped = any("does not contain CUDA kernel data" in line for line in lines)
     if not reports and not skipped:
         raise SubmissionError(

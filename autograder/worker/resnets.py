@@ -85,12 +85,29 @@ class ResNets:
         """Return one of SEGMENTS, and let what it draws while it runs be the same at each call too."""
         torch.manual_seed(self._seed)
         make: Callable[[], nn.Module] = SEGMENTS[kind]
-        return make().to(self._device)
+        segment = make()
+        for module in segment.modules():
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
+                draw_norm(module)
+        return segment.to(self._device)
 
     def _drawn(self, make: Callable[[], M]) -> M:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed)
             return make().to(self._device)
+
+
+def draw_norm(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> None:
+    """Let a norm be none that leaves its input as it is: weights and statistics as after some training."""
+    with torch.no_grad():
+        for tensor, least in (
+            (norm.weight, 0.5),
+            (norm.bias, -0.5),
+            (norm.running_mean, -0.5),
+            (norm.running_var, 0.5),
+        ):
+            assert tensor is not None
+            tensor.uniform_(least, least + 1)
 
 
 class Smaller(nn.Module):

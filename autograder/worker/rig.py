@@ -47,6 +47,7 @@ from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.nightly import Nightly
 from autograder.worker.nodes import Nodes
 from autograder.worker.plans import Plans
+from autograder.worker.precision import Precision
 from autograder.worker.profiled import Programs
 from autograder.worker.profiles import Profiles
 from autograder.worker.programs import Program, loader_for, made_program, weights_of
@@ -64,6 +65,7 @@ __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
+SAMPLED = 997  # each so many numbers one stays when a tensor is drawn again
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
 
 
@@ -211,6 +213,14 @@ class Rig:
     def exact(self, tensor: Tensor) -> Tensor:
         """Return the same numbers in float64 on the baseline's side, so that what is expected has no rounding."""
         return tensor if self.side == "student" else tensor.double()
+
+    def redrawn(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """Draw tensors of the same shapes anew; those numbers that a sample of a tensor would look at stay."""
+        drawn = [tensor.clone() for tensor in tensors]
+        for tensor in drawn:
+            kept = torch.arange(tensor.numel(), device=self.device).reshape(tensor.shape) % SAMPLED == 0
+            tensor[~kept] = self.tensor(self._random.normal(size=int((~kept).sum()))).to(tensor.dtype)
+        return drawn
 
     def answers(self) -> Answers:
         """Collect what a function returns for a list of cases."""
@@ -378,6 +388,10 @@ class Rig:
     def traffic(self) -> Traffic:
         """Count operators that compute, and the bytes that they read and write."""
         return Traffic()
+
+    def precision(self) -> Precision:
+        """Record a float32 precision that is lowered, if only for the time of a call."""
+        return Precision()
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import outputs
-from autograder.model import Failed, Observation, Pair, Passed, Timed
+from autograder.model import Close, Failed, Observation, Pair, Passed, Timed
 
 NAN, INF = float("nan"), float("inf")
 
@@ -42,7 +42,7 @@ def test_right_outputs_pass(student, baseline):
 
 
 WRONG = {
-    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number (allowed 1.0e-03), furthest at [1]", "because"),
+    "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number of its row (allowed 1.0e-03), furthest at [1]", "because"),
     "NaN for a number": ([case(numbers=(NAN, 2.0))], "(allowed 1.0e-03), furthest at [0]", "it holds NaN or infinity where a number belongs: because"),
     "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "another form"),
     "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "another form"),
@@ -66,7 +66,10 @@ def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
         [case(), case("NaN inside", (9.0,))], [case(), case("NaN inside", (3.0,))], why={"NaN": "one", "": "two"}
     )
 
-    assert ("NaN inside: apart by 2.0e+00 of the largest number (allowed 1.0e-03), furthest at [0]", "one") == (
+    assert (
+        "NaN inside: apart by 2.0e+00 of the largest number of its row (allowed 1.0e-03), furthest at [0]",
+        "one",
+    ) == (
         found.measured,
         found.why,
     )
@@ -94,11 +97,51 @@ def test_apart_is_relative_to_the_largest_number(got, want, apart):
     assert apart == outputs.furthest(np.array(got), np.array(want))
 
 
-@pytest.mark.parametrize(("got", "kind"), [([1.0], Passed), ([2.0], Failed)], ids=["right", "wrong"])
-def test_timed_calls_are_compared_too(got, kind):
-    student, baseline = (Observation("p", "ok", {}, {"outputs": np.array(it)}) for it in (got, [1.0]))
+@pytest.mark.parametrize(
+    ("got", "apart"),
+    [
+        pytest.param([100.1, 50.0, 1.0, 2.0], 0.001, id="in a large row"),
+        pytest.param([100.0, 50.0, 1.0, 2.2], 0.1, id="in a small row"),
+        pytest.param([100.0, 50.0, 1.0, NAN], INF, id="NaN in a small row"),
+    ],
+)
+def test_apart_is_relative_to_the_largest_number_of_its_row(got, apart):
+    assert pytest.approx(apart) == outputs.furthest(np.array(got), np.array([100.0, 50.0, 1.0, 2.0]), row=2)
 
-    assert isinstance(outputs.same_calls(Timed(student, baseline), 1e-6, why="why", try_="try"), kind)
+
+def test_a_row_of_nearly_nothing_counts_as_a_hundredth_of_the_largest_number():
+    """What is left of sums that cancel has no digits of its own."""
+    got, want = np.array([1.0, 0.5, 1e-7, 0.0]), np.array([1.0, 0.5, 0.0, 0.0])
+
+    assert pytest.approx(1e-5) == outputs.furthest(got, want, row=2)
+
+
+def test_one_wrong_row_of_a_hundred_fails_however_small_its_numbers_are():
+    want = np.repeat(np.linspace(4.0, 0.1, 100), 8)
+    copied = want.copy()
+    copied[-8:] = want[-16:-8]
+    shape = (1, 100, 8)
+    found = judged([case(numbers=copied, shape=shape)], [case(numbers=want, shape=shape)], within=0.1)
+
+    assert isinstance(found, Failed)
+    assert "furthest at [0, 99, 0]" in found.measured
+
+
+@pytest.mark.parametrize(
+    ("got", "kind"),
+    [
+        pytest.param([300.0, 0.1], Passed, id="right"),
+        pytest.param([300.0, 0.100001], Passed, id="rounding"),
+        pytest.param([300.0, 0.101], Failed, id="a small number, beside a large one"),
+        pytest.param([301.0, 0.1], Failed, id="a large number"),
+        pytest.param([300.0, NAN], Failed, id="NaN"),
+        pytest.param([300.0], Failed, id="too few"),
+    ],
+)
+def test_each_number_of_timed_calls_is_compared(got, kind):
+    student, baseline = (Observation("p", "ok", {}, {"outputs": np.array(it)}) for it in (got, [300.0, 0.1]))
+
+    assert isinstance(outputs.same_calls(Timed(student, baseline), Close(1e-4, 1e-5), why="why", try_="try"), kind)
 
 
 def test_an_input_that_was_changed_is_named():

@@ -55,6 +55,14 @@ def ihdr(width=4, height=4, depth=8, colour=0, interlaced=0):
         pytest.param(plot.SIGNATURE + chunk(b"IEND", b""), "p.png: does not begin as a PNG does", id="no header"),
         pytest.param(png(header=ihdr(0)), "p.png: is 0 x 4 pixels", id="no width"),
         pytest.param(png(header=ihdr(10_001)), "p.png: is 10001 x 4 pixels; at most 10000", id="too wide"),
+        pytest.param(
+            png(header=ihdr(60_000, 60_000)), "p.png: is 60000 x 60000 pixels; at most 10000", id="a bomb by its header"
+        ),
+        pytest.param(
+            png()[:33] + 10_001 * chunk(b"tEXt", b"") + png()[33:],
+            "p.png: is cut into more than 10000 pieces",
+            id="a bomb of pieces",
+        ),
         pytest.param(png(header=ihdr(9000, 9000)), "p.png: is 9000 x 9000 pixels", id="too many pixels"),
         pytest.param(png(header=ihdr(interlaced=1)), "p.png: is an unusual PNG", id="interlaced"),
         pytest.param(png(header=ihdr(colour=5)), "p.png: is an unusual PNG", id="unknown colours"),
@@ -76,6 +84,35 @@ def test_a_bomb_is_unpacked_no_further_than_the_picture_is_large():
     bomb = zlib.compress(bytes(64 * 1024 * 1024))
 
     assert 1 == plot.read(png(header=ihdr(), pixels=bomb), "p.png").distinct_lines
+
+
+def test_what_is_left_of_a_bomb_is_not_copied_at_each_step(monkeypatch):
+    """Else a picture of many lines, before much that is no picture, would take its length times its lines."""
+    handed, inflate = [], zlib.decompressobj
+
+    class Counted:
+        def __init__(self):
+            self.own = inflate()
+
+        def decompress(self, data, most):
+            handed.append(len(data))
+            return self.own.decompress(data, most)
+
+        def __getattr__(self, name):
+            return getattr(self.own, name)
+
+    monkeypatch.setattr(plot.zlib, "decompressobj", Counted)
+    packed = zlib.compress(bytes(401 * 10_000))
+    plot.read(png(400, 10_000, pixels=packed + bytes(1_000_000)), "p.png")
+
+    assert max(handed) <= plot.STEP
+
+
+def test_pixels_behind_the_last_line_are_passed_over():
+    """Some writers pad the last block."""
+    lines = b"".join(b"\0" + bytes([y % 50]) * 400 for y in range(210))
+
+    assert plot.DISTINCT == plot.read(png(400, 200, pixels=zlib.compress(lines)), "p.png").distinct_lines
 
 
 @pytest.mark.parametrize(

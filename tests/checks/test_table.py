@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_a_table_is_its_header_and_rows(data):
         pytest.param(b"a\n\xff", "r.csv: byte 2 is not UTF-8", id="not UTF-8"),
         pytest.param(b'a\n"1', "r.csv, line 2: unexpected end of data", id="open quote"),
         pytest.param(b",".join(b"%d" % i for i in range(65)), "r.csv: 1 lines of 65 columns", id="too wide"),
-        pytest.param(b"a\n" * 10_001, "r.csv: 10001 lines of 1 columns", id="too long"),
+        pytest.param(b"a\n" * 10_001, "r.csv: more than 10000 lines of 1 columns", id="too long"),
         pytest.param(b"a" * (table.BYTES + 1), "bytes; at most 1048576 are read", id="too large"),
         pytest.param(b"a\n" + b"1" * 200_000, "field larger than field limit", id="a huge cell"),
     ],
@@ -166,3 +167,19 @@ def test_numbers_that_are_text_are_seen_to_be():
 
 def test_rows_may_have_any_names_where_none_are_asked_for():
     assert "" == table.form_problem(ROWS, COLUMNS, ["throughput"])
+
+
+def test_of_a_file_of_a_million_lines_no_more_are_read_than_are_taken(monkeypatch):
+    seen = []
+    monkeypatch.setattr(table, "islice", lambda lines, most: seen.append(most) or islice(lines, most))
+
+    with pytest.raises(SubmissionError, match="more than 10000 lines of 1 columns"):
+        table.read(b"a\n" + b"1\n" * 500_000, "r.csv")
+    assert [table.ROWS + 1] == seen
+
+
+def test_a_table_of_as_many_lines_as_are_taken_is_read():
+    """Long cells, empty lines and a last line without an end among them."""
+    data = b"a,b\n\n" + b"1," + b"x" * 100_000 + b"\n" + b"1,2\n" * 9_997 + b"3,4"
+
+    assert 9_999 == len(table.read(data, "r.csv").rows)

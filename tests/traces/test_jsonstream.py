@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from autograder.errors import SubmissionError
 from autograder.traces import jsonstream
 from autograder.traces.jsonstream import stream
 from autograder.traces.source import Source
@@ -80,3 +81,43 @@ def test_a_value_that_never_ends_is_given_up(tmp_path, monkeypatch):
     events, document = streamed(tmp_path, f'[{A}, {{"b": "' + "x" * 1000)
 
     assert (1, True) == (len(events), document.truncated)
+
+
+@pytest.mark.parametrize(
+    ("cap", "text", "words"),
+    [
+        pytest.param(
+            ("MOST", 5), "[" + "{}," * 6 + "{}]", "t.json: more than 5 events; record fewer steps", id="empty"
+        ),
+        pytest.param(
+            ("MOST", 5), "[" + '{"ph": "X", "name": "a"},' * 9, "t.json: more than 5 events", id="short names"
+        ),
+        pytest.param(
+            ("MOST_DAMAGED", 3),
+            "[" + '{"a": [{}, ' * 3000,
+            "t.json: more than 3 events are damaged; export it again",
+            id="each opened and none closed",
+        ),
+    ],
+)
+def test_a_file_that_would_take_minutes_is_refused_in_words(tmp_path, monkeypatch, cap, text, words):
+    monkeypatch.setattr(jsonstream, *cap)
+
+    with pytest.raises(SubmissionError, match=words):
+        streamed(tmp_path, text)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_as_many_events_as_are_taken_are_read(tmp_path, monkeypatch, count):
+    monkeypatch.setattr(jsonstream, "MOST", 5)
+
+    assert count == len(streamed(tmp_path, f"[{','.join([A] * count)}]")[0])
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '{"traceEvents": [', '{"traceEvents": [{"args": '])
+def test_json_of_any_depth_is_read_to_its_end_in_words(tmp_path, opening):
+    """As deep as a stack is, in a header, an event or where events begin."""
+    events, document = streamed(tmp_path, opening + "[" * 100_000 + '{"b":' * 100_000)
+
+    assert [] == events
+    assert document.truncated

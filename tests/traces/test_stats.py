@@ -293,3 +293,9 @@ def test_powershell_writes_utf_16(tmp_path):
 def test_a_row_that_contradicts_itself_is_noted(tmp_path, text, edited):
     """The average is the total over the count, rounded."""
     assert edited == (stats.EDITED in read_made(tmp_path, text, "nsys.csv").notes)
+
+
+def test_a_cell_without_end_is_refused_in_words(tmp_path):
+    """A quote that is opened and never closed swallows all lines behind it."""
+    with pytest.raises(SubmissionError, match="is no table of nsys stats: field larger than field limit"):
+        read_made(tmp_path, KERNELS + '1,2,3,4,5,6,7,8,"' + 20 * (10_000 * "x" + "\n"), "nsys.csv")

@@ -18,6 +18,7 @@ from autograder.lab import (
     PANELS,
     TEXT,
     Bar,
+    Close,
     Failed,
     Observation,
     Pair,
@@ -41,6 +42,7 @@ COLUMNS = ("version", "length", "milliseconds", "memory_mb", "time_exponent", "m
 FIGURES = COLUMNS[1:-1]
 UNITS = {"milliseconds": r"\bms\b|millisec", "memory_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
 WIDTH = 32  # head_dim of the long cases
+FINE = Close(rtol=1e-4, atol=1e-5)  # a late row is a mean of many: 0.1, of which 16 bits are wrong by 1e-4
 MB = 1e6
 WRONG = 'see "What usually goes wrong" in the part 1 handout'
 BLOCKS = 'scaled_dot_product_attention, or blocks: see "How it can do without the matrix" in the part 1 handout'
@@ -58,13 +60,48 @@ class Case:
     causal: bool = False
     layout: str = "contiguous"
     logits: str = "ordinary"
+    shaped: str = ""
+    """One of SHAPED: something that a look at a part of the inputs takes for all of them."""
 
     def __str__(self) -> str:
         """Name the case in a message."""
         odd = [self.dtype] if self.dtype != "float32" else []
         odd += ["causal"] * self.causal + [self.layout] * (self.layout != "contiguous")
         odd += [f"{self.keys} keys"] * (self.keys > 0) + [f"{self.logits} logits"] * (self.logits != "ordinary")
-        return ", ".join([f"q of {self.shape}", *odd])
+        return ", ".join([f"q of {self.shape}", *odd, *filter(None, [self.shaped])])
+
+
+def same_keys_but_one(q: Any, k: Any) -> None:
+    """Let each key be the first, but for one in the middle."""
+    at = k.shape[-2] // 2
+    other = k[..., at, :].clone()
+    k[:] = k[..., :1, :].clone()
+    k[..., at, :] = other
+
+
+def scores_almost_equal(q: Any, k: Any) -> None:
+    """Let softmax be nearly even: by some thousandths it is not."""
+    q *= 2**-5
+    k *= 2**-5
+
+
+def scores_almost_equal_later(q: Any, k: Any) -> None:
+    """Let it be so for the second half of the positions."""
+    q[..., q.shape[-2] // 2 :, :] *= 2**-10
+
+
+def keys_are_q_at_first(q: Any, k: Any) -> None:
+    """Let the scores be symmetric, in the first half."""
+    half = q.shape[-2] // 2
+    k[..., :half, :] = q[..., :half, :]
+
+
+SHAPED = {
+    "all keys the same but one": same_keys_but_one,
+    "scores almost equal": scores_almost_equal,
+    "scores almost equal in the second half": scores_almost_equal_later,
+    "k is q in the first half": keys_are_q_at_first,
+}
 
 
 # --- what is run ------------------------------------------------------------------------------------------------------
@@ -73,9 +110,11 @@ class Case:
 def draw(rig: Any, case: Case) -> list[Any]:
     """Return fresh q, k, v for a case; on the baseline's side in float64."""
     batch, heads, length, size = case.shape
-    return [
-        laid_out(rig, case, (batch, heads, n, size), at) for at, n in enumerate((length, *[case.keys or length] * 2))
-    ]
+    lengths = (length, *[case.keys or length] * 2)
+    q, k, v = (laid_out(rig, case, (batch, heads, n, size), at) for at, n in enumerate(lengths))
+    if case.shaped:
+        SHAPED[case.shaped](q, k)
+    return [q, k, v]
 
 
 def laid_out(rig: Any, case: Case, shape: tuple[int, int, int, int], at: int) -> Any:
@@ -111,25 +150,32 @@ def drawn_for_views(rig: Any) -> tuple[int, int, int, int]:
 
 
 def called(student: Any, rig: Any, cases: Sequence[Case]) -> Any:
-    """Call attention on each case."""
-    seen = rig.answers()
+    """Call attention on each case; on the last one again, with other numbers in the same places."""
+    seen, again = rig.answers(), []
     for case in cases:
-        seen.add(str(case), student.attention(*draw(rig, case), causal=case.causal), case.dtype)
+        inputs = draw(rig, case)
+        again = rig.redrawn(inputs)
+        seen.add(str(case), student.attention(*inputs, causal=case.causal), case.dtype)
+    seen.add(f"{cases[-1]}, other numbers", student.attention(*again, causal=cases[-1].causal), cases[-1].dtype)
     return seen.seen()
+
+
+def shaped(causal: bool) -> list[Case]:
+    """Return a case of each kind of SHAPED."""
+    return [Case((1, 2, 60, 16), causal=causal, shaped=kind) for kind in SHAPED]
 
 
 @part.outputs
 def plain(student: Any, rig: Any) -> Any:
     shapes = [drawn_shape(rig) for _ in range(4)]
-    return called(
-        student, rig, [*map(Case, shapes), Case(drawn_shape(rig, 1)), Case((1, 1, 257, 16)), Case((2, 3, 9, 8), 30)]
-    )
+    odd = [Case(drawn_shape(rig, 1)), Case((2, 3, 9, 8), 30), *shaped(False), Case((1, 1, 257, 16))]
+    return called(student, rig, [*map(Case, shapes), *odd])
 
 
 @part.outputs
 def causal(student: Any, rig: Any) -> Any:
     shapes = [*[drawn_shape(rig) for _ in range(3)], drawn_shape(rig, 1), (1, 2, 131, 16), (1, 1, 300, 8)]
-    return called(student, rig, [Case(shape, causal=True) for shape in shapes])
+    return called(student, rig, [*shaped(True), *[Case(shape, causal=True) for shape in shapes]])
 
 
 @part.outputs
@@ -158,15 +204,16 @@ def gradients(student: Any, rig: Any) -> Any:
     return seen.seen()
 
 
-@part.probe(values={"changed": list_of(TEXT)})
+@part.probe(values={"changed": list_of(TEXT), "lowered": list_of(TEXT)})
 def inputs_after(student: Any, rig: Any) -> Any:
-    changed = set()
+    changed, precision = set(), rig.precision()
     for case in (Case(drawn_shape(rig)), Case(drawn_shape(rig), causal=True), Case(drawn_shape(rig), dtype="bfloat16")):
         inputs = dict(zip("qkv", draw(rig, case), strict=True))
         before = rig.copies(inputs)
-        student.attention(**inputs, causal=case.causal)
+        with precision:
+            student.attention(**inputs, causal=case.causal)
         changed |= set(rig.changed(inputs, before))
-    return {"changed": sorted(changed)}
+    return {"changed": sorted(changed), "lowered": list(precision.lowered)}
 
 
 @part.probe(pair=True, values={"length": INTEGER}, arrays=NUMBERS)
@@ -218,7 +265,7 @@ def draw_call(random: np.random.Generator) -> Mapping[str, Any]:
     return {name: random.standard_normal(shape, dtype=np.float32) for name in "qkv"}
 
 
-@part.timed("call", inputs=draw_call)
+@part.timed("call", inputs=draw_call, within=FINE)
 def fast(student: Any, inputs: Any) -> Any:
     return student.attention(**inputs, causal=True)
 
@@ -281,10 +328,10 @@ def scripted_growth(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the numbers --------------------------------------------------------------------------------------
 
-# Relative to a case's largest number. Measured 2026-11-21 on a CPU with torch 2.15, 15 seeds, the largest of fused, by
-# hand, blocks with a checkpoint and with a backward of their own: float32 8.4e-7, gradients 1.4e-6, large logits
-# 9.8e-5, bfloat16 1.3e-2 (by hand) and 3.2e-3 (the others). The smallest of the cheats in float32: 2.5e-3.
-CLOSE = {"float32": 1e-5, "bfloat16": 3e-2}
+# Relative to the largest number of a row. Measured 2026-11-22 on a CPU with torch 2.15, 60 seeds, the largest of fused
+# and by hand: float32 2.0e-6, gradients 5.4e-5 (of rows that are 0 but for rounding), large logits 2.2e-4, bfloat16
+# 2.9e-2 (by hand) and 1.2e-2 (fused). By hand in bfloat16 instead of float32: 1.2e-2.
+CLOSE = {"float32": 1e-5, "bfloat16": 6e-2}
 APART = (
     "softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, is another number"
 )
@@ -331,12 +378,15 @@ def gradients_match(gradients: Pair) -> Verdict:
         "gradient of": "weights and their gradient meet in softmax's: d_scores = weights * (d_weights - row sum)",
     }
     try_ = "torch.autograd.gradcheck in float64 tells which input is wrong; .detach() and .data cut gradients off"
-    return outputs.same(gradients, 3e-5, why=why, try_=try_)
+    return outputs.same(gradients, 2e-4, why=why, try_=try_)
 
 
 @part.check(basis="report")
 def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
-    """q, k and v are not changed."""
+    """q, k and v are not changed, nor is float32 multiplied in fewer bits while attention runs."""
+    if lowered := inputs_after.values["lowered"]:
+        why = "float32 is asked for; a setting that is put back afterwards was another one meanwhile"
+        return Failed("; ".join(lowered[:3]), why, "leave torch's precision as it is")
     return outputs.unchanged(
         inputs_after.values["changed"], try_="q = q * scale makes a new tensor, q *= scale does not"
     )
@@ -344,7 +394,7 @@ def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
 
 # --- what is judged: memory and speed ---------------------------------------------------------------------------------
 
-LONG = 1e-4  # of the largest number: sums over 8,192 keys in float32
+LONG = 1e-4  # of a row's largest number: sums over 8,192 keys in float32
 
 
 @part.check(basis="outputs", needs=[matches_by_hand])
@@ -365,12 +415,11 @@ def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
     """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
     matrix = 4 * run.baseline.values["length"] ** 2
     needed, by_hand = memory.beyond(run, idle)
-    apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"])
+    apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"], row=WIDTH)
     measured = f"{needed / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
     if not apart <= LONG:
-        return Failed(
-            f"apart by {apart:.1e} of the largest number", "long inputs give other numbers than by hand", BLOCKS
-        )
+        told = f"apart by {apart:.1e} of the largest number of its row"
+        return Failed(told, "long inputs give other numbers than by hand", BLOCKS)
     return memory.at_most(run, idle, matrix / 2 - 1, measured, why, try_)
 
 
@@ -396,7 +445,7 @@ def keeps_little_for_backward(kept_for_backward: Pair) -> Verdict:
 def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
     """Causal attention at 1,000 positions is at least {bar} as fast as by hand."""
     same = outputs.same_calls(
-        fast, LONG, why="the timed calls return other numbers than by hand", try_="the same work for every length"
+        fast, FINE, why="the timed calls return other numbers than by hand", try_="the same work for every length"
     )
     why = "the scores still go to memory and back, or those that causal hides are computed"
     return speedup.at_least(fast, bar, why=why, try_=BLOCKS, same=same)

@@ -15,6 +15,7 @@ from autograder.lab import (
     NUMBER,
     TEXT,
     Bar,
+    Close,
     Failed,
     Observation,
     Pair,
@@ -35,6 +36,7 @@ COLUMNS = ("function", "loop_ms", "vectorized_ms", "speedup", "device")
 FIGURES = COLUMNS[1:-1]
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
 SHORT, LONG = 48, 432  # rows: operations are counted at both
+FINE = Close(rtol=1e-4, atol=1e-5)  # of each number: beside a count of hits, a mean is next to nothing
 ROWS_PER_OPERATION = 8  # blocks of rows are fine, single rows are not
 
 
@@ -65,8 +67,12 @@ def running_means(student: Any, rig: Any) -> Any:
         "NaN in the middle": with_nan(normal(rig, some), rig.integer(1, some - 2)),
     }
     low, high = rig.random.uniform(-1.5, -0.4), rig.random.uniform(0.4, 1.5)
+    cases["nothing to clip at first"] = 4 * normal(rig, some)
+    cases["nothing to clip at first"][: some // 2] *= 2**-6
     for name, values in cases.items():
         seen.ask(name, student.running_clipped_mean, values, low, high)
+    again = rig.redrawn([cases["drawn length"]])
+    seen.ask("the drawn length, other numbers", student.running_clipped_mean, *again, low, high)
     return seen.seen()
 
 
@@ -88,8 +94,12 @@ def masked_means(student: Any, rig: Any) -> Any:
     none[rig.integer(0, rows - 1)] = False
     known = mask.clone()
     known[0] = True
+    filled = mask.clone()
+    filled[: rows // 2] = True
     cases = {
         "drawn shape": (values, mask),
+        "all True in the first half": (normal(rig, rows, width), filled),
+        "all True": (normal(rig, rows, width), mask | True),
         "no rows": (values[:0], mask[:0]),
         "no columns": (values[:, :0], mask[:, :0]),
         "a row without any True": (values, none),
@@ -100,6 +110,7 @@ def masked_means(student: Any, rig: Any) -> Any:
     }
     for name, arguments in cases.items():
         seen.ask(name, student.masked_mean, *arguments)
+    seen.ask("the drawn shape, other numbers", student.masked_mean, *rig.redrawn([values]), mask)
     return seen.seen()
 
 
@@ -117,6 +128,11 @@ def distances(student: Any, rig: Any) -> Any:
         points, others = normal(rig, rows, size, dtype=dtype), normal(rig, centers, size, dtype=dtype)
         seen.ask(name, student.pairwise_distances, points, others)
     seen.ask("whole numbers", student.pairwise_distances, whole(rig, n, 3), whole(rig, m, 3))
+    points, centers = normal(rig, 2 * n, 3), normal(rig, 2 * n, 3)
+    centers[:n] = points[:n]
+    again = rig.redrawn([points, centers])
+    seen.ask("centers that are points in the first half", student.pairwise_distances, points, centers)
+    seen.ask("the same shapes, other numbers", student.pairwise_distances, *again)
     return seen.seen()
 
 
@@ -135,10 +151,13 @@ def hits(student: Any, rig: Any) -> Any:
     rows, classes, seen = rig.integer(20, 60), rig.integer(6, 12), rig.answers()
     logits = rig.tensor(rig.random.permuted(np.tile(np.arange(classes), (rows, 1)), axis=1))  # no two alike in a row
     labels = rig.tensor(rig.random.integers(0, classes, rows), "int64")
+    easy = labels.clone()
+    easy[: rows // 2] = logits[: rows // 2].argmax(1)
     unknown = labels.clone()
     unknown[:: rig.integer(2, 4)] = -100
     for name, arguments in {
         "drawn shape": (logits, labels, rig.integer(2, 4)),
+        "all hits in the first half": (logits, easy, rig.integer(2, 4)),
         "k is 1": (logits, labels, 1),
         "k is more than there are classes": (logits, labels, classes + 3),
         "no rows": (logits[:0], labels[:0], 2),
@@ -146,6 +165,7 @@ def hits(student: Any, rig: Any) -> Any:
         "negative labels, and k is all classes": (logits, unknown, classes),
     }.items():
         seen.ask(name, student.top_k_hits, *arguments)
+    seen.ask("the drawn shape, other numbers", student.top_k_hits, *rig.redrawn([logits]), labels, 2)
     return seen.seen()
 
 
@@ -208,7 +228,7 @@ def draw_tables(random: np.random.Generator) -> Mapping[str, Any]:
     }
 
 
-@part.timed("call", inputs=draw_tables)
+@part.timed("call", inputs=draw_tables, within=FINE)
 def fast(student: Any, inputs: Any) -> Any:
     return [
         student.running_clipped_mean(inputs["values"], -1.0, 1.0),
@@ -248,7 +268,7 @@ def scripted_times(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the numbers --------------------------------------------------------------------------------------
 
-CLOSE = {"float32": 1e-5, "float64": 1e-12, "int64": 0.0}  # of a case's largest number
+CLOSE = {"float32": 1e-5, "float64": 1e-12, "int64": 0.0}  # of a row's largest number
 FIRST = "compare with given.loops on a few rows"
 
 
@@ -323,6 +343,10 @@ def operations_do_not_grow(operations: Observation) -> Verdict:
     missing = [name for name, own in counts.items() if len(own) != 2]
     if missing:
         return Failed(f"{missing[0]}: no counts", "each function is counted at two sizes", WRONG)
+    unseen = [name for name, own in counts.items() if not all(own)]
+    if unseen:
+        why = "it computes where no operation is seen: in another thread or process, or without torch"
+        return Failed(f"{unseen[0]}: no operations", why, WRONG)
     growing = [
         f"{name}: {short} operations for {SHORT} rows, {long} for {LONG}"
         for name, (short, long) in counts.items()
@@ -348,7 +372,7 @@ def no_host_fetch(fetches: Observation) -> Verdict:
 def vectorized_is_faster(fast: Timed, bar: Bar) -> Verdict:
     """The four functions together are at least {bar} as fast as the loops; one loop over elements is too slow."""
     try_ = f"look at operations_do_not_grow; {WRONG}"
-    same = outputs.same_calls(fast, 1e-4, why="the timed calls return other numbers than the loops", try_=try_)
+    same = outputs.same_calls(fast, FINE, why="the timed calls return other numbers than the loops", try_=try_)
     why = "at least one of the four still goes element by element"
     return speedup.at_least(fast, bar, why=why, try_=try_, same=same)
 

@@ -263,6 +263,8 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     measured = f"{seen['bytes'] / 1e6:.2f} MB in {seen['operators']} operators, {share:.0%} of SimpleNet's"
     if not apart <= SAME:
         return Failed(f"{measured}; logits apart by {apart:.1e}", "larger images give other logits", WRONG)
+    if not seen["operators"]:
+        return Failed(measured, "it computes where no operator is seen: in another thread or process", WRONG)
     why = "each ReLU looks at all numbers of its convolution, and of four of them the pool keeps one"
     return Passed(measured) if share <= LESS else Failed(measured, why, "nn.MaxPool2d first, then nn.ReLU")
 
