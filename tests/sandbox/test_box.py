@@ -270,7 +270,7 @@ class TestPrivilege:
             os._exit(0)
         def opened(pid):
             try:
-                open(f"/proc/{pid}/mem", "r+b").close()
+                open(f"/proc/{pid}/mem", "rb").close()
                 return True
             except PermissionError:
                 return False
