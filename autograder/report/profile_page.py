@@ -27,7 +27,8 @@ TABLES = {
     "device operators": "Operators, by the GPU work that they started",
     "copies": "Copies",
     "calls": "Calls to the GPU",
-    "ranges": "Marked ranges",
+    "ranges": "Marked ranges, on the CPU",
+    "ranges on the GPU": "Marked ranges, by the time of the GPU work that was launched in them",
 }
 KEY = (
     "busy_kernel",

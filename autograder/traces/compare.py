@@ -60,6 +60,7 @@ def sections(now: Trace, before: Trace) -> dict[str, list[Change]]:
         "shares": [one for one in found if one.figure.unit == "%"],
         "times and counts": [one for one in found if one.figure.unit != "%"],
         "ranges, the mean of one": each(now, before, "ranges"),
+        "ranges on the GPU, the mean of one": each(now, before, "ranges on the GPU"),
         "kernels, the mean of one": each(now, before, "kernels"),
     }
     return {name: sorted(rows, key=lambda one: -one.effect) for name, rows in made.items() if rows}
