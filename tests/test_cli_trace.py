@@ -40,7 +40,21 @@ def test_two_profiles_are_compared(folder):
     assert "note  1 step against 2: compare shares and times per step, not totals" in plain.output
     assert "dataloader" in plain.output
     assert ["1 step against 2: compare shares and times per step, not totals"] == found["incomparable"]
-    assert {"step_median", "dataloader", "dataloader_longest"} == {row["id"] for row in found["changes"]}
+    assert {"step_median", "dataloader", "dataloader_longest", "host_busy", "item_count"} == {
+        row["id"] for row in found["changes"]
+    }
+
+
+def test_several_are_set_side_by_side_at_the_end(folder):
+    """Figures that one of them lacks stay empty."""
+    told = [
+        line.split()
+        for line in run("now_trace.json", "cpu_trace.json").output.partition("side by side:")[2].splitlines()
+    ]
+
+    assert ["now_trace.json", "cpu_trace.json"] in told
+    assert ["step_median", "1", "ms", "100", "us"] in told
+    assert ["busy_kernel", "33.0", "%"] in told
 
 
 def test_pages_pictures_and_copies_are_written(folder):
@@ -65,7 +79,7 @@ def test_pages_pictures_and_copies_are_written(folder):
         ),
         pytest.param(
             ["now_trace.json", "cpu_trace.json", "--page", "a.html"],
-            "--compare and --page take one FILE",
+            "--compare and --page take one FILE; without them, several are set side by side at the end",
             id="two files, one page",
         ),
         pytest.param(["."], ".: is a folder; name the profile in it", id="a folder"),

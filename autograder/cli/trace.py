@@ -26,35 +26,40 @@ PAGES = (".html", ".png")
 def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool) -> int:
     """Show what a profile says: busy share, gaps, copies, overlap, top operators.
 
+    Of several, such as the ranks of one training, the last lines set the main figures side by side.
     FILE is what torch.profiler (.json, .json.gz), nsys export (.sqlite), nsys stats or ncu --csv wrote.
 
     \b
     Example:  perflab trace baseline_trace.json --page baseline.html
     """
     from autograder.report import profile
-    from autograder.traces.compare import changes, incomparable
+    from autograder.traces.compare import incomparable
 
     if (before or page) and len(files) > 1:
-        raise UserError("--compare and --page take one FILE")
+        raise UserError("--compare and --page take one FILE; without them, several are set side by side at the end")
     if page and page.suffix not in PAGES:
         raise UserError(f"{page}: a page ends in .html, a picture in .png")
     if redact:
         return _redact(files)
     console, old = make_console(), _read(before) if before else None
+    several = []
     for file in files:
         now = _read(file)
+        several.append(now)
         reasons = list(incomparable(now, old)) if old else []
         if as_json:
             _print_json(now, old, reasons)
         elif old:
             console.print(f"{profile.headline(old)}\n{profile.headline(now)}", markup=False, soft_wrap=True)
-            told = [*(f"note  {reason}" for reason in reasons), *profile.comparison(changes(now, old))]
+            told = [*(f"note  {reason}" for reason in reasons), *profile.comparison(now, old)]
             console.print("\n".join(told), markup=False, highlight=False, soft_wrap=True)
         else:
             profile.show(now, console)
         if page:
             _write(page, now, old)
             console.print(f"\nwrote {page}", markup=False, highlight=False, soft_wrap=True)
+    if len(files) > 1 and not as_json:
+        console.print("\n".join(profile.beside(several)), markup=False, highlight=False, soft_wrap=True)
     return DONE
 
 
@@ -70,13 +75,17 @@ def _read(file: Path) -> Trace:
 
 def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
     from autograder.model import to_json
-    from autograder.traces.compare import changes
+    from autograder.traces.compare import sections
 
     if old is None:
         click.echo(json.dumps(to_json(now)))
         return
-    rows = [{**to_json(one.figure), "before": one.before, "ratio": one.ratio} for one in changes(now, old)]
-    click.echo(json.dumps({"file": now.file, "before": old.file, "incomparable": reasons, "changes": rows}))
+    found = [
+        {**to_json(one.figure), "before": one.before, "ratio": one.ratio, "among": heading}
+        for heading, rows in sections(now, old).items()
+        for one in rows
+    ]
+    click.echo(json.dumps({"file": now.file, "before": old.file, "incomparable": reasons, "changes": found}))
 
 
 def _redact(files: tuple[Path, ...]) -> int:

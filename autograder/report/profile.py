@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograder.report.words import clean
-from autograder.traces.compare import Change
+from autograder.traces.compare import Change, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Figure, Row, Slice, Trace
 from autograder.traces.words import NAME, many, shortened, shown
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 TOOLS = {"kineto": "torch.profiler", "nsys": "Nsight Systems", "nsys stats": "nsys stats", "ncu": "Nsight Compute"}
 BAR = 30  # characters
 TOP = 5  # rows of each table
+WIDE = 40  # letters of a name in a comparison
+WIDEST = 32  # letters of a column, for each profile
+SIDE = (
+    "step_count",
+    "step_median",
+    "busy_kernel",
+    "op_busy",
+    "dataloader",
+    "comm_time",
+    "comm_exposed",
+    "cpu_comm",
+    "kernel_count",
+)
 LAUNCHES = 20  # rows
 COLOURS = {
     "kernels": "kernels",
@@ -182,14 +195,36 @@ def _launched(trace: Trace) -> Iterator[str]:
     yield from (f"  {name:<20} {DEFINITIONS[name]}" for name in columns)
 
 
-def comparison(found: Sequence[Change]) -> Iterator[str]:
+def comparison(now: Trace, before: Trace) -> Iterator[str]:
     """Say two profiles side by side."""
-    yield f"{'':2}{'figure':<22} {'over':<8} {'device':<7} {'before':>12} {'now':>12}   change"
-    for one in found:
-        figure = one.figure
-        device = "" if figure.device is None else f"GPU {figure.device}"
-        before, now = shown(one.before, figure.unit), shown(figure.value, figure.unit)
-        yield f"  {figure.id:<22} {figure.window:<8} {device:<7} {before:>12} {now:>12}   {change(one)}"
+    if said := verdict(now, before):
+        yield said
+    for heading, found in sections(now, before).items():
+        yield f"\n{heading}: the largest change first"
+        for one, name in zip(found, shortened([one.figure.id for one in found], WIDE), strict=True):
+            old, new = (shown(value, one.figure.unit) for value in (one.before, one.figure.value))
+            yield f"  {name:<{WIDE}} {over(one.figure):<17} {old:>10} -> {new:>10}   {change(one)}".rstrip()
+
+
+def beside(traces: Sequence[Trace]) -> Iterator[str]:
+    """Set the main figures of several profiles side by side: ranks wait for the slowest, which none shows alone."""
+    names = shortened([trace.file for trace in traces], WIDEST)
+    width = max(map(len, names))
+    yield f"\nside by side:\n  {'':<14}{''.join(f'  {name:>{width}}' for name in names)}"
+    for name in SIDE:
+        found = [next((one for one in trace.figures if one.id == name), None) for trace in traces]
+        if any(found):
+            cells = (shown(one.value, one.unit) if one else "" for one in found)
+            yield f"  {name:<14}{''.join(f'  {cell:>{width}}' for cell in cells)}".rstrip()
+
+
+def over(figure: Figure) -> str:
+    """Say what a figure of a comparison is taken over.
+
+    >>> over(Figure("busy_kernel", 80, "%", "steps", 0)), over(Figure("launching", 5, "%", "its time"))
+    ('steps, GPU 0', 'its time')
+    """
+    return figure.window + ("" if figure.device is None else f", GPU {figure.device}")
 
 
 def change(one: Change) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from autograder.report import profile
 from autograder.report.html import render
-from autograder.traces.compare import changes, incomparable
+from autograder.traces.compare import Change, incomparable, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
 from autograder.traces.record import Lane, Trace, Window
 from autograder.traces.words import shortened, shown
@@ -27,7 +27,8 @@ TABLES = {
     "device operators": "Operators, by the GPU work that they started",
     "copies": "Copies",
     "calls": "Calls to the GPU",
-    "ranges": "Marked ranges",
+    "ranges": "Marked ranges, on the CPU",
+    "ranges on the GPU": "Marked ranges, by the time of the GPU work that was launched in them",
 }
 KEY = (
     "busy_kernel",
@@ -85,7 +86,9 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         tables=[
             (TABLES[name], profile.named(trace.tables[name][:ROWS], NAME)) for name in TABLES if name in trace.tables
         ],
-        changes=[(one, profile.change(one)) for one in changes(trace, before)] if before else [],
+        verdict=verdict(trace, before) if before else "",
+        compared=_compared(trace, before) if before else {},
+        over=profile.over,
         reasons=list(incomparable(trace, before)) if before else [],
         definitions=DEFINITIONS,
         shown=shown,
@@ -114,6 +117,15 @@ def _launches(trace: Trace) -> tuple[list[str], list[tuple[profile.Launch, str]]
     columns, found = profile.launches(trace)
     found = found[:LAUNCHES]
     return columns, list(zip(found, shortened([one.name for one in found], NAME), strict=True))
+
+
+def _compared(trace: Trace, before: Trace) -> dict[str, list[tuple[Change, str, str]]]:
+    """Return each change under its heading, with a name that is short enough and what became of it."""
+    made = {}
+    for heading, found in sections(trace, before).items():
+        names = shortened([one.figure.id for one in found], NAME)
+        made[heading] = [(one, name, profile.change(one)) for one, name in zip(found, names, strict=True)]
+    return made
 
 
 def axis(trace: Trace) -> list[tuple[float, str]]:

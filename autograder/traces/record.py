@@ -76,7 +76,7 @@ class Trace:
     windows: tuple[Window, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
-    """kernels, operators, device operators, copies, calls, ranges: largest first."""
+    """kernels, operators, device operators, copies, calls, ranges, ranges on the GPU: largest first."""
     steps: tuple[Window, ...] = ()
     """Each ProfilerStep, in order; the first thousand of many."""
     breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)

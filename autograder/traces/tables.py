@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from autograder.traces.events import KERNELS, STEP, Array, Events, Kind
+from autograder.traces.events import KERNELS, ON_GPU, STEP, Array, Events, Kind
 from autograder.traces.record import Row
 
 LONGEST = 50  # rows
@@ -15,14 +15,16 @@ LONGEST = 50  # rows
 def tables(events: Events) -> dict[str, tuple[Row, ...]]:
     """Return every table that is not empty."""
     kernels = events.of(*KERNELS)
-    marks = events.of(Kind.MARK)
+    ranges = events.of(Kind.MARK).named(lambda name: not STEP.fullmatch(name))
+    named = rows(ranges, ranges.durations)
     found = {
         "kernels": rows(kernels, kernels.durations),
         "operators": _own_time(events),
         "device operators": _device_operators(events),
         "copies": rows(copies := events.of(Kind.COPY, Kind.SET), copies.durations),
         "calls": rows(calls := events.of(Kind.CALL), calls.durations),
-        "ranges": rows(ranges := marks.named(lambda name: not STEP.fullmatch(name)), ranges.durations),
+        "ranges": named,
+        "ranges on the GPU": _device_ranges(events, ranges, [row.name for row in named]),
     }
     return {name: table for name, table in found.items() if table}
 
@@ -72,3 +74,14 @@ def _device_operators(events: Events) -> tuple[Row, ...]:
     """Operators by the kernels that they started themselves."""
     kernels, ops = events.of(*KERNELS).joined("op", events.of(Kind.OP))
     return rows(ops, kernels.durations)
+
+
+def _device_ranges(events: Events, ranges: Events, names: Iterable[str]) -> tuple[Row, ...]:
+    """Ranges by the time in which the GPU did what was launched in them, by any thread: backward has its own."""
+    work, call = events.of(*ON_GPU).joined("link", events.of(Kind.CALL))
+    ids = {ranges.names[number]: number for number in np.unique(ranges.name).tolist()}
+    found = []
+    for name in names:
+        own = ranges.where(ranges.name == ids[name])
+        found.append((name, len(own), work.where(own.spans.hold(call.start)).spans.length, 0))
+    return add_up(entry for entry in found if entry[2])

@@ -48,11 +48,13 @@ def test_what_a_file_says_cannot_steer_the_terminal(tmp_path):
 
 def test_two_profiles_side_by_side(made):
     before = replace(made, figures=tuple(replace(one, value=one.value / 2) for one in made.figures))
-    said = list(profile.comparison(changes(made, before)))
+    said = [" ".join(line.split()) for line in profile.comparison(made, before)]
 
-    assert "  busy_kernel            steps    GPU 0         16.5 %       33.0 %   +16.5 points" in said
-    assert "  step_median            steps                  500 us         1 ms   2.00x" in said
-    assert "  comm_overlap           trace    GPU 0         10.0 %       20.0 %   +10.0 points" in said
+    assert "busy_kernel steps, GPU 0 16.5 % -> 33.0 % +16.5 points" in said
+    assert "step_median steps 500 us -> 1 ms 2.00x" in said
+    assert "comm_overlap trace, GPU 0 10.0 % -> 20.0 % +10.0 points" in said
+    assert said[0].startswith("a step takes 1 ms, before 500 us: 0.50x as fast")
+    assert "Shares" in profile_page.page(made, before)
     zero = changes(made, replace(before, figures=tuple(replace(one, value=0) for one in made.figures)))
     assert {""} == {profile.change(one) for one in zero if one.figure.unit != "%"}
 

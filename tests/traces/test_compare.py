@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.traces.compare import changes, incomparable
-from autograder.traces.record import Figure, Trace, Window
+from autograder.traces.compare import changes, incomparable, sections, verdict
+from autograder.traces.record import Figure, Row, Slice, Trace, Window
 
 NOW = Trace(
     "now",
@@ -67,3 +67,46 @@ def test_only_the_same_figure_over_the_same_window_is_set_beside():
 )
 def test_what_forbids_to_compare_is_said(before, reasons):
     assert reasons == list(incomparable(NOW, before))
+
+
+OLD = Trace(
+    "old", "3", "kineto",
+    breakdown={"gpu0": (Slice("kernels", 60), Slice("data loading", 34), Slice("launching", 6))},
+    tables={"ranges": (Row("forward", 2, 100, 50.0), Row("gone", 1, 1, 1.0))},
+    figures=(
+        Figure("step_median", 100, "ns", "steps"), Figure("busy_any", 60, "%", "steps", 0),
+        Figure("idle", 40, "ns", "steps", 0), Figure("gap_count", 0, "count", "steps", 0),
+    ),
+)  # fmt: skip
+NEW = replace(
+    OLD,
+    breakdown={"gpu0": (Slice("kernels", 80), Slice("launching", 20))},
+    tables={"ranges": (Row("forward", 4, 100, 50.0),)},
+    figures=(
+        Figure("step_median", 50, "ns", "steps"), Figure("busy_any", 80, "%", "steps", 0),
+        Figure("idle", 10, "ns", "steps", 0), Figure("gap_count", 3, "count", "steps", 0),
+    ),
+)  # fmt: skip
+
+
+def test_what_changed_most_stands_first():
+    """Parts of the time as well, and of ranges the time of one."""
+    found = {
+        heading: [(one.figure.id, round(one.before), round(one.figure.value)) for one in rows]
+        for heading, rows in sections(NEW, OLD).items()
+    }
+
+    assert {
+        "what the time consists of": [("data loading", 34, 0), ("kernels", 60, 80), ("launching", 6, 20)],
+        "shares": [("busy_any", 60, 80)],
+        "times and counts": [("gap_count", 0, 3), ("idle", 40, 10), ("step_median", 100, 50)],
+        "ranges, the mean of one": [("forward", 50, 25)],
+    } == found
+
+
+def test_a_comparison_begins_with_a_line_that_says_it_all():
+    said = "a step takes 50 ns, before 100 ns: 2.00x as fast; the largest change is of data loading, 34.0 -> 0.0 %"
+
+    assert said == verdict(NEW, OLD)
+    assert said.partition(";")[0] == verdict(replace(NEW, breakdown={}), OLD)
+    assert "" == verdict(NEW, replace(OLD, figures=()))

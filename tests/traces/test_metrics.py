@@ -137,6 +137,26 @@ def test_tables_list_own_time_and_what_was_started(tmp_path):
     assert () == trace.rows("no such table")
 
 
+def test_a_range_has_the_gpu_time_of_what_was_launched_in_it(tmp_path):
+    """Whichever thread launched it, and whenever it ran; two kernels at a time count once."""
+    made = [
+        event("user_annotation", "forward", 0, 10),
+        event("user_annotation", "backward", 10, 20),
+        event("user_annotation", "idle", 40, 20),
+        event("cuda_runtime", "cudaLaunchKernel", 5, 2, correlation=1),
+        event("cuda_runtime", "cudaLaunchKernel", 15, 2, tid=2, correlation=2),
+        event("cuda_runtime", "cudaLaunchKernel", 18, 2, tid=2, correlation=3),
+        kernel(50, 30, correlation=1),
+        kernel(80, 60, correlation=2),
+        kernel(90, 60, stream=8, correlation=3),
+    ]
+    trace = read_made(tmp_path, kineto(made))
+
+    assert [("backward", 1, 70 * US, 70.0), ("forward", 1, 30 * US, 30.0)] == [
+        (row.name, row.count, row.total_ns, row.share) for row in trace.rows("ranges on the GPU")
+    ]
+
+
 def test_a_timeline_covers_what_ran(tmp_path):
     lanes = {lane.name: lane.shares for lane in read_made(tmp_path, kineto(training())).timeline}
 
