@@ -47,7 +47,7 @@ def open_session(
             run, clock = during(turns.many, run), during(turns.alone, clock)
             squeeze = during(turns.alone, Ballast(workers.fresh, card)) if card else None
         inside = gpu.INSIDE if lent else worker_device
-        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock, squeeze)
+        yield Session(run, found, inside, workers.isolation, started, time.monotonic, clock, squeeze, rehearsal)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:

@@ -91,9 +91,9 @@ def test_a_submission_that_cannot_be_read_is_graded_with_the_reason(tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK\3\4 not really")
     broken, ada = graded([tmp_path / "broken.zip", hand_in(tmp_path, "ada")], tmp_path / "out")
 
-    assert {"failed", "skipped", "unavailable"} >= {c.outcome for c in broken.parts[0].checks}
-    assert "broken.zip" in broken.parts[0].checks[0].why
-    assert broken.score == 0 < ada.score
+    assert {"unread"} == {c.outcome for c in broken.parts[0].checks}
+    assert "broken.zip" in broken.parts[0].checks[0].reason
+    assert broken.score == broken.lost == 0 < ada.score
 
 
 def test_grades_have_what_a_person_set_by_hand(tmp_path):

@@ -78,7 +78,7 @@ def test_gradescope_gets_a_file_for_each(monkeypatch, capsys, results, tmp_path)
 REFUSED = {
     "owed points": (
         ["export", "results", "--to", "csv"],
-        "points are still owed: kim 12; settle them, or export with --provisional",
+        "points are still owed: kim 13; settle them, or export with --provisional",
     ),
     "numbers without a roster": (
         ["export", "results", "--to", "moodle"],
@@ -149,7 +149,7 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--read", sheet)
 
     assert (0, "1 items set for 1 submissions") == (status, output.splitlines()[0])
-    assert "kim,9,10,10," in (tmp_path / "results/grades.csv").read_text()
+    assert "kim,9,11,10," in (tmp_path / "results/grades.csv").read_text()
 
 
 def test_diff_says_who_moved_and_why(monkeypatch, capsys, tmp_path, results):

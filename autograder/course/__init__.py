@@ -77,9 +77,11 @@ class Course:
 
     def released(self, lab: Lab) -> Released:
         """Gather what is known of the notebooks that students were given."""
-        files = {part.file: self.template(lab.name) / part.file for part in lab.parts}
-        templates = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
-        texts = tuple(name for name in lab.files if name.endswith(".md"))
+        home = self.template(lab.name)
+        files = {name: home / name for name in lab.files if name.endswith((".py", ".md"))}
+        there = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
+        templates = {part.file: there[part.file] for part in lab.parts if part.file in there}
+        texts = {name: there.get(name, "") for name in lab.files if name.endswith(".md")}
         return Released(str(self.config.labs[lab.name].version), templates, texts)
 
     def template(self, lab: str) -> Path:

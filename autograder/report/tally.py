@@ -92,7 +92,7 @@ class Rate:
     @property
     def owed(self) -> int:
         """Submissions whose points wait; a fault of ours is counted on its own."""
-        return self.counts["unavailable"] + self.counts["inconclusive"]
+        return sum(self.counts[outcome] for outcome in ("unavailable", "inconclusive", "unread"))
 
     @property
     def passing(self) -> float | None:

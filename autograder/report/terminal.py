@@ -28,6 +28,7 @@ WORDS: Mapping[Outcome, str] = {
     "unavailable": "OWED",
     "inconclusive": "OWED",
     "error": "FAULT",
+    "unread": "OWED",
 }
 STYLES: Mapping[Outcome, str] = {
     "passed": "green",
@@ -37,6 +38,7 @@ STYLES: Mapping[Outcome, str] = {
     "unavailable": "cyan",
     "inconclusive": "cyan",
     "error": "bold magenta",
+    "unread": "cyan",
 }
 
 

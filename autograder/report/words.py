@@ -20,6 +20,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "unavailable": "owed",
     "inconclusive": "owed",
     "error": "our fault",
+    "unread": "owed",
 }
 BASES: Mapping[Basis, str] = {
     "outputs": "outputs and times, taken from outside the submission's process",
