@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import fnmatch
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,16 @@ def wanted(text: str) -> float | None:
         return None if text.strip() == "graded" else sheet.number(text)
     except ValueError:
         raise UserError(f"{text}: give points as a number, or 'graded' to take back what was set") from None
+
+
+def chosen(result: Result, pattern: str) -> list[str]:
+    """Name the checks that a pattern like `part3_amp.*` means; without a star it is the name of one."""
+    if "*" not in pattern:
+        return [pattern]
+    found = fnmatch.filter((f"{part.id}.{check.id}" for part in result.parts for check in part.checks), pattern)
+    if not found:
+        raise UserError(f"{pattern}: no check of {result.submission} is called so; write it like 'part3_amp.*'")
+    return found
 
 
 def decide(result: Result, name: str, points: float | None, reason: str, *, by: str, at: str) -> Override:

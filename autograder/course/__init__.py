@@ -61,7 +61,15 @@ class Course:
         declared = {part.id: list(part.checks) for part in lab.parts}
         barred = {part.id: [c.name for c in part.checks.values() if "bar" in c.reads] for part in lab.parts}
         configuration.agree(self.config, name, declared, barred)
-        return lab
+        config = self.config.labs[name]
+        on = [part.without(config.parts[part.id].off) for part in lab.parts if part.id in config.parts]
+        return Lab(name, tuple(on), config.off)
+
+    def left_out(self, name: str) -> set[str]:
+        """Name the files of parts that this course does without, each part's id among them."""
+        lab = self.lab(name)
+        off = [part for part in load_lab(name).parts if part.id in lab.off]
+        return {file for part in off for file in (part.id, part.file, *part.artefacts.values())} - set(lab.files)
 
     def _unknown(self, name: str) -> str:
         if self.root != PACKAGED:
