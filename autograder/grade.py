@@ -441,6 +441,10 @@ ANOTHER_KIND = (
 
 # Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
 TELLING = {
+    "SyntaxError: ": (
+        "the file cannot be read as Python",
+        "open it at that line; `python -m py_compile` with the file's name shows the place",
+    ),
     "is not written yet": (
         "nothing yet",
         "fill in the function; the handout says what is asked and how it is judged",

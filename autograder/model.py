@@ -327,10 +327,14 @@ class Result:
         return round(sum(item.points for item in self.owed), 2)
 
     @property
+    def checks(self) -> Mapping[str, CheckResult]:
+        """Every check under the name by which its points are owed: part3_amp.follows_fp32."""
+        return {f"{part.id}.{check.id}": check for part in self.parts for check in part.checks}
+
+    @property
     def unread(self) -> tuple[str, ...]:
         """Why what was handed in could not be read, so that a person has to look: each reason once."""
-        checks = [check for part in self.parts for check in part.checks]
-        return tuple(dict.fromkeys(check.reason for check in checks if check.outcome == "unread"))
+        return tuple(dict.fromkeys(one.reason for one in self.checks.values() if one.outcome == "unread"))
 
     @property
     def lost(self) -> float:

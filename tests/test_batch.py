@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autograder import batch, overrides
+from autograder import batch, overrides, standing
 from autograder.errors import UserError
 from autograder.model import read_result
 from autograder.submission import name_of
@@ -102,15 +102,16 @@ def test_grades_have_what_a_person_set_by_hand(tmp_path):
     owed = ada.owed[0]
     made = overrides.decide(ada, owed.check, owed.points, "seen on a GPU", by="meera", at="now")
     overrides.append(tmp_path / "out/ada", [made])
-    lines = batch.write_grades([ada], tmp_path / "out").read_text().splitlines()
+    lines = batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path / "out").read_text().splitlines()
 
-    assert f"ada,{ada.score + owed.points:g},{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}" == lines[1]
+    score = ada.score + owed.points
+    assert f"ada,{score:g},{score:g},,{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}" == lines[1]
 
 
 def test_grades_are_numbers_and_never_formulas(tmp_path):
     """A spreadsheet must not run a student's name."""
-    results = graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
-    lines = batch.write_grades(results, tmp_path).read_text().splitlines()
+    graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
+    lines = batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path).read_text().splitlines()
 
-    assert "submission,score,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
-    assert "'=cmd,4,6,4,14,1,none," == lines[1]
+    assert "submission,final,score,late,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
+    assert "'=cmd,4,4,,6,4,14,1,none," == lines[1]

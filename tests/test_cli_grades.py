@@ -134,12 +134,15 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
     assert (0, "ada: part3_amp.amp_is_faster: 4 -> 10 of 10") == (status, output.splitlines()[0])
     assert "the timer was broken (the grader: failed, 0 of 6)" in (results / "ada/feedback.html").read_text()
     assert "10 h 1 min late, -10 %" in (results / "ada/feedback.html").read_text()
-    assert "ada,10,0,0,10,1,bubblewrap,part3_amp.amp_is_faster" in (results / "grades.csv").read_text()
+    assert (
+        'ada,9,10,"10 h 1 min late, -10 %",0,0,10,1,bubblewrap,part3_amp.amp_is_faster'
+        in (results / "grades.csv").read_text()
+    )
     assert ",9\n" in run(monkeypatch, capsys, "export", results, "--to", "canvas")[1]
     assert before == (results / "ada/result.json").read_bytes()
 
     run(monkeypatch, capsys, "override", results / "ada/result.json", "amp_is_faster", "graded", "--reason", "mistaken")
-    assert "ada,4,0,6,10,1,bubblewrap,\n" in (results / "grades.csv").read_text()
+    assert 'ada,3.6,4,"10 h 1 min late, -10 %",0,6,10,1,bubblewrap,\n' in (results / "grades.csv").read_text()
 
 
 @pytest.mark.parametrize("named", [["*"], ["ada", "ben", "grades.csv"]], ids=["in quotes", "as a shell does it"])
@@ -185,7 +188,7 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--read", sheet)
 
     assert (0, "1 items set for 1 submissions") == (status, output.splitlines()[0])
-    assert "kim,9,11,10," in (tmp_path / "results/grades.csv").read_text()
+    assert "kim,9,9,,11,10," in (tmp_path / "results/grades.csv").read_text()
 
 
 def test_diff_says_who_moved_and_why(monkeypatch, capsys, tmp_path, results):

@@ -56,14 +56,15 @@ def export(
     Example:  perflab export results --to canvas --roster roster.csv --out canvas.csv
     """
     from autograder import standing
-    from autograder.export import settled, without_result
+    from autograder.export import settled
 
     rules = rules_for(folder, root, roster)
     if system in BY_NUMBER and rules.roster is None:
         raise UserError(f"--to {system} takes --roster: it says which student is whom there")
-    found = settled(standing.read(folder, rules).whole, provisional=provisional)
-    files, notes = _exported(found, system, assignment)
-    for note in [*notes, *without_result(found, rules.roster.students if rules.roster else ())]:
+    everybody = standing.read(folder, rules)
+    files, notes = _exported(settled(everybody.whole, provisional=provisional), system, assignment)
+    absent = ", ".join(one.student for one in everybody.absent)
+    for note in [*notes, *([f"without a result: {absent}"] if absent else [])]:
         click.echo(note, err=True)
     _write(files, out, TABLE if system == "csv" else "utf-8")
     return DONE
@@ -276,10 +277,9 @@ def _who() -> dict[str, str]:
 
 def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
     """Write pages and grades.csv again, so that all show the same."""
-    from autograder import batch
-    from autograder.model import load_result
+    from autograder import batch, standing
     from autograder.report.html import write
 
-    written = write(folder, rules_for(folder, root, roster))
-    results = [load_result(page.with_name(batch.RESULT)) for page in written if page.parent != folder]
-    click.echo(f"{batch.write_grades(results, folder)}, {len(written)} pages")
+    rules = rules_for(folder, root, roster)
+    written = write(folder, rules)
+    click.echo(f"{batch.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages")

@@ -107,9 +107,9 @@ def test_the_head_says_score_lateness_and_what_is_owed():
     assert 6 == value["score"]
     assert [
         "7.5 of 30 points, 9.5 lost",
-        "4 points are neither won nor lost: settled by a run on a GPU",
-        "6 points are neither won nor lost: settled by another grading run",
-        "3 points are neither won nor lost: settled by a person",
+        "4 points neither won nor lost: settled by a run on a GPU",
+        "6 points neither won nor lost: settled by another grading run",
+        "3 points neither won nor lost: settled by a person",
         "1 day late, -20 %: 1.5 points; 6 remain",
         "left out: scratch.py is no file of this lab",
     ] == value["output"].splitlines()
