@@ -13,6 +13,7 @@ from autograder.grade import Kit, Session, grade
 from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
 from autograder.notebook import NOTHING, Released
+from autograder.standing import Standing
 from autograder.submission import name_of, plain
 from autograder.unpack import ARCHIVE, CAPS, is_file, passed_over
 
@@ -102,13 +103,25 @@ def digest(name: str, out: Path) -> str:
     return sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
-def write_grades(results: Sequence[Result], out: Path) -> Path:
-    """Write grades.csv: one line each, numbers as numbers, with what a person set by hand."""
-    header = ("submission", "score", "owed", "lost", "max_score", "attempt", "isolation", "set_by_hand")
-    return sheet.write(out / "grades.csv", header, (_grade(r, out) for r in results))
+def write_grades(standings: Sequence[Standing], out: Path) -> Path:
+    """Write grades.csv: one line each, numbers as numbers, with lateness and with what a person set by hand."""
+    header = (
+        "submission",
+        "final",
+        "score",
+        "late",
+        "owed",
+        "lost",
+        "max_score",
+        "attempt",
+        "isolation",
+        "set_by_hand",
+    )
+    return sheet.write(out / "grades.csv", header, map(_grade, standings))
 
 
-def _grade(graded: Result, out: Path) -> tuple[object, ...]:
-    r = overrides.applied(graded, overrides.read(out / graded.submission))
-    by_hand = [f"{part.id}.{check.id}" for part in r.parts for check in part.checks if overrides.by_hand(check)]
-    return (r.submission, r.score, r.points_owed, r.lost, r.max_score, r.attempt, r.isolation, "; ".join(by_hand))
+def _grade(one: Standing) -> tuple[object, ...]:
+    r, late = one.result, one.unclear or one.late or ""
+    by_hand = "; ".join(name for name, check in r.checks.items() if overrides.by_hand(check))
+    points = (one.final, r.score, late, r.points_owed, r.lost, r.max_score)
+    return (r.submission, *points, r.attempt, r.isolation, by_hand)

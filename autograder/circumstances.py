@@ -55,7 +55,8 @@ def rests_on(kit: Kit, tier: str, chosen: Collection[str] = ()) -> tuple[str, st
 def changed(then: str, now: str) -> list[str]:
     """Name what parts rest on now and did not then, as a person would look for it."""
     before, after = json.loads(then), json.loads(now)
-    return [one for part, this in after.items() for one in _changed(part, before.get(part), this)]
+    gone = [f"{part}, which is off" for part in before if part not in after]
+    return gone + [one for part, this in after.items() for one in _changed(part, before.get(part), this)]
 
 
 def _changed(part: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[str]:
@@ -64,6 +65,7 @@ def _changed(part: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) 
         return
     if then["runs"] != now["runs"]:
         yield f"the limits or the files of {part}"
+    yield from (f"{part}.{name}, which is off" for name in then["checks"] if name not in now["checks"])
     for name, (points, bar) in now["checks"].items():
         worth, level = then["checks"].get(name, (None, None))
         if worth != points:

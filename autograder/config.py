@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FORMAT = 1  # of grading_config.yaml. 1: the first.
 LOWEST_BAR, HIGHEST_BAR = 1.10, 100.0  # of speed and memory; a lower one could not be told from 1
 RESERVED_TIERS = ("gpu", "cpu")  # a GPU that no tier names, and no GPU
+OFF = "off"  # in place of a part or a check: this course does without it
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.json"
 
 
@@ -52,6 +53,8 @@ class PartConfig:
     rubric: Mapping[str, float]
     bonus: bool = False
     """Whether its points only make up for points lost in other parts."""
+    off: frozenset[str] = frozenset()
+    """Checks that this course does without."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class LabConfig:
     """ISO 8601, always with its offset."""
     late: LatePolicy | None
     parts: Mapping[str, PartConfig]
+    off: frozenset[str] = frozenset()
+    """Parts that this course does without."""
 
 
 @dataclass(frozen=True)
@@ -114,29 +119,31 @@ def agree(
     config: Config, lab_name: str, declared: Mapping[str, Sequence[str]], barred: Mapping[str, Collection[str]]
 ) -> None:
     """Refuse points for what no part declares, and a declaration without points or without its bar."""
-    parts = config.lab(lab_name).parts
+    parts, off = config.lab(lab_name).parts, config.lab(lab_name).off
     where = f"{config.path}: labs.{lab_name}.parts"
-    for name in parts:
+    for name in (*parts, *sorted(off)):
         if name not in declared:
             raise CourseError(f"{where}.{name}: there is no such part{nearest(name, declared)}; rename or remove it")
     for name, checks in declared.items():
-        if name not in parts:
-            raise CourseError(f"{where}: part '{name}' is missing; add it with its points and checks")
-        for problem in _disagreements(parts[name].checks, checks, barred.get(name, ())):
+        if name not in parts and name not in off:
+            raise CourseError(f"{where}: part '{name}' is missing; add it with its points and checks, or write off")
+        for problem in _disagreements(parts[name], checks, barred.get(name, ())) if name in parts else ():
             raise CourseError(f"{where}.{name}.{problem}")
 
 
-def _disagreements(here: Mapping[str, CheckConfig], declared: Sequence[str], barred: Collection[str]) -> Iterator[str]:
-    for name, check in here.items():
+def _disagreements(part: PartConfig, declared: Sequence[str], barred: Collection[str]) -> Iterator[str]:
+    here = part.checks
+    for name in (*here, *sorted(part.off)):
         if name not in declared:
             yield f"checks.{name}: the part has no such check{nearest(name, declared)}; rename or remove it"
-        elif check.bar and name not in barred:
+    for name, check in here.items():
+        if check.bar and name not in barred:
             yield f"checks.{name}.bar: the check reads no bar; remove 'bar' and 'from', or let its judge read `bar`"
         elif name in barred and not check.bar:
             yield f"checks.{name}: the check reads a bar and none is set; add one, like bar: {{t4: 1.5}}, from: seed"
     for name in declared:
-        if name not in here:
-            yield f"checks: check '{name}' is missing; add it with its points"
+        if name not in here and name not in part.off:
+            yield f"checks: check '{name}' is missing; add it with its points, or write off"
 
 
 # Reading
@@ -195,16 +202,24 @@ def _strict_loader() -> type[yaml.SafeLoader]:
 def _lab(name: str, raw: Mapping[str, Any]) -> LabConfig:
     late = raw.get("late")
     policy = late and LatePolicy(float(late.get("grace_minutes", 0)), _share(late["per_day"]), _share(late["at_most"]))
-    parts = {part: _part(value) for part, value in raw["parts"].items()}
-    return LabConfig(name, int(raw.get("version", 1)), raw.get("due"), policy, parts)
+    on, off = _on(raw["parts"])
+    parts = {part: _part(value) for part, value in on.items()}
+    return LabConfig(name, int(raw.get("version", 1)), raw.get("due"), policy, parts, off)
+
+
+def _on(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """Tell what a course has from what it does without."""
+    on = {name: value for name, value in raw.items() if value != OFF}
+    return on, frozenset(raw) - frozenset(on)
 
 
 def _part(raw: Mapping[str, Any]) -> PartConfig:
     limits = {name: float(value) if name == "seconds" else int(value) for name, value in raw.get("limits", {}).items()}
-    checks = {name: _check(value) for name, value in raw["checks"].items()}
+    on, off = _on(raw["checks"])
+    checks = {name: _check(value) for name, value in on.items()}
     rubric = {name: float(value) for name, value in raw.get("rubric", {}).items()}
     bonus = raw.get("bonus", False)
-    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, bonus)  # type: ignore[arg-type]
+    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, bonus, off)  # type: ignore[arg-type]
 
 
 def _check(raw: Any) -> CheckConfig:
@@ -262,6 +277,8 @@ def _problems(config: Config) -> Iterator[str]:
     tiers = [*config.tiers, *RESERVED_TIERS]
     for name, lab in config.labs.items():
         yield from (f"labs.{name}.{problem}" for problem in _due_problems(lab))
+        if not lab.parts:
+            yield f"labs.{name}.parts: every part is off; a lab needs one"
         for part_id, part in lab.parts.items():
             yield from (f"labs.{name}.parts.{part_id}.{problem}" for problem in _part_problems(part, tiers))
 

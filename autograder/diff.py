@@ -67,7 +67,7 @@ def in_all(moves: Sequence[Move], of: int) -> str:
 
 
 def _moves(old: Result, new: Result) -> Iterator[Difference]:
-    before, after = dict(_checks(old)), dict(_checks(new))
+    before, after = old.checks, new.checks
     for id_ in dict.fromkeys([*before, *after]):
         pair = before.get(id_), after.get(id_)
         said = [_standing(check) if check else "no such check" for check in pair]
@@ -78,9 +78,8 @@ def _moves(old: Result, new: Result) -> Iterator[Difference]:
 
 def _reasons(old: Result, new: Result) -> Iterator[Difference]:
     """Say what is behind another outcome: another bar, else what was found; points alone explain themselves."""
-    after = dict(_checks(new))
-    for id_, check in _checks(old):
-        now = after.get(id_)
+    for id_, check in old.checks.items():
+        now = new.checks.get(id_)
         if now is None or now.outcome == check.outcome:
             continue
         bars = check.evidence.get("bar"), now.evidence.get("bar")
@@ -101,14 +100,8 @@ def circumstances(old: Result, new: Result) -> list[Difference]:
 
 def outcomes(old: Result, new: Result) -> list[Difference]:
     """How the checks differ: outcome and points, else what was measured; only checks that the old result judged."""
-    after = dict(_checks(new))
-    return [found for id_, check in _checks(old) for found in _compare(id_, check, after.get(id_))]
-
-
-def _checks(result: Result) -> Iterator[tuple[str, CheckResult]]:
-    for part in result.parts:
-        for check in part.checks:
-            yield f"{part.id}.{check.id}", check
+    after = new.checks
+    return [found for id_, check in old.checks.items() for found in _compare(id_, check, after.get(id_))]
 
 
 def _compare(what: str, old: CheckResult, new: CheckResult | None) -> list[Difference]:

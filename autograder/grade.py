@@ -14,7 +14,7 @@ from typing import Any
 
 from autograder import checks, scoring
 from autograder.checks import memory
-from autograder.config import LabConfig, PartConfig
+from autograder.config import LabConfig
 from autograder.errors import OwedError, SpoiltError, SubmissionError
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
@@ -48,6 +48,7 @@ HANDED_OUT = ("given/", "baseline/", "handout/", "pytest.ini")
 """Comes with the template; the grader stages its own."""
 WAITED = "processes did not end"  # as worker/forked.py says it
 OVERTIME = "this part was stopped after its time had run out in '{}'"
+NOTHING_OF_THE_LAB = "nothing was taken: there is not one file of this lab in it"
 NO_CLOCK = "nothing was timed in this run"
 NO_BALLAST = "a grading run decides, which leaves the work no more of the GPU than the bar says"
 NO_TOLERANCE = "nobody has measured yet how far timed windows may be from the baseline's, so they are not timed"
@@ -87,6 +88,8 @@ class Session:
     """Without one, a bar on memory of a GPU is owed."""
     alone: Run | None = None
     """Runs a job with nothing beside it on the machine."""
+    rehearsal: bool = False
+    """A student's own run: a file that cannot be read is told as a failure at once, and no person is asked."""
 
 
 def beside_others(session: Session) -> Session:
@@ -151,16 +154,28 @@ def grade(
 
 
 def _notes(submission: Submission) -> tuple[str, ...]:
-    taken = " was not taken: "  # said of a file, too, that a notebook stands for
-    refused = dict.fromkeys(why if taken in why else f"{name}{taken}{why}" for name, why in submission.refused.items())
-    if not submission.files and len(whole := {*submission.refused.values()}) == 1 < len(refused):
-        refused = dict.fromkeys(f"nothing was taken: {why}" for why in whole)
     others = [name for name in submission.left_out if not name.startswith(HANDED_OUT)]
     return (
-        *refused,
+        *dict.fromkeys(_refusals(submission).values()),
         *submission.notes,
         *([f"not listed by the lab, so not looked at: {', '.join(others)}"] if others else []),
     )
+
+
+def _refusals(submission: Submission) -> Mapping[str, str]:
+    """Say of each file that was not taken why; where nothing was, for one and the same reason, that is said once."""
+    refused = submission.refused
+    if not submission.files and len(whole := {*refused.values()}) == 1 < len(refused):
+        return dict.fromkeys(refused, f"nothing was taken: {whole.pop()}")
+    taken = " was not taken: "  # said of a file, too, that a notebook stands for
+    return {name: why if taken in why else f"{name}{taken}{why}" for name, why in refused.items()}
+
+
+def _unread(submission: Submission, file: str) -> str:
+    """Say why a part's file could not be read; nothing where it could, or where only other parts were handed in."""
+    if file in submission.files:
+        return ""
+    return _refusals(submission).get(file, "" if submission.files else NOTHING_OF_THE_LAB)
 
 
 class Settled(Exception):  # noqa: N818 a verdict is no error of ours
@@ -193,6 +208,7 @@ class PartGrader:
         self._timed: dict[tuple[str, float], Compared] = {}
         self._judged = _kept(part, before)
         self._refusal = refusal
+        self._unread = "" if refusal or session.rehearsal else _unread(submission, part.file)
         self._overtime = ""
         """The student's probe that used up its time; none is started after it."""
 
@@ -205,7 +221,7 @@ class PartGrader:
 
     def judged(self) -> PartResult:
         """Add up what was judged so far; what a person reads comes after the last check."""
-        rubric = _rubric(self.part, self.config) if len(self._judged) == len(self.part.checks) else []
+        rubric = self._rubric() if len(self._judged) == len(self.part.checks) else []
         judged = [self._judged[name] for name in self.part.checks if name in self._judged]
         return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus)
 
@@ -214,9 +230,42 @@ class PartGrader:
         if name not in self._judged:
             check = self.part.checks[name]
             needed = [self.check(need) for need in check.needs]
-            refused = self._error(check, self._refusal) if self._refusal else None
-            self._judged[name] = refused or self._blocked(check, needed) or self._judge(check)
+            self._judged[name] = self._not_asked(check) or self._blocked(check, needed) or self._judge(check)
         return self._judged[name]
+
+    def _not_asked(self, check: Check) -> CheckResult | None:
+        if self._refusal:
+            return self._error(check, self._refusal)
+        if self._unread:
+            unread = self._result(check, Unavailable(self._unread))
+            return replace(unread, outcome="unread")
+        return None
+
+    def _rubric(self) -> list[CheckResult]:
+        """What a person reads, and what nobody has to: notes that are missing, or are as they were handed out."""
+        pages = [file for file in self.part.artefacts.values() if file.endswith(".md")]
+        return [self._read_by_a_person(name, points, pages) for name, points in self.config.rubric.items()]
+
+    def _read_by_a_person(self, name: str, points: float, pages: list[str]) -> CheckResult:
+        title, reason = name.replace("_", " ").capitalize(), f"a person reads {', '.join(pages) or 'it'}"
+        owed = CheckResult(name, "unavailable", "person", 0.0, points, title, reason=reason)
+        if self._unread:
+            return replace(owed, outcome="unread", reason=self._unread)
+        if self._refusal or not pages or any(map(self._is_written, pages)):
+            return owed
+        there = [page for page in pages if page in self._submission.files]
+        measured = f"{', '.join(there)} as it was handed out" if there else f"no {', '.join(pages)}"
+        why = "none of its questions is answered" if there else "it was not handed in"
+        try_ = f"answer the questions of {', '.join(pages)} in your own words"
+        return replace(owed, outcome="failed", reason="", measured=measured, why=why, try_=try_)
+
+    def _is_written(self, page: str) -> bool:
+        """Whether a page may hold anything of the student's own: one that was not taken may."""
+        if page in self._submission.refused:
+            return True
+        template = self._kit.released.texts.get(page, "")
+        lines = self._submission.files.get(page, b"").decode(errors="replace").splitlines()
+        return not {line.strip() for line in lines} <= {"", *(line.strip() for line in template.splitlines())}
 
     def _blocked(self, check: Check, needed: list[CheckResult]) -> CheckResult | None:
         for need in needed:
@@ -387,15 +436,6 @@ def _artefact(submission: Submission, file: str, part: Part) -> Any:
         raise Settled(Failed(f"{file} cannot be read", why, try_), "refused") from None
 
 
-def _rubric(part: Part, config: PartConfig) -> list[CheckResult]:
-    pages = [file for file in part.artefacts.values() if file.endswith(".md")]
-    reason = f"a person reads {', '.join(pages) or 'it'}"
-    return [
-        CheckResult(name, "unavailable", "person", 0.0, points, name.replace("_", " ").capitalize(), reason=reason)
-        for name, points in config.rubric.items()
-    ]
-
-
 # How a worker ended -> what was measured, and what to try. The why is the worker's own words.
 ENDS = {
     "raised": ("your code raised an exception", "run the same call in your own file and read the traceback"),
@@ -420,6 +460,10 @@ ANOTHER_KIND = (
 
 # Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
 TELLING = {
+    "SyntaxError: ": (
+        "the file cannot be read as Python",
+        "open it at that line; `python -m py_compile` with the file's name shows the place",
+    ),
     "is not written yet": (
         "nothing yet",
         "fill in the function; the handout says what is asked and how it is judged",

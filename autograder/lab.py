@@ -16,6 +16,7 @@ import inspect
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -167,6 +168,8 @@ class Part:
         self.made_by = dict(made_by or {})
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
+        self.off: frozenset[str] = frozenset()
+        """Checks that the course does without."""
         self.title = id
 
     @property
@@ -229,6 +232,15 @@ class Part:
 
         return register
 
+    def without(self, off: Collection[str]) -> Part:
+        """Leave checks out that a course does without; one that another check needs is refused."""
+        part = copy(self)
+        part.checks, part.off = {n: check for n, check in self.checks.items() if n not in off}, frozenset(off)
+        for check in part.checks.values():
+            if need := next((need for need in check.needs if need in off), ""):
+                raise CourseError(f"{self.id}.{need} is off, but {check.name} needs it; switch that off, too")
+        return part
+
     def problems(self) -> list[str]:
         """What is wrong with the declarations, in words for the author."""
         names = Counter([*self.probes, *self._stems, "bar", "device"])
@@ -270,6 +282,8 @@ class Lab:
 
     name: str
     parts: tuple[Part, ...]
+    off: frozenset[str] = frozenset()
+    """Parts that the course does without."""
 
     @property
     def files(self) -> tuple[str, ...]:

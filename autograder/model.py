@@ -28,10 +28,10 @@ FORMAT = 1  # of Result in JSON. 1: the first.
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Basis = Literal["outputs", "scripted", "report", "artefact", "person"]
-Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error"]
+Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error", "unread"]
 SettledBy = Literal["gpu", "again", "person"]
 Side = Literal["student", "baseline"]
-OWED: Mapping[str, SettledBy] = {"unavailable": "gpu", "inconclusive": "again", "error": "again"}
+OWED: Mapping[str, SettledBy] = {"unavailable": "gpu", "inconclusive": "again", "error": "again", "unread": "person"}
 
 
 @dataclass(frozen=True)
@@ -327,6 +327,16 @@ class Result:
     def points_owed(self) -> float:
         """All points that are not settled."""
         return round(sum(item.points for item in self.owed), 2)
+
+    @property
+    def checks(self) -> Mapping[str, CheckResult]:
+        """Every check under the name by which its points are owed: part3_amp.follows_fp32."""
+        return {f"{part.id}.{check.id}": check for part in self.parts for check in part.checks}
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Why what was handed in could not be read, so that a person has to look: each reason once."""
+        return tuple(dict.fromkeys(one.reason for one in self.checks.values() if one.outcome == "unread"))
 
     @property
     def lost(self) -> float:

@@ -49,8 +49,8 @@ class Released:
     version: str = ""
     templates: Mapping[str, str] = field(default_factory=dict)
     """Part file -> its text as it was handed out."""
-    texts: tuple[str, ...] = ()
-    """Reports that may be written in a notebook."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Report -> its text as it was handed out; a report may be written in a notebook."""
 
     @property
     def notebooks(self) -> Mapping[str, str]:
@@ -120,10 +120,17 @@ def unwritten(code: bytes) -> int:
     return code.count(STUB[0].encode())
 
 
+def conflict(data: bytes) -> str:
+    """Say that git could not merge a file and left its marks in it; nothing where it did not."""
+    marks = (b"<<<<<<< ", b"\n=======", b"\n>>>>>>> ")
+    there = all(mark in data for mark in marks)
+    return "git left its marks of a conflict in it; settle that, and save it again" if there else ""
+
+
 def parsed(data: bytes) -> Mapping[str, Any]:
     """Read what can be read as a notebook with cells, in any of Unicode's encodings."""
-    if b"<<<<<<< " in data and b">>>>>>> " in data and b"\n=======" in data:
-        raise SubmissionError("git left its marks of a conflict in it; settle that, and save it again")
+    if problem := conflict(data):
+        raise SubmissionError(problem)
     try:
         notebook = json.loads(data)
     except (ValueError, RecursionError):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import fnmatch
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -45,9 +46,19 @@ def wanted(text: str) -> float | None:
         raise UserError(f"{text}: give points as a number, or 'graded' to take back what was set") from None
 
 
+def chosen(result: Result, pattern: str) -> list[str]:
+    """Name the checks that a pattern like `part3_amp.*` means; without a star it is the name of one."""
+    if "*" not in pattern:
+        return [pattern]
+    found = fnmatch.filter(result.checks, pattern)
+    if not found:
+        raise UserError(f"{pattern}: no check of {result.submission} is called so; write it like 'part3_amp.*'")
+    return found
+
+
 def decide(result: Result, name: str, points: float | None, reason: str, *, by: str, at: str) -> Override:
     """Make the record, or say why it cannot be; the check may be named without its part."""
-    checks = {f"{part.id}.{check.id}": check for part in result.parts for check in part.checks}
+    checks = result.checks
     found = [known for known in checks if name in (known, known.partition(".")[2])]
     if len(found) != 1:
         several = f"name its part: {' or '.join(found)}"

@@ -50,7 +50,7 @@ def open_session(
             squeeze = during(turns.alone, Ballast(workers.fresh, card)) if card else None
             now = lambda: time.monotonic() - turns.waited - whole.waited  # noqa: E731 what is waited for is no work
         inside = gpu.INSIDE if lent else worker_device
-        yield Session(run, found, inside, workers.isolation, started, now, clock, squeeze, alone)
+        yield Session(run, found, inside, workers.isolation, started, now, clock, squeeze, alone, rehearsal)
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:

@@ -73,7 +73,7 @@ class Practice:
 
 
 PRACTICE = pytest.StashKey[Practice]()
-OPEN = ("skipped", "unavailable", "inconclusive")
+OPEN = ("skipped", "unavailable", "inconclusive", "unread")
 """Outcomes of a test that neither passes nor fails."""
 
 

@@ -165,5 +165,23 @@ def _late_by(due: datetime, handed_in: datetime, extension_hours: float) -> time
     return handed_in.astimezone(UTC) - due.astimezone(UTC) - timedelta(hours=extension_hours)
 
 
+def worth(points: float) -> str:
+    """Say points with their unit.
+
+    >>> worth(1.0), worth(0.5), worth(6.0)
+    ('1 point', '0.5 points', '6 points')
+    """
+    return f"{figure(points)} point{'' if points == 1 else 's'}"
+
+
+def figure(points: float) -> str:
+    """Show points without a trailing .0.
+
+    >>> figure(6.0), figure(0.5), figure(-0.001)
+    ('6', '0.5', '0')
+    """
+    return f"{round(points, 2) + 0.0:.10g}"
+
+
 def _sum(points: Iterable[float]) -> float:
     return round(math.fsum(points), 2)

@@ -6,7 +6,7 @@ Whoever shows or hands on results reads them here; `result.json` itself is what 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -60,6 +60,8 @@ class Class:
 
     standings: tuple[Standing, ...]
     broken: tuple[str, ...]
+    absent: tuple[Student, ...] = ()
+    """Who is in the roster and has no result."""
 
     @property
     def whole(self) -> tuple[Standing, ...]:
@@ -94,7 +96,13 @@ def read(folder: Path, rules: Rules | None = None) -> Class:
             standings.append(stand(result, file.parent, handed.get(result.submission, Handed()), rules or Rules()))
         except ReadError as error:
             broken.append(str(error))
-    return Class(tuple(standings), tuple(broken))
+    return Class(tuple(standings), tuple(broken), _absent(standings, rules.roster if rules else None))
+
+
+def _absent(standings: Sequence[Standing], roster: Roster | None) -> tuple[Student, ...]:
+    there = {one.student.student for one in standings}
+    students = roster.students.values() if roster else ()
+    return tuple(sorted((one for one in students if one.student not in there), key=lambda one: one.student))
 
 
 def kept(home: Path, ending: str = "") -> dict[str, bytes]:

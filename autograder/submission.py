@@ -207,7 +207,7 @@ def _text_problem(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         return f"line {line} is not UTF-8 (it looks like Latin-1); save it as UTF-8"
-    return ""
+    return notebook.conflict(data)
 
 
 def plain(text: str, longest: int = 100) -> str:

@@ -98,6 +98,14 @@ def every_outcome() -> tuple[PartResult, ...]:
             title="Gradients agree with the baseline's",
             reason="KeyError: 'grads' in the check",
         ),
+        a_silent_check(
+            id="plot_is_a_picture",
+            outcome="unread",
+            basis="artefact",
+            max_points=1,
+            title="memory.png is a picture",
+            reason="part4_memory.py was not taken: line 3 is not UTF-8",
+        ),
     )
     return (a_part("part3_amp", "Mixed precision", *amp), a_part("part4_memory", "Memory", *memory))
 

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from autograder import batch, overrides
+from autograder import batch, overrides, standing
 from autograder.errors import UserError
 from autograder.model import read_result
 from autograder.submission import name_of
@@ -84,9 +84,9 @@ def test_a_submission_that_cannot_be_read_is_graded_with_the_reason(tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK\3\4 not really")
     broken, ada = graded([tmp_path / "broken.zip", hand_in(tmp_path, "ada")], tmp_path / "out")
 
-    assert {"failed", "skipped", "unavailable"} >= {c.outcome for c in broken.parts[0].checks}
-    assert "broken.zip" in broken.parts[0].checks[0].why
-    assert broken.score == 0 < ada.score
+    assert {"unread"} == {c.outcome for c in broken.parts[0].checks}
+    assert "broken.zip" in broken.parts[0].checks[0].reason
+    assert broken.score == broken.lost == 0 < ada.score
 
 
 def test_grades_have_what_a_person_set_by_hand(tmp_path):
@@ -95,18 +95,19 @@ def test_grades_have_what_a_person_set_by_hand(tmp_path):
     owed = ada.owed[0]
     made = overrides.decide(ada, owed.check, owed.points, "seen on a GPU", by="meera", at="now")
     overrides.append(tmp_path / "out/ada", [made])
-    lines = batch.write_grades([ada], tmp_path / "out").read_text().splitlines()
+    lines = batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path / "out").read_text().splitlines()
 
-    assert f"ada,{ada.score + owed.points:g},{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}" == lines[1]
+    score = ada.score + owed.points
+    assert f"ada,{score:g},{score:g},,{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}" == lines[1]
 
 
 def test_grades_are_numbers_and_never_formulas(tmp_path):
     """A spreadsheet must not run a student's name."""
-    results = graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
-    lines = batch.write_grades(results, tmp_path).read_text().splitlines()
+    graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
+    lines = batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path).read_text().splitlines()
 
-    assert "submission,score,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
-    assert "'=cmd,4,6,4,14,1,none," == lines[1]
+    assert "submission,final,score,late,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
+    assert "'=cmd,4,4,,6,4,14,1,none," == lines[1]
 
 
 def test_what_is_too_large_is_read_no_further_than_that(tmp_path):

@@ -46,6 +46,15 @@ def test_a_part_that_is_new_is_named():
     assert [f"{PART}, which is new"] == changed("{}", rests_on(toy_kit(), "t4")[1])
 
 
+def test_what_the_course_does_without_now_is_named():
+    """A result still has it, and a gradebook has not."""
+    checks = toy_kit().config.parts[PART].checks
+    now = part(checks={name: check for name, check in checks.items() if name != "equal"})
+
+    assert [f"{PART}.equal, which is off"] == changed(rests_on(toy_kit(), "t4")[1], rests_on(now, "t4")[1])
+    assert [f"{PART}, which is off"] == changed(rests_on(toy_kit(), "t4")[1], "{}")
+
+
 def test_what_all_parts_share_is_one_hash():
     """given/ is among it; a baseline is its part's."""
     code, _ = rests_on(toy_kit(), "t4")

@@ -63,6 +63,24 @@ def test_canvas_files_become_one_submission(grade, tmp_path):
     assert ["ada"] == [path.name for path in (tmp_path / "out").iterdir() if path.is_dir()]
 
 
+def test_a_run_ends_with_what_a_person_has_to_do(grade, tmp_path):
+    """A mark of lateness without its time, and work that could not be read, are no grades."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "roster.csv").rename(tmp_path / "out/roster.csv")
+    hand_in(tmp_path / "in", "lovelaceada_LATE_1001_21_amp_results.csv", "okriben_1002_22_part3.zip")
+    status, output, _ = grade(tmp_path / "in")
+    out = tmp_path / "out"
+
+    assert 0 == status
+    assert "Could not be read: ben (nothing was taken: okriben_1002_22_part3.zip: " in output
+    assert (
+        f"Late, and nobody knows when it came: ada (marked as late, and when it was handed in is not known); fill in the time in {out}/handed_in.csv"
+        in output
+    )
+    assert "ben,0,0,," in (out / "grades.csv").read_text()
+    assert "marked as late" in (out / "grades.csv").read_text()
+
+
 def test_nobodys_work_is_no_class(grade, tmp_path):
     """One line, and what it takes."""
     status, _, errors = grade(hand_in(tmp_path / "in", "lovelaceada_1001_21_amp_results.csv"))

@@ -78,7 +78,7 @@ def test_gradescope_gets_a_file_for_each(monkeypatch, capsys, results, tmp_path)
 REFUSED = {
     "owed points": (
         ["export", "results", "--to", "csv"],
-        "points are still owed: kim 12; settle them, or export with --provisional",
+        "points are still owed: kim 13; settle them, or export with --provisional",
     ),
     "numbers without a roster": (
         ["export", "results", "--to", "moodle"],
@@ -91,6 +91,11 @@ REFUSED = {
     "an override without a number": (
         ["override", "results/kim", "follows_fp32", "all", "--reason", "r"],
         "all: give points as a number, or 'graded' to take back what was set",
+    ),
+    "an override of nothing": (["override", "res/*", "a", "1", "--reason", "r"], "res/*: no result.json in any folder"),
+    "an override of no check": (
+        ["override", "results/kim", "x.*", "1", "--reason", "r"],
+        "x.*: no check of kim is called so",
     ),
     "an override without a reason": (["override", "results/kim", "follows_fp32", "1"], "Missing option '--reason'"),
     "a sheet neither written nor read": (
@@ -129,12 +134,46 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
     assert (0, "ada: part3_amp.amp_is_faster: 4 -> 10 of 10") == (status, output.splitlines()[0])
     assert "the timer was broken (the grader: failed, 0 of 6)" in (results / "ada/feedback.html").read_text()
     assert "10 h 1 min late, -10 %" in (results / "ada/feedback.html").read_text()
-    assert "ada,10,0,0,10,1,bubblewrap,part3_amp.amp_is_faster" in (results / "grades.csv").read_text()
+    assert (
+        'ada,9,10,"10 h 1 min late, -10 %",0,0,10,1,bubblewrap,part3_amp.amp_is_faster'
+        in (results / "grades.csv").read_text()
+    )
     assert ",9\n" in run(monkeypatch, capsys, "export", results, "--to", "canvas")[1]
     assert before == (results / "ada/result.json").read_bytes()
 
     run(monkeypatch, capsys, "override", results / "ada/result.json", "amp_is_faster", "graded", "--reason", "mistaken")
-    assert "ada,4,0,6,10,1,bubblewrap,\n" in (results / "grades.csv").read_text()
+    assert 'ada,3.6,4,"10 h 1 min late, -10 %",0,6,10,1,bubblewrap,\n' in (results / "grades.csv").read_text()
+
+
+@pytest.mark.parametrize("named", [["*"], ["ada", "ben", "grades.csv"]], ids=["in quotes", "as a shell does it"])
+def test_one_decision_goes_for_a_class(monkeypatch, capsys, results, named):
+    """What lies beside the results is passed over."""
+    (results / "grades.csv").write_text("")
+    several = [results / name for name in named]
+    status, output, _ = run(monkeypatch, capsys, "override", *several, "amp_is_faster", 6, "--reason", "no GPU here")
+
+    said = "{0}: part3_amp.amp_is_faster: 4 -> 10 of 10"
+    assert (0, [said.format("ada"), said.format("ben")]) == (status, output.splitlines()[:2])
+    assert output.count("pages") == 1
+
+
+def test_one_decision_goes_for_several_checks(monkeypatch, capsys, results):
+    """Of what nobody could read, all may be nothing."""
+    status, output, _ = run(
+        monkeypatch, capsys, "override", results / "ada", "part3_amp.*", 0, "--reason", "asked twice"
+    )
+
+    said = "ada: part3_amp.amp_is_faster, part3_amp.other: 4 -> 0 of 10"
+    assert (0, said) == (status, output.splitlines()[0])
+
+
+def test_where_one_cannot_be_set_none_is(monkeypatch, capsys, results):
+    """Nobody would know who has it."""
+    put(results, "cem", a_part("part3_amp", "AMP", a_check(id="other")))
+    status, _, errors = run(monkeypatch, capsys, "override", results / "*", "amp_is_faster", 6, "--reason", "no GPU")
+
+    assert (2, True) == (status, "cem has no such check" in errors)
+    assert [] == list(results.glob("*/overrides.jsonl"))
 
 
 def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
@@ -149,7 +188,7 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--read", sheet)
 
     assert (0, "1 items set for 1 submissions") == (status, output.splitlines()[0])
-    assert "kim,9,10,10," in (tmp_path / "results/grades.csv").read_text()
+    assert "kim,9,9,,11,10," in (tmp_path / "results/grades.csv").read_text()
 
 
 def test_diff_says_who_moved_and_why(monkeypatch, capsys, tmp_path, results):

@@ -137,9 +137,11 @@ MISTAKES = {
     "source without bar": ("bar: {t4: 1.5, hopper: 1.3}, ", "", f"{PART}.checks.amp_is_faster: 'bar' is missing; add a mapping from tier to bar, like {{t4: 1.5}}"),
     "source of another kind": ("from: seed", "from: hearsay", f"{PART}.checks.amp_is_faster.from: 'hearsay' is not 'seed', or 'calibrated <date>, <device>' in quotes, like 'calibrated 2027-01-09, Tesla T4'"),
     "points as text": ("points: 14.3", "points: many", f"{PART}.points: 'many' is not a number of points above 0 and at most 1000"),
-    "points as true": ("follows_fp32: 6", "follows_fp32: true", f"{PART}.checks.follows_fp32: True is not a number of points from above 0 to 1000, or a mapping with points, bar and from"),
-    "zero points": ("follows_fp32: 6", "follows_fp32: 0", f"{PART}.checks.follows_fp32: 0 is not a number of points from above 0 to 1000, or a mapping with points, bar and from"),
-    "infinite points": ("follows_fp32: 6", "follows_fp32: 1e999", f"{PART}.checks.follows_fp32: inf is not a number of points from above 0 to 1000, or a mapping with points, bar and from"),
+    "points as true": ("follows_fp32: 6", "follows_fp32: true", f"{PART}.checks.follows_fp32: True is not a number of points from above 0 to 1000, a mapping with points, bar and from, or off"),
+    "a word for off": ("follows_fp32: 6", "follows_fp32: none", f"{PART}.checks.follows_fp32: 'none' is not a number of points from above 0 to 1000, a mapping with points, bar and from, or off"),
+    "a check off and its points kept": ("follows_fp32: 6", "follows_fp32: off", f"{PART}.points: 14.3 is not 8.3, the sum of its checks and rubric; change one of them"),
+    "zero points": ("follows_fp32: 6", "follows_fp32: 0", f"{PART}.checks.follows_fp32: 0 is not a number of points from above 0 to 1000, a mapping with points, bar and from, or off"),
+    "infinite points": ("follows_fp32: 6", "follows_fp32: 1e999", f"{PART}.checks.follows_fp32: inf is not a number of points from above 0 to 1000, a mapping with points, bar and from, or off"),
     "negative rubric": ("explains_autocast: 2", "explains_autocast: -2", f"{PART}.rubric.explains_autocast: -2 is not a number of points above 0 and at most 1000"),
     "points too fine": ("unscales: 0.3", "unscales: 0.333", f"{PART}.checks.unscales: 0.333 points are finer than 0.01; round them"),
     "sum differs": ("points: 14.3", "points: 20", f"{PART}.points: 20 is not 14.3, the sum of its checks and rubric; change one of them"),
@@ -229,12 +231,46 @@ def test_a_lab_that_says_what_its_parts_declare_is_accepted(good: Config):
 DISAGREEMENTS = {
     "unknown lab": ("resnet19", DECLARED, BARRED, "labs: there is no lab 'resnet19' (did you mean 'resnet18'?); labs: resnet18"),
     "unknown part": ("resnet18", {"part3_amq": []}, {}, f"{PART}: there is no such part (did you mean 'part3_amq'?); rename or remove it"),
-    "missing part": ("resnet18", {**DECLARED, "part4_memory": []}, BARRED, "labs.resnet18.parts: part 'part4_memory' is missing; add it with its points and checks"),
+    "missing part": ("resnet18", {**DECLARED, "part4_memory": []}, BARRED, "labs.resnet18.parts: part 'part4_memory' is missing; add it with its points and checks, or write off"),
     "unknown check": ("resnet18", {"part3_amp": ["folows_fp32", "unscales", "amp_is_faster"]}, BARRED, f"{PART}.checks.follows_fp32: the part has no such check (did you mean 'folows_fp32'?); rename or remove it"),
-    "missing check": ("resnet18", {"part3_amp": [*DECLARED["part3_amp"], "honest_timing"]}, BARRED, f"{PART}.checks: check 'honest_timing' is missing; add it with its points"),
+    "missing check": ("resnet18", {"part3_amp": [*DECLARED["part3_amp"], "honest_timing"]}, BARRED, f"{PART}.checks: check 'honest_timing' is missing; add it with its points, or write off"),
     "bar that nobody reads": ("resnet18", DECLARED, {}, f"{PART}.checks.amp_is_faster.bar: the check reads no bar; remove 'bar' and 'from', or let its judge read `bar`"),
     "no bar to read": ("resnet18", DECLARED, {"part3_amp": ["amp_is_faster", "unscales"]}, f"{PART}.checks.unscales: the check reads a bar and none is set; add one, like bar: {{t4: 1.5}}, from: seed"),
 }  # fmt: skip
+
+
+OFF = GOOD.replace("follows_fp32: 6", "follows_fp32: off").replace("14.3", "8.3") + "      part4_memory: off\n"
+
+
+def test_a_course_does_without_what_is_off(tmp_path: Path):
+    """A check or a part: it has no points, and the parts may still declare it."""
+    found = config.load(written(tmp_path, OFF))
+    lab = found.lab("resnet18")
+
+    assert ({"part4_memory"}, ["part3_amp"]) == (lab.off, list(lab.parts))
+    assert ({"follows_fp32"}, ["unscales", "amp_is_faster"]) == (
+        lab.parts["part3_amp"].off,
+        list(lab.parts["part3_amp"].checks),
+    )
+    assert config.agree(found, "resnet18", {**DECLARED, "part4_memory": ["needs_less"]}, BARRED) is None
+
+
+def test_what_is_off_has_to_be_there(tmp_path: Path):
+    """A misspelt name would leave the check on, and nobody would know."""
+    found = config.load(written(tmp_path, OFF))
+
+    with pytest.raises(CourseError, match=r"parts\.part4_memory: there is no such part"):
+        config.agree(found, "resnet18", DECLARED, BARRED)
+    with pytest.raises(CourseError, match=r"checks\.follows_fp32: the part has no such check"):
+        config.agree(found, "resnet18", {"part3_amp": ["unscales", "amp_is_faster"], "part4_memory": []}, BARRED)
+
+
+def test_a_lab_keeps_a_part(tmp_path: Path):
+    """Or there would be nothing to grade."""
+    path = written(tmp_path, GOOD[: GOOD.index("      part3_amp:")] + "      part3_amp: off\n")
+
+    with pytest.raises(CourseError, match=r"labs\.resnet18\.parts: every part is off; a lab needs one"):
+        config.load(path)
 
 
 @pytest.mark.parametrize(("lab", "declared", "barred", "line"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)

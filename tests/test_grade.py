@@ -138,14 +138,81 @@ def test_programs_stand_beside_the_file_where_they_were_handed_in():
 def test_a_part_that_was_not_handed_in_says_so_in_every_check():
     """No worker starts, and what was refused on reading is named."""
     submission = Submission("ada", "0" * 64, {}, {"part1_toy.py": "is a link"})
-    _, checks, run = graded(submission=submission)
+    run = FakeWorkers()
+    result = grade(submission, toy_kit(), replace(toy_session(run), rehearsal=True), seed=7)
+
+    [positive, *_] = result.parts[0].checks
+    assert run.asked == []
+    assert ("no part1_toy.py", "is a link", "missing") == (positive.measured, positive.why, positive.reason)
+
+
+BROKEN = dict.fromkeys(["part1_toy.py", "table.csv"], "ada.zip: is a damaged zip")
+UNREAD = {
+    "a damaged archive": ({}, BROKEN, "nothing was taken: ada.zip: is a damaged zip"),
+    "a file in another encoding": (
+        {"table.csv": b"a\n1\n"},
+        {"part1_toy.py": "line 3 is not UTF-8"},
+        "part1_toy.py was not taken: line 3 is not UTF-8",
+    ),
+    "a damaged notebook": (
+        {},
+        {"part1_toy.ipynb": "it is damaged", "part1_toy.py": "part1_toy.ipynb was not taken: it is damaged"},
+        "part1_toy.ipynb was not taken: it is damaged",
+    ),
+    "other files alone": ({}, {}, "nothing was taken: there is not one file of this lab in it"),
+}
+
+
+@pytest.mark.parametrize(("files", "refused", "why"), UNREAD.values(), ids=UNREAD)
+def test_what_cannot_be_read_is_no_zero_and_waits_for_a_person(files, refused, why):
+    """Every point of the part is owed, what a person reads included, and the reason is told once."""
+    result, _, run = graded(submission=Submission("ada", "0" * 64, files, refused))
 
     assert run.asked == []
-    assert ("no part1_toy.py", "is a link", "missing") == (
-        checks["positive"].measured,
-        checks["positive"].why,
-        checks["positive"].reason,
-    )
+    assert (why,) == result.unread
+    assert ({"person"}, 14, 0) == ({one.settled_by for one in result.owed}, result.points_owed, result.lost)
+    assert adds_up(result)
+
+
+def test_a_part_that_nobody_handed_in_is_lost():
+    """Other files of the lab were read, so nothing is unclear about it."""
+    result, _, _ = graded(submission=Submission("ada", "0" * 64, {"table.csv": b"a\n1\n"}))
+
+    assert () == result.unread
+    assert result.lost > 0
+
+
+NOTES = {
+    "missing": ({}, {}, "failed"),
+    "as they were handed out": ({"notes.md": b"# Why?\r\n\r\n*Your answer here.*\r\n"}, {}, "failed"),
+    "emptied": ({"notes.md": b"# Why?\n"}, {}, "failed"),
+    "answered": ({"notes.md": b"# Why?\n\nThe loop waits.\n"}, {}, "unavailable"),
+    "not taken": ({}, {"notes.md": "it is UTF-16 text"}, "unavailable"),
+}
+
+
+@pytest.mark.parametrize(("files", "refused", "outcome"), NOTES.values(), ids=NOTES)
+def test_a_person_reads_only_notes_that_somebody_wrote(files, refused, outcome):
+    """Notes that are missing, or are as they were handed out, owe nothing to anybody."""
+    kit = toy_kit()
+    kit.lab.parts[0].artefacts["notes"] = "notes.md"
+    released = replace(kit.released, texts={"notes.md": "# Why?\n\n*Your answer here.*\n"})
+    handed_in = toy_submission()
+    handed_in = replace(handed_in, files={**handed_in.files, **files}, refused=refused)
+    result, checks, _ = graded(kit=replace(kit, released=released), submission=handed_in)
+
+    assert outcome == checks["explains"].outcome
+    assert adds_up(result)
+
+
+def test_what_is_set_aside_stays_a_persons_to_read():
+    """A grader that died says nothing about the notes."""
+    kit = toy_kit()
+    kit.lab.parts[0].artefacts["notes"] = "notes.md"
+    result, checks, _ = graded(kit=kit, submission=Submission("ada", "0" * 64, {}), refusal="set aside")
+
+    assert "unavailable" == checks["explains"].outcome
+    assert result.lost == 0
 
 
 @pytest.mark.parametrize(

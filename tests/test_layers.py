@@ -21,6 +21,7 @@ LAYERS = [
     {"batch", "forget"},
     {"diff", "export", "grade"},
     {"gradebook", "labs", "report", "rubric", "stopwatch"},
+    {"agenda"},
     {"standing"},
     {"overrides"},
     {"downloads", "scoring"},

@@ -33,7 +33,7 @@ def work(x):
 if __name__ == "__main__":
     print(work(3))
 '''
-RELEASED = Released("2", {"part1_toy.py": TEMPLATE}, ("notes.md",))
+RELEASED = Released("2", {"part1_toy.py": TEMPLATE}, {"notes.md": ""})
 NAME = "part1_toy.ipynb"
 GIVEN, MAIN = "from __future__ import annotations\n\nimport math", 'if __name__ == "__main__":\n    print(work(3))'
 STUBBED = f'def work(x):\n    """Do it."""\n    # TODO: do it.\n    {STUB[0]}\n    {STUB[1]}'

@@ -200,6 +200,10 @@ TEXTS = {
     "UTF-16 with its mark": ("héllo".encode("utf-16"), "it is UTF-16 text; save it as UTF-8"),
     "UTF-16 without": ("héllo".encode("utf-16-le"), "it is UTF-16 text; save it as UTF-8"),
     "Latin-1": ("# ok\n# für\n".encode("latin-1"), "line 2 is not UTF-8 (it looks like Latin-1); save it as UTF-8"),
+    "marks of git": (
+        b"x = 1\n<<<<<<< HEAD\nx = 2\n=======\nx = 3\n>>>>>>> theirs\n",
+        "git left its marks of a conflict in it; settle that, and save it again",
+    ),
     "half a character": (b"x = '\xed\xa0\x80'", "line 1 is not UTF-8 (it looks like Latin-1); save it as UTF-8"),
     "a NUL byte": (b"x = 1\0\n", "it has a NUL byte at 5, so it is no text; save it as UTF-8"),
     "too large": (b"#" * (MIB + 1), "it is larger than 1 MiB"),
@@ -501,7 +505,7 @@ def test_no_damage_gets_past_the_reader(tmp_path: Path, kind: str):
 
 
 STUBBED = "def work():\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
-RELEASED = Released("1", {PY: f"# %%\nimport torch\n\n# %%\n{STUBBED}"}, ("notes.md",))
+RELEASED = Released("1", {PY: f"# %%\nimport torch\n\n# %%\n{STUBBED}"}, {"notes.md": ""})
 NB, WRITTEN, ALSO = "part3_amp.ipynb", "def work():\n    return 1\n", "def work():\n    return 2\n"
 
 

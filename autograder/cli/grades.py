@@ -56,14 +56,15 @@ def export(
     Example:  perflab export results --to canvas --roster roster.csv --out canvas.csv
     """
     from autograder import standing
-    from autograder.export import settled, without_result
+    from autograder.export import settled
 
     rules = rules_for(folder, root, roster)
     if system in BY_NUMBER and rules.roster is None:
         raise UserError(f"--to {system} takes --roster: it says which student is whom there")
-    found = settled(standing.read(folder, rules).whole, provisional=provisional)
-    files, notes = _exported(found, system, assignment)
-    for note in [*notes, *without_result(found, rules.roster.students if rules.roster else ())]:
+    everybody = standing.read(folder, rules)
+    files, notes = _exported(settled(everybody.whole, provisional=provisional), system, assignment)
+    absent = ", ".join(one.student for one in everybody.absent)
+    for note in [*notes, *([f"without a result: {absent}"] if absent else [])]:
         click.echo(note, err=True)
     _write(files, out, TABLE if system == "csv" else "utf-8")
     return DONE
@@ -119,30 +120,53 @@ def gradescope(lab: str, wheel: Path, out: Path, root: Path | None) -> int:
 
 
 @cli.command()
-@click.argument("result", type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.argument("check")
 @click.argument("points")
 @click.option("--reason", required=True, help="Why; the student reads it.")
 @roster_option
 @course_option
-def override(result: Path, check: str, points: str, reason: str, roster: Path | None, root: Path | None) -> int:
-    """Set the POINTS of one CHECK of one RESULT by hand; 'graded' takes it back. What the grader found is kept.
+def override(
+    results: tuple[Path, ...], check: str, points: str, reason: str, roster: Path | None, root: Path | None
+) -> int:
+    """Set the POINTS of a CHECK by hand in RESULTS; 'graded' takes it back. What the grader found is kept.
 
-    RESULT is a folder below --out, or its result.json.
+    RESULTS are folders below --out; results/* are all of them. CHECK may be a pattern: 'part3_amp.*'. Where one of them
+    cannot be set, nothing is.
 
     \b
     Example:  perflab override results/ada amp_is_faster 4 --reason "the timer of that machine was broken"
+              perflab override results/* augmentation_is_faster 1 --reason "we have no GPU"
     """
     from autograder import overrides, standing
 
-    home = result.parent if result.name == standing.RESULT else result
-    before = standing.load(home / standing.RESULT)
-    made = overrides.decide(before, check, overrides.wanted(points), reason, **_who())
-    overrides.append(home, [made])
-    after = standing.load(home / standing.RESULT)
-    click.echo(f"{after.submission}: {made.check}: {before.score:g} -> {after.score:g} of {after.max_score:g}")
-    refresh(home.resolve().parent, root, roster)
+    homes, wanted, who = _homes(results), overrides.wanted(points), _who()
+    before = {home: standing.load(home / standing.RESULT) for home in homes}
+    made = {
+        home: [overrides.decide(one, name, wanted, reason, **who) for name in overrides.chosen(one, check)]
+        for home, one in before.items()
+    }
+    for home, decisions in made.items():
+        overrides.append(home, decisions)
+        after = standing.load(home / standing.RESULT)
+        names = ", ".join(one.check for one in decisions)
+        click.echo(f"{after.submission}: {names}: {before[home].score:g} -> {after.score:g} of {after.max_score:g}")
+    for folder in dict.fromkeys(home.resolve().parent for home in homes):
+        refresh(folder, root, roster)
     return DONE
+
+
+def _homes(results: Sequence[Path]) -> list[Path]:
+    """Name the folders of results; of several, or of a pattern in quotes, whatever else lies there is passed over."""
+    from autograder.standing import RESULT
+
+    if len(results) == 1 and "*" not in str(results[0]):
+        return [results[0].parent if results[0].name == RESULT else results[0]]
+    found = [home for one in results for home in sorted(Path(one.anchor).glob(str(one).removeprefix(one.anchor)))]
+    homes = [home for home in found if (home / RESULT).is_file()]
+    if not homes:
+        raise UserError(f"{results[0]}: no {RESULT} in any folder of that name; write it like results/*")
+    return homes
 
 
 @cli.command()
@@ -253,10 +277,9 @@ def _who() -> dict[str, str]:
 
 def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
     """Write pages and grades.csv again, so that all show the same."""
-    from autograder import batch
-    from autograder.model import load_result
+    from autograder import batch, standing
     from autograder.report.html import write
 
-    written = write(folder, rules_for(folder, root, roster))
-    results = [load_result(page.with_name(batch.RESULT)) for page in written if page.parent != folder]
-    click.echo(f"{batch.write_grades(results, folder)}, {len(written)} pages")
+    rules = rules_for(folder, root, roster)
+    written = write(folder, rules)
+    click.echo(f"{batch.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages")

@@ -170,7 +170,7 @@ class Run:
                 for event in events:
                     progress.show(event)
         self._say_who_moved(before, console)
-        said, faults = self._show([*named])
+        said, faults = self._show([*named], console)
         console.print(f"{len(named)} graded; {said}", soft_wrap=True, highlight=False)
         return OUR_FAULT if faults else DONE
 
@@ -201,18 +201,21 @@ class Run:
         if before and not self.as_json:
             console.print(in_all(moves, len(before)), highlight=False)
 
-    def _show(self, names: Sequence[str]) -> tuple[str, int]:
-        """Write pages and grades of the whole folder; count faults of ours in what was graded now."""
-        from autograder.batch import RESULT, write_grades
-        from autograder.model import load_result
+    def _show(self, names: Sequence[str], console: Console) -> tuple[str, int]:
+        """Write pages and grades of the whole folder; say what is to be done about this work, count our faults."""
+        from autograder.agenda import tasks
+        from autograder.batch import write_grades
         from autograder.report.html import write
+        from autograder.standing import read
 
         out = self.work.out
         pages = write(out, self.rules)
-        results = {page.parent.name: load_result(page.with_name(RESULT)) for page in pages if page.parent != out}
-        grades = write_grades(list(results.values()), out)
-        faults = sum(c.outcome == "error" for name in names for p in results[name].parts for c in p.checks)
-        return f"{grades}, {len(pages)} pages; open {out / 'index.html'}", faults
+        standings = read(out, self.rules).whole
+        now = [one for one in standings if one.result.submission in names]
+        for task in () if self.as_json else tasks(now, str(out)):
+            console.print(str(task), soft_wrap=True, highlight=False, markup=False)
+        faults = sum(check.outcome == "error" for one in now for check in one.result.checks.values())
+        return f"{write_grades(standings, out)}, {len(pages)} pages; open {out / 'index.html'}", faults
 
 
 def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequence[Attempt]:

@@ -61,7 +61,15 @@ class Course:
         declared = {part.id: list(part.checks) for part in lab.parts}
         barred = {part.id: [c.name for c in part.checks.values() if "bar" in c.reads] for part in lab.parts}
         configuration.agree(self.config, name, declared, barred)
-        return lab
+        config = self.config.labs[name]
+        on = [part.without(config.parts[part.id].off) for part in lab.parts if part.id in config.parts]
+        return Lab(name, tuple(on), config.off)
+
+    def left_out(self, name: str) -> set[str]:
+        """Name the files of parts that this course does without, each part's id among them."""
+        lab = self.lab(name)
+        off = [part for part in load_lab(name).parts if part.id in lab.off]
+        return {file for part in off for file in (part.id, part.file, *part.artefacts.values())} - set(lab.files)
 
     def _unknown(self, name: str) -> str:
         if self.root != PACKAGED:
@@ -77,9 +85,11 @@ class Course:
 
     def released(self, lab: Lab) -> Released:
         """Gather what is known of the notebooks that students were given."""
-        files = {part.file: self.template(lab.name) / part.file for part in lab.parts}
-        templates = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
-        texts = tuple(name for name in lab.files if name.endswith(".md"))
+        home = self.template(lab.name)
+        files = {name: home / name for name in lab.files if name.endswith((".py", ".md"))}
+        there = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
+        templates = {part.file: there[part.file] for part in lab.parts if part.file in there}
+        texts = {name: there.get(name, "") for name in lab.files if name.endswith(".md")}
         return Released(str(self.config.labs[lab.name].version), templates, texts)
 
     def template(self, lab: str) -> Path:

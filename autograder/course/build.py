@@ -19,6 +19,7 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
     """Every file of the template, made from the reference."""
     source, lab = course.reference(lab_name), course.lab(lab_name)
     files = {f"{name}/{path}": data for name in SHARED for path, data in read_tree(source / name).items()}
+    files = {name: data for name, data in files.items() if Path(name).name not in course.left_out(lab_name)}
     for part in lab.parts:
         files[part.file] = _stripped(source / part.file)
         for name in part.artefacts.values():

@@ -30,6 +30,7 @@ FORGEABLE: Mapping[str, tuple[set[Basis], float]] = {
 """What stands beside the student's code may decide at most such shares of a part's points."""
 Timing = Literal["few", "all", "none"]
 """Which entries the clock runs for; a timed check takes half a minute."""
+FOLDER = {"about", "kind", "part", "fails"}, {"limits", "unearned"}  # what expect.yaml needs, and what it may have
 KINDS = ("right", "unusual", "wrong", "cheat", "hostile")
 
 
@@ -237,15 +238,25 @@ def load_cases(course: Course, lab: Lab) -> list[Case]:
     """Read the folders of a lab's corpus, and the lists of mutants beside them."""
     home = course.root / "tests" / "submissions" / lab.name
     reference = submission.load(course.reference(lab.name), lab.files)
-    folders = [_folder_case(path.parent, reference, lab) for path in sorted(home.glob("*/expect.yaml"))]
-    return folders + [
-        _mutant(said, reference, lab, path.name) for path in sorted(home.glob("*.yaml")) for said in _yaml_list(path)
-    ]
+    folders = [(path, _yaml(path, *FOLDER)) for path in sorted(home.glob("*/expect.yaml"))]
+    lists = [(path, said) for path in sorted(home.glob("*.yaml")) for said in _yaml_list(path)]
+    found = [_folder_case(path.parent, said, reference, lab) for path, said in folders if _asked(said, lab)]
+    return found + [_mutant(said, reference, lab, path.name) for path, said in lists if _asked(said, lab)]
 
 
-def _folder_case(folder: Path, reference: Submission, lab: Lab) -> Case:
+def _asked(said: dict[str, Any], lab: Lab) -> bool:
+    """Leave out an entry about what this course does without; of one about more, what is left of it stands."""
+    if any(part.startswith(str(said.get("part"))) for part in lab.off):
+        return False
+    off = frozenset[str]().union(*(part.off for part in lab.parts))
+    stated = said.get("fails") or {}
+    if left := {check: words for check, words in stated.items() if check not in off}:
+        said["fails"] = left
+    return bool(left) or not stated
+
+
+def _folder_case(folder: Path, said: Mapping[str, Any], reference: Submission, lab: Lab) -> Case:
     """Read a folder; files that it does not have, such as evidence, are the reference's; one refused is not there."""
-    said = _yaml(folder / "expect.yaml", {"about", "kind", "part", "fails"}, {"limits", "unearned"})
     if said["kind"] not in KINDS:
         raise CourseError(f"{folder.name}/expect.yaml: kind {said['kind']!r}; use one of {', '.join(KINDS)}")
     own = submission.load(folder, lab.files)

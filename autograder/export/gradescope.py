@@ -14,6 +14,7 @@ from typing import Any
 from autograder.export import told
 from autograder.model import CheckResult
 from autograder.report.words import SETTLED_BY, bonus, points
+from autograder.scoring import worth
 from autograder.standing import Standing
 
 IMAGE = Path(__file__).parent / "gradescope_image"
@@ -65,20 +66,20 @@ def _lines(one: Standing) -> Iterator[str]:
         yield f"bonus: {bonus(result)}"
     for who, words in SETTLED_BY.items():
         if owed := sum(item.points for item in result.owed if item.settled_by == who):
-            yield f"{points(owed)} points are neither won nor lost: settled by {words}"
+            yield f"{worth(owed)} neither won nor lost: settled by {words}"
     if one.late:
-        yield f"{one.late}: {points(one.late.points)} points; {points(one.final)} remain"
+        yield f"{one.late}: {worth(one.late.points)}; {points(one.final)} remain"
     yield from result.notes
 
 
 def _test(number: str, part: str, check: CheckResult) -> dict[str, Any]:
     """Describe a check; one that is owed has no maximum here, since it would look lost."""
-    worth = {} if check.owed else {"max_score": check.max_points}
+    most = {} if check.owed else {"max_score": check.max_points}
     status = {"status": STATUS[check.outcome]} if check.outcome in STATUS else {}
-    owed = f"owed, {points(check.owed)} points: " if check.owed else ""
+    owed = f"owed, {worth(check.owed)}: " if check.owed else ""
     return {
         "score": check.points,
-        **worth,
+        **most,
         **status,
         "name": f"{owed}{part}.{check.id}: {check.title}",
         "name_format": "text",

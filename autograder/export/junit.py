@@ -19,6 +19,7 @@ KINDS = {
     "unavailable": "skipped",
     "inconclusive": "skipped",
     "error": "error",
+    "unread": "skipped",
 }
 NO_XML = re.compile("[\ufffe\uffff]")  # what `clean` leaves and XML cannot hold
 

@@ -11,6 +11,7 @@ from autograder import sheet
 from autograder.downloads import MOODLE
 from autograder.export import in_class
 from autograder.report.words import points
+from autograder.scoring import worth
 from autograder.standing import Standing
 
 HEADER = (
@@ -47,5 +48,5 @@ def _row(one: Standing) -> tuple[object, ...]:
 
 def _comment(one: Standing) -> str:
     parts = [f"{part.title} {points(part.score)}/{points(part.max_score)}" for part in one.result.parts]
-    owed = [f"{points(one.result.points_owed)} points are still owed"] if one.result.points_owed else []
+    owed = [f"{worth(one.result.points_owed)} still owed"] if one.result.points_owed else []
     return "; ".join([*parts, *([str(one.late)] if one.late else []), *owed])

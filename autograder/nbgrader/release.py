@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ def release(course: Course, lab: str, to: Path) -> list[Path]:
     if behind := stale(course, lab):
         raise CourseError(f"student_template/{lab}/{behind[0]} is not current; run perflab build, then release")
     files = built(course, lab)
-    handouts = {f"{HANDOUT}/{name}": data for name, data in read_tree(course.root / "assignments" / lab).items()}
+    handouts = {f"{HANDOUT}/{name}": data for name, data in _handouts(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
     home = to / "course" / "source" / lab
@@ -37,6 +37,22 @@ def release(course: Course, lab: str, to: Path) -> list[Path]:
         written.append(_write(config, settings(course.root).encode()))
     everything = {f"{lab}/{name}": data for name, data in {**files, **handouts}.items()}
     return [*written, _write(to / "students" / f"{lab}.zip", zipped(everything))]
+
+
+def _handouts(course: Course, lab: str) -> dict[str, bytes]:
+    """Read the handouts, without what this course does without: parts, their rows in the list, rows of checks."""
+    stems = {name.partition(".")[0] for name in course.left_out(lab)}
+    found = read_tree(course.root / "assignments" / lab)
+    shown = {name: data for name, data in found.items() if Path(name).name.partition(".")[0] not in stems}
+    gone = {f"]({stem}.md)" for stem in stems} | {
+        f"| `{check}` |" for part in course.lab(lab).parts for check in part.off
+    }
+    return {name: _without(data, gone) if name.endswith(".md") else data for name, data in shown.items()}
+
+
+def _without(text: bytes, marks: Collection[str]) -> bytes:
+    lines = text.decode().splitlines(keepends=True)
+    return "".join(line for line in lines if not any(mark in line for mark in marks)).encode()
 
 
 def settings(root: Path) -> str:

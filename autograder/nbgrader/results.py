@@ -7,7 +7,6 @@ Else a new one, if allowed: only what the change affects is graded again, and th
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
@@ -44,12 +43,11 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
         course = _course(source.course)
         kit = course.kit(source.lab)
         submission = replace(batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student)
-        refuse_broken(submission, kit.released.notebooks)
         if reason := stale(source, submission, kit):
             if not source.grade_when_absent:
                 raise NotGradedError(f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}")
             _grade(source, submission, kit, _session(course, source.device, source.isolation))
-        return standing.load(source.folder / student / batch.RESULT)
+        return read_by_a_machine(standing.load(source.folder / student / batch.RESULT))
     except NotGradedError:
         raise
     except PerflabError as problem:
@@ -61,11 +59,11 @@ def rules(source: Source) -> standing.Rules:
     return standing.rules({source.lab: _course(source.course).kit(source.lab).config}, source.folder)
 
 
-def refuse_broken(handed_in: Submission, notebooks: Mapping[str, str]) -> None:
-    """Where a notebook cannot be read and no file stands for it, the verdict would be about nothing."""
-    for notebook, file in notebooks.items():
-        if notebook in handed_in.refused and file not in handed_in.files:
-            raise NotGradedError(f"{notebook} was not taken: {handed_in.refused[notebook]}")
+def read_by_a_machine(result: Result) -> Result:
+    """Refuse what could not be read: it has no verdict until a person sets one with `perflab override`."""
+    if result.unread:
+        raise NotGradedError("; ".join(result.unread))
+    return result
 
 
 def programs_of(source: Source) -> list[str]:

@@ -11,7 +11,7 @@ from autograder.course.build import BEGIN, strip_code
 from autograder.errors import CourseError
 from autograder.lab import Check, Part
 from autograder.notebook import OURS, Cell, cells_of
-from autograder.report.words import points
+from autograder.scoring import worth
 
 Json = dict[str, Any]
 SOLUTION = {"solution": True}
@@ -32,15 +32,15 @@ process of its own, and judges it from outside."""
 def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, str], ours: Json) -> Json:
     """Make the source notebook of a part; *texts* are its reports as students get them."""
     points = {**{name: check.points for name, check in config.checks.items()}, **config.rubric}
-    worth = dict.fromkeys(points, 0.0) if config.bonus else points  # nbgrader calls it extra credit
+    most = dict.fromkeys(points, 0.0) if config.bonus else points  # nbgrader calls it extra credit
     cells = [
         *map(_from_source, cells_of(source, part.file)),
         text_cell("practice-text", PRACTICE),
         code_cell("practice", f"%load_ext autograder.nbgrader.magic\n%perflab {part.id}", GIVEN),
         text_cell("judged-text", JUDGED),
-        *(_check_cell(part, check, worth[check.name]) for check in part.checks.values()),
+        *(_check_cell(part, check, most[check.name]) for check in part.checks.values()),
         *(cell for name, text in texts.items() for cell in _report_cells(name, text)),
-        *(_rubric_cell(name, worth[name]) for name in config.rubric),
+        *(_rubric_cell(name, most[name]) for name in config.rubric),
     ]
     ids = [cell["id"] for cell in cells]
     if twice := [name for name in ids if ids.count(name) > 1]:
@@ -54,26 +54,26 @@ def student_version(notebook: Json, where: str) -> Json:
     return {**notebook, "cells": [{**cell, "source": strip_code(cell["source"], where)} for cell in notebook["cells"]]}
 
 
-def code_cell(name: str, source: str, role: Json | None = None, worth: float | None = None) -> Json:
+def code_cell(name: str, source: str, role: Json | None = None, most: float | None = None) -> Json:
     """Make a code cell; a role makes it nbgrader's."""
-    cell = _cell(name, "code", source, role, worth)
+    cell = _cell(name, "code", source, role, most)
     return {**cell, "execution_count": None, "outputs": []}
 
 
-def text_cell(name: str, source: str, role: Json | None = None, worth: float | None = None) -> Json:
+def text_cell(name: str, source: str, role: Json | None = None, most: float | None = None) -> Json:
     """Make a text cell."""
-    return _cell(name, "markdown", source, role, worth)
+    return _cell(name, "markdown", source, role, most)
 
 
-def nbgrader_metadata(name: str, cell_type: str, role: Json, worth: float | None = None) -> Json:
+def nbgrader_metadata(name: str, cell_type: str, role: Json, most: float | None = None) -> Json:
     """Write what nbgrader keeps of a cell, in its format 3."""
     flags = {"grade": False, "solution": False, "locked": False, "task": False, **role}
-    worth_ = {} if worth is None else {"points": worth}
-    return {"schema_version": 3, "grade_id": name, "cell_type": cell_type, **flags, **worth_}
+    points = {} if most is None else {"points": most}
+    return {"schema_version": 3, "grade_id": name, "cell_type": cell_type, **flags, **points}
 
 
-def _cell(name: str, kind: str, source: str, role: Json | None, worth: float | None) -> Json:
-    metadata = {"nbgrader": nbgrader_metadata(name, kind, role, worth)} if role else {}
+def _cell(name: str, kind: str, source: str, role: Json | None, most: float | None) -> Json:
+    metadata = {"nbgrader": nbgrader_metadata(name, kind, role, most)} if role else {}
     return {"cell_type": kind, "id": name, "metadata": metadata, "source": source}
 
 
@@ -89,19 +89,15 @@ def _from_source(cell: Cell) -> Json:
     return code_cell(f"given-{cell.number}", cell.source, None if experiment else GIVEN)
 
 
-def _check_cell(part: Part, check: Check, worth: float) -> Json:
+def _check_cell(part: Part, check: Check, most: float) -> Json:
     title = check.title.replace("{bar}", "the bar of the device")
-    source = f"# {check.name}, {_worth(worth)}: {title}\n%perflab {part.id}.{check.name}"
-    return code_cell(check.name, source, CHECK, worth)
+    source = f"# {check.name}, {worth(most)}: {title}\n%perflab {part.id}.{check.name}"
+    return code_cell(check.name, source, CHECK, most)
 
 
-def _rubric_cell(name: str, worth: float) -> Json:
+def _rubric_cell(name: str, most: float) -> Json:
     title = name.replace("_", " ").capitalize()
-    return text_cell(name, f"**{title}** ({_worth(worth)}): a person reads your answers above.", RUBRIC, worth)
-
-
-def _worth(value: float) -> str:
-    return f"{points(value)} point{'' if value == 1 else 's'}"
+    return text_cell(name, f"**{title}** ({worth(most)}): a person reads your answers above.", RUBRIC, most)
 
 
 def _report_cells(file: str, text: str) -> Iterator[Json]:

@@ -14,7 +14,7 @@ from autograder.errors import NotGradedError, ReadError, SubmissionError, UserEr
 from autograder.model import PartResult, Result, Submission
 from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.cells import show
-from autograder.nbgrader.results import refuse_broken
+from autograder.nbgrader.results import read_by_a_machine
 from autograder.nbgrader.source import PYTHON, code_cell
 from autograder.notebook import OURS
 from autograder.standing import Rules
@@ -48,8 +48,7 @@ def sync(
     with _open(url) as book, gradebook.one_writer(book):
         for file in files:
             try:
-                result = standing.load(file)
-                refuse_broken(_kept(file.parent, result), {f"{p.id}.ipynb": f"{p.id}.py" for p in result.parts})
+                result = read_by_a_machine(standing.load(file))
                 moved = _sync_one(book, assignment or result.lab, result, add_students=add_students)
                 late.take(book, assignment or result.lab, result.submission, result, folder, rules or Rules())
                 if feedback:

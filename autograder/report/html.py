@@ -11,15 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import drift, standing
+from autograder import agenda, drift, standing
 from autograder.drift import Drift
 from autograder.errors import ReadError
 from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip
-from autograder.report.words import BASES, MARKED, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, time
-from autograder.scoring import Late
+from autograder.report.words import BASES, MARKED, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, repeated, time
+from autograder.scoring import Late, worth
 from autograder.standing import Rules, Standing
 from autograder.traces.words import shown
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jinja2 import Environment
+
+    from autograder.roster import Student
 
 TEMPLATES = Path(__file__).parent / "templates"
 CLASS, ANONYMOUS, FEEDBACK = "index.html", "anonymous.html", "feedback.html"
@@ -43,7 +45,10 @@ def feedback_page(
         "feedback.html.j2",
         result=result,
         late=late,
-        waiting=tally.waiting([tally.Row(result, ".")]),
+        waiting=[one for one in tally.waiting([tally.Row(result, ".")]) if not one.told],
+        lost=tally.lost(result),
+        order=_order,
+        repeated=repeated,
         own=defaultdict(list, own.tables(result.lab, files or {})),
         measured=own.measured,
         pseudonym=pseudonym,
@@ -57,27 +62,34 @@ def class_page(
     broken: Sequence[str] = (),
     twice: Sequence[Drift] = (),
     anonymous: bool = False,
+    tasks: Sequence[agenda.Task] = (),
+    absent: Sequence[Student] = (),
 ) -> str:
-    """Show an instructor the class; *broken* says what could not be read.
+    """Show an instructor the class; *broken* says which results could not be read, *tasks* what is to be done.
 
     An *anonymous* page leaves out what is about one submission and not about the class.
     """
     results = [row.result for row in rows]
-    measured = speeds.speeds(rows)
+    measured, missing = speeds.speeds(rows), tally.missing(rows)
+    most = {result.max_score for result in results}
     return render(
         "class.html.j2",
         title=title,
         anonymous=anonymous,
         rows=sorted(rows, key=lambda row: row.name),
-        parts=list(dict.fromkeys(part.id for result in results for part in result.parts)),
-        rates=tally.rates(rows),
-        waiting=[] if anonymous else [one for one in tally.waiting(rows) if not one.aside],
+        parts={part.id: part.title for result in results for part in result.parts},
+        rates=[one for one in tally.rates(rows) if one.check.partition(".")[0] not in missing],
+        missing=missing,
+        tasks=tasks,
+        absent=absent,
+        waiting=[] if anonymous else [one for one in tally.waiting(rows) if not one.told],
         scores=_scores(rows) if rows else "",
         speeds=[(one, _speedups(one)) for one in measured],
         spent=None if anonymous or not rows else tally.spent(rows),
         median=statistics.median(result.score for result in results) if results else None,
+        most=most.pop() if len(most) == 1 else None,
         broken=broken,
-        late=any(row.late for row in rows),
+        late=any(row.late or row.unclear for row in rows),
         twice=twice,
     )
 
@@ -97,7 +109,9 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     title = ", ".join(sorted({one.result.lab for one in found.standings})) or folder.name
     pages = [_put(one.home / FEEDBACK, _feedback(one, key)) for one in found.standings]
     everyone = [_row(one) for one in found.standings]
-    pages.append(_put(folder / CLASS, class_page(everyone, title, broken=found.broken, twice=drift.read(folder))))
+    tasks = agenda.tasks(found.standings, folder.name)
+    said = class_page(everyone, title, broken=found.broken, twice=drift.read(folder), tasks=tasks, absent=found.absent)
+    pages.append(_put(folder / CLASS, said))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         hidden = [_row(one, key) for one in found.standings]
         pages.append(_put(folder / ANONYMOUS, class_page(hidden, title, anonymous=True)))
@@ -117,8 +131,14 @@ def _feedback(one: Standing, key: bytes | None) -> str:
 def _row(one: Standing, key: bytes | None = None) -> tally.Row:
     ranked = one.student.leaderboard != "no"
     if key is None:
-        return tally.Row(one.result, one.home.name, one.late, ranked=ranked)
+        name, unclear = one.student.name, bool(one.unclear)
+        return tally.Row(one.result, one.home.name, one.late, ranked=ranked, person=name, unclear=unclear)
     return tally.Row(one.result, "", None, stats.pseudonym(key, one.student.student), ranked)
+
+
+def _order(checks: Sequence[CheckResult]) -> list[CheckResult]:
+    """What was lost comes first; else as the part has them."""
+    return sorted(checks, key=lambda check: check.outcome not in ("failed", "partial"))
 
 
 def _put(path: Path, text: str) -> Path:
@@ -172,5 +192,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= {"points": points, "time": time}
+    pages.filters |= {"points": points, "time": time, "worth": worth}
     return pages

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autograder.model import OWED
 from autograder.report.words import OUTCOMES, points
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from autograder.model import PartResult
 
-STYLES = {"passed": "green", "failed": "red", "error": "magenta", "unavailable": "cyan", "inconclusive": "cyan"}
+STYLES = {**dict.fromkeys(OWED, "cyan"), "passed": "green", "failed": "red", "error": "magenta"}
 
 
 def points_table(parts: Sequence[PartResult]) -> Table:

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from autograder.agenda import is_aside, is_told
+from autograder.model import without_bonus
 from autograder.overrides import by_hand
 from autograder.report import stats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from autograder.model import CheckResult, Outcome, PartResult, Result, SettledBy
     from autograder.scoring import Late
 
-ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again
 SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")
 SLOWEST = 5  # submissions that are named
 
@@ -32,6 +33,10 @@ class Row:
     """In place of the name, and then there is no way to the page either."""
     ranked: bool = True
     """Whether its speedups may stand on the leaderboard."""
+    person: str = ""
+    """What the student is called in the roster."""
+    unclear: bool = False
+    """Whether nobody can say yet what lateness takes."""
 
     @property
     def name(self) -> str:
@@ -51,22 +56,22 @@ class Row:
     @property
     def failed(self) -> int:
         """Checks that failed."""
-        return sum(check.outcome == "failed" for _, check in _checks(self.result))
+        return sum(check.outcome == "failed" for check in self.result.checks.values())
 
     @property
     def faults(self) -> int:
         """Checks that we could not run."""
-        return sum(check.outcome == "error" for _, check in _checks(self.result))
+        return sum(check.outcome == "error" for check in self.result.checks.values())
 
     @property
     def aside(self) -> bool:
         """Whether it was set aside for a person."""
-        return any(check.reason.startswith(ASIDE) for _, check in _checks(self.result))
+        return is_aside(self.result)
 
     @property
     def marks(self) -> str:
         """By what the table can be filtered, in one word each."""
-        checks = [check for _, check in _checks(self.result)]
+        checks = self.result.checks.values()
         found = {
             "lost": self.result.lost > 0,
             "owed": self.result.points_owed > 0,
@@ -74,6 +79,7 @@ class Row:
             "fault": self.faults > 0,
             "hand": any(map(by_hand, checks)),
             "late": self.late is not None,
+            "person": bool(self.result.unread) or self.aside or self.unclear,
         }
         return " ".join(mark for mark, holds in found.items() if holds)
 
@@ -92,7 +98,7 @@ class Rate:
     @property
     def owed(self) -> int:
         """Submissions whose points wait; a fault of ours is counted on its own."""
-        return self.counts["unavailable"] + self.counts["inconclusive"]
+        return sum(self.counts[outcome] for outcome in ("unavailable", "inconclusive", "unread"))
 
     @property
     def passing(self) -> float | None:
@@ -121,16 +127,29 @@ class Waiting:
     rows: tuple[Row, ...]
 
     @property
-    def aside(self) -> bool:
-        """Whether it waits because a submission was set aside, which is said once for all of its checks."""
-        return self.reason.startswith(ASIDE)
+    def told(self) -> bool:
+        """Whether it is said once for the whole submission: that could not be read, or was set aside."""
+        return is_told(self.outcome, self.reason)
+
+
+def missing(rows: Sequence[Row]) -> list[str]:
+    """Name the parts that nobody handed in: where nothing was won, and all that failed was not there."""
+    found: dict[str, list[CheckResult]] = {}
+    for row in rows:
+        for part in row.result.parts:
+            found.setdefault(part.id, []).extend(check for check in part.checks if check.basis != "person")
+    return [part for part, checks in found.items() if checks and all(map(_is_missing, checks))]
+
+
+def _is_missing(check: CheckResult) -> bool:
+    return check.outcome in ("skipped", "unavailable") or (check.outcome == "failed" and check.reason == "missing")
 
 
 def rates(rows: Sequence[Row]) -> list[Rate]:
     """Count outcomes by check, the check that fails most often first."""
     seen: dict[str, list[tuple[CheckResult, Result]]] = {}
     for row in rows:
-        for name, check in _checks(row.result):
+        for name, check in row.result.checks.items():
             seen.setdefault(name, []).append((check, row.result))
     found = [
         Rate(name, every[0][0].title, every[0][0].basis, Counter(check.outcome for check, _ in every), _tells(every))
@@ -143,13 +162,37 @@ def waiting(rows: Sequence[Row]) -> list[Waiting]:
     """Gather what is owed by what it waits for, faults of ours first."""
     groups: dict[tuple[str, SettledBy, Outcome, str], list[tuple[float, Row]]] = {}
     for row in rows:
-        checks = dict(_checks(row.result))
+        checks = row.result.checks
         for owed in row.result.owed:
             check = checks.get(owed.check)
             outcome, reason = (check.outcome, check.reason) if check else ("unavailable", "")
             groups.setdefault((owed.check, owed.settled_by, outcome, reason), []).append((owed.points, row))
     found = [Waiting(*key, sum(p for p, _ in owing), tuple(row for _, row in owing)) for key, owing in groups.items()]
     return sorted(found, key=lambda item: item.outcome != "error")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Points that were lost for one and the same reason."""
+
+    points: float
+    checks: tuple[str, ...]
+    measured: str
+    why: str
+
+
+def lost(result: Result) -> list[Lost]:
+    """Gather what was lost by its reason, the most points first; one mistake that fails ten checks is told once."""
+    groups: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
+    for part in without_bonus(result.parts):
+        for check in part.checks:
+            if check.outcome in ("failed", "partial", "skipped"):
+                measured, why = (check.measured, check.why) if check.why else ("", check.reason)
+                name = f"{part.id}.{check.id}"
+                key = (part.id if why else name, measured, why)
+                groups.setdefault(key, []).append((name, check.max_points - check.points))
+    found = [Lost(sum(p for _, p in of), tuple(name for name, _ in of), *key[1:]) for key, of in groups.items()]
+    return sorted(found, key=lambda one: -one.points)
 
 
 @dataclass(frozen=True)
@@ -185,8 +228,3 @@ def _tells(every: Sequence[tuple[CheckResult, Result]]) -> float | None:
             passed.append(check.outcome == "passed")
             rest.append((result.score - check.points) / others)
     return stats.point_biserial(passed, rest)
-
-
-def _checks(result: Result) -> Iterator[tuple[str, CheckResult]]:
-    """Every check under the name by which points are owed."""
-    return ((f"{part.id}.{check.id}", check) for part in result.parts for check in part.checks)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autograder.overrides import by_hand
 from autograder.report.pairs import line, strip
-from autograder.report.words import BASES, SETTLED_BY, bonus, clean, explained, points
+from autograder.report.words import BASES, SETTLED_BY, bonus, clean, explained, points, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ WORDS: Mapping[Outcome, str] = {
     "unavailable": "OWED",
     "inconclusive": "OWED",
     "error": "FAULT",
+    "unread": "OWED",
 }
 STYLES: Mapping[Outcome, str] = {
     "passed": "green",
@@ -37,6 +39,7 @@ STYLES: Mapping[Outcome, str] = {
     "unavailable": "cyan",
     "inconclusive": "cyan",
     "error": "bold magenta",
+    "unread": "cyan",
 }
 
 
@@ -62,12 +65,19 @@ def show(result: Result, console: Console, *, verbose: bool) -> None:
     width = max(40, min(WIDTH, console.width))
     for part in result.parts:
         console.print(_heading(part), soft_wrap=True)
+        before = repeated(part.checks)
         for check in part.checks:
-            console.print(_coloured(part.id, check, width, verbose=verbose), soft_wrap=True)
+            said = _as_before(check, before[check.id]) if check.id in before else check
+            console.print(_coloured(part.id, said, width, verbose=verbose), soft_wrap=True)
         console.print()
     for note in result.notes:
         console.print(Text(_said("note", note, width, indent=0)), soft_wrap=True)
     console.print(_totals(result, width), soft_wrap=True)
+
+
+def _as_before(check: CheckResult, before: str) -> CheckResult:
+    """Leave out what another check above has said."""
+    return replace(check, measured="", why=f"the same as for {before}", try_="")
 
 
 def _head(part_id: str, check: CheckResult, width: int) -> str:

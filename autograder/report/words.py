@@ -6,11 +6,12 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from autograder.model import without_bonus
+from autograder.scoring import figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from autograder.model import Basis, Outcome, Result, SettledBy
+    from autograder.model import Basis, CheckResult, Outcome, Result, SettledBy
 
 OUTCOMES: Mapping[Outcome, str] = {
     "passed": "passed",
@@ -20,6 +21,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "unavailable": "owed",
     "inconclusive": "owed",
     "error": "our fault",
+    "unread": "owed",
 }
 BASES: Mapping[Basis, str] = {
     "outputs": "outputs and times, taken from outside the submission's process",
@@ -38,13 +40,7 @@ SETTLED_BY: Mapping[SettledBy, str] = {
 REORDERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def points(value: float) -> str:
-    """Show points without a trailing .0.
-
-    >>> points(6.0), points(0.5), points(-0.001)
-    ('6', '0.5', '0')
-    """
-    return f"{round(value, 2) + 0.0:.10g}"
+points = figure
 
 
 def time(seconds: float) -> str:
@@ -83,6 +79,14 @@ def explained(outcome: Outcome, reason: str) -> str:
     if outcome in ("passed", "partial", "failed"):
         return ""
     return f"our fault, not yours: {reason or 'the check could not be run'}" if outcome == "error" else reason
+
+
+def repeated(checks: Sequence[CheckResult]) -> Mapping[str, str]:
+    """Name each check that says what one before it says, and that one: a mistake that fails ten is told once."""
+    first: dict[tuple[str, str, str], str] = {}
+    said = [(check.id, (check.measured, check.why, check.try_)) for check in checks if check.why]
+    named = {id_: first.setdefault(words, id_) for id_, words in said}
+    return {id_: before for id_, before in named.items() if before != id_}
 
 
 def _plain(char: str) -> bool:

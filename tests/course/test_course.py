@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
+from autograder import config
 from autograder import course as finding
 from autograder.course import CONFIG, Course, find_root, read_tree
+from autograder.course.build import built
+from autograder.course.proof import load_cases
 from autograder.errors import CourseError
 
 
@@ -45,6 +49,53 @@ def test_given_files_are_the_graders_own_and_include_no_reference():
     assert "given/__init__.py" in kit.given
     assert {f"{part.id}.py" for part in kit.lab.parts} <= set(kit.baseline) <= set(kit.lab.files)
     assert all(name.startswith("given/") for name in kit.given)
+
+
+def without(tmp_path, *checks, parts=()):
+    """A course that does without some of part 3, and of the lab."""
+    said = config.read_yaml(find_root() / CONFIG)
+    found = said["labs"]["resnet18"]["parts"]
+    for check in checks:
+        worth = found["part3_amp"]["checks"][check]
+        found["part3_amp"]["points"] -= worth["points"] if isinstance(worth, dict) else worth
+        found["part3_amp"]["checks"][check] = "off"
+    found |= dict.fromkeys(parts, "off")
+    for name in ("reference", "student_template", "assignments"):
+        (tmp_path / name).symlink_to(find_root() / name)
+    (tmp_path / CONFIG).write_text(yaml.safe_dump(said), encoding="utf-8")
+    return Course(tmp_path)
+
+
+def test_what_is_off_is_no_part_of_the_lab(tmp_path):
+    """Neither judged, nor handed out, nor taken."""
+    course = without(tmp_path, "amp_is_faster", parts=["part5_compile"])
+    lab = course.lab("resnet18")
+
+    assert "part5_compile" not in [part.id for part in lab.parts]
+    assert "amp_is_faster" not in lab.part("part3").checks
+    assert "amp_is_faster" in Course(find_root()).lab("resnet18").part("part3").checks
+    assert {"part5_compile.py", "part5_notes.md", "compile_results.csv"} <= course.left_out("resnet18")
+    assert [] == [name for name in built(course, "resnet18") if "part5" in name]
+    assert "part5_compile.py" not in lab.files
+
+
+def test_entries_about_what_is_off_are_left_out_of_the_proof(tmp_path):
+    """What fails more than that still has to fail it."""
+    course = without(tmp_path, "amp_is_faster", parts=["part5_compile"])
+    (tmp_path / "tests").symlink_to(find_root() / "tests")
+    cases = load_cases(course, course.lab("resnet18"))
+
+    assert {"part5_compile"} & {case.part for case in cases} == set()
+    assert [case.id for case in cases if "amp_is_faster" in case.fails] == []
+    assert len(cases) > 50
+
+
+def test_a_check_that_another_needs_stays(tmp_path):
+    """Or the other would be judged of work that nobody looked at."""
+    course = without(tmp_path, "follows_fp32")
+
+    with pytest.raises(CourseError, match=r"part3_amp\.follows_fp32 is off, but \w+ needs it; switch that off, too"):
+        course.lab("resnet18")
 
 
 def test_a_lab_that_the_configuration_does_not_know_is_said():

@@ -93,6 +93,7 @@ def test_every_outcome_is_shown_as_the_specification_has_it():
         "memory_falls": (0, None, None),
         "steady_speed": (0, None, None),
         "gradients_agree": (0, None, None),
+        "plot_is_a_picture": (0, None, None),
     } == said
     assert "owed, 4 points: part4_memory.memory_falls: Checkpointing" in tests["memory_falls"]["name"]
     assert a_check().why in tests["amp_is_faster"]["output"]
@@ -105,10 +106,10 @@ def test_the_head_says_score_lateness_and_what_is_owed():
 
     assert 6 == value["score"]
     assert [
-        "7.5 of 29 points, 9.5 lost",
-        "4 points are neither won nor lost: settled by a run on a GPU",
-        "6 points are neither won nor lost: settled by another grading run",
-        "2 points are neither won nor lost: settled by a person",
+        "7.5 of 30 points, 9.5 lost",
+        "4 points neither won nor lost: settled by a run on a GPU",
+        "6 points neither won nor lost: settled by another grading run",
+        "3 points neither won nor lost: settled by a person",
         "1 day late, -20 %: 1.5 points; 6 remain",
         "left out: scratch.py is no file of this lab",
     ] == value["output"].splitlines()

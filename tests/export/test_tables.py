@@ -23,7 +23,7 @@ from autograder.roster import Student
 from autograder.scoring import Late
 from autograder.standing import Standing
 from autograder.times import Handed
-from tests.samples import a_check, a_part, a_result
+from tests.samples import a_check, a_part, a_result, a_silent_check
 
 ADA = Student("ada", "Lovelace, Ada", "ada@example.org", "1001", "657737")
 FORMULA = Student("eve", '=HYPERLINK("http://x")', "eve@example.org", "1002")
@@ -35,6 +35,7 @@ def a_standing(student=ADA, *, listed=True, late=None, source="", unclear="", **
     return Standing(result, Path(student.student), student, listed, Handed(source=source), late, unclear)
 
 
+UNREAD = replace(a_standing(), result=a_result(a_part("p", "P", a_silent_check(outcome="unread")), submission="ada"))
 LATE = Late(timedelta(days=1, hours=2), 0.2, 1.7)
 
 
@@ -122,7 +123,7 @@ def test_moodle_says_what_is_owed():
     owed = a_part("part4", "Memory", a_check(outcome="unavailable", points=0))
     one = replace(a_standing(), result=a_result(owed))
 
-    assert "Memory 0/6; 6 points are still owed" == rows(moodle.table([one])[0])[1][-1]
+    assert "Memory 0/6; 6 points still owed" == rows(moodle.table([one])[0])[1][-1]
 
 
 def test_the_plain_table_says_all(tmp_path):
@@ -177,6 +178,10 @@ REFUSED = {
         [a_standing(unclear="marked as late, and when is not known")],
         "ada marked as late, and when is not known; fill in handed_in.csv, or export with --provisional",
     ),
+    "all at once": (
+        [UNREAD, a_standing(unclear="marked as late")],
+        "could not be read: ada; ask for another file; ada marked as late; fill in handed_in.csv; points are still owed: ada 6; settle them, or export with --provisional",
+    ),
 }
 
 
@@ -189,9 +194,3 @@ def test_what_is_not_settled_is_refused_in_one_line_that_says_whose(standings, m
     assert message == str(raised.value)
     assert standings == export.settled(standings, provisional=True)
     assert [] == export.settled([], provisional=False)
-
-
-def test_who_handed_nothing_in_is_named():
-    """They get no zero."""
-    assert ["without a result: ben, zoe"] == export.without_result([a_standing()], ["zoe", "ada", "ben"])
-    assert [] == export.without_result([a_standing()], ["ada"])

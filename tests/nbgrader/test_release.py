@@ -8,10 +8,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from autograder import course as finding
+from autograder.config import read_yaml
 from autograder.course import Course, find_root, read_tree
-from autograder.course.build import built
+from autograder.course.build import built, write
 from autograder.errors import CourseError, UserError
 from autograder.lab import load_lab
 from autograder.nbgrader import leaks
@@ -128,6 +130,29 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
     assert {*notebooks, *programs, "pytest.ini"} == {
         name for name in found if not name.startswith(("given/", "baseline/"))
     }
+
+
+def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path: Path):
+    """Neither its files nor its handout, nor its rows in other handouts."""
+    said = read_yaml(course.root / finding.CONFIG)
+    part = said["labs"][LAB]["parts"][PART]
+    part["points"] -= part["checks"]["amp_is_faster"]["points"]
+    part["checks"]["amp_is_faster"] = said["labs"][LAB]["parts"]["part5_compile"] = "off"
+    (course.root / finding.CONFIG).write_text(yaml.safe_dump(said))
+    course = Course(course.root)
+    write(course, LAB)
+    release(course, LAB, tmp_path / "out")
+    with zipfile.ZipFile(tmp_path / "out" / "students" / f"{LAB}.zip") as archive:
+        found = {
+            name.removeprefix(f"{LAB}/"): archive.read(name).decode(errors="replace") for name in archive.namelist()
+        }
+
+    assert [] == [name for name in found if "part5" in name or "compile_results" in name]
+    assert "part5_compile.md" not in found["handout/README.md"]
+    assert "part4_memory.md" in found["handout/README.md"]
+    assert "| `amp_is_faster` |" not in found[f"handout/{PART}.md"]
+    assert not (tmp_path / "out" / "course" / "source" / LAB / "part5_compile.ipynb").exists()
+    assert "amp_is_faster" not in {cell["id"] for cell in source(tmp_path / "out")["cells"]}
 
 
 def test_settings_that_an_instructor_changed_stay(tmp_path: Path):

@@ -10,8 +10,10 @@ import pytest
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError
 from autograder.nbgrader import results
-from autograder.nbgrader.results import Source, verdict
+from autograder.nbgrader.results import Source, read_by_a_machine, verdict
+from autograder.overrides import applied, decide
 from tests.nbgrader import course
+from tests.samples import a_part, a_result, a_silent_check
 
 
 @pytest.fixture
@@ -56,3 +58,15 @@ def test_a_course_that_is_not_there_leaves_everybody_ungraded(tmp_path):
 def test_a_course_is_read_once(monkeypatch):
     """Not for each of its students."""
     assert results._course(find_root()) is results._course(Path(find_root()))
+
+
+def test_what_could_not_be_read_has_no_verdict_until_a_person_sets_one():
+    """Whatever its form is: a file, a notebook, an archive."""
+    unread = a_silent_check(outcome="unread", reason="part3_amp.py was not taken: line 3 is not UTF-8")
+    result = a_result(a_part("part3_amp", "Mixed precision", unread))
+
+    with pytest.raises(NotGradedError, match=r"^part3_amp\.py was not taken: line 3 is not UTF-8$"):
+        read_by_a_machine(result)
+
+    made = decide(result, "part3_amp.amp_is_faster", 0, "asked twice", by="meera", at="now")
+    assert 0 == read_by_a_machine(applied(result, [made])).score

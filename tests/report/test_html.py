@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+from autograder import times
+from autograder.config import LabConfig
 from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
 from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
 from autograder.roster import Roster, Student
-from autograder.standing import Rules
+from autograder.scoring import LatePolicy
+from autograder.standing import Rules, rules
+from autograder.times import Handed
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 
+LATE_LAB = LabConfig("resnet18", 1, "2027-01-20T23:59+05:30", LatePolicy(0, 0.1, 0.5), {})
 VOID = {"meta", "link", "input", "br", "rect", "line"}
 
 
@@ -67,7 +73,7 @@ def test_the_feedback_page_says_all_that_the_result_says():
     result = a_result()
     said = Page(feedback_page(result)).text
 
-    expected = ["7.5 of 29 points", "7.5 scored", "9.5 lost", "12 owed", "left out: scratch.py is no file of this lab"]
+    expected = ["7.5 of 30 points", "7.5 scored", "9.5 lost", "13 owed", "left out: scratch.py is no file of this lab"]
     expected += [
         "NVIDIA H100 80GB HBM3",
         "bubblewrap",
@@ -102,14 +108,15 @@ def test_each_outcome_is_a_word_beside_its_points():
     words = re.findall(r'<div class="verdict"><span class="badge (\w+)">([\w ]+)</span>', feedback_page(a_result()))
 
     expected = [
-        ("passed", "passed"),
         ("failed", "failed"),
         ("partial", "partly"),
+        ("passed", "passed"),
         ("unavailable", "owed"),
         ("skipped", "skipped"),
         ("unavailable", "owed"),
         ("inconclusive", "owed"),
         ("error", "our fault"),
+        ("unread", "owed"),
     ]
     assert expected == words
 
@@ -186,7 +193,7 @@ def test_the_class_table_can_be_sorted_and_read_aloud():
     scopes = [a.get("scope") for a in parsed.all("th")]
 
     assert ["ascending"] == [a["aria-sort"] for a in parsed.all("th") if "aria-sort" in a]
-    assert ["Submission", "Score", "part3_amp", "part4_memory", "Owed", "Failed"] == re.findall(
+    assert ["Submission", "Score", "Owed", "Failed", "part3", "part4"] == re.findall(
         r'<button type="button">(\w+)<', page
     )
     assert None not in scopes
@@ -200,6 +207,76 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
     two = a_result(a_part("part4_memory", "Memory", a_check()), submission="two")
 
     assert 2 == class_page(rows([one, two]), "resnet18").count('data-value="-1"><span class="quiet">none</span>')
+
+
+def test_parts_that_nobody_handed_in_are_folded(tmp_path):
+    """Their checks would be the hardest of all."""
+    missing = a_silent_check(outcome="failed", reason="missing", why="it was not handed in")
+    other = replace(missing, id="plot", basis="artefact", outcome="skipped")
+    result = a_result(
+        a_part("part3_amp", "Mixed precision", a_check()), a_part("part4_memory", "Memory", missing, other)
+    )
+    page = class_page(rows([result]), "resnet18")
+
+    assert "Nobody handed in part4_memory: their checks are left out here." in Page(page).text
+    assert "part4_memory.amp_is_faster" not in page
+    assert "part3_amp.amp_is_faster" in page
+
+
+def put_class(folder):
+    """One that could not be read, one who is late by nobody knows how much, one who is set aside, and one absent."""
+    unread = a_silent_check(outcome="unread", reason="nothing was taken: cut.zip: is a damaged zip")
+    gone = [a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died") for n in range(3)]
+    folder.mkdir()
+    for name, *checks in [("cut", unread), ("eve", *gone), ("kim", a_check())]:
+        put(folder, a_result(a_part("part3_amp", "P", *checks), submission=name))
+    times.write(folder, {"kim": Handed(marked_late=True)})
+    (folder / "roster.csv").write_text("student,name\ncut,Ada Cut\neve,\nkim,\nzoe,Zoe Absent\n")
+    write(folder, rules({"resnet18": LATE_LAB}, folder))
+    return Page((folder / "index.html").read_text())
+
+
+def test_what_a_person_has_to_do_next_is_one_box(tmp_path):
+    """With whose it is and what to do; who handed nothing in is named, too, as in the roster."""
+    text = put_class(tmp_path / "results").text
+
+    for said in (
+        "Could not be read: 1 cut nothing was taken: cut.zip: is a damaged zip ask for another file",
+        "Late, and nobody knows when it came: 1 kim marked as late, and when it was handed in is not known fill in",
+        "Set aside: 1 eve its grader died each time",
+        "Nothing handed in: 1 who zoe Zoe Absent",
+        "cut Ada Cut",
+        "late, by an unknown time",
+    ):
+        assert said in text
+    assert "Points that" not in text
+    assert 1 == text.count("damaged zip")
+
+
+def test_what_could_not_be_read_is_said_once_to_its_author(tmp_path):
+    """On top, and not again under each check and in the notes."""
+    why = "nothing was taken: cut.zip: is a damaged zip"
+    checks = [a_silent_check(id=f"c{n}", outcome="unread", reason=why) for n in range(9)]
+    text = Page(feedback_page(a_result(a_part("p", "P", *checks), notes=(why, "another note")))).text
+
+    assert f"Not graded yet: what you handed in could not be read {why} No points are lost" in text
+    assert 1 == text.count(why)
+    assert "Notes another note" in text
+
+
+def test_one_mistake_that_fails_many_checks_is_told_once():
+    """What was lost is a box on top, by its reason; a single point is one point."""
+    broken = {"outcome": "failed", "measured": "no Python", "why": "SyntaxError: '(' was never closed"}
+    checks = [a_silent_check(id=f"c{n}", max_points=2, try_="open it", **broken) for n in range(9)]
+    alone = a_silent_check(id="alone", outcome="failed", max_points=1, measured="1 s", why="too slow")
+    text = Page(
+        feedback_page(a_result(a_part("p", "P", a_silent_check(outcome="passed", points=6), *checks, alone)))
+    ).text
+
+    assert "Lost: 19 points p.c0 , p.c1 , p.c2 , p.c3 and 5 more 18 points no Python: SyntaxError" in text
+    assert "p.alone 1 point 1 s: too slow" in text
+    assert 2 == text.count("SyntaxError")
+    assert 8 == text.count("Why the same as for c0")
 
 
 @pytest.mark.parametrize(
@@ -385,7 +462,6 @@ def test_what_is_set_aside_is_said_once(tmp_path):
     gone = [a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died") for n in range(3)]
     page = class_page(rows([a_result(a_part("p", "P", *gone), submission="eve")]), "resnet18")
 
-    assert "Set aside: a person has to look eve , 18 points owed" in Page(page).text
     assert "Settled by" not in page
 
 

@@ -109,6 +109,12 @@ FAIL  part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32
       try       look at the loader's own time first, then at the copies: run perflab check
                 --part-by-part""",
     ),
+    "what could not be read says why": (
+        a_silent_check(outcome="unread", reason="part3_amp.py was not taken: line 3 is not UTF-8"),
+        """\
+OWED  part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32
+      reason    part3_amp.py was not taken: line 3 is not UTF-8""",
+    ),
     "control characters are shown as replaced": (
         a_silent_check(why="\x1b[2Jcleared\rover\x07", try_="left\u202eright"),
         """\
@@ -171,8 +177,8 @@ def test_a_result_ends_with_its_totals():
     """The score, what is lost, what is owed and who settles it, and where it was graded."""
     expected = """\
 note      left out: scratch.py is no file of this lab
-score     7.5 of 29 points, 9.5 lost, 12 owed
-owed      4 settled by a run on a GPU; 6 settled by another grading run; 2 settled by a person
+score     7.5 of 30 points, 9.5 lost, 13 owed
+owed      4 settled by a run on a GPU; 6 settled by another grading run; 3 settled by a person
 graded on NVIDIA H100 80GB HBM3 (hopper), isolation bubblewrap
 """
 
@@ -185,7 +191,7 @@ def test_a_bonus_is_said_with_what_it_counts():
 bonus  Bonus  2/9 bonus
 PART  bonus.finds_the_hot_line  2/9   The hot line
 
-score     9.5 of 29 points, 7.5 lost, 12 owed
+score     9.5 of 30 points, 7.5 lost, 13 owed
 bonus     2 of 9 points, 2 of them in the score, where other parts lost points
 """
     out = io.StringIO()
@@ -238,7 +244,7 @@ def test_lines_fit_the_terminal_but_stay_readable(width, limit):
     lines = shown(width=width).splitlines()
     heads = [line for line in lines if line.startswith((*WORDS.values(), "part"))]
 
-    assert 10 == len(heads)
+    assert 11 == len(heads)
     assert max(len(line) for line in lines if line not in heads) in range(limit - 10, limit + 1)
 
 

@@ -1,0 +1,92 @@
+"""What a person has to do next for a class: what no machine could read, date or settle, and whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.model import Outcome, Result, SettledBy
+from autograder.scoring import worth
+from autograder.standing import Standing
+
+ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again
+MOST_NAMES = 8  # in one line
+OWED: dict[SettledBy, tuple[str, str]] = {
+    "person": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
+    "gpu": ("Points that need a GPU", "grade them on a machine that has one, or do without those checks: README"),
+    "again": ("Points that are still undecided", "run perflab grade once more"),
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A submission, and what is to be known of it."""
+
+    submission: str
+    folder: str
+    said: str
+
+    def __str__(self) -> str:
+        """Say it in a few words."""
+        return f"{self.submission} ({self.said})" if self.said else self.submission
+
+
+@dataclass(frozen=True)
+class Task:
+    """One thing to do, and for whom."""
+
+    what: str
+    mend: str
+    items: tuple[Item, ...]
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        return f"{self.what}: {listed(list(map(str, self.items)))}; {self.mend}"
+
+
+def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
+    """List what is to be done, the most urgent first; *folder* is how the results are called there."""
+    again = f"ask for another file and grade it, or set points: perflab override {folder}/NAME '*' 0 --reason WHY"
+    dated = f"fill in the time in {folder}/handed_in.csv, then perflab report {folder}"
+    alone = "look at the files, and grade each alone on another machine"
+    found = [
+        Task("Could not be read", again, _items(standings, [", ".join(one.result.unread) for one in standings])),
+        Task("Late, and nobody knows when it came", dated, _items(standings, [one.unclear for one in standings])),
+        Task(
+            "Set aside",
+            alone,
+            _items(standings, ["its grader died each time" * is_aside(one.result) for one in standings]),
+        ),
+    ]
+    for who, (what, mend) in OWED.items():
+        owing = [_owed(one.result, who) for one in standings]
+        found.append(Task(what, mend.format(folder=folder), _items(standings, owing)))
+    return [task for task in found if task.items]
+
+
+def is_aside(result: Result) -> bool:
+    """Whether a submission took down its grader time and again."""
+    return any(check.reason.startswith(ASIDE) for check in result.checks.values())
+
+
+def is_told(outcome: Outcome, reason: str) -> bool:
+    """Whether a check waits for what is said once of its whole submission: it could not be read, or is set aside."""
+    return outcome == "unread" or reason.startswith(ASIDE)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Name some in one line, and count the others."""
+    more = len(texts) - MOST_NAMES
+    return ", ".join(texts[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _items(standings: Sequence[Standing], said: Sequence[str]) -> tuple[Item, ...]:
+    pairs = zip(standings, said, strict=True)
+    return tuple(Item(one.result.submission, one.home.name, words) for one, words in pairs if words)
+
+
+def _owed(result: Result, who: SettledBy) -> str:
+    """Add up what waits for this and for nothing that is a task of its own."""
+    told = {name for name, check in result.checks.items() if is_told(check.outcome, check.reason)}
+    waiting = [one.points for one in result.owed if one.settled_by == who and one.check not in told]
+    return worth(sum(waiting)) if waiting else ""

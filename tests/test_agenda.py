@@ -1,0 +1,60 @@
+"""What a person has to do next: each thing once, with whose it is and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autograder.agenda import is_aside, tasks
+from autograder.roster import Student
+from autograder.standing import Standing
+from tests.samples import a_part, a_result, a_silent_check
+
+RUBRIC = a_silent_check(id="why", outcome="unavailable", basis="person", max_points=1)
+GPU = a_silent_check(id="fast", outcome="unavailable", max_points=4)
+NOISY = a_silent_check(id="noisy", outcome="inconclusive", max_points=2)
+UNREAD = a_silent_check(id="all", outcome="unread", reason="it is damaged", max_points=2)
+ASIDE = a_silent_check(id="all", outcome="error", reason="set aside: its grader died", max_points=2)
+
+
+def standing(name, *checks, unclear=""):
+    result = a_result(a_part("p", "P", *checks), submission=name)
+    return Standing(result, Path("out") / name, Student(name), unclear=unclear)
+
+
+def test_nothing_is_to_be_done_for_what_is_settled():
+    assert [] == tasks([standing("ada", a_silent_check(outcome="passed", points=6))], "out")
+
+
+def test_each_kind_of_work_is_a_line_of_its_own():
+    """What could not be read, or is set aside, is not owed once more for another reason."""
+    found = tasks(
+        [
+            standing("ada", RUBRIC, GPU),
+            standing("ben", UNREAD, GPU),
+            standing("cem", ASIDE, NOISY),
+            standing("dan", RUBRIC, unclear="marked as late"),
+        ],
+        "out",
+    )
+
+    assert [
+        "Could not be read: ben (it is damaged)",
+        "Late, and nobody knows when it came: dan (marked as late)",
+        "Set aside: cem (its grader died each time)",
+        "Points that a person gives: ada (1 point), dan (1 point)",
+        "Points that need a GPU: ada (4 points), ben (4 points)",
+        "Points that are still undecided: cem (2 points)",
+    ] == [str(task).partition(";")[0] for task in found]
+    assert "perflab rubric out --out rubric.csv" == found[3].mend
+
+
+def test_a_long_list_is_cut():
+    """The page has all of them."""
+    [task] = tasks([standing(f"s{n}", RUBRIC) for n in range(12)], "out")
+
+    assert "s7 (1 point) and 4 more; perflab rubric" in str(task)
+    assert 12 == len(task.items)
+
+
+def test_one_check_sets_all_aside():
+    assert is_aside(standing("ada", ASIDE, RUBRIC).result)
