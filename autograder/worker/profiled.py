@@ -16,6 +16,8 @@ import torch
 from autograder.worker.clock import VirtualClock
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on; cProfile is one of its tools
+TOOLS = range(6 if MONITORING else 0)
 FUNCTIONS = 6  # of a program of calls
 COLD = 4.0  # seconds that the first call of a fresh step takes longer
 PATTERN = (0.6, 6.0, 0.8, 0.9, 1.0, 1.1, 1.2)  # of any seven calls in a row the median is 1, with the cold one 1.1
@@ -79,16 +81,15 @@ class Programs:
     def left(self, profiler: Callable[..., Any]) -> list[str]:
         """Say what a profiler of the student's leaves behind, after a program and after one that raises."""
         found, name = [], getattr(profiler, "__name__", "it")
-        before = sys.gettrace(), sys.getprofile()
+        before = _watching()
         for words, program in (("a call", self.lines()[0]), ("a call that raised", self._fails())):
             raised = False
             try:
                 profiler(program, 1)
             except ZeroDivisionError:
                 raised = True
-            after = sys.gettrace(), sys.getprofile()
-            sys.settrace(before[0])
-            sys.setprofile(before[1])
+            after = _watching()
+            _let_go(before)
             if raised != (words == "a call that raised"):
                 found.append(f"{name} let no exception through")
             if after != before:
@@ -141,3 +142,18 @@ class Programs:
 
         code = function.__code__.replace(co_name=name, co_qualname=name)
         return types.FunctionType(code, {}, name, None, function.__closure__)
+
+
+def _watching() -> tuple[Any, ...]:
+    """Name who traces, who profiles, and the tools that monitor."""
+    return sys.gettrace(), sys.getprofile(), *(MONITORING.get_tool(number) for number in TOOLS)
+
+
+def _let_go(before: tuple[Any, ...]) -> None:
+    """Let only those go on who watched before."""
+    sys.settrace(before[0])
+    sys.setprofile(before[1])
+    for number, was, now in zip(TOOLS, before[2:], _watching()[2:], strict=True):
+        if was != now:
+            MONITORING.set_events(number, 0)
+            MONITORING.free_tool_id(number)

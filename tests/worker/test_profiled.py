@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import statistics
 import sys
 import time
@@ -63,6 +64,14 @@ def stays(program, argument):
     return program(argument), []
 
 
+def runs_on(program, argument):
+    profile = cProfile.Profile()
+    profile.enable()
+    result = program(argument)
+    profile.disable()
+    return result, []
+
+
 def swallows(program, argument):
     try:
         return program(argument), []
@@ -73,6 +82,7 @@ def swallows(program, argument):
 LEFT = {
     "nothing": (lets_go, []),
     "a profiler": (stays, ["stays still watches after a call", "stays still watches after a call that raised"]),
+    "the library's profiler": (runs_on, ["runs_on still watches after a call that raised"]),
     "an exception": (swallows, ["swallows let no exception through"]),
 }
 
@@ -83,6 +93,7 @@ def test_what_a_profiler_leaves_behind_is_said_and_put_away(programs, profiler, 
 
     assert expected == programs.left(profiler)
     assert before is sys.getprofile()
+    assert expected == programs.left(profiler)
 
 
 def test_steps_take_their_time_by_the_threads_that_torch_has(programs):
