@@ -34,6 +34,7 @@ CANVAS_ID = re.compile(r"(?:^|_)(?=([0-9]+)_[0-9]+_.)")  # names, and what files
 AGAIN = re.compile(r"(-\d+| \(\d+\))+(?=\.\w+$)")  # Canvas's mark of a file that was handed in again, a browser's
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]+)_assignsubmission_file(?:_(?P<rest>.*))?")
 MOODLE_ID = re.compile(r"_([0-9]+)_assignsubmission_")
+TEXT_ENTRY = re.compile(r".+_[0-9]+_text\.html|.+_assignsubmission_onlinetext(_.*)?")  # typed there, so no file
 EXCHANGE = re.compile(  # nbgrader's: student+assignment+time+random
     r"(?P<name>[^+]+)\+(?P<lab>[^+]+)\+(?P<at>\d{4}-\d\d-\d\d [\d:.]+(?: (?:[+-]\d{4}|[\w/]+))?)(?:\+.*)?"
 )
@@ -91,7 +92,8 @@ def packed(path: Path) -> bool:
         return False
     tops = {name.split("/")[0] for name in names}
     listed = any(name.split("/")[1:] == [GRADESCOPE] for name in names)
-    return listed or (len(tops) > 1 and all(MOODLE.fullmatch(top) or CANVAS.fullmatch(top) for top in tops))
+    whose = sum(any(form.fullmatch(top) for form in (MOODLE, CANVAS, TEXT_ENTRY)) for top in tops)
+    return listed or (len(tops) > 1 and 2 * whose > len(tops))  # most: there is always one who wrote a text instead
 
 
 def find(

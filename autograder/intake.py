@@ -49,7 +49,8 @@ class Intake:
                 notes.append(f"{path}: this is the download of a class; unpack it into a folder, and name that")
             else:
                 inside = batch.find([path], list(self.listed))
-                found += [_plain(one) for one in inside]
+                named, strangers = self._named(inside)
+                found, notes = [*found, *named], [*notes, *strangers]
                 notes += [f"{name}: {downloads.NO_SUBMISSION}" for name in batch.others(path, inside)]
         notes += [f"{one.files[0][1]}: {why}" for one in found if (why := self._misnamed(one.name))]
         found = [one for one in found if not self._misnamed(one.name)]
@@ -61,6 +62,16 @@ class Intake:
         if taken or name.lower().endswith(OURS):
             return f"results cannot be called '{name}', as tables and pages are; rename it"
         return ""
+
+    def _named(self, paths: Sequence[Path]) -> tuple[list[Attempt], list[str]]:
+        """Name single submissions; whom the roster does not know is nobody's."""
+        if self.roster is None:
+            return [_plain(path) for path in paths], []
+        known = [(path, self.roster.by("student", name_of(path))) for path in paths]
+        strangers = [
+            f"{path.name}: nobody in the roster has student {name_of(path)!r}" for path, who in known if not who
+        ]
+        return [Attempt(who.student, Handed(), ((path.name, path),)) for path, who in known if who], strangers
 
     def _is_class(self, path: Path) -> bool:
         """Whether what is inside has owners: a download, or with a roster any folder that is no submission itself."""

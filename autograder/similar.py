@@ -1,7 +1,8 @@
 """Submissions that share what is rarely shared by chance: listed with the evidence for an instructor, never scored.
 
-A mark is a run of words of a source, names and texts apart, or a measured number of a table. What was handed out and
-what many have in common says nothing; what only a few have, and much of it, is worth a look.
+A mark is a run of words of a source, names and texts apart, or a measured number of a table. Work whose marks are all
+the same, what was handed out apart, is one group, however many have it. Between groups, what many have in common says
+nothing; what only a few have, and much of it, is worth a look.
 """
 
 from __future__ import annotations
@@ -31,42 +32,64 @@ Marks = dict[str, str]
 
 @dataclass(frozen=True)
 class Likeness:
-    """Two submissions, one file, and what they share in it."""
+    """Submissions, one file, and what they share in it: a group whose work is the same, or two that are alike."""
 
-    one: str
-    other: str
+    who: tuple[str, ...]
     file: str
     shared: int
     share: float
     """Of the marks of the one that has fewer."""
     evidence: tuple[str, ...]
+    same: bool = False
 
     def __str__(self) -> str:
         """Say it in a line."""
-        where = "; ".join(self.evidence)
-        return f"{self.one} and {self.other}: {self.file}: {self.shared} marks, {100 * self.share:.0f} %: {where}"
+        named = f"{', '.join(self.who[:-1])} and {self.who[-1]}"
+        alike = f"{len(self.who)} the same" if self.same else f"{100 * self.share:.0f} %"
+        return f"{named}: {self.file}: {self.shared} marks, {alike}: {'; '.join(self.evidence)}"
 
 
 def find(submissions: Mapping[str, Files], handed_out: Files) -> list[Likeness]:
-    """Compare every file with its namesakes; the most alike come first."""
+    """Compare every file with its namesakes: first those that are the same, the most of them first, then the alike."""
     names = {file for files in submissions.values() for file in files if file.endswith((".py", ".csv"))}
     found = [one for name in sorted(names) for one in _in_file(name, submissions, handed_out.get(name, b""))]
-    return sorted(found, key=lambda one: (-one.share, -one.shared))
+    return sorted(found, key=lambda one: (not one.same, -len(one.who), -one.share, -one.shared))
+
+
+def limit(submissions: int) -> int:
+    """Say how many may share a mark at the most for it to tell anything of two of them."""
+    return min(max(FEW, int(PART * submissions)), max(submissions - 1, 2))  # all of three are many
 
 
 def _in_file(name: str, submissions: Mapping[str, Files], handed_out: bytes) -> Iterator[Likeness]:
     read, kind = (_runs, "source") if name.endswith(".py") else (_numbers, "table")
     known = read(handed_out)
     marks = {who: read(files[name]) for who, files in submissions.items() if name in files}
+    groups = _groups(marks, known)
+    for first, group in groups.items():
+        own = marks[first].keys() - known.keys()
+        if len(group) > 1 and len(own) >= LEAST[kind]:
+            yield Likeness(group, name, len(own), 1.0, _evidence(kind, marks[first], marks[group[1]], own), same=True)
+    yield from _alike(name, kind, {first: marks[first] for first in groups}, known, limit(len(marks)))
+
+
+def _groups(marks: Mapping[str, Marks], known: Marks) -> dict[str, tuple[str, ...]]:
+    """Put together who has the same of their own; the first of each stands for all of them."""
+    found = defaultdict(list)
+    for who in sorted(marks):
+        found[frozenset(marks[who].keys() - known.keys())].append(who)
+    return {group[0]: tuple(group) for group in found.values()}
+
+
+def _alike(name: str, kind: str, marks: Mapping[str, Marks], known: Marks, most: int) -> Iterator[Likeness]:
     spread = Counter(mark for own in marks.values() for mark in own)
-    most = min(max(FEW, int(PART * len(marks))), max(len(marks) - 1, 2))  # all of three are many
     rare = {who: {mark for mark in own if mark not in known and spread[mark] <= most} for who, own in marks.items()}
     for one, other in _pairs(rare):
         both = rare[one] & rare[other]
         own = min(len(marks[who].keys() - known.keys()) for who in (one, other))
         if len(both) >= LEAST[kind] and len(both) / own >= SHARE:
             evidence = _evidence(kind, marks[one], marks[other], both)
-            yield Likeness(one, other, name, len(both), round(len(both) / own, 3), evidence)
+            yield Likeness((one, other), name, len(both), round(len(both) / own, 3), evidence)
 
 
 def _pairs(rare: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:

@@ -116,4 +116,4 @@ def test_what_is_too_large_is_read_no_further_than_that(tmp_path):
     os.truncate(tmp_path / "large.zip", 1 << 40)
     [large] = graded([tmp_path / "large.zip"], tmp_path / "out")
 
-    assert "holds more than 64 MiB" in large.parts[0].checks[0].why
+    assert "holds more than 64 MiB" in large.parts[0].checks[0].reason

@@ -246,6 +246,7 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
     [found] = json.loads(run(monkeypatch, capsys, "similar", results, "--json")[1])
 
     assert 0 == status
-    assert output.startswith("ada and ben: amp_results.csv: 6 marks, 100 %: 0.7341217 (line 1, line 1)")
-    assert output.endswith("1 pairs among 2 submissions; a person decides what that means\n")
+    assert output.startswith("ada and ben: amp_results.csv: 6 marks, 2 the same: 0.7341217 (line 1, line 1)")
+    assert "1 groups of the same work and 0 pairs that are alike among 2 submissions; a person decides" in output
+    assert output.endswith("what more than 2 have in common makes no pair: it may be how everybody writes it\n")
     assert ("amp_results.csv", 6) == (found["file"], found["shared"])

@@ -301,6 +301,10 @@ def test_two_of_one_name_are_told_apart_by_number(tmp_path):
         (["export/submission_metadata.yml", "export/submission_1/a.py"], True),
         (["part3_amp.py", "resnet_18_2_results.csv"], False),
         (["resnet_18_2_results.csv"], False),
+        (["ada_1001_21_a.py", "okri_LATE_1002_2_a.zip", "absenttwo_99002_text.html"], True),
+        (["Ada_5_assignsubmission_file_/a.py", "Ben_6_assignsubmission_onlinetext/onlinetext.html"], True),
+        (["ada_1001_21_a.py", "ben_1002_2_a.zip", "index.html"], True),
+        (["part3_amp.py", "resnet_18_2_results.csv", "notes.md"], False),
     ],
 )
 def test_a_download_that_nobody_unpacked_is_known(tmp_path, names, whole):

@@ -90,6 +90,17 @@ def test_a_download_is_named_by_its_students(tmp_path, files, came, notes):
     assert (came, notes) == (written, said)
 
 
+def test_a_single_submission_of_nobody_is_not_graded(tmp_path):
+    """A class zip that nobody unpacked may be called anything; who is known goes by the name of the roster."""
+    lay(tmp_path, "Ada/part1_toy.py", "submissions/part1_toy.py")
+    found, said = intake(roster=ROSTER).find([tmp_path / "Ada", tmp_path / "submissions"])
+
+    assert (["ada"], ["submissions: nobody in the roster has student 'submissions'"]) == (
+        [one.name for one in found],
+        said,
+    )
+
+
 def test_without_a_roster_folders_are_what_they_are_called(tmp_path):
     """Nothing is known of when they came, and nothing is written of it."""
     lay(tmp_path / "in", "ada/part1_toy.py", "zoe.zip", "ben+toy+1/part1_toy.py")

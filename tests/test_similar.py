@@ -28,7 +28,7 @@ def handed_in(**sources):
 
 
 def said(found):
-    return [(one.one, one.other, one.file) for one in found]
+    return [(*one.who, one.file) for one in found]
 
 
 def test_renamed_and_commented_work_is_still_the_same():
@@ -39,7 +39,27 @@ def test_renamed_and_commented_work_is_still_the_same():
     assert [("ada", "ben", "part3_amp.py")] == said(found)
     assert 1.0 == found[0].share
     assert "ada and ben: part3_amp.py: " in str(found[0])
-    assert "100 %: lines 1 to " in str(found[0])
+    assert " marks, 2 the same: lines 1 to " in str(found[0])
+
+
+@pytest.mark.parametrize("many", [2, 4, 5, 12, 26])
+def test_the_same_work_is_a_group_however_many_have_it(many):
+    """A file that was passed round is no way in which everybody writes it; whoever changed it is a pair with the group."""
+    group = {f"s{n:02}": HANDED_OUT + source(5) for n in range(many)}
+    others = {f"t{n:02}": HANDED_OUT + source(8 + n).replace("work", "own") for n in range(14)}
+    changed = HANDED_OUT + source(5, 24)
+    found = find(handed_in(**group, **others, zoe=changed), {"part3_amp.py": HANDED_OUT.encode()})
+
+    assert [(*group, "part3_amp.py"), ("s00", "zoe", "part3_amp.py")] == said(found)
+    assert [True, False] == [one.same for one in found]
+
+
+def test_what_nobody_changed_is_no_group():
+    """Templates are the same, and so is what has a line or two of its own."""
+    nobody = {f"s{n}": HANDED_OUT for n in range(9)}
+    little = {f"t{n}": HANDED_OUT + "x = 1\n" for n in range(9)}
+
+    assert [] == find(handed_in(**nobody, **little), {"part3_amp.py": HANDED_OUT.encode()})
 
 
 def test_what_formatted_texts_say_is_as_silent_as_what_others_say():
@@ -75,7 +95,7 @@ def test_measured_numbers_are_not_measured_twice():
     }
     [found] = find(tables, {})
 
-    assert ("ada", "cleo", "amp_results.csv", 5) == (found.one, found.other, found.file, found.shared)
+    assert ("ada", "cleo", "amp_results.csv", 6) == (*found.who, found.file, found.shared)
     assert "0.734121 (line 1, line 1)" in found.evidence
 
 

@@ -232,7 +232,7 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
 @course_option
 @json_option
 def similar(folder: Path, root: Path | None, as_json: bool) -> int:
-    """List submissions in FOLDER that share what is rarely shared by chance, with the evidence; no score depends on it.
+    """List submissions in FOLDER that are the same, or share what is rarely shared by chance; no score depends on it.
 
     \b
     Example:  perflab similar results
@@ -241,7 +241,7 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
 
     from autograder import standing
     from autograder.course import read_tree
-    from autograder.similar import find
+    from autograder.similar import find, limit
 
     results = standing.read(folder).whole
     labs = {one.result.lab for one in results}
@@ -252,7 +252,10 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
         return DONE
     for one in found:
         click.echo(str(one))
-    click.echo(f"{len(found)} pairs among {len(results)} submissions; a person decides what that means")
+    same = sum(one.same for one in found)
+    counted = f"{same} groups of the same work and {len(found) - same} pairs that are alike"
+    click.echo(f"{counted} among {len(results)} submissions; a person decides what that means")
+    click.echo(f"what more than {limit(len(results))} have in common makes no pair: it may be how everybody writes it")
     return DONE
 
 
