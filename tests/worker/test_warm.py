@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from pkgutil import iter_modules
 
 import matplotlib.pyplot as plt
 import pytest
+from matplotlib.font_manager import FontManager
 
 from autograder import labs
 from autograder.lab import load_lab
@@ -52,3 +54,15 @@ def test_a_picture_that_cannot_be_drawn_stops_no_worker(monkeypatch):
     importlib.reload(warm)
 
     assert [1] == drawn
+
+
+@pytest.mark.slow
+def test_fonts_that_cannot_be_kept_are_no_word_on_the_terminal(tmp_path):
+    """As in a folder for all users, where the list is another user's."""
+    (tmp_path / f"fontlist-v{FontManager.__version__}.json").mkdir()
+    environ = {"MPLCONFIGDIR": str(tmp_path), "MPLBACKEND": "Agg", "HOME": str(tmp_path)}
+    said = subprocess.run(
+        [sys.executable, "-m", "autograder.worker.warm"], env=environ, capture_output=True, check=True
+    )
+
+    assert b"font_manager" not in said.stderr
