@@ -61,9 +61,16 @@ def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
 
 
 def in_all(moves: Sequence[Move], of: int) -> str:
-    """Sum moves up, among so many submissions."""
+    """Sum moves up, among so many submissions: whose score is another, and how many have it for other checks."""
+    moved, alike = scored(moves), len(moves) - len(scored(moves))
     points = sum(one.new - one.old for one in moves if one.old is not None and one.new is not None)
-    return f"{len(moves)} of {of} moved, {points:+g} points in all"
+    same = f"; {alike} with the same score, of other checks or points" if alike else ""
+    return f"{len(moved)} of {of} that were graded before have another score, {points:+g} points in all{same}"
+
+
+def scored(moves: Sequence[Move]) -> list[Move]:
+    """Choose those whose score is another."""
+    return [one for one in moves if one.old != one.new]
 
 
 def _moves(old: Result, new: Result) -> Iterator[Difference]:

@@ -106,8 +106,8 @@ def test_who_moved_since_the_last_time_is_told_with_the_reason(grade, tmp_path):
     (tmp_path / "in/ben/amp_results.csv").write_text("nothing\n")
     _, again, _ = grade(tmp_path / "in")
 
-    assert " moved" not in once
-    assert "1 of 2 moved, -" in again
+    assert "another score" not in once
+    assert "1 of 2 that were graded before have another score, -" in again
     assert "ada: " not in again
     assert "part3_amp.csv_is_consistent: passed" in again
 

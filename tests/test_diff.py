@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.diff import circumstances, moved, outcomes
+from autograder.diff import Move, circumstances, in_all, moved, outcomes, scored
 from autograder.model import Device
 from autograder.overrides import Override, applied
 from tests.samples import H100, a_check, a_part, a_result
@@ -138,3 +138,13 @@ def test_those_who_moved_come_by_name():
     assert ["ada", "ben", "zoe"] == [
         one.submission for one in moved({"zoe": old, "ben": old}, {"zoe": new, "ada": new})
     ]
+
+
+def test_only_another_score_is_a_move_in_the_sum():
+    """When points of a check change, all have other points, and one has another score."""
+    moves = [Move("ada", 4, 2), Move("ben", 25, 25), Move("cem", None, 3)]
+
+    assert ["ada", "cem"] == [one.submission for one in scored(moves)]
+    same = "; 1 with the same score, of other checks or points"
+    assert f"2 of 40 that were graded before have another score, -2 points in all{same}" == in_all(moves, 40)
+    assert "0 of 8 that were graded before have another score, +0 points in all" == in_all([], 8)

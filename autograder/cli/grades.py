@@ -214,14 +214,14 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
     """
     from dataclasses import asdict
 
-    from autograder.diff import in_all, moved
+    from autograder.diff import in_all, moved, scored
 
     before, after = (_by_name(folder) for folder in (old, new))
     found = moved(before, after)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
         return DONE
-    for one in found:
+    for one in scored(found):
         click.echo(str(one))
     click.echo(in_all(found, len(before.keys() | after.keys())))
     return DONE

@@ -188,18 +188,19 @@ class Run:
 
     def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
         """Of those who were graded before: whose points or outcomes are others now, and why."""
-        from autograder.diff import in_all, moved
+        from autograder.diff import in_all, moved, scored
         from autograder.standing import RESULT, load
 
         after = {name: load(self.work.out / name / RESULT) for name in before}
         moves = [one for one in moved(before, after) if one.because or any(why.moves_points for why in one.why)]
-        for move in moves:
-            if self.as_json:
+        if self.as_json:
+            for move in moves:
                 click.echo(json.dumps({"event": "moved", **asdict(move)}))
-            else:
-                console.print(str(move), soft_wrap=True, highlight=False, markup=False)
-        if before and not self.as_json:
-            console.print(in_all(moves, len(before)), highlight=False)
+            return
+        for move in scored(moves):
+            console.print(str(move), soft_wrap=True, highlight=False, markup=False)
+        if before:
+            console.print(in_all(moves, len(before)), soft_wrap=True, highlight=False)
 
     def _show(self, names: Sequence[str], console: Console) -> tuple[str, int]:
         """Write pages and grades of the whole folder; say what is to be done about this work, count our faults."""

@@ -236,6 +236,7 @@ def _compiles(job: Job) -> bool:
 def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
     """Tell the zygote where a worker finds its files and what it may use."""
     request = {
+        "part": f"autograder.labs.{job.lab}.{job.part}",
         "limits": {"seconds": job.limits.seconds},
         "environ": _environ(str(work)),
         "staged": str(code),

@@ -1,9 +1,9 @@
 """The warm process: imports torch once and forks a fresh worker per request.
 
 Requests arrive on a SEQPACKET socket as JSON with three descriptors: the channel, the output pipe and the status pipe;
-and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, forks the
-worker, waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker starts and a
-line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}. The requests
+and a fourth, a pidfd, where there is a box to enter. Each request forks a keeper, which enters the box, imports the
+part, forks the worker, waits for it, kills what it left, and writes to the status pipe: a line {"pid"} when the worker
+starts and a line {"status", "cpu_seconds", "left_behind"} when all of it is gone; or one line {"fault"}. The requests
 {"gather"}, huge pages from now on, and {"import"}, one more module, are for the process itself, which then reports its
 size again.
 """
@@ -97,8 +97,13 @@ def _keep(request: dict[str, Any], channel: int, output: int, status: int, *box:
     try:
         for pidfd in box:
             fence.enter(pidfd, bytes.fromhex(request["seccomp"]))
+        importlib.import_module(request["part"])
     except OSError as error:
         _tell(status, {"fault": str(error)})
+        os._exit(1)
+    except Exception as error:  # before any of the student's code is there, so no fault of theirs
+        said = f"{type(error).__name__}: {error}; workers import perflab from {Path(__file__).parents[1]}"
+        _tell(status, {"fault": said})
         os._exit(1)
     pid = os.fork()
     if pid == 0:
@@ -138,7 +143,8 @@ def _kill_children() -> int:
 
 
 def _tell(status: int, words: dict[str, Any]) -> None:
-    os.write(status, json.dumps(words).encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # whoever asked is gone, and all of this is ending
+        os.write(status, json.dumps(words).encode() + b"\n")
 
 
 def _become_worker(request: dict[str, Any], channel: int, output: int) -> NoReturn:

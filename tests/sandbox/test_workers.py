@@ -13,6 +13,7 @@ from statistics import median
 
 import pytest
 
+from autograder.errors import WorkerLostError
 from autograder.lab import load_lab
 from autograder.model import Job, Limits, Observation
 from autograder.sandbox import Workers, tree
@@ -159,6 +160,14 @@ def test_workers_after_a_killed_keeper_are_served(workers):
     seen = workers(job("1 / 0"))
 
     assert "raised" == seen.ended
+
+
+def test_a_part_that_workers_cannot_import_is_no_fault_of_the_student(workers):
+    """As where the command is of one checkout and its workers of another; it is said from where they import."""
+    with pytest.raises(
+        WorkerLostError, match=r"No module named 'autograder\.labs\.mylab'; workers import perflab from /"
+    ):
+        workers(replace(job("1 / 0"), lab="mylab"))
 
 
 def test_a_lost_zygote_is_replaced():
