@@ -12,6 +12,7 @@ import time
 import pytest
 
 from autograder import cli
+from autograder.cli.base import FOR
 from autograder.course import find_root
 from autograder.sandbox import BoxError
 
@@ -91,6 +92,25 @@ def test_what_the_user_can_mend_is_one_clear_line(monkeypatch, capsys, arguments
     assert status == 2
     assert message in errors
     assert "Traceback" not in errors
+
+
+def test_a_part_of_another_checkout_says_what_it_takes(monkeypatch, capsys, tmp_path):
+    """The installed perflab would not find it."""
+    (tmp_path / "grading_config.yaml").write_bytes((find_root() / "grading_config.yaml").read_bytes())
+    status, output, _ = run(monkeypatch, capsys, "new", "sums", "part1_squares", "--course", str(tmp_path))
+
+    assert status == 0
+    assert f"First, in {tmp_path}: pip install -e ." in output
+
+
+def test_the_help_lists_every_command_once_and_whole(monkeypatch, capsys):
+    """By who needs it."""
+    _, output, _ = run(monkeypatch, capsys, "--help")
+    listed = [name for names in FOR.values() for name in names]
+
+    assert sorted(cli.cli.commands) == sorted(listed)
+    assert "..." not in output.partition("Students:")[2]
+    assert output.index("Students:") < output.index("  check ") < output.index("Authors of labs:")
 
 
 def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import autograder
 from autograder.cli.base import (
     CHECK_FAILED,
     DONE,
@@ -170,10 +171,14 @@ def new(lab: str, part: str, root: Path | None) -> int:
     """
     from autograder.course.scaffold import scaffold
 
-    written, lines = scaffold(open_course(root), lab, part)
+    course, here = open_course(root), Path(autograder.__file__).parents[1]
+    written, lines = scaffold(course, lab, part)
     for path in written:
         click.echo(f"wrote  {path}")
     click.echo(f"\nNow add to grading_config.yaml, {lines}\nthen: perflab build && perflab course check {lab}")
+    if not here.samefile(course.root):
+        why = f"this perflab is in {here}, and would not find the part"
+        click.echo(f"\nFirst, in {course.root}: pip install -e .   ({why})")
     return DONE
 
 

@@ -36,7 +36,26 @@ isolation_option = click.option(
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+FOR = {
+    "Students": ("check", "trace", "doctor"),
+    "Instructors, to grade": ("release", "grade", "report", "replay", "diff", "similar", "forget", "grade-one"),
+    "Instructors, with grades": ("rubric", "override", "export", "sync", "gradescope"),
+    "Authors of labs": ("new", "build", "course", "calibrate"),
+}
+
+
+class ByReader(click.Group):
+    """Lists its commands by who needs them, each with its whole first sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a list for each kind of reader."""
+        for who, names in FOR.items():
+            with formatter.section(who):
+                known = {name: command for name in names if (command := self.get_command(ctx, name))}
+                formatter.write_dl([(name, one.get_short_help_str(limit=500)) for name, one in known.items()])
+
+
+@click.group(cls=ByReader, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="perflab")
 def cli() -> None:
     """Grade labs on PyTorch performance; the verdict is formed outside the process that is judged."""

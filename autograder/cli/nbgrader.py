@@ -15,19 +15,24 @@ from autograder.errors import UserError
 @cli.command()
 @click.argument("lab")
 @click.option("--to", required=True, type=click.Path(path_type=Path), help="Folder for course/ and students/.")
+@click.option("--wheel", type=click.Path(path_type=Path, exists=True), help="perflab-*.whl, which students install.")
 @course_option
-def release(lab: str, to: Path, root: Path | None) -> int:
+def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     """Write what students get: notebooks for nbgrader below course/, the plain files as students/LAB.zip.
 
-    course/ holds the solutions; `nbgrader generate_assignment` makes the students' notebooks from it.
+    course/ holds the solutions; `nbgrader generate_assignment` makes the students' notebooks from it. Both come with
+    the handouts, and with the wheel that --wheel names.
 
     \b
-    Example:  perflab release resnet18 --to autumn
+    Example:  pip wheel --no-deps -w dist . && perflab release resnet18 --to autumn --wheel dist/perflab-*.whl
     """
+    from autograder.nbgrader.release import BUILD
     from autograder.nbgrader.release import release as write
 
-    for path in write(open_course(root), lab, to):
+    for path in write(open_course(root), lab, to, wheel):
         click.echo(f"wrote  {path}")
+    if wheel is None:
+        click.echo(f"\nStudents install perflab, too: release again with --wheel, or hand the wheel out; {BUILD}")
     again = " --force" * (to / "course" / "release" / lab).exists()
     click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}{again}")
     return DONE

@@ -16,6 +16,7 @@ from autograder.course.build import SHARED
 from autograder.errors import NotGradedError, SubmissionError, UserError
 from autograder.nbgrader import gradebook, late, leaks
 from autograder.nbgrader.cells import show
+from autograder.nbgrader.release import HANDOUT
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
 from autograder.nbgrader.source import code_cell, text_cell
 from autograder.unpack import CAPS, in_words
@@ -120,13 +121,15 @@ class RefuseLeaks(NbGraderPreprocessor):
         course = self.parent.parent.coursedir
         home = Path(course.format_path(course.source_directory, names["student"], names["assignment"]))
         source = json.loads((home / f"{names['notebook']}.ipynb").read_text(encoding="utf-8"))
-        shared = [path.read_text(errors="replace") for name in SHARED for path in (home / name).rglob("*.py")]
+        shown = [path for name in (*SHARED, HANDOUT) for path in (home / name).rglob("*.[pm][yd]")]
+        shared = [path.read_text(errors="replace") for path in shown]
         hidden = leaks.secrets(["".join(cell["source"]) for cell in source["cells"]], shared)
         if found := leaks.in_notebook(f"{names['notebook']}.ipynb", nb, hidden):
             raise UserError(f"students would see a line of the solution in {found[0]}; take it out")
         # nbgrader hands out everything that lies there, such as the results of a reference that was run there.
         programs = programs_of(Verdicts(parent=self.parent).source(names["assignment"]))
-        ours = [*home.glob("*.ipynb"), *(home / name for name in (*SHARED, "pytest.ini", *programs))]
+        folders = (*SHARED, HANDOUT, "pytest.ini", *programs)
+        ours = [*home.glob("*.ipynb"), *home.glob("perflab-*.whl"), *(home / name for name in folders)]
         if strangers := sorted(set(home.iterdir()) - set(ours)):
             raise UserError(f"{strangers[0]} would be handed out; remove it, or move it into given/")
         return nb, resources

@@ -27,9 +27,10 @@ c.GenerateAssignment.preprocessors = [
     THEIRS + "CheckCellMetadata",
     OURS + "RefuseLeaks",
 ]
-# Programs that students hand in beside their notebooks stay theirs.
+# Programs that students hand in beside their notebooks stay theirs, and nobody needs the wheel once for each student.
 c.Autograde.exclude_overwriting = {
-    lab.name: [file.name for file in lab.glob("*.py")] for lab in (root / "source").glob("*")
+    lab.name: [file.name for kind in ("*.py", "*.whl") for file in lab.glob(kind)]
+    for lab in (root / "source").glob("*")
 }
 c.Autograde.exporter_class = OURS + "GradedNotebook"
 c.Autograde.sanitize_preprocessors = [THEIRS + "OverwriteKernelspec", THEIRS + "CheckCellMetadata"]

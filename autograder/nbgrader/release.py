@@ -6,7 +6,9 @@ import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
+from autograder import course as finding
 from autograder.course import Course, read_tree
 from autograder.course.build import SHARED, built, stale
 from autograder.errors import CourseError, UserError
@@ -16,27 +18,46 @@ from autograder.submission import zipped
 CONFIG = "nbgrader_config.py"
 TEMPLATE = Path(__file__).parent / CONFIG
 HANDOUT = "handout"
+COURSE = "autograder/_course/"  # in the wheel
+BUILD = "pip wheel --no-deps -w dist ."
 
 
-def release(course: Course, lab: str, to: Path) -> list[Path]:
-    """Write DIR/course/source/LAB and DIR/students/LAB.zip; nothing is written when something leaks."""
+def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> list[Path]:
+    """Write DIR/course/source/LAB and DIR/students/LAB.zip; nothing is written when something leaks.
+
+    Both hold the handouts, and the *wheel* that students install.
+    """
     if behind := stale(course, lab):
         raise CourseError(f"student_template/{lab}/{behind[0]} is not current; run perflab build, then release")
     files = built(course, lab)
     handouts = {f"{HANDOUT}/{name}": data for name, data in _handouts(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
+    beside_them = {**handouts, **(_wheel(course, lab, files, wheel) if wheel else {})}
     home = to / "course" / "source" / lab
     programs = {name for part in course.lab(lab).parts for name in part.programs}  # no notebook stands for them
     beside = {"pytest.ini", *programs}
     shared = {name: data for name, data in files.items() if name.startswith(SHARED) or name in beside}
-    written = [_write(home / name, data) for name, data in shared.items()]
+    written = [_write(home / name, data) for name, data in {**shared, **beside_them}.items()]
     written += [_write(home / f"{name}.ipynb", _json(notebook)) for name, notebook in notebooks.items()]
     config = to / "course" / CONFIG
     if not config.exists():  # an instructor may have added to it
         written.append(_write(config, settings(course.root).encode()))
-    everything = {f"{lab}/{name}": data for name, data in {**files, **handouts}.items()}
+    everything = {f"{lab}/{name}": data for name, data in {**files, **beside_them}.items()}
     return [*written, _write(to / "students" / f"{lab}.zip", zipped(everything))]
+
+
+def _wheel(course: Course, lab: str, files: Mapping[str, bytes], wheel: Path) -> dict[str, bytes]:
+    """Read the wheel; one that holds other points or another template would show students something else."""
+    if not is_zipfile(wheel):
+        raise UserError(f"--wheel {wheel}: this is no wheel; {BUILD} makes one")
+    with ZipFile(wheel) as archive:
+        inside = {name: archive.read(name) for name in archive.namelist() if name.startswith(COURSE)}
+    wanted = {f"student_template/{lab}/{name}": data for name, data in files.items()}
+    wanted[finding.CONFIG] = (course.root / finding.CONFIG).read_bytes()
+    if other := next((name for name, data in wanted.items() if inside.get(f"{COURSE}{name}") != data), ""):
+        raise CourseError(f"{wheel}: holds another {other} than this course; build it again: {BUILD}")
+    return {wheel.name: wheel.read_bytes()}
 
 
 def _handouts(course: Course, lab: str) -> dict[str, bytes]:

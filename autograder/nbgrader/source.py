@@ -19,6 +19,8 @@ GIVEN = {"locked": True}
 CHECK = {"grade": True, "locked": True}
 RUBRIC = {"task": True, "locked": True}
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
+HANDOUT = """The handout of this part is [handout/{part}.md](handout/{part}.md): the rules, what usually goes wrong,
+what to expect. The checks come with perflab: `pip install perflab-*.whl`, the file that your course hands out."""
 PRACTICE = """## Check your work
 
 Save the notebook, then run the next cell: it runs the checks that grade you, on the file as it was saved. The cells
@@ -34,6 +36,7 @@ def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, st
     points = {**{name: check.points for name, check in config.checks.items()}, **config.rubric}
     most = dict.fromkeys(points, 0.0) if config.bonus else points  # nbgrader calls it extra credit
     cells = [
+        text_cell("handout-text", HANDOUT.format(part=part.id)),
         *map(_from_source, cells_of(source, part.file)),
         text_cell("practice-text", PRACTICE),
         code_cell("practice", f"%load_ext autograder.nbgrader.magic\n%perflab {part.id}", GIVEN),

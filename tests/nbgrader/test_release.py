@@ -128,8 +128,59 @@ def test_what_nbgrader_hands_out_is_named(out: Path):
     notebooks = {f"{part.id}.ipynb" for part in load_lab(LAB).parts}
     programs = {name for part in load_lab(LAB).parts for name in part.programs}
     assert {*notebooks, *programs, "pytest.ini"} == {
-        name for name in found if not name.startswith(("given/", "baseline/"))
+        name for name in found if not name.startswith(("given/", "baseline/", "handout/"))
     }
+
+
+def test_notebooks_come_with_their_handouts(out: Path):
+    """What is asked for stands there, and messages name it; the first cell says where it is."""
+    found = read_tree(out / "course" / "source" / LAB / "handout")
+
+    assert read_tree(find_root() / "assignments" / LAB) == found
+    for part in load_lab(LAB).parts:
+        cells = json.loads((out / "course" / "source" / LAB / f"{part.id}.ipynb").read_text())["cells"]
+        assert f"(handout/{part.id}.md)" in cells[0]["source"]
+        assert f"{part.id}.md" in found
+
+
+def a_wheel(folder: Path, **changes: bytes) -> Path:
+    """What the release looks at of one; *changes* are by the last of a name."""
+    files = {f"student_template/{LAB}/{name}": data for name, data in built(Course(find_root()), LAB).items()}
+    files["grading_config.yaml"] = (find_root() / finding.CONFIG).read_bytes()
+    path = folder / "perflab-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(f"autograder/_course/{name}", changes.get(Path(name).stem, data))
+    return path
+
+
+def test_the_wheel_goes_to_all_students(tmp_path: Path):
+    """Beside the notebooks, and into the zip."""
+    wheel = a_wheel(tmp_path)
+    release(Course(find_root()), LAB, tmp_path / "out", wheel)
+
+    assert wheel.read_bytes() == (tmp_path / "out" / "course" / "source" / LAB / wheel.name).read_bytes()
+    with zipfile.ZipFile(tmp_path / "out" / "students" / f"{LAB}.zip") as archive:
+        assert wheel.read_bytes() == archive.read(f"{LAB}/{wheel.name}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [({"grading_config": b"old"}, "grading_config.yaml"), ({"pytest": b"old"}, f"student_template/{LAB}/pytest.ini")],
+)
+def test_a_wheel_of_other_points_is_not_handed_out(tmp_path: Path, changes: dict, name: str):
+    """Its checks would show students what does not grade them."""
+    said = rf"perflab-0\.1\.0-py3-none-any\.whl: holds another {name} than this course; build it again: pip wheel"
+    with pytest.raises(CourseError, match=said):
+        release(Course(find_root()), LAB, tmp_path / "out", a_wheel(tmp_path, **changes))
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_no_wheel_is_said(tmp_path: Path):
+    (tmp_path / "x.whl").write_text("x")
+
+    with pytest.raises(UserError, match=r"x\.whl: this is no wheel; pip wheel --no-deps -w dist \. makes one"):
+        release(Course(find_root()), LAB, tmp_path / "out", tmp_path / "x.whl")
 
 
 def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path: Path):
