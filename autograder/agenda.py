@@ -38,10 +38,13 @@ class Task:
     what: str
     mend: str
     items: tuple[Item, ...]
+    usual: bool = False
+    """Most of a class may wait for it: then they are counted in a line, and not named."""
 
     def __str__(self) -> str:
         """Say it in a line."""
-        return f"{self.what}: {listed(list(map(str, self.items)))}; {self.mend}"
+        many = f"{len(self.items)} submission{'' if len(self.items) == 1 else 's'}"
+        return f"{self.what}: {many if self.usual else listed(list(map(str, self.items)))}; {self.mend}"
 
 
 def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
@@ -60,7 +63,7 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     ]
     for who, (what, mend) in OWED.items():
         owing = [_owed(one.result, who) for one in standings]
-        found.append(Task(what, mend.format(folder=folder), _items(standings, owing)))
+        found.append(Task(what, mend.format(folder=folder), _items(standings, owing), usual=True))
     return [task for task in found if task.items]
 
 

@@ -79,6 +79,16 @@ class LabConfig:
     off: frozenset[str] = frozenset()
     """Parts that this course does without."""
 
+    @property
+    def deadline(self) -> str:
+        """Say in words until when it is, and what lateness costs."""
+        if self.due is None:
+            return "due at no time, and lateness costs nothing"
+        if self.late is None:
+            return f"due {self.due}, and lateness costs nothing"
+        per_day, at_most = (f"{100 * share:g} %" for share in (self.late.per_day, self.late.at_most))
+        return f"due {self.due}, and each day late costs {per_day}, at most {at_most}"
+
 
 @dataclass(frozen=True)
 class Config:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -237,6 +238,19 @@ DISAGREEMENTS = {
     "bar that nobody reads": ("resnet18", DECLARED, {}, f"{PART}.checks.amp_is_faster.bar: the check reads no bar; remove 'bar' and 'from', or let its judge read `bar`"),
     "no bar to read": ("resnet18", DECLARED, {"part3_amp": ["amp_is_faster", "unscales"]}, f"{PART}.checks.unscales: the check reads a bar and none is set; add one, like bar: {{t4: 1.5}}, from: seed"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "due 2027-01-20T23:59+05:30, and each day late costs 10 %, at most 50 %"),
+        ({"late": None}, "due 2027-01-20T23:59+05:30, and lateness costs nothing"),
+        ({"late": None, "due": None}, "due at no time, and lateness costs nothing"),
+    ],
+)
+def test_a_lab_says_until_when_it_is(good: Config, changes: dict, said: str):
+    """Whoever releases it sees a time that is not theirs."""
+    assert said == replace(good.lab("resnet18"), **changes).deadline
 
 
 OFF = GOOD.replace("follows_fp32: 6", "follows_fp32: off").replace("14.3", "8.3") + "      part4_memory: off\n"

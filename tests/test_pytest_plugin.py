@@ -54,13 +54,13 @@ def test_a_failure_is_the_four_parts_and_no_traceback(folder):
 
 
 def test_the_run_ends_with_points(folder):
-    """Owed points are told apart from lost ones."""
+    """Owed points are told apart from lost ones; a person has nothing to read yet."""
     result = folder.runpytest("-k", "part3")
 
     assert result.ret == 1
     assert re.search(r"part3_amp\.follows_fp32 +failed +0/4", result.stdout.str())
-    assert re.search(r"part3_amp\.explains_where_autocast_goes +owed +0/2", result.stdout.str())
-    assert re.search(r"total +2 of 30 owed +0/28", result.stdout.str())
+    assert re.search(r"part3_amp\.explains_where_autocast_goes +failed +0/2", result.stdout.str())
+    assert re.search(r"total +0/30", result.stdout.str())
 
 
 def test_what_is_owed_or_skipped_says_why(folder):
@@ -70,8 +70,14 @@ def test_what_is_owed_or_skipped_says_why(folder):
 
     assert "SKIP  part3_amp.computes_in_half_precision  0/2" in told
     assert "      reason    follows_fp32 did not pass" in told
-    assert "OWED  part3_amp.explains_where_autocast_goes  0/2" in told
-    assert "      reason    a person reads part3_notes.md" in told
+    assert "FAIL  part3_amp.explains_where_autocast_goes  0/2" in told
+    assert "      measured  no part3_notes.md" in told
+
+    (folder.path / "part3_notes.md").write_text("# Why\n\nThe matrix products are in half precision.\n")
+    result = folder.runpytest("-k", "part3").stdout.str()
+    assert "OWED  part3_amp.explains_where_autocast_goes  0/2" in result
+    assert "      reason    a person reads part3_notes.md" in result
+    assert re.search(r"total +2 of 30 owed +0/28", result)
 
 
 def test_a_run_that_owes_nothing_has_no_such_section(folder):

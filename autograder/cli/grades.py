@@ -139,6 +139,7 @@ def override(
               perflab override results/* augmentation_is_faster 1 --reason "we have no GPU"
     """
     from autograder import overrides, standing
+    from autograder.agenda import listed
 
     homes, wanted, who = _homes(results), overrides.wanted(points), _who()
     before = {home: standing.load(home / standing.RESULT) for home in homes}
@@ -149,7 +150,7 @@ def override(
     for home, decisions in made.items():
         overrides.append(home, decisions)
         after = standing.load(home / standing.RESULT)
-        names = ", ".join(one.check for one in decisions)
+        names = listed([one.check for one in decisions])
         click.echo(f"{after.submission}: {names}: {before[home].score:g} -> {after.score:g} of {after.max_score:g}")
     for folder in dict.fromkeys(home.resolve().parent for home in homes):
         refresh(folder, root, roster)

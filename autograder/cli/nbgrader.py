@@ -29,8 +29,10 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     from autograder.nbgrader.release import BUILD
     from autograder.nbgrader.release import release as write
 
-    for path in write(open_course(root), lab, to, wheel):
+    course = open_course(root)
+    for path in write(course, lab, to, wheel):
         click.echo(f"wrote  {path}")
+    click.echo(f"\n{lab} is {course.config.labs[lab].deadline}; due and late in grading_config.yaml say so")
     if wheel is None:
         click.echo(f"\nStudents install perflab, too: release again with --wheel, or hand the wheel out; {BUILD}")
     again = " --force" * (to / "course" / "release" / lab).exists()

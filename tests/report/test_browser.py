@@ -13,7 +13,7 @@ from autograder.report.html import write
 from autograder.standing import rules
 from autograder.times import Handed, moment
 from tests import chromium
-from tests.samples import a_check, a_class, a_part, a_silent_check
+from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
 
 pytestmark = chromium.needed
 WIDTHS = {"phone": 390, "desk": 1200}
@@ -88,6 +88,35 @@ def test_no_page_is_wider_than_its_window_or_complains(opened, page, width):
     assert [] == found.get_log("browser")
     assert "run" != found.title
     assert [] == found.find_elements("css selector", "main img")
+
+
+@pytest.fixture(scope="module")
+def long_lab(tmp_path_factory):
+    """A class with seven parts, lateness and a long name."""
+    out = tmp_path_factory.mktemp("long")
+    parts = [a_part(f"part{n}_of_some_length", "A title", a_check()) for n in range(1, 7)]
+    whole = [*parts, replace(a_part("bonus", "Bonus", a_check()), bonus=True)]
+    for n in range(5):
+        batch.save(a_result(*whole, submission=f"student{n}"), out)
+    times.write(out, {"student1": Handed(at=moment("2027-01-22T20:00+05:30")), "student2": Handed(marked_late=True)})
+    (out / "roster.csv").write_text("student,name\n" + "".join(f"student{n},Ada Augusta Lovelace\n" for n in range(6)))
+    write(out, rules(Course(find_root()).config.labs, out))
+    return out
+
+
+@pytest.mark.parametrize(("width", "until"), [(1920, "bonus"), (1000, "bonus"), (400, "Failed")])
+def test_a_lab_of_seven_parts_fits_its_window(browser, long_lab, width, until):
+    """On a phone what is owed and failed is in sight, and the parts are a swipe away."""
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get((long_lab / "index.html").as_uri())
+    found = browser.execute_script(
+        "return [...document.querySelectorAll('#class thead th')].map(h => [h.innerText.trim(), h.getBoundingClientRect().right])"
+    )
+    ends = {name: right for name, right in found if name}
+
+    assert ends[until] <= width
+    assert "part1" in ends
 
 
 # How far each text is apart from what is behind it: the contrast of WCAG, at worst.
