@@ -108,7 +108,8 @@ def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], A
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:
     """Return the index of the number that is furthest from the right one; what is not finite is."""
-    gaps = np.nan_to_num(_gaps(got, want), nan=np.inf) / np.maximum(_sizes(want, width(shape)), 1e-30)
+    with np.errstate(all="ignore"):
+        gaps = np.nan_to_num(_gaps(got, want), nan=np.inf) / np.maximum(_sizes(want, width(shape)), 1e-30)
     return [int(it) for it in np.unravel_index(int(np.argmax(gaps)), tuple(shape))]
 
 
