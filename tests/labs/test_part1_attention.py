@@ -120,7 +120,9 @@ def long_run(peak, numbers=(1.0,), idle=20 * MB):
         pytest.param(long_run(30 * MB), Passed, "10 MB where by hand takes 580 MB and one matrix 256 MB", id="lean"),
         pytest.param(long_run(160 * MB), Failed, "140 MB where", id="half a matrix"),
         pytest.param(long_run(10 * MB), Passed, "0 MB where", id="less than idle"),
-        pytest.param(long_run(160 * MB, idle=60 * MB), Failed, "140 MB where", id="what its idle worker holds is its own"),
+        pytest.param(
+            long_run(160 * MB, idle=60 * MB), Failed, "140 MB where", id="what its idle worker holds is its own"
+        ),
         pytest.param(long_run(400 * MB, idle=350 * MB), Failed, "380 MB where", id="a ballast while idle"),
         pytest.param(long_run(30 * MB, (2.0,)), Failed, "apart by 1.0e+00", id="other numbers"),
         pytest.param(long_run(30 * MB, ()), Failed, "apart by inf", id="no numbers"),
