@@ -16,6 +16,7 @@ from autograder import checks, scoring
 from autograder.checks import memory
 from autograder.config import LabConfig
 from autograder.errors import OwedError, SpoiltError, SubmissionError
+from autograder.imports import ALLOWED
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
@@ -37,7 +38,7 @@ from autograder.model import (
     Unavailable,
     Verdict,
 )
-from autograder.notebook import NOTHING, Released
+from autograder.notebook import NOTHING, Released, cells_in, in_cells
 
 Run = Callable[[Job], Observation]
 Clock = Callable[[Probe, Job, Job, float], Compared]
@@ -47,7 +48,10 @@ Squeeze = Callable[[Job, Job, int, int], Observation]
 HANDED_OUT = ("given/", "baseline/", "handout/", "pytest.ini", "perflab-")
 """Comes with the template; the grader stages its own."""
 WAITED = "processes did not end"  # as worker/forked.py says it
-OVERTIME = "this part was stopped after its time had run out in '{}'"
+TIMEOUTS = 3
+"""After so many probes that ran out of time no other of the part is started."""
+OVERTIME = "this part was stopped after its time had run out in {}"
+NOT_IMPORTED = "{} could not be imported: "  # as worker/raised.py says it
 NOTHING_OF_THE_LAB = "nothing was taken: there is not one file of this lab in it"
 NO_CLOCK = "nothing was timed in this run"
 NO_BALLAST = "a grading run decides, which leaves the work no more of the GPU than the bar says"
@@ -181,9 +185,10 @@ def _unread(submission: Submission, file: str) -> str:
 class Settled(Exception):  # noqa: N818 a verdict is no error of ours
     """The evidence alone settles the check: the judge is not asked."""
 
-    def __init__(self, verdict: Verdict, reason: str = "") -> None:
-        """Keep the verdict and the word for it: timeout, memory, missing."""
+    def __init__(self, verdict: Verdict, reason: str = "", *, whole_part: bool = False) -> None:
+        """Keep the verdict, the word for it (timeout, memory, missing), and whether no probe of the part can run."""
         super().__init__(reason)
+        self.whole_part = whole_part
         self.verdict = verdict
         self.reason = reason
 
@@ -209,8 +214,11 @@ class PartGrader:
         self._judged = _kept(part, before)
         self._refusal = refusal
         self._unread = "" if refusal or session.rehearsal else _unread(submission, part.file)
-        self._overtime = ""
-        """The student's probe that used up its time; none is started after it."""
+        self._cells = cells_in(submission.files.get(part.file, b""))
+        self._late: list[str] = []
+        """The student's probes that used up their time."""
+        self._unusable = ""
+        """Why no probe can run the student's file, told by the check named first."""
 
     def result(self, only: str = "") -> PartResult:
         """Judge every check of the part, or `only` one with those it needs."""
@@ -280,13 +288,22 @@ class PartGrader:
             evidence = {name: self._evidence(name, check) for name in check.reads}
             return self._result(check, self._verdict(check, evidence))
         except Settled as settled:
-            return self._result(check, settled.verdict, settled.reason)
+            return self._settled(check, settled)
         except OwedError as why:
             return self._result(check, Unavailable(str(why)))
         except SpoiltError as why:
             return self._result(check, Inconclusive("", str(why)))
         except Exception as fault:
             return self._fault(check, fault)
+
+    def _settled(self, check: Check, settled: Settled) -> CheckResult:
+        """Tell once, of the first check that meets it, that the file cannot be used at all."""
+        if not settled.whole_part:
+            return self._result(check, settled.verdict, settled.reason)
+        if self._unusable:
+            return self._result(check, None, reason=f"{self.part.file} cannot be used: see {self._unusable}")
+        self._unusable = check.name
+        return self._result(check, settled.verdict, settled.reason)
 
     def _verdict(self, check: Check, evidence: dict[str, Any]) -> Verdict:
         try:
@@ -349,7 +366,8 @@ class PartGrader:
     def _observe(self, probe: Probe) -> Observation | Pair | Timed:
         student = self._run(probe, "student")
         if student.ended != "ok":
-            raise Settled(_failed_to_run(student), student.ended)
+            whole = student.error.startswith(NOT_IMPORTED.format(self.part.file))
+            raise Settled(_failed_to_run(student), student.ended, whole_part=whole)
         if not probe.pair:
             return student
         baseline = self._run(probe, "baseline")
@@ -359,13 +377,24 @@ class PartGrader:
 
     def _run(self, probe: Probe, side: Side) -> Observation:
         key = (probe.name, side)
-        if side == "student" and self._overtime and key not in self._seen:
-            return Observation(probe.name, "timeout", error=OVERTIME.format(self._overtime))
         if key not in self._seen:
-            self._seen[key] = conform(probe, self._session.run(self.job(probe, side)))
-        if side == "student" and self._seen[key].ended == "timeout":
-            self._overtime = self._overtime or probe.name
+            self._seen[key] = self._ran(probe) if side == "student" else self._run_once(self.job(probe, side), probe)
         return self._seen[key]
+
+    def _ran(self, probe: Probe) -> Observation:
+        """Run the student's side; what follows one that ran out of time has a third of it, so that a part ends."""
+        if len(self._late) >= TIMEOUTS:
+            return Observation(probe.name, "timeout", error=OVERTIME.format(", ".join(self._late)))
+        job = self.job(probe, "student")
+        if self._late:
+            job = replace(job, limits=replace(job.limits, seconds=job.limits.seconds / 3))
+        seen = self._run_once(job, probe)
+        if seen.ended == "timeout":
+            self._late.append(probe.name)
+        return seen
+
+    def _run_once(self, job: Job, probe: Probe) -> Observation:
+        return conform(probe, self._session.run(job))
 
     def job(self, probe: Probe, side: Side) -> Job:
         """Say what a worker has to run for one side of a probe."""
@@ -373,7 +402,9 @@ class PartGrader:
         if self.part.file not in source:
             why = self._submission.refused.get(self.part.file, "it was not handed in")
             raise Settled(
-                Failed(f"no {self.part.file}", why, f"hand in {self.part.file}, as the template names it"), "missing"
+                Failed(f"no {self.part.file}", why, f"hand in {self.part.file}, as the template names it"),
+                "missing",
+                whole_part=True,
             )
         code = [self.part.file, *self.part.programs]
         files = {**{name: source[name] for name in code if name in source}, **self._kit.given}
@@ -393,9 +424,13 @@ class PartGrader:
         outcome, won = scoring.points_for(verdict, points)
         reason = verdict.reason if isinstance(verdict, Inconclusive) else reason
         why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")
+        measured, why = self._in_cells(verdict.measured), self._in_cells(why)
         return CheckResult(
-            check.name, outcome, check.basis, won, points, title, verdict.measured, why, try_, reason, verdict.evidence
+            check.name, outcome, check.basis, won, points, title, measured, why, try_, reason, verdict.evidence
         )
+
+    def _in_cells(self, text: str) -> str:
+        return in_cells(text, self.part.file, self._cells) if self._cells else text
 
     def _fault(self, check: Check, fault: Exception) -> CheckResult:
         last = traceback.extract_tb(fault.__traceback__)[-1]
@@ -425,7 +460,9 @@ def _artefact(submission: Submission, file: str, part: Part) -> Any:
     if file in submission.refused:
         raise Settled(Failed(f"{file} was not taken", submission.refused[file], f"write {file} again"), "missing")
     if file not in submission.files:
-        why, try_ = f"{part.file} writes it when it is run", f"python {part.file}, and keep {file} beside it"
+        in_notebook = cells_in(submission.files.get(part.file, b""))
+        run = "run your notebook to its end" if in_notebook else f"python {part.file}"
+        why, try_ = f"{part.file} writes it when it is run", f"{run}, and keep {file} beside it"
         if file in part.made_by:
             why, try_ = f"it is handed in beside {part.file}, which does not write it", part.made_by[file]
         raise Settled(Failed(f"no {file} here yet", why, try_), "missing")
@@ -438,7 +475,7 @@ def _artefact(submission: Submission, file: str, part: Part) -> Any:
 
 # How a worker ended -> what was measured, and what to try. The why is the worker's own words.
 ENDS = {
-    "raised": ("your code raised an exception", "run the same call in your own file and read the traceback"),
+    "raised": ("your code raised an exception", "make that call at the end of your own file and read the traceback"),
     "timeout": ("no answer in time", "look for an endless loop, or for far more work than the part asks for"),
     "memory": ("too much memory", "look for tensors that are kept from step to step, such as losses with their graph"),
     "crash": ("the process died", "let functions return; do not end the process or start processes that outlive it"),
@@ -460,6 +497,10 @@ ANOTHER_KIND = (
 
 # Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
 TELLING = {
+    "No module named '": (
+        "a module is missing here",
+        f"a part's file may import {ALLOWED}, and none of your other files: copy what it needs",
+    ),
     "SyntaxError: ": (
         "the file cannot be read as Python",
         "open it at that line; `python -m py_compile` with the file's name shows the place",

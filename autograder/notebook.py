@@ -111,8 +111,25 @@ def read(data: bytes, name: str, released: Released) -> Reading:
             seen.take(replace(cell, source=writes.sub("", cell.source)))
     texts = {name: text for name in released.texts if (text := _text(cells, name))}
     code = _assembled([_library(cell.source) for cell in given], seen)
-    notes = [*_version_notes(notebook, released.version), *seen.notes(), *_places(code, released.notebooks[name])]
+    notes = [*_version_notes(notebook, released.version), *seen.notes()]
     return Reading(code.encode(errors="replace"), texts, tuple(f"{name}: {note}" for note in notes))
+
+
+def cells_in(code: bytes) -> list[tuple[int, str]]:
+    """Find the line of a part file below which each cell's lines stand; none where it was no notebook."""
+    lines = enumerate(code.decode(errors="replace").split("\n"), 1)
+    return [(n, line.removeprefix(f"{CODE} ")) for n, line in lines if re.fullmatch(rf"{CODE} cell \d+", line)]
+
+
+def in_cells(text: str, file: str, cells: Sequence[tuple[int, str]]) -> str:
+    """Name cells, which a notebook's author can find, where *text* names lines of the part file made of them."""
+
+    def placed(found: re.Match[str]) -> str:
+        number = int(found["line"])
+        above = [(first, cell) for first, cell in cells if first < number]
+        return f"{above[-1][1]}, line {number - above[-1][0]}" if above else found[0]
+
+    return re.sub(rf"(?:{re.escape(file)}, |(?<=\()|(?<=\), ))line (?P<line>\d+)", placed, text)
 
 
 def unwritten(code: bytes) -> int:
@@ -286,15 +303,6 @@ def _lines(source: str, taken: Sequence[Statement]) -> str:
 def _assembled(given: Sequence[str], seen: _Seen) -> str:
     futures = dict.fromkeys(["from __future__ import annotations", *seen.futures()])
     return "\n\n".join(["\n".join(futures), *filter(None, given), *seen.sources()]) + "\n"
-
-
-def _places(code: str, file: str) -> Iterator[str]:
-    """Say where cells went: messages about the code name lines of the file."""
-    lines = enumerate(code.split("\n"), 1)
-    if places := [
-        f"{line.removeprefix(CODE)[1:]} below line {n}" for n, line in lines if re.match(f"{CODE} cell", line)
-    ]:
-        yield f"lines of {file} are its cells: {_listed(places)}"
 
 
 def _listed(items: Sequence[str]) -> str:

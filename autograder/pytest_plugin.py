@@ -32,6 +32,8 @@ class Practice:
         self.lab_name, self.folder = lab_name, folder
         self._seed = secrets.randbits(48)
         self._graders: dict[str, PartGrader] = {}
+        self.notes: dict[str, None] = {}
+        """What is to be said of the files, each once."""
         self._open = ExitStack()
 
     @cached_property
@@ -60,6 +62,7 @@ class Practice:
 
         if part.id not in self._graders:
             handed_in = submission.load(self.folder, self.kit.lab.files, released=self.kit.released)
+            self.notes |= dict.fromkeys(handed_in.notes)
             self._graders[part.id] = PartGrader(part, handed_in, self.kit, self.session, self._seed)
         return self._graders[part.id]
 
@@ -197,6 +200,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("owed and skipped")
     for part_id, check in open_:
         terminalreporter.write_line(four_parts(part_id, check))
+    if practice.notes:
+        terminalreporter.section("notes")
+    for note in practice.notes:
+        terminalreporter.write_line(note)
     terminalreporter.section("points")
     console = Console(file=terminalreporter._tw._file, force_terminal=terminalreporter.hasmarkup)  # noqa: SLF001 its stream has no public name
     console.print(points_table(results))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from autograder import notebook
+from autograder import imports, notebook
 from autograder.errors import SubmissionError
 from autograder.model import Submission, from_json, to_json
 from autograder.notebook import NOTHING, Released
@@ -27,6 +27,7 @@ GRADER_TEXT = re.compile(rf"['\"]{{1,3}}{GRADER}['\".]", re.IGNORECASE)
 GRADER_PIECE = re.compile(rf"\{{[^{{}}]*\b{GRADER}\b", re.IGNORECASE)
 RECORD = ".submission.json"
 """In what is kept, beside the files: hidden, so no file of a lab."""
+NAMED = 4  # modules that one note names
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
 
 
@@ -50,7 +51,8 @@ def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Relea
         if entry.problem and entry.path[-1] in names and entry.path[-1] not in files:
             refused.setdefault(entry.path[-1], entry.problem)
     notes = [note for name in released.notebooks for note in _settle(name, files, refused, released)]
-    notes += [note for name, data in sorted(files.items()) if name.endswith(".py") for note in _of_grader(name, data)]
+    code = {name: data for name, data in sorted(files.items()) if name.endswith(".py")}
+    notes += [note for name, data in code.items() for note in (*_of_grader(name, data), *_outside(name, data))]
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(plain("/".join(names)) for names in sorted(rest, key=len)[:50])
@@ -94,6 +96,14 @@ def _of_grader(name: str, source: bytes) -> Iterator[str]:
         named = (word.line for word in words(source.decode(errors="replace")) if _names_grader(word))
         for line in islice(named, 1):
             yield f"{name}, line {line} names the grader's own package, which no part needs"
+
+
+def _outside(name: str, source: bytes) -> Iterator[str]:
+    """Say what a file imports that may be missing where it is graded."""
+    found = imports.others(source.decode(errors="replace"), beside={name})
+    if found:
+        said = ", ".join(f"{module} (line {line})" for module, line in list(found.items())[:NAMED])
+        yield f"{name} imports {said}, which may be missing where it is graded; use {imports.ALLOWED} alone"
 
 
 def _names_grader(word: Word) -> bool:

@@ -97,19 +97,77 @@ def test_a_probe_runs_once_however_many_checks_read_it():
     assert ("single", "baseline") not in asked
 
 
-def test_a_part_stops_at_the_first_probe_that_uses_up_its_time():
-    """Later probes of the student's are not started, and say after which; files are judged as ever."""
+def test_a_probe_that_uses_up_its_time_leaves_a_third_of_it_to_the_others():
+    """What else the student wrote is judged."""
+    late = Observation("both", "timeout", error="was stopped after 60 s, the limit of this part")
+    _, checks, run = graded({("both", "student"): late})
+
+    assert [("single", 60), ("both", 60), ("amp", 20)] == [
+        (job.probe, job.limits.seconds) for job in run.asked if job.side == "student"
+    ]
+    assert "was stopped after 60 s, the limit of this part" == checks["equal"].why
+    assert ["unavailable", "passed"] == [checks[name].outcome for name in ("faster", "has_table")]
+
+
+def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
+    """No more are started, and what rests on them says after which; files are judged as ever."""
+    monkeypatch.setattr("autograder.grade.TIMEOUTS", 1)
     late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
     _, checks, run = graded({("both", "student"): late})
 
     assert [("single", "student"), ("both", "student")] == [(job.probe, job.side) for job in run.asked]
-    assert "was stopped after 1 s, the limit of this part" == checks["equal"].why
-    assert ("failed", "timeout", "this part was stopped after its time had run out in 'both'") == (
+    assert ("failed", "timeout", "this part was stopped after its time had run out in both") == (
         checks["faster"].outcome,
         checks["faster"].reason,
         checks["faster"].why,
     )
     assert "passed" == checks["has_table"].outcome
+
+
+def without_needs():
+    """Make checks that all read a probe, and do not wait for each other."""
+    kit = toy_kit()
+    [part] = kit.lab.parts
+    part.checks = {name: replace(check, needs=()) for name, check in part.checks.items()}
+    return kit
+
+
+def test_a_file_that_cannot_be_imported_is_told_once():
+    """The check that meets it first fails; what else needs the file is skipped, and files are judged as ever."""
+    error = "part1_toy.py could not be imported: SyntaxError: invalid syntax (part1_toy.py, line 3)"
+    names = ("single", "both", "amp")
+    answers = {(name, "student"): Observation(name, "raised", error=error) for name in names}
+    _, checks, _ = graded(answers, kit=without_needs())
+
+    assert ("failed", error) == (checks["positive"].outcome, checks["positive"].why)
+    assert "the file cannot be read as Python" == checks["positive"].measured
+    assert ("skipped", "part1_toy.py cannot be used: see positive") == (
+        checks["equal"].outcome,
+        checks["equal"].reason,
+    )
+    assert "passed" == checks["has_table"].outcome
+
+
+def test_a_module_that_is_missing_is_no_call_to_be_repeated_at_home():
+    """There it may be installed."""
+    error = "part1_toy.py could not be imported: ModuleNotFoundError: No module named 'einops' (part1_toy.py, line 3)"
+    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+
+    assert "a module is missing here" == checks["positive"].measured
+    assert checks["positive"].try_.startswith("a part's file may import the standard library, torch,")
+
+
+def test_lines_of_a_notebook_are_named_by_their_cell():
+    """Its author has no file with these lines; a .py keeps them, and so does what comes before the first cell."""
+    code = b"import torch\n# %% cell 5\n\ndef work():\n    pass\n"
+    error = "ValueError: no (part1_toy.py, line 5)"
+    answers = {("single", "student"): Observation("single", "raised", error=error)}
+
+    _, from_cells, _ = graded(answers, submission=toy_submission(part1_toy__py=code))
+    _, from_file, _ = graded(answers)
+
+    assert "ValueError: no (cell 5, line 3)" == from_cells["positive"].why
+    assert error == from_file["positive"].why
 
 
 def test_both_sides_of_a_pair_get_the_same_seed_and_their_own_file():

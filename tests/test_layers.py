@@ -27,7 +27,7 @@ LAYERS = [
     {"downloads", "scoring"},
     {"lab", "checks", "submission"},
     {"doctor"},
-    {"clock", "notebook", "sandbox", "traces", "unpack"},
+    {"clock", "imports", "notebook", "sandbox", "traces", "unpack"},
     {"config", "device", "journal_file", "turns"},
     {"drift", "revealed", "roster", "times"},
     {"digest", "images", "landlock", "model", "sheet", "similar", "statements", "ties", "wire"},

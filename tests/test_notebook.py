@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import CourseError, SubmissionError
-from autograder.notebook import CODE, STUB, TEXT, Released, cells_of, read, unwritten
+from autograder.notebook import CODE, STUB, TEXT, Released, cells_in, cells_of, in_cells, read, unwritten
 
 TEMPLATE = f'''# %% [markdown]
 # # Part 1
@@ -59,7 +59,7 @@ def code_of(*sources: Any, **metadata: Any) -> str:
 
 
 def notes_of(*sources: Any, **metadata: Any) -> list[str]:
-    return [n for n in read(notebook(*sources, **metadata), NAME, RELEASED).notes if "are its cells" not in n]
+    return list(read(notebook(*sources, **metadata), NAME, RELEASED).notes)
 
 
 def run(source: str) -> dict[str, Any]:
@@ -215,8 +215,12 @@ def test_the_lines_of_a_cell_do_not_move():
     source = code_of(GIVEN, "# a note\nprint(1)\n\ndef work(x):\n    return x")
 
     assert "# %% cell 2\n# a note\n\n\ndef work(x):\n    return x\n" == source[source.index("# %% cell 2") :]
-    assert read(notebook(GIVEN, WORK), NAME, RELEASED).notes == (
-        f"{NAME}: lines of part1_toy.py are its cells: cell 2 below line 7",
+    code = read(notebook(GIVEN, WORK), NAME, RELEASED).code
+    [(line, cell)] = cells_in(code)
+    assert "cell 2" == cell
+    said = f"(line {line + 4}: .item(), line {line + 5}: .cpu()) of part1_toy.py, line {line + 2}; results.csv, line 9"
+    assert "(cell 2, line 4: .item(), cell 2, line 5: .cpu()) of cell 2, line 2; results.csv, line 9" == in_cells(
+        said, "part1_toy.py", cells_in(code)
     )
 
 

@@ -63,6 +63,14 @@ def test_the_run_ends_with_points(folder):
     assert re.search(r"total +0/30", result.stdout.str())
 
 
+def test_what_is_to_be_said_of_the_files_is_told_at_home(folder):
+    """An import that may be missing where it is graded costs the whole part there."""
+    folder.makepyfile(part3_amp="import torch\nimport psutil\n")
+    said = folder.runpytest("-k", "follows_fp32").stdout.str()
+
+    assert "part3_amp.py imports psutil (line 2), which may be missing where it is graded" in said
+
+
 def test_what_is_owed_or_skipped_says_why(folder):
     """A speed that was rehearsed is told there, with its pairs; and what a person reads, so that the points add up."""
     said = folder.runpytest("-k", "part3").stdout.str()

@@ -27,7 +27,8 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
                 files[name] = _stripped(source / name)
     # -rN: each failure is shown once, in its four parts, and not again in a list at the end.
     version = course.config.labs[lab_name].version
-    ini = f"[pytest]\nperflab_lab = {lab_name}\nperflab_version = {version}\naddopts = -rN\n"
+    own = f"perflab_lab = {lab_name}\nperflab_version = {version}\n"
+    ini = f"[pytest]\nrequired_plugins = perflab\n{own}addopts = -rN\n"
     files["pytest.ini"] = ini.encode()
     return files
 

@@ -12,7 +12,6 @@ import importlib.util
 import os
 import socket
 import sys
-import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +21,7 @@ from autograder.lab import Part, Probe
 from autograder.wire import Message, encode
 from autograder.worker import windows
 from autograder.worker.once import once
+from autograder.worker.raised import ImportFailed, as_text, in_words
 from autograder.worker.rig import BadReturn, Rig
 
 
@@ -44,7 +44,7 @@ def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
         return encode(Message("RESULT", {"ended": "ok", "values": values, "error": ""}, arrays))
     except BaseException as error:
         words = in_words(error, staged)
-        print(_own_frames(error, staged), flush=True)
+        print(as_text(error, staged), flush=True)
         return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words}))
 
 
@@ -53,7 +53,7 @@ def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path, descrip
     try:
         windows.serve(channel, *prepared(task, staged), descriptors)
     except BaseException as error:
-        print(_own_frames(error, staged), flush=True)
+        print(as_text(error, staged), flush=True)
         return encode(Message("RAISED", {"error": in_words(error, staged)}))
 
 
@@ -86,34 +86,11 @@ def import_student(part: Part, staged: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[part.id] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise ImportFailed(part.file) from error
     for name in part.writes:
         if not callable(getattr(module, name, None)):
             raise BadReturn(f"{part.file} defines no function {name}")
     return module
-
-
-def in_words(error: BaseException, staged: Path) -> str:
-    """Say what was raised and where in the student's file, in one line."""
-    if isinstance(error, BadReturn):
-        return _clean(str(error))
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged]
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    if isinstance(error, NotImplementedError) and frames and not str(error):
-        return f"{frames[-1].name} is not written yet{where}"
-    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).parent == staged:
-        return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
-    if isinstance(error, SystemExit):
-        return _clean(f"called sys.exit({error.code!r}){where}")
-    case = next(iter(getattr(error, "__notes__", [])), "")
-    return _clean(f"{type(error).__name__[:60]}: {error}") + where + (f", {_clean(str(case))}" if case else "")
-
-
-def _own_frames(error: BaseException, staged: Path) -> str:
-    """Show the traceback as far as it runs through the student's files, by their names."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged]
-    return "".join(f"  {Path(f.filename).name}, line {f.lineno}, in {f.name}\n    {f.line}\n" for f in frames)
-
-
-def _clean(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)[:600]

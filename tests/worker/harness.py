@@ -10,8 +10,9 @@ from types import ModuleType
 
 from autograder.lab import Part, conform
 from autograder.model import Observation, Side
+from autograder.worker.raised import in_words
 from autograder.worker.rig import Rig
-from autograder.worker.shim import in_words, run_probe
+from autograder.worker.shim import run_probe
 
 
 def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Side = "student") -> Observation:

@@ -363,7 +363,7 @@ def no_host_fetch(fetches: Observation) -> Verdict:
     found = [(name, fetch) for name, own in fetches.values["fetches"].items() for fetch in own]
     if not found:
         return Passed("none")
-    measured = "; ".join(f"{name}, line {fetch['line']}: {fetch['call']}" for name, fetch in found[:4])
+    measured = "; ".join(f"{name} (line {fetch['line']}: {fetch['call']})" for name, fetch in found[:4])
     why = "the host waits until the device has caught up, and what is computed there comes back at a price"
     return Failed(measured, why, "stay with tensors; the caller fetches the result when it is needed")
 

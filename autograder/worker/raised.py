@@ -1,0 +1,80 @@
+"""What a student's code raised, in one line: the exception, its place, and the call of theirs that led to it."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+
+from autograder.worker.returned import BadReturn
+
+PLAIN = (bool, int, float, type(None))
+LONGEST = 40  # characters of a text that is an argument
+
+
+class ImportFailed(Exception):  # noqa: N818 the error is what it was raised from
+    """The student's file could not be imported, so no probe of the part can run."""
+
+
+def in_words(error: BaseException, staged: Path) -> str:
+    """Say what was raised, where in the student's file, and in which call."""
+    if isinstance(error, BadReturn):
+        return _clean(str(error))
+    if isinstance(error, ImportFailed) and error.__cause__ is not None:
+        return f"{error} could not be imported: {in_words(error.__cause__, staged)}"
+    frames = own_frames(error, staged)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    if isinstance(error, NotImplementedError) and frames and not str(error):
+        return f"{frames[-1].name} is not written yet{where}"
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).parent == staged:
+        return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
+    if isinstance(error, SystemExit):
+        return _clean(f"called sys.exit({error.code!r}){where}")
+    case = next(iter(getattr(error, "__notes__", [])), "")
+    details = ", ".join(filter(None, [_call(error.__traceback__, staged), _clean(str(case))]))
+    return _clean(f"{type(error).__name__[:60]}: {error}") + where + (f", {details}" if details else "")
+
+
+def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummary]:
+    """Keep the frames that run through the student's files."""
+    return [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged]
+
+
+def as_text(error: BaseException, staged: Path) -> str:
+    """Show the traceback as far as it runs through the student's files, by their names."""
+    frames = own_frames((isinstance(error, ImportFailed) and error.__cause__) or error, staged)
+    return "".join(f"  {Path(f.filename).name}, line {f.lineno}, in {f.name}\n    {f.line}\n" for f in frames)
+
+
+def _call(trace: TracebackType | None, staged: Path) -> str:
+    """Write the first call of a function of the student's, as in `called as make_model('auto', classes=55)`."""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if Path(code.co_filename).parent == staged and code.co_name.isidentifier():
+            return f"called as {code.co_name}({_arguments(trace.tb_frame)})"
+        trace = trace.tb_next
+    return ""
+
+
+def _arguments(frame: FrameType) -> str:
+    code, held = frame.f_code, frame.f_locals
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return ", ".join(f"{name}={_shown(held[name])}" for name in names if name in held)
+
+
+def _shown(value: Any) -> str:
+    """Show a plain value as it is written, a tensor by its shape, and of all else the type: it may be hostile."""
+    if type(value) in PLAIN:
+        return repr(value)
+    if type(value) is str:
+        return repr(value[:LONGEST])
+    name = type(value).__name__[:LONGEST]
+    is_tensor = type(value) is torch.Tensor and value.dim()
+    return f"{name} of {' x '.join(map(str, value.shape))}" if is_tensor else name
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)[:600]
