@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import landlock
-from autograder.sandbox import BoxError, gpu, try_out
+from autograder.sandbox import BoxError, cgroup, gpu, try_out
 
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
 
@@ -71,6 +71,16 @@ def _between_processes() -> Finding:
     return Finding("Landlock", False, seen, mend, wanted)
 
 
+def _memory() -> Finding:
+    """Look whether the kernel itself holds a box's limit on memory."""
+    group = cgroup.made(0)
+    if group is not None:
+        group.close()
+    seen = "a group for each box" if group else "counted fifty times a second, by no group of the kernel's"
+    mend = "" if group else "grade as root, or with `systemd-run -p MemoryMax=` (docs/runner.md)"
+    return Finding("memory limit", group is not None, seen, mend, "a burst of memory in the fence")
+
+
 def _gpu() -> Finding:
     from autograder.device import gpu_names
 
@@ -98,6 +108,7 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _package("torchvision", "the labs' models and data"),
     _fence,
     _between_processes,
+    _memory,
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
     _tool("nsys", "labs with Nsight Systems", "install Nsight Systems; its points stay owed without"),

@@ -23,6 +23,7 @@ from autograder.grade import Session
 from autograder.job import GradeJob, write
 from autograder.lanes import Errand, Work
 from autograder.model import Device, Job, Observation, Result, from_json, load_result, to_json
+from autograder.sandbox.stage import temporary
 
 FOLDER = ".cluster"  # below --out, while a run lasts: jobs, what came of them, what Parsl writes
 LOG = "engine.log"
@@ -102,7 +103,7 @@ def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]
 
 @contextmanager
 def _engine(site: Path, home: Path) -> Iterator[tuple[str, int]]:
-    with tempfile.TemporaryDirectory(prefix="perflab-") as place, (home / LOG).open("wb") as log:
+    with temporary() as place, (home / LOG).open("wb") as log:
         address = f"{place}/engine"
         command = [sys.executable, "-P", "-m", "autograder.cluster.engine", str(site), address, str(home / "parsl")]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from autograder import submission
@@ -22,6 +21,7 @@ from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
 from autograder.lab import Lab, Part
 from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission
+from autograder.sandbox.stage import temporary
 
 FORGEABLE: Mapping[str, tuple[set[Basis], float]] = {
     "reports": ({"report"}, 0.4),
@@ -101,8 +101,8 @@ def fair(
 
 
 def _in_lanes(tasks: list[Task[Finding]], open_: Open, lab: Lab, lanes: int) -> Iterator[Finding]:
-    with TemporaryDirectory(prefix="perflab-answers-") as shared:
-        yield from Lanes[Finding](partial(untimed, open_, lab, shared=Path(shared)), lanes)(tasks)
+    with temporary() as shared:
+        yield from Lanes[Finding](partial(untimed, open_, lab, shared=shared), lanes)(tasks)
 
 
 @contextmanager

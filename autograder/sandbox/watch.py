@@ -19,6 +19,7 @@ from autograder.model import Ended, Limits
 from autograder.sandbox import tree
 from autograder.sandbox.box import Box
 from autograder.sandbox.card import Gauge
+from autograder.sandbox.cgroup import Group
 from autograder.sandbox.usage import Inherited, Usage
 
 POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
@@ -48,6 +49,7 @@ class Watched:
     limits: Limits
     inherited: Inherited = field(default_factory=Inherited)
     box: Box | None = None
+    group: Group | None = None
     started: float = field(default_factory=time.monotonic)
     keeper: int | None = None
     log: bytes = b""
@@ -63,6 +65,7 @@ class Watched:
     _next_look: float = 0.0
     _what: str = "this part"
     _serve: Callable[[], float] = lambda: POLL_SECONDS
+    _bound: bool = False
 
     def __post_init__(self) -> None:
         """Register the three descriptors; none may ever block us."""
@@ -86,12 +89,23 @@ class Watched:
 
     def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
         """Send a short message at once, or not at all: nobody waits for a worker that does not read."""
+        self._bind()
         try:
             sent = socket.send_fds(self.channel, [data], descriptors)
         except OSError:
             sent = 0
         if sent < len(data):
             raise self._ended_early() if self._hung_up else Stopped("refused", "did not read what it was asked")
+
+    def _bind(self) -> None:
+        """Put it below the kernel's limit before it hears of any task: until then none of a student's code runs."""
+        if self.group is None or self._bound:
+            return
+        self._bound, deadline = True, time.monotonic() + KILL_SECONDS
+        while self.keeper is None and self.end is None and time.monotonic() < deadline:
+            self._pump(0.005)
+        if self.keeper is not None:
+            self.group.take(tree.below(self.keeper))
 
     def allow(self, seconds: float, what: str) -> None:
         """Start its time again, for *what* it does next."""
@@ -129,6 +143,8 @@ class Watched:
             self._pump(0.005)
         if self.end is None and self.keeper is not None:
             tree.kill([*tree.below(self.keeper), self.keeper])
+        if self.group is not None:
+            self.group.close()
         self._pump(0)
         self._selector.close()
         self.channel.close()
@@ -189,8 +205,14 @@ class Watched:
         if len(pids) > MAX_PROCESSES:
             raise Stopped("crash", f"started more than {MAX_PROCESSES} processes and was stopped")
         limit = self.limits.memory_mb << 20
-        if self._usage.look(pids) > limit or (self.closely and self._usage.over(limit, pids)):
-            raise Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
+        if self._usage.look(pids) > limit or (self.closely and self._usage.over(limit, pids)) or self._struck():
+            raise self._too_large()
+
+    def _struck(self) -> bool:
+        return self.group is not None and self.group.struck()
+
+    def _too_large(self) -> Stopped:
+        return Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
 
     def _ended_early(self) -> Stopped:
         """Put the keeper's account of the end into words; the channel may close a moment before it comes."""
@@ -201,6 +223,8 @@ class Watched:
                 killed = True
             self._pump(0.005)
         status = (self.end or {}).get("status")
+        if self._struck():
+            return self._too_large()
         if status is None:
             return Stopped("crash", "its processes were killed from inside, before it answered")
         if status == os.EX_IOERR or (killed and status == -signal.SIGKILL):

@@ -17,9 +17,8 @@ from typing import Any, Literal, Self
 
 from autograder.errors import WireError, WorkerLostError
 from autograder.model import Job, Observation
-from autograder.sandbox import box, usage
+from autograder.sandbox import box, cgroup, stage, usage
 from autograder.sandbox.card import Card, Gauge
-from autograder.sandbox.stage import staged
 from autograder.sandbox.usage import Inherited
 from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 from autograder.wire import Message, encode, receive
@@ -107,7 +106,9 @@ class Workers:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
-        with staged({}, self._user.get("user")) as (_, own):
+        cgroup.clear()
+        stage.clear()
+        with stage.staged({}, self._user.get("user")) as (_, own):
             self._start(own)
             self._hear("the warm process did not start; `perflab doctor` says what is missing")
 
@@ -158,7 +159,7 @@ class Workers:
     def worker(self, job: Job, cores: Collection[int] = ()) -> Iterator[Watched]:
         """Keep one fresh worker, on some cores or on all; what is left of it is killed at the end."""
         self.warm()
-        with staged(job.files, self._user.get("user")) as (code, work):
+        with stage.staged(job.files, self._user.get("user")) as (code, work):
             watched = self._fork(job, code, work, cores)
             try:
                 yield watched
@@ -182,7 +183,8 @@ class Workers:
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         status_read, status_write = os.pipe()
-        watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence)
+        group = cgroup.made(job.limits.memory_mb << 20) if fence else None
+        watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence, group)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
         if fence:
             request["seccomp"] = box.system_calls(gpu=bool(self._lent), timed=timed).hex()

@@ -24,7 +24,7 @@ from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
 from autograder.model import Job, Limits
 from autograder.practice import fence_for
-from autograder.sandbox import BoxError, Workers, box, gpu, seccomp, stage, try_out, view
+from autograder.sandbox import BoxError, Workers, box, cgroup, gpu, seccomp, stage, try_out, usage, view
 
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
@@ -38,6 +38,13 @@ def why_not() -> str:
     except BoxError as problem:
         return f"no box here: {problem}"
     return ""
+
+
+def may_have_a_group() -> bool:
+    group = cgroup.made(1 << 30)
+    if group is not None:
+        group.close()
+    return group is not None
 
 
 boxed = pytest.mark.skipif(bool(why_not()), reason=why_not())
@@ -488,6 +495,18 @@ class TestEnding:
 
         assert ("memory", "used more than 512 MB of memory, the limit of this part") == (seen.ended, seen.error)
 
+    @pytest.mark.skipif(not may_have_a_group(), reason="this user can have no cgroup with a limit on memory")
+    def test_the_kernel_bounds_all_of_a_box_between_two_looks(self, fenced, monkeypatch):
+        """Three processes take 300 MB each, and nobody looks; no group is left."""
+        monkeypatch.setattr(usage.Usage, "look", lambda *_: 0)
+        code = "import os, time\nfor _ in range(2): os.fork()\nheld = b'x' * (300 << 20)\ntime.sleep(20)"
+        seen = fenced(job(code))
+
+        assert ("memory", "used more than 512 MB of memory, the limit of this part") == (seen.ended, seen.error)
+        assert 10 > seen.seconds
+        own = f"{cgroup.NAME}{os.getpid()}-*"
+        assert [] == [group for parent, _ in cgroup.parents() for group in parent.glob(own)]
+
     def test_memory_of_an_orphan_is_counted(self, fenced):
         """It is no longer below the worker, but still in the box."""
         code = """
@@ -536,7 +555,7 @@ class TestEnding:
         """
         seen = fenced(job(code))
 
-        assert "ValueError: done (part3_amp.py, line 11)" == seen.error
+        assert "part3_amp.py could not be imported: ValueError: done (part3_amp.py, line 11)" == seen.error
         assert "1 process(es) were left behind and killed" in seen.log
         assert [] == called(name)
 
@@ -855,7 +874,10 @@ def test_the_box_holds_the_package_and_never_the_repository():
 @boxed
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="wants root, who can become somebody else")
-@pytest.mark.skipif(bool(view.closed(ROOT)), reason="this checkout lies where an ordinary user cannot read it")
+@pytest.mark.skipif(
+    bool(view.closed(ROOT) or view.closed(Path(sys.base_prefix))),
+    reason="this checkout or its Python lies where an ordinary user cannot read it",
+)
 def test_an_ordinary_user_has_the_same_fence(tmp_path):
     """Nothing about a box needs root: the same attack on privileges, started by a user without any."""
     home = Path(tempfile.mkdtemp(prefix="perflab-user-"))

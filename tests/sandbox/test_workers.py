@@ -35,9 +35,21 @@ def job(code: str, *, seconds: float = 20, memory_mb: int = 512, output_mb: int 
 ENDS = {
     "os._exit with success": ("import os; os._exit(0)", "crash", "ended itself with exit status 0 before it answered"),
     "os._exit with failure": ("import os; os._exit(9)", "crash", "ended itself with exit status 9 before it answered"),
-    "sys.exit": ("import sys; sys.exit(3)", "raised", "called sys.exit(3) (part3_amp.py, line 3)"),
-    "an exception": ("1 / 0", "raised", "ZeroDivisionError: division by zero (part3_amp.py, line 3)"),
-    "a syntax error": ("def (:", "raised", "SyntaxError: invalid syntax (part3_amp.py, line 3)"),
+    "sys.exit": (
+        "import sys; sys.exit(3)",
+        "raised",
+        "part3_amp.py could not be imported: called sys.exit(3) (part3_amp.py, line 3)",
+    ),
+    "an exception": (
+        "1 / 0",
+        "raised",
+        "part3_amp.py could not be imported: ZeroDivisionError: division by zero (part3_amp.py, line 3)",
+    ),
+    "a syntax error": (
+        "def (:",
+        "raised",
+        "part3_amp.py could not be imported: SyntaxError: invalid syntax (part3_amp.py, line 3)",
+    ),
     "an exception that cannot be shown": (
         "class E(Exception):\n    __str__ = None\nraise E",
         "crash",
@@ -105,7 +117,7 @@ ENDS = {
     "an unwritten function": (
         "raise NotImplementedError()",
         "raised",
-        "<module> is not written yet (part3_amp.py, line 3)",
+        "part3_amp.py could not be imported: <module> is not written yet (part3_amp.py, line 3)",
     ),
 }
 
