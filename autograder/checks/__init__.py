@@ -1,16 +1,45 @@
 """Judges that labs share, and the readers of what is handed in beside code.
 
-numerics  arrays against arrays      speedup, memory  ratios against a bar
-table     CSV                        plot             PNG, and what figures show
-timing    a scripted clock, waits    comparison       a table of two trainings
-precision dtypes, calls on a scaler  checkpointing    the same with and without it
-questions answers about a profile    configurations  a table of many runs
-report    what a report states       studies    plans of memory, profiles, a table of CPU options
-commands  command lines              profiling  eleven questions about a profile, in four groups
-launches  counts of launches         ncu        command lines of Nsight Compute, figures of its reports
-findings  a report with line numbers  footprint  nets at several batch sizes and precisions
-versions  a table of versions of one training that do the same work
-trace     profiles: a declared .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
+Arrays and tensors
+    numerics        numbers against a trusted run's
+    outputs         tensors that a function returned, case by case
+    precision       rounding of losses, dtypes of operators, calls on a scaler
+    checkpointing   a model with checkpointing and without it
+    together        several processes that train as one
+
+Times and memory
+    speedup         a ratio that the clock measured, against a bar
+    memory          peaks that were seen from outside
+    growth          how figures grow with a size
+    timing          a scripted clock; where code waits for the device
+    compiling       what torch.compile built, and when
+    launches        counts of kernel launches
+
+Tables
+    table           reads a CSV; rows against rows
+    comparison      two trainings
+    configurations  runs of a training program
+    versions        versions of one training, each with one optimization more
+    footprint       nets at several batch sizes and precisions
+    loading, grid   numbers of workers; a benchmark of loaders
+    loaders         a loader's samples, order and options
+    checklist       seven points of a fast loop
+    scaling         a training on several processes
+    studies         plans of memory, profiles, options of a CPU
+
+Profiles
+    trace           reads one: .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
+    questions       four answers about a profile
+    profiling       eleven answers about a profile
+    nightly         two profiles compared
+    ncu             reports of Nsight Compute
+
+Texts, pictures and command lines
+    plot            reads a PNG; what figures show
+    report, facts   what a report states, and whether a table says so
+    findings        faults of a training by their lines
+    commands        command lines of Nsight Systems
+    torchrun        command lines of torchrun, calls between processes
 """
 
 from __future__ import annotations

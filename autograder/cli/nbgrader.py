@@ -74,7 +74,7 @@ def sync(
     for one in seen:
         what, *why = one.moved or ("written",)
         click.echo(f"{one.student}: {one.problem or what}")
-        for line in why:
+        for line in filter(None, (*why, one.late)):
             click.echo(f"  {line}")
     return USER_ERROR if any(one.problem for one in seen) else DONE
 

@@ -108,7 +108,9 @@ class LatePolicy(AssignLatePenalties):  # type: ignore[misc]
             return super().preprocess(nb, resources)  # type: ignore[no-any-return]
         result = standing.load(source.folder / student / standing.RESULT)
         with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
-            late.take(book, lab, student, result, source.folder, held_to)
+            said = late.take(book, lab, student, result, source.folder, held_to)
+        if said:
+            self.log.info("perflab: %s, %s: %s", student, lab, said)
         return nb, resources
 
 

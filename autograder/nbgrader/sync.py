@@ -30,6 +30,8 @@ class Synced:
     problem: str = ""
     moved: tuple[str, ...] = ()
     """What moved in the gradebook and why, in lines."""
+    late: str = ""
+    """What lateness takes, or why that is not known."""
 
 
 def sync(
@@ -50,10 +52,10 @@ def sync(
             try:
                 result = read_by_a_machine(standing.load(file))
                 moved = _sync_one(book, assignment or result.lab, result, add_students=add_students)
-                late.take(book, assignment or result.lab, result.submission, result, folder, rules or Rules())
+                taken = late.take(book, assignment or result.lab, result.submission, result, folder, rules or Rules())
                 if feedback:
                     _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)
-                yield Synced(result.submission, moved=tuple(moved))
+                yield Synced(result.submission, moved=tuple(moved), late=taken)
             except (NotGradedError, ReadError) as problem:
                 book.db.rollback()
                 yield Synced(file.parent.name, str(problem))

@@ -255,17 +255,21 @@ def test_sync_takes_the_same_as_our_own_exports(grader: Grader, extension: int):
     """From handed_in.csv and roster.csv beside the results; what is not known to be late costs nothing."""
     _late_class(grader, POLICY)
     out = grader.root / "results" / LAB
-    times.write(out, {"bob": Handed("bob", datetime(2027, 1, 22, 11, tzinfo=UTC))})
+    handed = {"bob": Handed("bob", datetime(2027, 1, 22, 11, tzinfo=UTC)), "cleo": Handed("cleo", marked_late=True)}
+    times.write(out, handed)
     (out / "roster.csv").write_text(f"student,extension_hours\nbob,{extension}\n")
     rules = standing.rules({LAB: grader.kit.config}, out)
     with gradebook(grader.root) as book:  # our exports know nothing of what nbgrader's graders gave
         book.find_grade("explains", PART, LAB, "bob").manual_score = None
         book.db.commit()
-    list(sync(out, f"sqlite:///{grader.root}/gradebook.db", add_students=False, feedback=None, rules=rules))
+    seen = list(sync(out, f"sqlite:///{grader.root}/gradebook.db", add_students=False, feedback=None, rules=rules))
     [ours] = [one for one in standing.read(out, rules).whole if one.student.student == "bob"]
 
     assert (ours.late.points if ours.late else 0.0, ours.final) == _exported(grader)["bob"]
     assert (2.0 if extension else 1.6) == ours.final
+    said = {one.student: one.late for one in seen}
+    unclear = "marked as late, and when it was handed in is not known; write it into handed_in.csv"
+    assert {"ada": "", "bob": str(ours.late or ""), "cleo": unclear} == said
 
 
 def test_sync_after_autograde_keeps_the_notebooks_of_students(grader: Grader):
