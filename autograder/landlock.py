@@ -27,7 +27,8 @@ def enter(version: int) -> None:
     """Be in a domain of one's own from now on, with all that is started."""
     if version < WITH_REFER:  # there it would forbid to move files between folders, which honest work does
         return
-    ruleset = _called(CREATE_RULESET, *_sized(_attributes(version)), 0)
+    handled = _attributes(version)
+    ruleset = _called(CREATE_RULESET, handled, ctypes.c_size_t(len(handled)), 0)
     try:
         root = os.open("/", os.O_PATH | os.O_DIRECTORY)
         try:
@@ -42,10 +43,6 @@ def enter(version: int) -> None:
 def _attributes(version: int) -> bytes:
     """Return handled rights of files, of the network, and scopes."""
     return struct.pack("=QQQ", REFER, 0, SIGNAL) if version >= WITH_SCOPES else struct.pack("=Q", REFER)
-
-
-def _sized(attributes: bytes) -> tuple[bytes, ctypes.c_size_t]:
-    return attributes, ctypes.c_size_t(len(attributes))
 
 
 def _called(number: int, *arguments: object) -> int:

@@ -256,11 +256,14 @@ def _measured(seen: Observation, watched: Watched) -> Observation:
     left_behind = watched.left_behind or end.get("left_behind", 0)
     if left_behind:
         log += f"\n[perflab] {left_behind} process(es) were left behind and killed"
+    computed = float(end.get("cpu_seconds", 0.0))
+    of_it = f"; it computed for {computed:.1f} s of them" if seen.ended == "timeout" else ""
     return replace(
         seen,
+        error=seen.error + of_it,
         log=log,
         seconds=time.monotonic() - watched.started,
-        cpu_seconds=end.get("cpu_seconds", 0.0),
+        cpu_seconds=computed,
         peak_bytes=watched.peak_bytes,
         gpu_bytes=gauge.peak_bytes if gauge else None,
         gpu_unseen=gauge.unseen if gauge else "",

@@ -128,7 +128,14 @@ def test_each_end_has_its_own_words(workers, code, ended, words):
     seen = workers(job(code, seconds=1 if ended == "timeout" else 20))
 
     assert ended == seen.ended
-    assert words in (None, seen.error)
+    assert words in (None, seen.error.partition("; it computed for ")[0])
+
+
+def test_whoever_ran_out_of_time_is_told_how_much_of_it_it_computed(workers):
+    """One that waits has used none; work on a busy machine has used little."""
+    seen = workers(job("import time; time.sleep(20)", seconds=1))
+
+    assert "was stopped after 1 s, the limit of this part; it computed for 0.0 s of them" == seen.error
 
 
 def test_a_process_that_was_left_behind_is_killed(workers, tmp_path):
