@@ -78,6 +78,7 @@ def lines(trace: Trace) -> Iterator[str]:
         if names := repeated(trace, figures):
             yield f"  {names}"
     yield from _launched(trace)
+    yield from _idle(trace)
     for table, rows in trace.tables.items():
         yield f"\n{table}: {SHARE}"
         for row, name in named(rows[:TOP], NAME):
@@ -85,6 +86,13 @@ def lines(trace: Trace) -> Iterator[str]:
     if trace.signals:
         yield "\norigin: for a person who reviews, never a score"
         yield from (f"  {name:<36} {value}" for name, value in trace.signals.items())
+
+
+def _idle(trace: Trace) -> Iterator[str]:
+    if trace.gaps:
+        yield "\nlongest gaps: when, how long, what took most of it on the CPU"
+    for gap in trace.gaps[:TOP]:
+        yield f"  GPU {gap.device} at {shown(gap.start, 'ns'):>9}  {shown(gap.length, 'ns'):>9}  {gap.meanwhile}"
 
 
 def headline(trace: Trace) -> str:

@@ -10,12 +10,13 @@ from autograder.report import profile
 from autograder.report.html import render
 from autograder.traces.compare import Change, incomparable, sections, verdict
 from autograder.traces.definitions import DEFINITIONS
-from autograder.traces.record import Lane, Trace, Window
+from autograder.traces.record import Gap, Lane, Trace, Window
 from autograder.traces.words import shortened, shown
 
 ROWS = 12  # of a table
 LAUNCHES = 100
 NAME = 100  # letters
+BESIDE = 50  # letters of a name, where two stand in a row
 LEVELS = 16  # of shade, in a lane
 FAINTEST = 0.01  # share; less is not drawn
 MOST_STEPS = 40  # whose beginnings are drawn
@@ -86,6 +87,8 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         tables=[
             (TABLES[name], profile.named(trace.tables[name][:ROWS], NAME)) for name in TABLES if name in trace.tables
         ],
+        gaps=_gaps(trace),
+        several=len({gap.device for gap in trace.gaps}) > 1,
         verdict=verdict(trace, before) if before else "",
         compared=_compared(trace, before) if before else {},
         over=profile.over,
@@ -117,6 +120,13 @@ def _launches(trace: Trace) -> tuple[list[str], list[tuple[profile.Launch, str]]
     columns, found = profile.launches(trace)
     found = found[:LAUNCHES]
     return columns, list(zip(found, shortened([one.name for one in found], NAME), strict=True))
+
+
+def _gaps(trace: Trace) -> list[tuple[Gap, str, str]]:
+    """Return each gap with short names of what ran before it and after it."""
+    names = list(dict.fromkeys(name for gap in trace.gaps for name in (gap.before, gap.after)))
+    short = dict(zip(names, shortened(names, BESIDE), strict=True))
+    return [(gap, short[gap.before] or "the beginning", short[gap.after] or "the end") for gap in trace.gaps]
 
 
 def _compared(trace: Trace, before: Trace) -> dict[str, list[tuple[Change, str, str]]]:

@@ -20,7 +20,7 @@ LANES_OF = 8  # GPUs
 
 def breakdown(events: Events, found: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
     """Return, for each GPU or for the CPU alone, slices that add up to the window."""
-    layers = {f"gpu{device}": _gpu_layers(events, device) for device in gpus(events)}
+    layers = {f"gpu{device}": gpu_layers(events, device) for device in gpus(events)}
     if not layers and len(events.of(Kind.OP)):
         layers["cpu"] = _cpu_layers(events)
     parts = {}
@@ -37,7 +37,7 @@ def _slices(layers: Mapping[str, Spans], where: Stretch) -> tuple[Slice, ...]:
     return tuple(Slice(name, ns) for name, ns in {**added, REST: rest}.items() if ns)
 
 
-def _gpu_layers(events: Events, device: int) -> dict[str, Spans]:
+def gpu_layers(events: Events, device: int) -> dict[str, Spans]:
     """Order matters: what stands first wins; all that stands behind the copies is idle time of the GPU."""
     work, calls = on_gpu(events, device), events.of(Kind.CALL)
     return {

@@ -57,6 +57,21 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A stretch in which a GPU did nothing."""
+
+    device: int
+    start: int
+    """Nanoseconds from the beginning of the steps, or of the GPU's work where there are none."""
+    length: int
+    before: str
+    """The work that ended when it began; nothing at the edge of the window."""
+    after: str
+    meanwhile: str
+    """What took most of it, named as in the breakdown."""
+
+
+@dataclass(frozen=True)
 class Lane:
     """One line of the timeline: the share of each of its equal pieces that was covered."""
 
@@ -81,6 +96,8 @@ class Trace:
     """Each ProfilerStep, in order; the first thousand of many."""
     breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
     """Window id -> what it consists of; the slices add up to it."""
+    gaps: tuple[Gap, ...] = ()
+    """Each GPU's longest, the longest first."""
     timeline: tuple[Lane, ...] = ()
     notes: tuple[str, ...] = ()
     """What the reader should know, in words: cut short, no operators, no GPU."""

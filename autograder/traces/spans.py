@@ -48,10 +48,14 @@ class Spans:
 
     def gaps(self, window: tuple[int, int]) -> Array:
         """Return the lengths of what a window leaves uncovered, in order."""
+        outside = self.outside(window)
+        lengths: Array = outside.end - outside.start
+        return lengths
+
+    def outside(self, window: tuple[int, int]) -> Spans:
+        """Return what a window leaves uncovered."""
         inside = self.within(window)
-        lengths = np.append(inside.start, window[1]) - np.insert(inside.end, 0, window[0])
-        long: Array = lengths[lengths > 0]
-        return long
+        return Spans.of(np.insert(inside.end, 0, window[0]), np.append(inside.start, window[1]))
 
     def hold(self, times: Array) -> Array:
         """Say of each time whether it is covered."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from autograder.traces.breakdown import breakdown, timeline
 from autograder.traces.events import KERNELS, STEP, Events, Kind
+from autograder.traces.gaps import gaps
 from autograder.traces.metrics import LAUNCH, figures
 from autograder.traces.record import Tool, Trace, Window
 from autograder.traces.source import Source
@@ -75,6 +76,7 @@ def summarise(
             )
         ),
         breakdown=breakdown(events, found),
+        gaps=tuple(gaps(events, found)),
         timeline=timeline(events, found),
         notes=(*notes, *_notes(tool, events, found, bool(notes)), *_no_gpu(events, devices, cut)),
         signals={**(signals or {}), **_signals(events)},
