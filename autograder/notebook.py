@@ -234,7 +234,7 @@ class _Seen:
         if self._broken:
             yield f"left out, because it cannot be read as Python of this part: {_listed(self._broken)}"
         if left_out:
-            why = "left out, because it runs something when the file is read, which belongs into a function"
+            why = "left out, because it runs something when the file is read; that is fine where you tried things out"
             yield f"{why}: {_listed(left_out)}"
         for name, numbers in self._definitions().items():
             if len(numbers) > 1:

@@ -37,7 +37,7 @@ RELEASED = Released("2", {"part1_toy.py": TEMPLATE}, {"notes.md": ""})
 NAME = "part1_toy.ipynb"
 GIVEN, MAIN = "from __future__ import annotations\n\nimport math", 'if __name__ == "__main__":\n    print(work(3))'
 STUBBED = f'def work(x):\n    """Do it."""\n    # TODO: do it.\n    {STUB[0]}\n    {STUB[1]}'
-RUNS = "left out, because it runs something when the file is read, which belongs into a function"
+RUNS = "left out, because it runs something when the file is read; that is fine where you tried things out"
 WORK = "def work(x):\n    return math.sqrt(x)"
 
 

@@ -48,6 +48,7 @@ def feedback_page(
         waiting=[one for one in tally.waiting([tally.Row(result, ".")]) if not one.told],
         lost=tally.lost(result),
         order=_order,
+        bases={check.basis for part in result.parts for check in part.checks},
         repeated=repeated,
         own=defaultdict(list, own.tables(result.lab, files or {})),
         measured=own.measured,

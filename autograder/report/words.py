@@ -25,8 +25,8 @@ OUTCOMES: Mapping[Outcome, str] = {
 }
 BASES: Mapping[Basis, str] = {
     "outputs": "outputs and times, taken from outside the submission's process",
-    "scripted": "a script beside the code, which knows the answers; true unless the submission reads them there",
-    "report": "what a recorder beside the code saw; true unless the submission tampers with the recorder",
+    "scripted": "a script that runs beside the code and knows the answers; a program that reads them there could pass",
+    "report": "what a recorder beside the code saw; a program that changes the recorder could pass",
     "artefact": "a file that was handed in",
     "person": "a person's reading",
 }

@@ -222,8 +222,7 @@ def test_verbose_adds_what_passed_checks_measured_and_what_a_check_rests_on():
 part3_amp  Mixed precision  6/6
 PASS  part3_amp.amp_is_faster  6/6   AMP trains at least 1.50x as fast as FP32
       measured  1.62x
-      rests on  what a recorder beside the code saw; true unless the submission tampers with the
-                recorder
+      rests on  what a recorder beside the code saw; a program that changes the recorder could pass
 """
     assert shown(part, verbose=True).startswith(expected)
 
@@ -232,8 +231,8 @@ def test_verbose_says_of_a_scripted_check_that_the_script_is_beside_the_code():
     part = a_part("part3_amp", "Mixed precision", a_silent_check(outcome="passed", basis="scripted", points=6))
 
     expected = """\
-      rests on  a script beside the code, which knows the answers; true unless the submission reads
-                them there
+      rests on  a script that runs beside the code and knows the answers; a program that reads them
+                there could pass
 """
     assert expected in shown(part, verbose=True)
 
