@@ -19,6 +19,11 @@ CAUSES = {
     True: ("between queued work", "data loading", "synchronising", "launching", "Python and other"),
     False: ("data loading", "Python and other"),
 }
+CALLS = ("cuda_runtime", "cuda_driver")
+GPU = ("kernel", "gpu_memcpy", "gpu_memset")
+RUNTIME = {"cat": "cuda_runtime", "name": "cudaLaunchKernel"}
+TRITON = 0  # which kernel of a step is launched by the driver, and from Python, as Triton's are
+ALLOCATING = ("cudaMalloc", "cudaFree", "cudaHostAlloc")
 NEAR = 20  # microseconds around a millisecond in which no gap may end
 CLEAR = 1.3  # times the second cause that the first one has to be
 Layer = np.ndarray[Any, Any]
@@ -46,6 +51,7 @@ class Timeline:
             self._add("user_annotation", f"ProfilerStep#{number + 3}", began, now - began)
         self.window = slice(MARGIN, now)
         self.length = now + MARGIN
+        self._add("user_annotation", LOADER, now - self._draw(10, 19), self._draw(8_400, 8_800))  # the longest
         self._add("cpu_op", "aten::empty", now + 50, 6)
         if self.gpu:
             self._add("kernel", "late", now + 500, 3_000)
@@ -66,7 +72,7 @@ class Timeline:
         return at + dur
 
     def _load(self, now: int) -> int:
-        wait = self._long("data loading", 250, 700) + (FIRST if now == MARGIN else 0)
+        wait = self._long("data loading", 250, 700) + (0 if self._of("user_annotation", beginning="P") else FIRST)
         if self.gpu:  # a late result: a gap of kernels that no gap of the GPU is
             self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", now + wait // 2 + 100, 20, bytes=4096)
         self._add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
@@ -84,6 +90,7 @@ class Timeline:
     def _on_gpu(self, now: int) -> int:
         """A step: load, copy and wait, launch long and short kernels, wait again; the loader may overlap kernels."""
         self._add("kernel", "tail", now - 200, 400)  # of the step before
+        now = self._begin(now) if now == MARGIN else now
         now = self._load(now) + self._long("Python and other", 60, 200)
         copy = self._draw(200, 400)
         self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 30, copy, bytes=copy * 4096)
@@ -93,8 +100,9 @@ class Timeline:
         end = now
         for number in range(6):
             launch = self._long("launching", 15, 50)
-            self._add("cuda_runtime", "cudaLaunchKernel", now + 4, launch, correlation=len(self.events))
-            now = self._add("cpu_op", "aten::op", now, launch + 10)
+            by = {"cat": "cuda_driver", "name": "cuLaunchKernelEx"} if number == TRITON else RUNTIME
+            self._add(**by, at=now + 4, dur=launch, correlation=len(self.events))
+            now = now + launch + 10 if number == TRITON else self._add("cpu_op", "aten::op", now, launch + 10)
             long = self._draw(20, 120) if self._draw(0, 2) else self._draw(2, 8)
             at = max(now, end - self._draw(0, 3))
             end = self._add("kernel", f"kernel_{number}", at, long, correlation=len(self.events) - 2)
@@ -105,26 +113,33 @@ class Timeline:
         self._add("cuda_runtime", "cudaEventSynchronize", now + 5, rest // 2)  # what overlaps counts once
         return self._add("cuda_runtime", "cudaDeviceSynchronize", now, rest) + self._long("Python and other", 60, 200)
 
+    def _begin(self, now: int) -> int:
+        """Allocate and clear memory in Python before the first batch: a memset between two long gaps."""
+        for number, name in enumerate(ALLOCATING):
+            self._add("cuda_runtime", name, now + 300 * (number + 1), self._draw(40, 90))
+        self._add("gpu_memset", "Memset (Device)", now + 1_300, 20)
+        return now + 1_400
+
     def _queue(self, now: int, end: int) -> tuple[int, int]:
         """Launch kernels while a long one runs: each is ready when the one before it ends, and begins later."""
         end = self._add("kernel", "long", max(now, end), self._draw(60, 90))
         for number in range(4):
             launched = len(self.events)
-            now = self._add("cuda_runtime", "cudaLaunchKernel", now, 4, correlation=launched)
+            now = self._add(**RUNTIME, at=now, dur=4, correlation=launched)
             at = end + self._long("between queued work", 20, 60)
             end = self._add("kernel", f"queued_{number}", at, self._draw(20, 40), correlation=launched)
         return self._add("cpu_op", "aten::op", now, self._draw(150, 250)), end  # not what the GPU waits for
 
     # --- what is true of it ---------------------------------------------------------------------------------------
 
-    def _painted(self, *categories: str, beginning: str = "", holding: str = "") -> Layer:
+    def _painted(self, *categories: str, beginning: str | tuple[str, ...] = "", holding: str = "") -> Layer:
         """Return for each microsecond whether one of these events ran."""
         line = np.zeros(self.length, bool)
         for one in self._of(*categories, beginning=beginning, holding=holding):
             line[one["ts"] : one["ts"] + one["dur"]] = True
         return line
 
-    def _of(self, *categories: str, beginning: str = "", holding: str = "") -> list[dict[str, Any]]:
+    def _of(self, *categories: str, beginning: str | tuple[str, ...] = "", holding: str = "") -> list[dict[str, Any]]:
         return [
             one
             for one in self.events
@@ -136,7 +151,7 @@ class Timeline:
 
     @property
     def _work(self) -> Layer:
-        return self._painted("kernel", "gpu_memcpy") if self.gpu else self._painted("cpu_op") & ~self._loading
+        return self._painted(*GPU) if self.gpu else self._painted("cpu_op") & ~self._loading
 
     def _gaps(self, work: Layer) -> list[int]:
         """Return the lengths of what work leaves uncovered of the window."""
@@ -145,8 +160,12 @@ class Timeline:
 
     def _clear(self) -> bool:
         first, second = sorted(self._idle().values())[:-3:-1]
-        apart = not self.gpu or self._long_gaps(self._work) != self._long_gaps(self._painted("kernel"))
-        return apart and first > CLEAR * second and all(abs(gap - 1000) > NEAR for gap in self._gaps(self._work))
+        apart = [self._long_gaps(self._painted(*GPU[:kinds])) for kinds in (3, 2, 1)] if self.gpu else [0]
+        return (
+            apart[0] not in apart[1:]
+            and first > CLEAR * second
+            and all(abs(gap - 1000) > NEAR for gap in self._gaps(self._work))
+        )
 
     def _long_gaps(self, work: Layer) -> int:
         return sum(gap > 1000 for gap in self._gaps(work))
@@ -161,7 +180,7 @@ class Timeline:
         work, line = self._work, np.zeros(self.length, bool)
         launched = {
             one["args"]["correlation"]: one["ts"] + one["dur"]
-            for one in self._of("cuda_runtime")
+            for one in self._of(*CALLS)
             if "correlation" in one["args"]
         }
         for one in self._of("kernel", "gpu_memcpy"):
@@ -172,15 +191,15 @@ class Timeline:
 
     def _idle(self) -> dict[str, float]:
         """Divide the idle time of the window: what stands first wins."""
-        free, calls = np.ones(self.length, bool), "cuda_runtime"
+        free = np.ones(self.length, bool)
         if self.gpu:
-            free &= ~self._painted("kernel", "gpu_memcpy")
+            free &= ~self._work
             layers = {
                 "between queued work": self._queued,
                 "data loading": self._loading,
-                "allocating": self._painted(calls, beginning="cudaMalloc"),
-                "synchronising": self._painted(calls, holding="Synchronize"),
-                "launching": self._painted("cpu_op", calls),
+                "allocating": self._painted(*CALLS, beginning=ALLOCATING),
+                "synchronising": self._painted(*CALLS, holding="Synchronize"),
+                "launching": self._painted("cpu_op", *CALLS),
             }
         else:
             layers = {"data loading": self._loading}
@@ -193,8 +212,8 @@ class Timeline:
     def known(self) -> dict[str, Any]:
         """Return the answers by their names, and numbers that usual mistakes give."""
         waits = [one["dur"] for one in self._of("user_annotation", beginning=LOADER)[1:]]
-        held = self._painted("cuda_runtime", holding="Synchronize")
-        busy = self._loading | self._painted("cpu_op", "cuda_runtime")
+        held = self._painted(*CALLS, holding="Synchronize")
+        busy = self._loading | self._painted("cpu_op", *CALLS)
         common = {
             "data_wait_percent": self._share(self._loading),
             "host_busy_percent": self._share(busy & ~held),
@@ -226,30 +245,57 @@ class Timeline:
 
     def slips(self) -> dict[str, dict[str, float]]:
         """Return, by answer, what a usual mistake gives, by what it is called in words."""
-        first, last = min(one["ts"] for one in self.events), max(one["ts"] + one["dur"] for one in self.events)
-        whole = 100.0 * float(self._loading.sum()) / (last - first)
-        waited = {
-            "data_wait_percent": {"that is the share of the whole recording, and the steps are the window": whole}
+        slips: dict[str, dict[str, float]] = {}
+        for words, window in self._windows().items():
+            for name, number in self._within(*window).items():
+                if name.endswith("_percent") and number != self.known()[name]:
+                    slips.setdefault(name, {})[words] = number
+        waits = [one["dur"] for one in self._of("user_annotation", beginning=LOADER)]
+        slips["longest_wait_ms"] = {
+            "a wait that goes on after the steps is taken whole": max(waits[1:-1]) / 1000,
+            "that wait began before the steps": waits[0] / 1000,
         }
-        if not self.gpu:
-            filled = self._long_gaps(self._work | self._loading)
-            words = "a wait for the loader is a gap, whatever runs in it"
-            return {**waited, "operator_gaps_over_1ms": {words: filled}}
-        kernels = sum(one["dur"] for one in self._of("kernel"))
-        both = self._painted("gpu_memcpy").sum() / 1000
+        return slips | (self._slips_of_a_gpu(slips) if self.gpu else self._slips_of_a_cpu())
+
+    def _windows(self) -> dict[str, tuple[int, int]]:
+        """Return what is taken for the steps by mistake."""
+        first, last = min(one["ts"] for one in self.events), max(one["ts"] + one["dur"] for one in self.events)
+        windows = {"that is the share of the whole recording, and the steps are the window": (first, last)}
+        repeats = "a gpu_user_annotation only repeats the name of a step, and is none"
+        return {**windows, repeats: (self.window.start, self.length)} if self.gpu else windows
+
+    def _within(self, first: int, last: int) -> dict[str, Any]:
+        """Return what would be known if this were the window."""
+        window, self.window = self.window, slice(first, last)
+        try:
+            return self.known()
+        finally:
+            self.window = window
+
+    def _slips_of_a_cpu(self) -> dict[str, dict[str, float]]:
+        filled = self._long_gaps(self._work | self._loading)
+        return {"operator_gaps_over_1ms": {"a wait for the loader is a gap, whatever runs in it": filled}}
+
+    def _slips_of_a_gpu(self, slips: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+        lasting = [np.arange(one["ts"], one["ts"] + one["dur"]) for one in self._of("kernel")]
+        inside = sum(((self.window.start <= at) & (at < self.window.stop)).sum() for at in lasting)
+        twice = "durations were added up, and kernels that overlap counted twice"
+        length = (self.window.stop - self.window.start) / 100
         return {
             "gpu_utilization_percent": {
-                "durations were added up, and kernels that overlap counted twice": 100.0 * kernels / self._length,
-                "copies are no kernels": self._share(self._painted("kernel", "gpu_memcpy")),
+                **slips["gpu_utilization_percent"],
+                twice: float(inside) / length,
+                f"{twice}, also those before and after the steps": sum(map(len, lasting)) / length,
+                "copies and memsets are no kernels": self._share(self._work),
             },
-            **waited,
-            "gaps_over_1ms": {"a copy ends a gap as a kernel does": self._long_gaps(self._painted("kernel"))},
-            "host_to_device_ms": {"copies back to the host are counted as well": float(both)},
+            "gaps_over_1ms": {
+                "a copy ends a gap as a kernel does": self._long_gaps(self._painted("kernel")),
+                "a memset ends a gap as a kernel does": self._long_gaps(self._painted("kernel", "gpu_memcpy")),
+            },
+            "host_to_device_ms": {
+                "copies back to the host are counted as well": float(self._painted("gpu_memcpy").sum()) / 1000
+            },
         }
-
-    @property
-    def _length(self) -> int:
-        return int(self.window.stop - self.window.start)
 
     def data(self) -> bytes:
         """Return the file, gzipped; events are in no order, as they are in real ones."""

@@ -111,8 +111,9 @@ def profiled(student: Any, rig: Any) -> Any:
     """A training with the ranges of the script; what the profiler wrote is read outside."""
     window = rig.window([4] * rig.integer(32, 40), momentum=0.9)
     train = rig.profiles.training(window)
-    returned = student.profile_training(train, folder=str(rig.folder))
-    file = rig.file_bytes(rig.folder / part.artefacts["baseline_profile"], BYTES + 1)
+    folder = rig.made_folder()
+    returned = student.profile_training(train, folder=str(folder))
+    file = rig.file_bytes(folder / part.artefacts["baseline_profile"], BYTES + 1)
     told = {"asked": train.asked, "stepped": train.stepped, "passed_on": returned is train.losses}
     return {**told, "still": rig.profiles.profiling(), "profile": file}
 
