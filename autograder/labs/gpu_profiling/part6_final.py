@@ -143,7 +143,7 @@ def loop(student: Any, rig: Any) -> Any:
 
 @part.probe(pair=True, values={**CASES, **GRAPHS, "refusal": TEXT}, arrays=NUMBERS)
 def fused(student: Any, rig: Any) -> Any:
-    return rig.checklist.fused(program(student).fuse)
+    return rig.checklist.fused(rig.matched.simple_net(), program(student).fuse)
 
 
 # --- what is run: the program as a whole ------------------------------------------------------------------------------
