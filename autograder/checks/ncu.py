@@ -156,7 +156,11 @@ def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[st
         return f"--kernel-name {said[:60]!r} is no expression without {REGEX} before it, so {missed[0]} is not measured"
     if missed:
         return f"{missed[0]} is not measured"
-    return f"{more[0]} is measured as well: an expression matches anywhere in a name" if more else ""
+    if not more:
+        return ""
+    loose = next((name for name in asked if re.fullmatch(name, more[0])), "")
+    why = f"the dot in {loose} matches any character, so re.escape it" if loose else "an expression matches anywhere"
+    return f"{more[0]} is measured as well: {why}{'' if loose else ' in a name'}"
 
 
 # --- what was read out of a report ------------------------------------------------------------------------------------

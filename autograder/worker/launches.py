@@ -59,11 +59,14 @@ class Made:
 def eager(random: np.random.Generator) -> Made:
     """Return a trace of operators on a CPU, on two threads, with views and ranges among them."""
     made = Made(random)
-    made.add("user_annotation", "forward", made._now - 5, 10**6)
-    for name in random.choice([*OPERATORS, *LOOKS], int(random.integers(30, 60))).tolist():
-        made.call(name, OPERATORS.get(name, IN_NO_WORK.get(name, ())), int(random.choice(THREADS)))
-        if name in OPERATORS:
-            made.counts[name] += 1
+    begun = made._now
+    made.add("user_annotation", "forward", begun - 5, 10**6)
+    for thread in THREADS:  # both at work at once: an operator within one of the other thread was not called by it
+        made._now = begun
+        for name in random.choice([*OPERATORS, *LOOKS], int(random.integers(15, 30))).tolist():
+            made.call(name, OPERATORS.get(name, IN_NO_WORK.get(name, ())), thread)
+            if name in OPERATORS:
+                made.counts[name] += 1
     return made
 
 

@@ -76,11 +76,23 @@ def test_without_a_name_every_kernel_is_measured():
         pytest.param(
             ["ncu", "--fast"], ["conv", "gemm"], "ncu has no option '--fast', so nothing is measured", id="unread"
         ),
-        pytest.param(["ncu", "-k", "regex:conv"], ["conv"], "", id="what was asked for"),
+        pytest.param(["ncu", "-k", "regex:^conv.1$"], ["conv.1"], "", id="what was asked for"),
+        pytest.param(
+            ["ncu", "-k", "regex:conv"],
+            ["conv.1", "my_conv"],
+            "my_conv is measured as well: an expression matches anywhere in a name",
+            id="within a name",
+        ),
+        pytest.param(
+            ["ncu", "-k", "regex:^conv.1$"],
+            ["conv.1", "conv_1"],
+            "conv_1 is measured as well: the dot in conv.1 matches any character, so re.escape it",
+            id="a dot",
+        ),
     ],
 )
 def test_what_a_line_measures_is_told_by_what_it_says(words, seen, problem):
-    assert problem == ncu.choice_problem(words, seen, ["conv"])
+    assert problem == ncu.choice_problem(words, seen, ["conv.1"])
 
 
 ROW = {"kernel": "conv", "duration_us": 12.5, "sm_percent": 80.0, "memory_percent": 30.0, "occupancy_percent": 45.0}

@@ -63,7 +63,7 @@ MISTAKES = {
     ),
     "not compiled": ([(COMPILE, "    return net\n")], {"is_one_graph": "nothing that was compiled ran"}),
     "breaks allowed": ([("fullgraph=True, ", "")], {"is_one_graph": "a break goes unnoticed"}),
-    "any size": ([("dynamic=False", "dynamic=True")], {"is_one_graph": "a graph for any size"}),
+    "any size": ([("dynamic=False", "dynamic=True")], {"is_one_graph": "one graph serves several sizes"}),
     "one block": (
         [(COMPILE, "    part = getattr(net, 'classifier', net)\n    part.compile(backend=backend, fullgraph=True, dynamic=False)\n    return net\n")],
         {"is_one_graph": "compiled in pieces"},

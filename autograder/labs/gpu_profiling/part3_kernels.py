@@ -113,26 +113,13 @@ def traffic(student: Any, rig: Any) -> Any:
     return {"operators": seen.count, "bytes": seen.bytes, "numbers": rig.flat(output)}
 
 
-GRAPHS = {"runs": INTEGER, "passes": INTEGER, "parameters": INTEGER, "all": INTEGER, "refusal": TEXT}
+GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
 
 
-@part.probe(pair=True, values={**CASES, **GRAPHS, "shapes": INTEGER, "built": INTEGER}, arrays=NUMBERS)
+@part.probe(pair=True, values={**CASES, **GRAPHS, "refusal": TEXT}, arrays=NUMBERS)
 def compiled(student: Any, rig: Any) -> Any:
-    """The student's own net in one graph, under a backend that counts; two batch sizes, each twice."""
-    answers, compiler = rig.answers(), rig.compiler(rig.window([4]))
-    net, _ = mapped(student, rig, WIDTHS[0])
-    built = student.compile_net(net.eval(), backend=compiler)
-    sizes = (2, rig.integer(3, 6))
-    for turn in (1, 2):
-        for batch in sizes:
-            images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
-            with rig.no_grad():
-                answers.add(f"logits of {batch} images, call {turn}", built(images))
-    told, passes = compiler.values(), 2 * len(sizes)
-    refusal = rig.refusal(lambda model: student.compile_net(model, backend=compiler))
-    counts = {"runs": sum(told["runs"].values()), "passes": passes, "built": len(told["built"]), "shapes": len(sizes)}
-    parameters = {"parameters": told["parameters"], "all": len(list(net.parameters()))}
-    return {**answers.seen(), **counts, **parameters, "refusal": refusal}
+    """The student's own net in one graph."""
+    return rig.checklist.fused(mapped(student, rig, WIDTHS[0])[0], student.compile_net)
 
 
 # --- what is run: launches --------------------------------------------------------------------------------------------
@@ -173,7 +160,7 @@ def scripted_nets(student: Any, rig: Any) -> Any:
         2 * rig.integer(2, 4) + 1,
         rig.integer(8, 30),
     )
-    counts = [rig.integer(3, 25) for _ in names]
+    counts = [rig.integer(5, 25) for _ in names]
     seconds = rig.seconds(0.05, 0.9, len(names))
     nets = {
         name: rig.scripted_net(own, rows, operators, repeats)
@@ -203,9 +190,9 @@ def commands(student: Any, rig: Any) -> Any:
     """Names of kernels are drawn; among the others are some that hold those asked for."""
     told, measured, asked = [], [], []
     for skipped in (0, rig.integer(1, 40)):
-        kernels = [f"{family}_{rig.integer(100, 999)}" for family in rig.random.permutation(FAMILIES)[:2]]
-        others = [f"{kernels[0]}_bias", f"pre_{kernels[1]}", "elementwise_kernel", "convert_layout_kernel"]
-        number = rig.integer(10, 99)
+        number, family = rig.integer(10, 99), str(rig.random.choice(FAMILIES))
+        kernels = [f"{family}_{rig.integer(100, 999)}", f"loop_fusion.{number}"]
+        others = [f"{kernels[0]}_bias", f"pre_{kernels[1]}", f"loop_fusion_{number}", "elementwise_kernel"]
         one = {"script": f"train_{number}.py", "report": f"kernels_{number}", "launches": rig.integer(2, 50)}
         words = student.ncu_command(one["script"], list(kernels), one["report"], one["launches"], skipped)
         told.append([rig.text(word) for word in words][:60])
