@@ -30,13 +30,11 @@ def row_problem(rows: Sequence[Row], expected: Sequence[tuple[str, int, str]] | 
             return f"batch_size, saved_mb or throughput of {_named(row)} is not above 0"
         if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
             return f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
-        if not isinstance(row["device"], str) or not row["device"].strip():
-            return "the device is not named"
     found = [(row["net"], row["batch_size"], row["precision"]) for row in rows]
     if expected is not None and found != list(expected):
         told, asked = ("; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected))
         return f"the rows are {told}; asked for are {asked}, and so on"
-    return ""
+    return table.device_problem(rows)
 
 
 def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:

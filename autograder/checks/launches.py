@@ -78,9 +78,7 @@ def row_problem(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
         if not table.alike(row["speedup"], ratio):
             told = f"speedup of {row['net']} is {row['speedup']:.4g}"
             return f"{told}, but ms of {rows[0]['net']} / its own is {ratio:.4g}"
-        if not isinstance(row["device"], str) or not row["device"].strip():
-            return "the device is not named"
-    return ""
+    return table.device_problem(rows)
 
 
 def unlike(rows: Sequence[Row], known: Mapping[str, Any]) -> str:

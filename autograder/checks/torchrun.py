@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from autograder.checks import table
 from autograder.checks.numerics import close
 
 VALUED = {
@@ -152,10 +153,10 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
         return "nodes and processes are to be " + ", ".join(f"{nodes} x {processes}" for nodes, processes in SHAPES)
     for row in rows:
         rate, told = row.get("samples_per_s"), row.get("efficiency")
-        if not isinstance(rate, float) or not isinstance(told, float) or rate <= 0 or not row.get("device"):
+        if not isinstance(rate, float) or not isinstance(told, float) or rate <= 0 or "device" not in row:
             return "samples_per_s, efficiency and device are asked for in each row"
         right = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
         if not close(told, right, 0.01):
             place = f"{row['nodes']:g} x {row['processes']:g}"
             return f"of {rate:.4g} samples/s on {place} the efficiency is {right:.3g}, and it says {told:.3g}"
-    return ""
+    return table.device_problem(rows)

@@ -39,6 +39,7 @@ def table(**changes):
         pytest.param(table(throughput=0.0), "of Lean at 8 in AMP is not above 0", id="nothing"),
         pytest.param(table(peak_memory_mb="much"), "or nothing without a GPU", id="a peak in words"),
         pytest.param(table(device=" "), "the device is not named", id="no device"),
+        pytest.param(table(device="a GPU"), "from two machines", id="two machines"),
     ],
 )
 def test_rows_have_their_form(rows, words):

@@ -485,9 +485,7 @@ def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
             return "a row has no version"
         if not (row["length"] >= 1 and row["milliseconds"] > 0 and row["memory_mb"] > 0):
             return f"length, milliseconds or memory_mb of {where} cannot be"
-        if not isinstance(row["device"], str) or not row["device"].strip():
-            return "the device is not named"
-    return ""
+    return table.device_problem(rows)
 
 
 def _order_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:

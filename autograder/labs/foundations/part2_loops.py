@@ -405,12 +405,10 @@ def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         if not (row["loop_ms"] > 0 and row["vectorized_ms"] > 0):
             return f"a time of {row['function']} cannot be"
-        if not isinstance(row["device"], str) or not row["device"].strip():
-            return "the device is not named"
         ratio = row["loop_ms"] / row["vectorized_ms"]
         if not table.alike(row["speedup"], ratio):
             return f"speedup of {row['function']} is {row['speedup']:.4g}, but loop_ms / vectorized_ms is {ratio:.4g}"
-    return ""
+    return table.device_problem(rows)
 
 
 def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
