@@ -105,6 +105,7 @@ def ranks(student: Any, rig: Any) -> Any:
 
 PATTERN = (1.0, 0.7, 1.0, 1.3, 2.9)  # of the epochs after the first; their median is 1.0
 COLD = 4.0
+SECOND = 1.07  # times the first run of one process does the second one take, as two runs differ
 RUNS = list_of(list_of(NUMBER))
 PLAN = {"processes": list_of(INTEGER), "samples": INTEGER, "batch_size": INTEGER, "epochs": RUNS, "device": TEXT}
 
@@ -119,7 +120,7 @@ def drawn(rig: Any) -> dict[str, Any]:
     times += [alone * (1 + (more - 1) / 3) for more in losses]
     orders = [rig.random.permutation(PATTERN).tolist() for _ in times]
     epochs = [[time * one for one in (COLD, *order)] for time, order in zip(times, orders, strict=True)]
-    epochs[len(counts)] = epochs[0]  # one process is the same run in both
+    epochs[len(counts)] = [SECOND * one for one in epochs[0]]  # one process is the same run in both, made twice
     device = rig.text(rig.given("device_name")(rig.device))
     return {
         "processes": counts, "samples": batch * batches, "batch_size": batch, "epochs": epochs, "device": device
@@ -136,22 +137,24 @@ def measured(student: Any, rig: Any) -> Any:
     plan = drawn(rig)
     counts, samples, batch = plan["processes"], plan["samples"], plan["batch_size"]
     wanted = [run for kind in scaling.KINDS for run in scaling.planned(kind, counts, samples, batch)]
-    took, asked = dict(zip(wanted, plan["epochs"], strict=True)), []
+    took = {one: [own for same, own in zip(wanted, plan["epochs"], strict=True) if same == one] for one in wanted}
+    asked, folder = [], rig.made_folder()
 
     def run(processes: int, samples: int, batch_size: int) -> list[float]:
         asked.append([float(rig.number(it) or 0) for it in (processes, samples, batch_size)])
-        return list(took.get((processes, samples, batch_size), plan["epochs"][0]))
+        left = took.get((processes, samples, batch_size), plan["epochs"])
+        return list(left.pop(0) if len(left) == 2 else left[0])
 
     with rig.figures() as seen:
         arguments = (run, list(counts), samples, batch, rig.device)
-        told = student.measure_scaling_efficiency(*arguments, folder=str(rig.folder))
+        told = student.measure_scaling_efficiency(*arguments, folder=str(folder))
     return {
         **plan,
         "runs": asked,
         "rows": rig.rows(told, "measure_scaling_efficiency"),
-        "csv": rig.file_text(rig.folder / "scaling_results.csv"),
+        "csv": rig.file_text(folder / "scaling_results.csv"),
         "panels": seen.panels("scaling_curves.png"),
-        "picture": rig.file_bytes(rig.folder / "scaling_curves.png", plot.BYTES),
+        "picture": rig.file_bytes(folder / "scaling_curves.png", plot.BYTES),
     }
 
 
