@@ -54,10 +54,13 @@ def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Found:
     """Look at searches for the largest batch: the first half of a half that fits; *other* errors go through."""
     for it in searches:
         size = it["step"]
-        while size > it["limit"]:
+        while size > it["limit"] and size % 2 == 0:
             size //= 2
-        if it["found"] != size:
-            measured = f"{shown(it['found'])} of a step of {it['step']}, where {it['limit']} samples fit"
+        if it["found"] != (size if size <= it["limit"] else None):
+            found = "an error" if it["found"] is None else shown(it["found"])
+            measured = f"{found} of a step of {it['step']}, where {it['limit']} samples fit"
+            if size > it["limit"]:
+                return measured, f"{size} is odd and does not fit, so its error goes through"
             return measured, f"{size} is the first of step, step / 2, step / 4 ... that fits"
     if other != "RuntimeError":
         why = "an error that is none of memory has to go through: a smaller batch does not mend it"
@@ -126,6 +129,13 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
     return measured, "" if within else f"what happens once took {script.once:g} s, and belongs to the warm-up"
 
 
+OTHER_ROWS = "rows of another table (ranges have Instances, too), or some left out: names hold commas"
+ODD = {
+    "waiting_calls": "every call with Synchronize in its name counts, of the stream, the device, an event",
+    "copy_to_gpu_ms": "copies back to the host do not count, and older versions write HtoD for Host-to-Device",
+}
+
+
 def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, float]]) -> Found:
     """Compare what was read from texts of nsys stats with what is known of them."""
     for seen, right in zip(told, known, strict=False):
@@ -133,10 +143,7 @@ def counted(told: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, floa
             if not close(seen[name], number, 1e-6):
                 units = {1e6: "nanoseconds", 1e3: "microseconds", 1e-3: "seconds"}
                 stories = [(factor * number, f"it is in {unit}") for factor, unit in units.items()]
-                odd = "rows of another table (ranges have Instances, too), or some left out: names hold commas"
-                if name == "waiting_calls":
-                    odd = "every call with Synchronize in its name counts, of the stream, the device, an event"
-                words = explained(seen[name], stories, 1e-6) or odd
+                words = explained(seen[name], stories, 1e-6) or ODD.get(name, OTHER_ROWS)
                 return f"{name} is {shown(seen[name])}, and {number:.6g} is right", words
     return f"{len(told)} made texts", "" if len(told) == len(known) else f"{len(known)} were given"
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+import torch
 
 BATCH = 8  # samples
 GROUP = 3  # batches of a step
@@ -36,11 +39,12 @@ class Checklist:
         return made
 
     def searched(self, look: Callable[..., Any]) -> dict[str, Any]:
-        """Look for batches in steps of which all, a part, or one sample fits; and where every size is wrong."""
-        searches = []
-        for step, low, high in ((256, 256, 900), (96, 12, 90), (8 * self._rig.integer(3, 9), 9, 20), (32, 1, 1)):
-            limit = self._rig.integer(low, high)
-            found = self._rig.number(look(self._rig.sizes.attempt(limit), step))
+        """Look for batches in steps of which all, a part, one sample or no half fits; and where every size is wrong."""
+        searches, part = [], 8 * self._rig.integer(3, 9)
+        for step, low, high in ((256, 256, 900), (96, 12, 90), (part, 9, 20), (32, 1, 1), (28, 3, 6)):
+            limit, found = self._rig.integer(low, high), None
+            with suppress(torch.OutOfMemoryError):
+                found = self._rig.number(look(self._rig.sizes.attempt(limit), step))
             searches.append({"step": step, "limit": limit, "found": found})
         broken, other = self._rig.sizes.attempt(64, broken=True), ""
         try:

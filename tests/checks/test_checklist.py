@@ -62,6 +62,8 @@ def search(found, step=96, limit=30):
 FITS = {
     "right": ([search(24)], "RuntimeError", ""),
     "none": ([], "RuntimeError", "none was searched"),
+    "an odd one": ([search(None, 28, 5)], "RuntimeError", ""),
+    "half of an odd one": ([search(3, 28, 5)], "RuntimeError", "7 is odd and does not fit"),
     "too large": ([search(48)], "RuntimeError", "24 is the first of step"),
     "no number": ([search(None)], "RuntimeError", "24 is the first of step"),
     "hides errors": ([search(24)], "", "none of memory has to go through"),
