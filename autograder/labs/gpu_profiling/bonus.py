@@ -103,7 +103,7 @@ def cubin(student: Any, rig: Any) -> Any:
 @part.probe(values={"file": BOOLEAN, "ranges": map_of(INTEGER), "calls": INTEGER, "early": INTEGER, "steps": INTEGER})
 def recorded(student: Any, rig: Any) -> Any:
     """A step with ranges of drawn names."""
-    steps, file = rig.integer(3, 6), rig.folder / "recorded.json"
+    steps, file = rig.integer(3, 6), rig.made_folder() / "recorded.json"
     step = rig.nightly.step([f"range {rig.integer(100, 999)}", "optimizer"])
     student.record_profile(step, str(file), steps=steps)
     return {**step.seen(file), "steps": steps}
@@ -115,7 +115,7 @@ REPORT = {"before_ms": optional(NUMBER), "after_ms": optional(NUMBER), "slower":
 @part.probe(pair=True, values={"reports": list_of(record(**REPORT, rows=list_of(map_of(CELL))))})
 def nights(student: Any, rig: Any) -> Any:
     """Made profiles of unlike lengths: much slower, within what is allowed, faster."""
-    found = []
+    found, folder = [], rig.made_folder()
     for factor, allowed in ((1.5, 0.05), (1.08, 0.2), (0.6, 0.05)):
         before, after = rig.nightly.pair(rig.random, factor)
         files = [rig.folder / "before.json.gz", rig.folder / "after.json.gz"]
@@ -124,8 +124,8 @@ def nights(student: Any, rig: Any) -> Any:
         if rig.side != "student":
             found.append(before.beside(after, allowed))
             continue
-        told = student.compare_profiles(*map(str, files), folder=str(rig.folder), allowed=allowed)
-        told, page = rig.returned("compare_profiles", told), rig.file_text(rig.folder / "profile_report.md")
+        told = student.compare_profiles(*map(str, files), folder=str(folder), allowed=allowed)
+        told, page = rig.returned("compare_profiles", told), rig.file_text(folder / "profile_report.md")
         figures = {name: rig.number(told[name]) for name in ("before_ms", "after_ms")}
         slower = told["slower"] if isinstance(told["slower"], bool) else None
         found.append({**figures, "slower": slower, "page": page, "rows": rig.rows(told["rows"], "compare_profiles")})

@@ -196,12 +196,13 @@ def benchmark(student: Any, rig: Any) -> Any:
     waits, places = rig.seconds(0.5, 0.9, warm_up + batches + 3), list(product(sizes, workers, (False, True)))
     pace, samples = rig.seconds(0.2, 0.9, len(places)), sizes[-1] * len(waits)
     streams = rig.loading.streams(samples, waits, dict(zip(places, pace, strict=True)), start=start, cold=COLD)
-    options = {"folder": str(rig.folder), "warm_up": warm_up, "batches": batches}
+    folder = rig.made_folder()
+    options = {"folder": str(folder), "warm_up": warm_up, "batches": batches}
     returned = student.benchmark_dataloader(streams, rig.device, list(sizes), list(workers), [False, True], **options)
     rows = rig.rows(returned, "benchmark_dataloader")
     script = {"sizes": sizes, "workers": workers, "pace": pace, "waits": waits, "start": start, "samples": samples}
     known = {"warm_up": warm_up, "batches": batches, "device": rig.text(rig.given("device_name")(rig.device))}
-    return {**script, **known, "rows": rows, "csv": rig.file_text(rig.folder / part.artefacts["dataloader_results"])}
+    return {**script, **known, "rows": rows, "csv": rig.file_text(folder / part.artefacts["dataloader_results"])}
 
 
 @part.probe(pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(map_of(CELL))})

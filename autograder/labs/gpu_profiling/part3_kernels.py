@@ -167,9 +167,10 @@ def scripted_nets(student: Any, rig: Any) -> Any:
         for name, own, operators in zip(names, seconds, counts, strict=True)
     }
     images = rig.tensor(rig.random.normal(size=(2, 3, rows, 4)))
-    returned = student.compare_nets(nets, images, folder=str(rig.folder), repeats=repeats)
+    folder = rig.made_folder()
+    returned = student.compare_nets(nets, images, folder=str(folder), repeats=repeats)
     script = {"names": names, "launches": counts, "seconds": seconds, "repeats": repeats}
-    told = {"rows": rig.rows(returned, "compare_nets"), "csv": rig.file_text(rig.folder / "kernel_results.csv")}
+    told = {"rows": rig.rows(returned, "compare_nets"), "csv": rig.file_text(folder / "kernel_results.csv")}
     return {**told, **script, "device": rig.text(rig.given("device_name")(rig.device))}
 
 

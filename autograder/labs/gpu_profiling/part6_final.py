@@ -186,8 +186,7 @@ def comparison(student: Any, rig: Any) -> Any:
 
     Shares are those of the own busy_percent, which is judged by itself.
     """
-    folder = rig.folder / "results"
-    folder.mkdir()
+    folder = rig.made_folder()
     asked, runs = rig.matched.versions(versions.VERSIONS[: rig.integer(4, 5)])
     rows = rig.rows(student.compare_versions(asked, folder=str(folder)), "compare_versions")
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
@@ -205,10 +204,10 @@ def shares(student: Any, rig: Any) -> Any:
 
 @part.probe(values={"rows": ROWS, "panels": PANELS}, arrays={"picture": ("uint8", 1)})
 def drawing(student: Any, rig: Any) -> Any:
-    rows, file = rig.matched.rows(versions.VERSIONS[:4]), "final_comparison.png"
+    rows, file = rig.matched.rows(versions.VERSIONS[:4]), rig.made_folder() / "final_comparison.png"
     with rig.figures() as figures:
-        student.draw_comparison([dict(row) for row in rows], str(rig.folder))
-    return {"rows": rows, "panels": figures.panels(file), "picture": rig.file_bytes(rig.folder / file, plot.BYTES + 1)}
+        student.draw_comparison([dict(row) for row in rows], str(file.parent))
+    return {"rows": rows, "panels": figures.panels(file.name), "picture": rig.file_bytes(file, plot.BYTES + 1)}
 
 
 @part.probe(pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))})
