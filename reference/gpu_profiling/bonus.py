@@ -360,7 +360,8 @@ def rehearse_nodes(folder="."):
             port = free.getsockname()[1]
         commands = node_commands(__file__, nodes, processes, "127.0.0.1", port)
         torchrun = [sys.executable, "-m", "torch.distributed.run"]  # what torchrun is, on the path or not
-        started = [subprocess.Popen([*torchrun, *words[1:]], stdout=subprocess.PIPE, text=True) for words in commands]
+        options = {"stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
+        started = [subprocess.Popen([*torchrun, *words[1:]], **options) for words in commands]
         said = [process.communicate()[0] for process in started]
         if not said[0].strip():
             raise SystemExit(f"{nodes} x {processes}: a process failed, and says above why")

@@ -28,8 +28,8 @@ from given import SimpleNet, device_name, saved_mb
 # %% [markdown]
 # ## 4.1 Checkpointing that still trains every weight
 #
-# `checkpoint(block, x)` as Lab 02 had it uses the old, reentrant variant, which gives no gradient to a block whose
-# input needs none. Images need none: no convolution ever trained, and the loss went down all the same.
+# `checkpoint(block, x)` as the original lab had it uses the old, reentrant variant, which gives no gradient to a block
+# whose input needs none. Images need none: no convolution ever trained, and the loss went down all the same.
 
 
 # %%

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Part 2: the data loader
 #
-# The profile of part 1 says it: most of a step is waiting, while one process decodes photos. Lab 02 fills in four
-# blanks of the `DataLoader`:
+# The profile of part 1 says it: most of a step is waiting, while one process decodes photos. The original lab fills in
+# four blanks of the `DataLoader`:
 #
 # | blank | what it does | what it needs |
 # |---|---|---|
@@ -72,9 +72,9 @@ def train_epoch_optimized(model, loader, criterion, optimizer, device, on_step=N
 # %% [markdown]
 # ## 2.3 Which batches count
 #
-# Lab 02 warms up with one loop, leaves it with `break`, and times a second one. So the second begins with the start of
-# new workers, stops one batch too late (`if i >= 100: break` is reached with batch 101 in hand), and then counts 100.
-# One iterator and `islice` do what was meant:
+# The original lab warms up with one loop, leaves it with `break`, and times a second one. So the second begins with the
+# start of new workers, stops one batch too late (`if i >= 100: break` is reached with batch 101 in hand), and then
+# counts 100. One iterator and `islice` do what was meant:
 #
 #     batch    0 ... 7         8 ... 31           32 ...
 #              warm_up=8       batches=24         never taken

@@ -1,4 +1,4 @@
-"""Part 2 before the work: one process reads, every copy is waited for, and a benchmark as Lab 02 had it.
+"""Part 2 before the work: one process reads, every copy is waited for, and a benchmark as the original lab had it.
 
 Yours is compared with what it delivers and trains. Its benchmark is the one that goes wrong: find out how.
 """

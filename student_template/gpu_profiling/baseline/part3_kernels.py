@@ -1,4 +1,4 @@
-"""Part 3 before the work: the network as it is, a count of everything, one cold call, and Lab 02's command line.
+"""Part 3 before the work: the network as it is, a count of everything, one cold call, and the original command line.
 
 Yours is compared with its outputs.
 """
@@ -58,7 +58,7 @@ def compare_nets(nets, images, folder=".", repeats=5) -> list[dict[str, Any]]:
 
 
 def ncu_command(script, kernels, report, launches, skipped=0) -> list[str]:
-    """Return Lab 02's: ncu has no --output, and without regex: the name must be exactly that."""
+    """Return the original lab's: ncu has no --output, and without regex: the name must be exactly that."""
     options = ["--set", "full", "--kernel-name", ".*conv.*", "--launch-count", str(launches)]
     return ["ncu", *options, f"--output={report}", "python", script]
 

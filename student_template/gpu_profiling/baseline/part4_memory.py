@@ -1,4 +1,4 @@
-"""Part 4 before the work: everything is kept, in FP32; and a measurement of forward passes, as Lab 02 had it.
+"""Part 4 before the work: everything is kept, in FP32; and a measurement of forward passes, as the original lab had it.
 
 Yours is compared with its outputs.
 """

@@ -1,4 +1,4 @@
-"""Part 5 before the work: each process trains by itself, on everything; and scaling as Lab 02 measured it.
+"""Part 5 before the work: each process trains by itself, on everything; and scaling as the original lab measured it.
 
 Yours is compared with what one process does on the joined batches.
 """
