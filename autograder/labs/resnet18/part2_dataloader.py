@@ -49,6 +49,7 @@ part = Part(
 
 BATCH = 8  # samples
 WORKERS = 2
+APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
 ORDER = 'see "A loader with all of it" in the part 2 handout'
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
 CLOCK = 'see "Where the clock starts" in the part 2 handout'
@@ -178,9 +179,14 @@ def scripted(rig: Any) -> tuple[Any, Any, dict[str, Any]]:
     """Return make_loader and step on a scripted clock, and what the script is."""
     few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
     workers = [0, some, few, many]  # as they are asked for, and not by their size
-    pace, (start, work) = rig.seconds(0.2, 0.9, len(workers)), rig.seconds(0.1, 0.4, 2)
+    pace, (start, work), batches = rig.seconds(0.2, 0.9, len(workers)), rig.seconds(0.1, 0.4, 2), rig.integer(5, 7)
+    while any(
+        abs(number * start + (batches + 1) * (one - pace[0])) < APART
+        for number, one in zip(workers[1:], pace[1:], strict=True)
+    ):
+        pace = rig.seconds(0.2, 0.9, len(workers))
     make_loader = rig.loading.scripted(
-        [BATCH] * rig.integer(5, 7) + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
+        [BATCH] * batches + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
     )
     script = {"workers": workers, "pace": pace, "start": start, "work": work}
     return make_loader, rig.loading.step([work]), {**script, "samples": len(make_loader.dataset)}
