@@ -49,7 +49,11 @@ def plan_problem(runs: Sequence[Sequence[float]], known: Mapping[str, Any]) -> t
 
 def _named(run: Sequence[float]) -> str:
     count, samples, batch = run
-    return f"a run of {count:g} processes, {samples:g} samples and batches of {batch:g}"
+    return f"a run of {_counted(count)}, {samples:g} samples and batches of {batch:g}"
+
+
+def _counted(count: float) -> str:
+    return f"{count:g} process{'es' * (count != 1)}"
 
 
 def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
@@ -162,8 +166,9 @@ def whole_problem(rows: Sequence[Row]) -> str:
     for kind in KINDS:
         counts = [row["processes"] for row in rows if row["scaling"] == kind]
         if len(counts) < 2 or counts != sorted(set(counts)):
-            listed = ", ".join(f"{count:g}" for count in counts)
-            return f"{kind} scaling is measured with {listed} processes; one, two, and more where there are more, once"
+            listed = ", ".join(f"{count:g}" for count in counts) or "nothing"
+            asked = "1 process, 2, and more where there are more, each once, are asked for"
+            return f"{kind} scaling is measured with {listed}; {asked}"
     best = max(rows, key=lambda row: row["efficiency"])
     if best["efficiency"] > MOST:
         return (
@@ -174,4 +179,4 @@ def whole_problem(rows: Sequence[Row]) -> str:
 
 
 def _row(row: Row) -> str:
-    return f"{row['scaling']} scaling with {row['processes']:g} processes"
+    return f"{row['scaling']} scaling with {_counted(row['processes'])}"

@@ -60,7 +60,7 @@ def test_a_run_that_nobody_wants_is_recognised(run, words):
 @pytest.mark.parametrize(
     ("runs", "measured", "why"),
     [
-        pytest.param([], "a run of 1 processes, 96 samples and batches of 12 was never", "strong scaling", id="none"),
+        pytest.param([], "a run of 1 process, 96 samples and batches of 12 was never", "strong scaling", id="none"),
         pytest.param(RUNS[:3], "a run of 2 processes, 192 samples and batches of 12", "weak scaling", id="no weak"),
     ],
 )
@@ -137,7 +137,7 @@ def test_of_an_even_number_of_epochs_the_median_lies_in_the_middle():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        pytest.param([*rows()[:1], *rows()[3:]], "strong scaling is measured with 1 processes", id="one process"),
+        pytest.param([*rows()[:1], *rows()[3:]], "strong scaling is measured with 1;", id="one process"),
         pytest.param([*rows(), rows()[-1]], "weak scaling is measured with 1, 2, 4, 4", id="twice"),
         pytest.param(changed(1, efficiency=2.5), "efficiency of strong scaling with 2 processes is 2.5", id="a dream"),
     ],

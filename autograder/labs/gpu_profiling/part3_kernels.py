@@ -92,14 +92,13 @@ def network(student: Any, rig: Any) -> Any:
     return seen.seen()
 
 
-@part.probe(values={"changed": list_of(TEXT)})
+@part.probe(values={"gone": list_of(TEXT), "changed": list_of(TEXT)})
 def state_after(student: Any, rig: Any) -> Any:
     """What map_weights left of the state_dict that it was given."""
     state = dict(simple_net(rig, WIDTHS[0]).state_dict())
     held, before = dict(state), rig.copies(state)
     student.map_weights(state)
-    gone = sorted(set(before) - set(state))
-    return {"changed": [*gone, *rig.changed(held, before)]}
+    return {"gone": sorted(set(before) - set(state)), "changed": rig.changed(held, before)}
 
 
 @part.probe(pair=True, values={"operators": INTEGER, "bytes": INTEGER}, arrays=NUMBERS)
@@ -239,7 +238,10 @@ def answers_alike(network: Pair) -> Verdict:
 @part.check(basis="report")
 def leaves_the_state_alone(state_after: Observation) -> Verdict:
     """map_weights leaves the state_dict that it was given as it was."""
-    return outputs.unchanged(state_after.values["changed"], try_="fill a new dict instead of pop and item assignment")
+    gone, try_ = state_after.values["gone"], "fill a new dict instead of pop and item assignment"
+    if gone:
+        return Failed(f"{', '.join(gone[:3])}: not in it any more", "they were taken out of the caller's dict", try_)
+    return outputs.unchanged(state_after.values["changed"], try_=try_)
 
 
 @part.check(basis="report", needs=[answers_alike])

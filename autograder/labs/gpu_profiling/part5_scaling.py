@@ -230,7 +230,8 @@ def divides_the_samples(ranks: Pair) -> Verdict:
     """In each epoch every sample is one process's, also where each process is alone on its machine."""
     asked, samples = _asked(ranks), ranks.baseline.values["samples"]
     why = studies.division_problem(asked, samples, _epochs(ranks))
-    found = f"{' and '.join(str(len(it)) for it in asked)} samples were read, of {samples} in the set"
+    read = " and ".join(str(len(it)) for it in asked)
+    found = f"{read} samples were read in {_epochs(ranks)} epochs, of {samples} in the set"
     if why and set(asked[0]) == set(asked[1]):
         why = f"both processes read the same samples; {why}"
     try_ = f"DistributedSampler(dataset, seed=seed) asks the group for rank and size; {TOGETHER}"
