@@ -98,7 +98,7 @@ def time_problem(rows: Sequence[Row], script: Script) -> str:
         seconds, told = script.seconds(runs), f"of {row['model']} is"
         if not close(row["throughput"], script.samples / seconds, PACE):
             why = explained(row["throughput"], _rates(script, runs), PACE)
-            why = why or f"{script.samples / seconds:.4g} passed"
+            why = why or f"it was {script.samples / seconds:.4g} samples/s"
             return f"throughput {told} {row['throughput']:.4g} samples/s: {why}"
         if not close(row["epoch_time"], seconds, WHOLE):
             return f"epoch_time {told} {row['epoch_time']:.4g} s, and {seconds:.4g} s passed"

@@ -20,7 +20,7 @@ def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: st
     student, baseline = pair.student.arrays, pair.baseline.arrays
     problem = misshapen(student["losses"], baseline["losses"]) or not_finite(student["weights"])
     if problem:
-        return Failed(problem, why, try_)
+        return Failed(problem, ended_early(student["losses"], baseline["losses"]) or why, try_)
     apart = furthest(student["losses"], baseline["losses"])
     moved = distance(student["weights"], baseline["weights"])
     measured = (
@@ -58,9 +58,16 @@ def furthest(losses: Array, expected: Array) -> float:
 def misshapen(losses: Array, expected: Array, of: str = "batch") -> str:
     """Say what is wrong with a series of losses before its values matter, or nothing."""
     if len(losses) != len(expected):
-        return f"{len(losses)} losses for {len(expected)} {'batches' if of == 'batch' else of + 's'}"
+        many = "loss" if len(losses) == 1 else "losses"
+        return f"{len(losses)} {many} for {len(expected)} {'batches' if of == 'batch' else of + 's'}"
     bad = np.flatnonzero(~np.isfinite(losses))
     return f"the loss of {of} {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
+
+
+def ended_early(losses: Array, expected: Array) -> str:
+    """Say that an epoch had one batch of several, or nothing."""
+    ended = len(losses) == 1 < len(expected)
+    return "the epoch ended after its first batch: `return` stands inside of the loop" * ended
 
 
 def not_finite(weights: Array) -> str:

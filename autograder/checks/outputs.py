@@ -33,8 +33,7 @@ def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
             lost = np.isfinite(want).all() and not np.isfinite(got).all()
-            measured = f"{asked['case']}: apart by {apart:.1e} of the largest number of its row (allowed {allowed:.1e})"
-            measured += f", furthest at {_place(got, want, asked['shape'])}"
+            measured = f"{asked['case']}: {_apart(got, want, asked['shape'], apart, allowed)}"
             said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
             return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
         worst, most = max(worst, apart), max(most, share(apart, allowed))
@@ -104,6 +103,16 @@ def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], A
         case = cases[i] if i < len(cases) else {"shape": [], "dtype": "nothing"}
         yield case, asked, got[at:end] if len(got) >= end else None, want[at:end]
         at = end
+
+
+def _apart(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:
+    """Say how a case differs: one number by what it is, several by how far and where."""
+    if want.size == 1:
+        return f"{got[0]:.6g}, and {want[0]:.6g} is right"
+    place = _place(got, want, shape)
+    if np.isinf(apart):
+        return f"one of both is not finite at {place}"
+    return f"apart by {apart:.1e} of the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
 
 
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:

@@ -71,7 +71,7 @@ TIMES = {
     "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
     "checkpointed already": (rows({"throughput": 12.4}), "something ran a second time"),
     "not checkpointed": (rows({}, {"throughput": 20.0}), "nothing ran a second time"),
-    "of no story": (rows({"throughput": 77.0}), "20 passed"),
+    "of no story": (rows({"throughput": 77.0}), "it was 20 samples/s"),
     "half an epoch": (rows({"epoch_time": 2.5}), "epoch_time of Standard is 2.5 s, and 5 s passed"),
 }
 
