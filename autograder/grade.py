@@ -367,7 +367,7 @@ class PartGrader:
         student = self._run(probe, "student")
         if student.ended != "ok":
             whole = student.error.startswith(NOT_IMPORTED.format(self.part.file))
-            raise Settled(_failed_to_run(student), student.ended, whole_part=whole)
+            raise Settled(_failed_to_run(student, probe.hints), student.ended, whole_part=whole)
         if not probe.pair:
             return student
         baseline = self._run(probe, "baseline")
@@ -520,6 +520,14 @@ TELLING = {
         "a context was entered a second time",
         "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",
     ),
+    "CheckpointError": (
+        "the second run of a segment saved other tensors than the first",
+        "leave eval(), track_running_stats and random numbers as they were; a momentum of 0 holds running statistics",
+    ),
+    "FailOnRecompileLimitHit": (
+        "compiled in pieces",
+        "compile the whole model, torch.compile(model, ...), and not its layers: each is a graph of its own",
+    ),
     "in a timed window": (
         "other results than the baseline's",
         "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
@@ -527,6 +535,7 @@ TELLING = {
 }
 
 
-def _failed_to_run(seen: Observation) -> Failed:
+def _failed_to_run(seen: Observation, hints: Mapping[str, str] | None = None) -> Failed:
     measured, try_ = next((said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended])
+    try_ = (hints or {}).get(seen.ended, try_)
     return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

@@ -125,6 +125,8 @@ class Probe:
     """Of timed loading."""
     within: Close | Tolerance | None = None
     """Of timed work: how far from the baseline's its answers may be; None: it cannot be timed."""
+    hints: Mapping[str, str] = field(default_factory=dict)
+    """How the student's side may end, such as memory -> what to try then; else something general is said."""
 
 
 @dataclass(frozen=True)
@@ -208,11 +210,13 @@ class Part:
         pair: bool = False,
         values: Mapping[str, Schema] | None = None,
         arrays: Mapping[str, tuple[str, int]] | None = None,
+        hints: Mapping[str, str] | None = None,
     ) -> Callable[[F], F]:
         """Register a probe with the names and forms that it answers with."""
 
         def register(run: F) -> F:
-            self.probes[run.__name__] = Probe(run.__name__, run, pair, "", record(**(values or {})), arrays or {})
+            form = record(**(values or {}))
+            self.probes[run.__name__] = Probe(run.__name__, run, pair, "", form, arrays or {}, hints=hints or {})
             return run
 
         return register

@@ -14,11 +14,17 @@ from autograder.checks import table
 from autograder.checks.numerics import close, explained, shown
 from autograder.model import Failed, Pair, Passed, Verdict
 
+FAINT = 1e-3  # a share of the seconds that is none of them: what the code itself takes on a real clock
+OTHER_CLOCK = (
+    "nothing of it was counted, or a clock was read that is not time.perf_counter: cProfile.Profile(time.perf_counter)"
+)
+
 Row = Mapping[str, Any]
 COLUMNS = ("option", "threads", "ms", "speedup", "device")
 NUMBERS = ("threads", "ms", "speedup")
 OPTIONS = ("plain", "channels_last", "bfloat16")
 PACE = 0.02  # relative
+USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
 PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
 PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
@@ -63,6 +69,8 @@ def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> s
         ],
         "batch": [(known["batch"] / 2, "labels are int64, images float32")],
     }
+    if kind == "parameters" and told is not None and told < known[kind]:
+        return "storages are missing: fake ones all have the address 0, so data_ptr() makes one of them; id() does not"
     generally = {
         "parameters": "storages that two tensors share count once",
         "activations": "what is kept for the backward pass: each storage once, and none that is counted elsewhere",
@@ -115,10 +123,11 @@ def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, 
         named = [row for row in rows if row.get(key) == want[key]]
         if len(named) != 1:
             return Failed(f"{len(named)} rows for {key} {want[key]}", f"one row for each {key} is asked for", try_)
-        for figure in figures:
+        for figure in [figure for figure in figures if figure in want]:
             told = named[0].get(figure)
             if not (isinstance(told, float | int) and alike(told, want[figure])):
-                measured = f"{key} {want[key]}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
+                where = f"{key} {want[key]}" + f" of the grader's program, `{want.get('text')}`" * ("text" in want)
+                measured = f"{where}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
                 return Failed(measured, _profile_reason(figure, told, want), try_)
     order = [row[ordered] for row in rows if row.get(key) in [want[key] for want in known]]
     if order != sorted(order, reverse=ordered != key):
@@ -150,8 +159,15 @@ def timing_reason(told: Sequence[float], known: Sequence[float]) -> str:
 def _profile_reason(figure: str, told: Any, known: Row) -> str:
     """Recognise which figure stands in another's place."""
     others = [name for name, value in known.items() if name != figure and isinstance(value, float | int)]
-    swapped = next((name for name in others if isinstance(told, float | int) and close(told, known[name], 1e-3)), "")
-    return f"that is its {swapped}" if swapped else "calls or time are missing, or another's are counted as well"
+    if not isinstance(told, float | int):
+        return "a number is asked for"
+    if swapped := next((name for name in others if close(told, known[name], 1e-3)), ""):
+        return f"that is its {swapped}"
+    if "seconds" in figure and told < FAINT * known[figure]:
+        return OTHER_CLOCK
+    if "calls" in known and "seconds" not in known:
+        return "the function calls itself, and each of its calls counts; pstats has the primitive ones first, then all"
+    return "calls or time are missing, or another's are counted as well"
 
 
 # --- the CPU ----------------------------------------------------------------------------------------------------------
@@ -170,7 +186,7 @@ def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None = N
     for row in rows:
         if not row["ms"] > 0:
             return f"ms of {row['option']} is {shown(row['ms'])}"
-        ratio, name = rows[0]["ms"] / row["ms"], f"{row['option']}, {row['threads']:g} threads"
+        ratio, name = rows[0]["ms"] / row["ms"], _named(row)
         if not table.alike(row["speedup"], ratio):
             return f"speedup of {name} is {row['speedup']:.4g}, but ms of the first row / ms is {ratio:.4g}"
         if not str(row["device"] or "").strip() or row["device"] != rows[0]["device"]:
@@ -186,11 +202,16 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
                 (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
                 (ms * 0.6, "the fastest call: take the median"),
                 (ms / 1000, "in seconds"),
+                (ms * USED, "the step ran before with another number of threads: make a fresh one for each row"),
+                (ms * row["threads"], "time.process_time() adds up over threads: take time.perf_counter()"),
             ]
             words = explained(row["ms"], stories, PACE) or _otherwise(row["ms"], ms)
-            name = f"{row['option']}, {row['threads']:g} threads"
-            return f"ms of {name} is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
+            return f"ms of {_named(row)} is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
     return ""
+
+
+def _named(row: Row) -> str:
+    return f"{row['option']}, {row['threads']:g} thread{'s' * (row['threads'] != 1)}"
 
 
 def _otherwise(told: float, ms: float) -> str:

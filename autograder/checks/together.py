@@ -42,7 +42,9 @@ def _reason(ranks: Pair, ratio: float) -> str:
         return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
     if SUMS[0] < ratio < SUMS[1]:
         return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
-    return "other steps than those of one process with the whole batch: gradients are averaged in each step"
+    return (
+        "other steps than one process takes: gradients are not averaged, or criterion or optimizer are not those given"
+    )
 
 
 def told_alike(ranks: Pair, figure: str, why: str, *, try_: str, within: float = EXACT) -> Verdict:

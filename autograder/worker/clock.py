@@ -26,11 +26,10 @@ class VirtualClock:
         self._real: dict[str, Callable[[], Any]] = {}
         self._frozen: dict[str, Any] = {}
 
-    def advance(self, seconds: float, *, busy: bool = False) -> None:
-        """Let *seconds* pass; *busy* ones count as computing."""
+    def advance(self, seconds: float, *, busy: int = 0) -> None:
+        """Let *seconds* pass, in which so many threads are *busy*: timers of computing add theirs up."""
         self._elapsed_ns += round(seconds * 1e9)
-        if busy:
-            self._busy_ns += round(seconds * 1e9)
+        self._busy_ns += round(seconds * 1e9) * busy
 
     @property
     def scripted(self) -> float:

@@ -5,6 +5,7 @@ They move the clock in place, without a call: a profiler of calls then finds the
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on; cProfile is one of its tools
 TOOLS = range(6 if MONITORING else 0)
 FUNCTIONS = 6  # of a program of calls
+AGAIN = 2  # times that the last of them calls itself in each call
+USED = 2.5  # times as slow is a step that ran with another number of threads before
 COLD = 4.0  # seconds that the first call of a fresh step takes longer
 PATTERN = (0.6, 6.0, 0.8, 0.9, 1.0, 1.1, 1.2)  # of any seven calls in a row the median is 1, with the cold one 1.1
 
@@ -36,18 +39,21 @@ class Programs:
         names = [self._name() for _ in range(FUNCTIONS)]
         called = [self._called(at) for at in range(FUNCTIONS)]
         functions: dict[int, Callable[[int], int]] = {}
-        total, calls = dict(enumerate(seconds)), {0: 1}
+        total, calls, last = dict(enumerate(seconds)), {0: 1}, FUNCTIONS - 1
+        total[last] *= 1 + AGAIN
         for at in reversed(range(FUNCTIONS)):  # a function calls those after it, so these are known
             total[at] += sum(times * total[i] for i, times in called[at].items())
             children = [functions[i] for i, times in called[at].items() for _ in range(times)]
-            functions[at] = self._function(names[at], seconds[at], children)
+            functions[at] = self._function(names[at], seconds[at], children, AGAIN * (at == last))
         for at in range(FUNCTIONS):
             for i, times in called[at].items():
                 calls[i] = calls.get(i, 0) + calls[at] * times
-        known = [
+        calls[last] *= 1 + AGAIN
+        known: list[dict[str, Any]] = [
             {"function": name, "calls": calls[at], "own_seconds": calls[at] * own, "seconds": calls[at] * total[at]}
             for at, (name, own) in enumerate(zip(names, seconds, strict=True))
         ]
+        del known[last]["seconds"]  # time within a call of itself may count once or twice
         return functions[0], sorted(known, key=lambda row: row["own_seconds"], reverse=True)
 
     def _called(self, at: int) -> dict[int, int]:
@@ -71,29 +77,37 @@ class Programs:
                 helper(item)
                 done += 1
             clock._elapsed_ns += costs[4]
-            return done + rounds
+            return helper(done) + rounds
 
-        first = program.__code__.co_firstlineno
-        hits = {3: items, 5: items // 2, 6: items // 2, 7: items, 9: 1}  # by lines below the first
-        pairs = zip(hits.items(), costs, strict=True)
-        return program, [{"line": first + at, "hits": n, "seconds": n * cost / 1e9} for (at, n), cost in pairs]
+        text, first = inspect.getsourcelines(program)
+        hits = {3: items, 5: items // 2, 6: items // 2, 7: items, 9: 1, 10: 1}  # by lines below the first
+        pairs = zip(hits.items(), (*costs, costs[3]), strict=True)
+        return program, [
+            {"line": first + at, "hits": n, "seconds": n * cost / 1e9, "text": text[at].strip()}
+            for (at, n), cost in pairs
+        ]
 
     def left(self, profiler: Callable[..., Any]) -> list[str]:
         """Say what a profiler of the student's leaves behind, after a program and after one that raises."""
         found, name = [], getattr(profiler, "__name__", "it")
-        before = _watching()
+        outside = _watching()
         for words, program in (("a call", self.lines()[0]), ("a call that raised", self._fails())):
             raised = False
+            sys.settrace(_traced)
+            before = _watching()
             try:
                 profiler(program, 1)
             except ZeroDivisionError:
                 raised = True
             after = _watching()
-            _let_go(before)
+            _let_go(outside)
             if raised != (words == "a call that raised"):
                 found.append(f"{name} let no exception through")
             if after != before:
-                found.append(f"{name} still watches after {words}")
+                ended = after == (None, *before[1:])
+                found.append(
+                    f"{name} {'ends a trace that was there before' if ended else 'still watches'} after {words}"
+                )
         return found
 
     def _fails(self) -> Callable[[int], int]:
@@ -108,15 +122,20 @@ class Programs:
         self._clock.advance(seconds, busy=True)
 
     def steps(self, seconds: Mapping[str, float], gains: Mapping[int, float]) -> Callable[[str], Callable[[], None]]:
-        """Return a make_step whose steps take the seconds of their option, divided by what torch's threads gain."""
+        """Return a make_step whose steps take the seconds of their option, divided by what torch's threads gain.
+
+        A fresh step is asked for where their number changes: one that is used again is slower.
+        """
 
         def make_step(option: str) -> Callable[[], None]:
-            made = [0]
+            threads = list[int]()
 
             def step() -> None:
-                once = seconds[option] / gains.get(torch.get_num_threads(), 0.01)
-                self.spend(COLD if made[0] == 0 else once * PATTERN[made[0] % len(PATTERN)])
-                made[0] += 1
+                threads.append(torch.get_num_threads())
+                once = seconds[option] / gains.get(threads[-1], 0.01)
+                once *= USED if threads[0] != threads[-1] else 1.0
+                taken = COLD if len(threads) == 1 else once * PATTERN[(len(threads) - 1) % len(PATTERN)]
+                self._clock.advance(taken, busy=threads[-1])
 
             return step
 
@@ -131,17 +150,27 @@ class Programs:
     def _name(self) -> str:
         return "f_" + "".join(self._random.choice(list(LETTERS), 6))
 
-    def _function(self, name: str, seconds: float, children: Sequence[Callable[[int], int]]) -> Callable[[int], int]:
-        clock, spent = self._clock, round(seconds * 1e9)
+    def _function(
+        self, name: str, seconds: float, children: Sequence[Callable[[int], int]], again: int = 0
+    ) -> Callable[[int], int]:
+        """Return a function that calls its *children*, and then itself so many times *again*, one within the other."""
+        clock, spent, itself = self._clock, round(seconds * 1e9), list[Any]()
 
-        def function(x: int) -> int:
+        def function(x: int, left: int = again) -> int:
             clock._elapsed_ns += spent
             for child in children:
                 child(x)
+            if left:
+                itself[0](x, left - 1)
             return x + 1
 
         code = function.__code__.replace(co_name=name, co_qualname=name)
-        return types.FunctionType(code, {}, name, None, function.__closure__)
+        itself.append(types.FunctionType(code, {}, name, (again,), function.__closure__))
+        return itself[0]  # type: ignore[no-any-return]
+
+
+def _traced(*_: Any) -> None:
+    """Trace, as a debugger does, and want nothing of the lines."""
 
 
 def _watching() -> tuple[Any, ...]:

@@ -30,6 +30,7 @@ PLANS = {
     "weights in the activations": ({"activations": 1400}, "the weights are counted twice"),
     "labels of four bytes": ({"batch": 60}, "labels are int64, images float32"),
     "tied twice": ({"parameters": 500}, "storages that two tensors share count once"),
+    "one address": ({"parameters": 200}, "fake ones all have the address 0"),
     "something kept": ({"activations": 999}, "each storage once, and none that is counted elsewhere"),
     "steps of Adam": ({"optimizer": 596}, "step counts of Adam"),
     "no sum": ({"total": 1}, "it is the sum of the six others"),
@@ -109,7 +110,8 @@ PROFILES = {
     "another row twice": ([KNOWN[0], *KNOWN], "one row for each function is asked for"),
     "a row is missing": (KNOWN[1:], "one row for each function is asked for"),
     "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
-    "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "calls or time are missing"),
+    "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "a number is asked for"),
+    "another clock": ([{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]], "cProfile.Profile(time.perf_counter)"),
     "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
     "the longest first": (KNOWN[::-1], "in another order"),
 }
@@ -121,6 +123,26 @@ def test_a_profile_says_what_is_known(rows, why):
 
     assert isinstance(verdict, Failed)
     assert why in verdict.why
+
+
+def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
+    """Those within a call of itself may count once or twice; its calls count all."""
+    known = [{"function": "again", "calls": 6, "own_seconds": 3.5}]
+
+    def judged(calls):
+        rows = [{**known[0], "seconds": 5.0, "calls": calls}]
+        return studies.same_profile(pair("rows", rows, known, result=1.0), "function", FIGURES, "own_seconds", try_="")
+
+    assert isinstance(judged(6), Passed)
+    assert "the function calls itself" in judged(2).why
+
+
+def test_a_line_is_shown_with_its_text():
+    known = [{"line": 65, "hits": 4, "seconds": 2.0, "text": "helper(item)"}]
+    rows = [{"line": 65, "hits": 4, "seconds": 1.0}]
+    found = studies.same_profile(pair("rows", rows, known, result=1.0), "line", ("hits", "seconds"), "line", try_="")
+
+    assert found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, and it is 2"
 
 
 def test_a_right_profile_passes_whatever_else_it_holds():
@@ -158,7 +180,7 @@ ROWS = {
     "text": ({"ms": "5 ms"}, "ms of channels_last is '5 ms', and a number is asked for"),
     "another option": ({"option": "jit"}, "each option with each number, in their order"),
     "no time": ({"ms": 0.0}, "ms of channels_last is 0"),
-    "upside down": ({"speedup": 0.5}, "speedup of channels_last, 1 threads is 0.5, but ms of the first row / ms is 2"),
+    "upside down": ({"speedup": 0.5}, "speedup of channels_last, 1 thread is 0.5, but ms of the first row / ms is 2"),
     "no device": ({"device": None}, "the device is not named"),
     "two devices": ({"device": "GPU"}, "not the same in all rows"),
 }
@@ -183,6 +205,8 @@ MILLISECONDS = {
     "seconds": ({"ms": 0.005}, "in seconds"),
     "threads that were not set": ({"ms": 400.0}, "torch had another number of threads"),
     "the first call": ({"ms": 60.0}, "the first call is among them"),
+    "a used step": ({"ms": 12.5}, "make a fresh one for each row"),
+    "time of all threads": ({"ms": 20.0, "threads": 4}, "time.process_time() adds up over threads"),
 }
 
 

@@ -37,7 +37,7 @@ def both(weights, **more):
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
         pytest.param(both(START + 1.8, asked=(1, 0)), "another order", id="another order"),
         pytest.param(both(START + 1.8, asked=(0, 1, 0, 1)), "read 4 samples", id="the whole set in each"),
-        pytest.param(both(START + 1.1), "averaged in each step", id="other steps"),
+        pytest.param(both(START + 1.1), "gradients are not averaged, or criterion or optimizer", id="other steps"),
     ],
 )
 def test_every_rank_has_the_weights_of_one_process(changed, words):

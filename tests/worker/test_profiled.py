@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import pstats
 import statistics
 import sys
 import time
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from autograder.worker.clock import VirtualClock
-from autograder.worker.profiled import COLD, PATTERN, Programs
+from autograder.worker.profiled import AGAIN, COLD, PATTERN, USED, Programs
 
 
 @pytest.fixture
@@ -37,11 +38,24 @@ def seconds_of(call):
 
 def test_a_program_of_calls_takes_what_its_outermost_function_takes(programs):
     program, known = programs.calls()
-    outer = max(known, key=lambda row: row["seconds"])
+    outer = max(known, key=lambda row: row.get("seconds", 0.0))
 
     assert outer["seconds"] == pytest.approx(seconds_of(lambda: program(1)), abs=1e-4)
     assert outer["seconds"] == pytest.approx(sum(row["own_seconds"] for row in known))
     assert (1, 2) == (outer["calls"], program(1))
+
+
+def test_one_function_calls_itself_and_each_of_its_calls_counts(programs):
+    program, known = programs.calls()
+    profile = cProfile.Profile(time.perf_counter)
+    profile.runcall(program, 1)
+    seen = {name: calls for (_, _, name), (*calls, _, _, _) in pstats.Stats(profile).stats.items()}
+    [again] = [row for row in known if "seconds" not in row]
+
+    assert {row["function"]: row["calls"] for row in known}.items() <= {
+        name: it[1] for name, it in seen.items()
+    }.items()
+    assert again["calls"] == seen[again["function"]][1] == (1 + AGAIN) * seen[again["function"]][0]
 
 
 def test_a_program_of_lines_takes_what_its_lines_take(programs):
@@ -49,6 +63,7 @@ def test_a_program_of_lines_takes_what_its_lines_take(programs):
 
     assert sum(row["seconds"] for row in known) == pytest.approx(seconds_of(lambda: program(1)), abs=1e-4)
     assert all(row["line"] > program.__code__.co_firstlineno for row in known)
+    assert "return helper(done) + rounds" == known[-1]["text"]
 
 
 def test_each_draw_is_another_program(programs):
@@ -79,10 +94,21 @@ def swallows(program, argument):
         return None, []
 
 
+def ends_all_traces(program, argument):
+    try:
+        return program(argument), []
+    finally:
+        sys.settrace(None)
+
+
 LEFT = {
     "nothing": (lets_go, []),
     "a profiler": (stays, ["stays still watches after a call", "stays still watches after a call that raised"]),
     "the library's profiler": (runs_on, ["runs_on still watches after a call that raised"]),
+    "a trace that was there": (
+        ends_all_traces,
+        [f"ends_all_traces ends a trace that was there before after {it}" for it in ("a call", "a call that raised")],
+    ),
     "an exception": (swallows, ["swallows let no exception through"]),
 }
 
@@ -105,6 +131,31 @@ def test_steps_take_their_time_by_the_threads_that_torch_has(programs):
     assert (1.0, 1.1) == (statistics.median(PATTERN), statistics.median([COLD, *PATTERN[1:]]))
     assert sorted(0.5 * it for it in PATTERN) == pytest.approx(sorted(seconds_of(step) for _ in range(7)), abs=1e-4)
     assert 20.0 <= seconds_of(lambda: [programs.steps({"plain": 2.0}, {})("plain")() for _ in range(5)])
+
+
+def test_a_step_that_ran_with_other_threads_is_slower(programs):
+    before = torch.get_num_threads()
+    step = programs.steps({"plain": 2.0}, {before: 1.0, before + 1: 1.0})("plain")
+    step()
+    try:
+        programs.threads(before + 1)
+        used = seconds_of(step)
+    finally:
+        programs.threads(before)
+
+    assert 2.0 * USED * PATTERN[1] == pytest.approx(used, abs=1e-4)
+
+
+def test_time_of_computing_adds_up_over_threads(programs):
+    before = programs.threads()
+    try:
+        programs.threads(3)
+        step, start = programs.steps({"plain": 2.0}, {3: 1.0})("plain"), time.process_time()
+        step()
+    finally:
+        programs.threads(before)
+
+    assert 3 * COLD == pytest.approx(time.process_time() - start, abs=1e-4)
 
 
 def test_threads_are_said_and_set(programs):

@@ -40,6 +40,7 @@ part = Part(
 
 KINDS = (*studies.BYTES, "total")
 PLAN = record(case=TEXT, bytes=map_of(optional(NUMBER)))
+FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
 COUNT = 'see "What counts as what" in the bonus handout'
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
 AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
@@ -72,7 +73,7 @@ def grown(rig: Any, make: Any, size: int, batch: int) -> dict[str, int]:
     return {kind: two[kind] + (batch - 2) * (three[kind] - two[kind]) for kind in KINDS}
 
 
-@part.probe(pair=True, values={"plans": exactly(1, PLAN)})
+@part.probe(pair=True, values={"plans": exactly(1, PLAN)}, hints={"memory": FAKE})
 def large_plans(student: Any, rig: Any) -> Any:
     """ResNet-50 on batches that need terabytes."""
     batch, size = rig.integer(20_000, 60_000), 64
@@ -91,9 +92,9 @@ def budgets(student: Any, rig: Any) -> Any:
         total = grown(rig, make, size, fits)["total"]
         for words, budget, known in (("exactly", total, fits), ("one byte too few for", total - 1, fits - 1)):
             told = rig.number(student.largest_batch(make, size, budget)) if rig.side == "student" else known
-            found.append({"case": f"{case}, {words} {fits}", "fits": told})
+            found.append({"case": f"{case}, {words} {fits:,} images", "fits": told})
     told = rig.number(student.largest_batch(make, size, 1000)) if rig.side == "student" else 0
-    return {"budgets": [*found, {"case": "1000 bytes", "fits": told}]}
+    return {"budgets": [*found, {"case": "a budget of 1000 bytes", "fits": told}]}
 
 
 # --- what is run: profilers -------------------------------------------------------------------------------------------
@@ -173,13 +174,13 @@ def study(student: Any, rig: Any) -> Any:
     seconds = dict(zip(studies.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
     before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))  # so that it is seen who restores it
     with rig.figures() as seen:
-        told = student.study_cpu(rig.programs.steps(seconds, gains), counts, folder=str(rig.folder))
+        told = student.study_cpu(rig.programs.steps(seconds, gains), counts, folder=str(rig.made_folder()))
     after, _ = rig.programs.threads(), rig.programs.threads(1)
     return {
         "rows": rig.rows(told, "study_cpu"),
         "panels": seen.panels("cpu_threads.png"),
-        "csv": rig.file_text(rig.folder / "cpu_study.csv"),
-        "picture": rig.file_bytes(rig.folder / "cpu_threads.png", plot.BYTES),
+        "csv": rig.file_text(rig.made_folder() / "cpu_study.csv"),
+        "picture": rig.file_bytes(rig.made_folder() / "cpu_threads.png", plot.BYTES),
         "ms": [1000 * seconds[option] / gains[count] for option in studies.OPTIONS for count in counts],
         "counts": counts,
         "before": before,
@@ -230,7 +231,9 @@ def finds_the_largest_batch(budgets: Pair) -> Verdict:
     pairs = studies.beside(budgets, "budgets")
     for got, want in pairs:
         if got.get("fits") != want["fits"]:
-            measured = f"{want['case']} images: {shown(got.get('fits'))} images, and it is {want['fits']:g}"
+            told = got.get("fits")
+            number = shown(told) if told is None else f"{told:,.10g}"
+            measured = f"{want['case']}: {number} images, and it is {want['fits']:,.10g}"
             why = "a plan of one image more, or less, is on the other side of the budget"
             return Failed(measured, why, f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}")
     return Passed(f"{len(pairs)} budgets")
@@ -247,14 +250,19 @@ def memory_plan_adds_up(memory_plan: Table) -> Verdict:
 # --- what is judged: profilers ----------------------------------------------------------------------------------------
 
 
+OF_GENERATORS = ("a generator", "begun before it is asked", "its values", "calls noted of it")
+
+
 @part.check(basis="report")
 def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     """timed leaves name, docstring, signature, results, exceptions, methods and generators as they are."""
     told, known = decorated.student.values["facts"], decorated.baseline.values["facts"]
     for fact, want in known.items():
         if told.get(fact) != want:
-            why = "who uses the function sees that it is another one"
-            return Failed(f"{fact}: {told.get(fact)}, and it was {want}", why, f"functools.wraps; {PROFILE}")
+            generator = any(fact.endswith(words) for words in OF_GENERATORS)
+            why = "a generator function was wrapped" if generator else "whoever uses the function sees another one"
+            try_ = "return a generator function as it is" if generator else "functools.wraps"
+            return Failed(f"{fact}: {told.get(fact)}, and it was {want}", why, f"{try_}; {PROFILE}")
     return Passed(f"{len(known)} facts are as they were")
 
 
@@ -360,8 +368,10 @@ def loss_is_of_all(ranks: Pair) -> Verdict:
 def divides_the_samples(ranks: Pair) -> Verdict:
     """In each epoch every sample is one process's, and the order is new."""
     asked, samples = [it["asked"] for it in ranks.student.values["ranks"]], ranks.baseline.values["samples"]
-    why = studies.share_problem(asked, samples, len(ranks.baseline.arrays["losses0"]))
-    measured = f"{' and '.join(str(len(it)) for it in asked)} samples were read, of {samples} in the set"
+    epochs = len(ranks.baseline.arrays["losses0"])
+    why = studies.share_problem(asked, samples, epochs)
+    read = " and ".join(str(len(it)) for it in asked)
+    measured = f"{read} samples were read in {epochs} epochs of {samples}"
     return (
         Failed(measured, why, f"DistributedSampler, and set_epoch in each epoch; {TOGETHER}")
         if why
