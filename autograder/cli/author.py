@@ -42,9 +42,9 @@ def build(only_check: bool, root: Path | None) -> int:
 
     course, console = open_course(root), make_console()
     changed = {lab: (builder.stale if only_check else builder.write)(course, lab) for lab in course.labs}
-    for lab, names in changed.items():
+    for names in changed.values():
         for name in names:
-            console.print(f"{'stale' if only_check else 'wrote'}  student_template/{lab}/{name}", highlight=False)
+            console.print(f"{'stale' if only_check else 'wrote'}  {name}", highlight=False)
     if not any(changed.values()):
         console.print("templates are current")
     return CHECK_FAILED if only_check and any(changed.values()) else DONE

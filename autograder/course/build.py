@@ -1,18 +1,24 @@
-"""reference/ -> student_template/: the same files with every solution cut out, byte for byte the same each time."""
+"""reference/ -> student_template/: the same files with every solution cut out, byte for byte the same each time.
+
+And in assignments/ the last line of each handout's table: which check waits for which.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.course import Course, read_tree
 from autograder.errors import CourseError
+from autograder.lab import Part
 from autograder.notebook import STUB
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TEXT, END_TEXT = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 ANSWER = "*Your answer here.*"
 SHARED = ("given", "baseline")  # handed out as they are
+WAITS = "A check may be judged only when another one has passed, and until then it earns nothing:"
 
 
 def built(course: Course, lab_name: str) -> dict[str, bytes]:
@@ -34,22 +40,49 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
 
 
 def stale(course: Course, lab_name: str) -> list[str]:
-    """Names of template files that are missing, different, or not made by us."""
-    want, have = built(course, lab_name), read_tree(course.template(lab_name))
-    return sorted(name for name in want.keys() | have.keys() if want.get(name) != have.get(name))
+    """Names of files that are missing, different, or not made by us, as seen from the course's folder."""
+    want, folder = _wanted(course, lab_name), course.template(lab_name)
+    have = {folder / name: data for name, data in read_tree(folder).items()}
+    have |= {path: path.read_bytes() for path in want if path not in have and path.is_file()}
+    return sorted(str(path.relative_to(course.root)) for path in want | have if want.get(path) != have.get(path))
 
 
 def write(course: Course, lab_name: str) -> list[str]:
-    """Bring the template up to date; say which files changed."""
-    want, changed, folder = built(course, lab_name), stale(course, lab_name), course.template(lab_name)
-    for name in changed:
-        target = folder / name
-        if name in want:
+    """Bring template and handouts up to date; say which files changed."""
+    want, changed = _wanted(course, lab_name), stale(course, lab_name)
+    for target in (course.root / name for name in changed):
+        if target in want:
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(want[name])
+            target.write_bytes(want[target])
         else:
             target.unlink()
     return changed
+
+
+def _wanted(course: Course, lab_name: str) -> dict[Path, bytes]:
+    folder, home = course.template(lab_name), course.root / "assignments" / lab_name
+    want = {folder / name: data for name, data in built(course, lab_name).items()}
+    handouts = {home / f"{part.id}.md": part for part in course.lab(lab_name).parts}
+    told = {
+        path: with_needs(path.read_text(encoding="utf-8"), part) for path, part in handouts.items() if path.is_file()
+    }
+    return want | {path: text.encode() for path, text in told.items()}
+
+
+def with_needs(text: str, part: Part) -> str:
+    """Say below a handout's last table which check waits for which."""
+    text = re.sub(rf"\n{re.escape(WAITS)}.*\n", "", text)
+    waiting: dict[tuple[str, ...], list[str]] = {}
+    for check in part.checks.values():
+        waiting.setdefault(check.needs, []).append(check.name)
+    told = "; ".join(f"{_listed(names)} after {_listed(needs)}" for needs, names in waiting.items() if needs)
+    rows = [match.end() for match in re.finditer(r"^\|.*\n", text, re.MULTILINE)]
+    return f"{text[: rows[-1]]}\n{WAITS} {told}.\n{text[rows[-1] :]}" if told and rows else text
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = (f"`{name}`" for name in names)
+    return " and ".join(filter(None, (", ".join(others), last)))
 
 
 def _stripped(path: Path) -> bytes:
