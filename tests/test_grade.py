@@ -80,6 +80,30 @@ def test_a_context_that_works_once_is_told_in_words():
     assert "works once; write a class with __enter__ and __exit__" in checks["positive"].try_
 
 
+@pytest.mark.parametrize(
+    ("error", "measured", "try_"),
+    [
+        ("CheckpointError: saved metadata differ", "saved other tensors than the first", "a momentum of 0 holds"),
+        ("FailOnRecompileLimitHit: Hard failure due to fullgraph=True", "compiled in pieces", "the whole model"),
+    ],
+)
+def test_errors_of_torch_are_told_by_what_the_part_is_about(error, measured, try_):
+    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+
+    assert measured in checks["positive"].measured
+    assert try_ in checks["positive"].try_
+
+
+def test_a_probe_may_say_what_to_try_where_it_does_not_end():
+    kit = toy_kit()
+    probes = kit.lab.parts[0].probes
+    probes["single"] = replace(probes["single"], hints={"memory": "do it without memory"})
+    ended = {end: Observation("single", end, error="in its own words") for end in ("memory", "crash")}
+    tries = [graded({("single", "student"): it}, kit=kit)[1]["positive"].try_ for it in ended.values()]
+
+    assert ["do it without memory", ENDS["crash"][1]] == tries
+
+
 def test_an_answer_of_another_form_is_refused_and_never_our_fault():
     """Hostile values are the student's doing, so they cannot turn a failure into owed points."""
     _, checks, _ = graded({("single", "student"): Observation("single", "ok", {"x": "two"})})

@@ -147,7 +147,7 @@ def _rates(script: Script, model: str) -> list[tuple[float, str]]:
 def _slower(row: Row, script: Script) -> str:
     rate = script.samples / script.seconds(row["model"])
     building = row["model"] == "Compiled" and row["throughput"] < rate / 2
-    return "it includes builds: warm up before" if building else f"{rate:.4g} passed"
+    return "it includes builds: warm up before" if building else f"it was {rate:.4g} samples/s"
 
 
 def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]], measured: float) -> str:
@@ -167,8 +167,9 @@ def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]]
 
 
 def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], batches: int) -> str:
-    """Say which of the two epochs did not follow use_amp."""
-    ran = "with use_amp=True {} ran in full precision, in its warm-up or its epoch"
-    if eager["full"] or eager["half"] < batches:
-        return ran.format("Eager")
-    return "" if built and all(one["half"] for one in built) else ran.format("Compiled")
+    """Say which of the two epochs did not follow use_amp; *eager* are passes by their dtype."""
+    ran = "with use_amp=True {} ran in {}, in its warm-up or its epoch; bfloat16 is asked for"
+    others = [dtype for dtype, count in eager.items() if count and dtype != "bfloat16"]
+    if others or eager.get("bfloat16", 0) < batches:
+        return ran.format("Eager", " and ".join(others) or "other batches only")
+    return "" if built and all(one["half"] for one in built) else ran.format("Compiled", "another precision")

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
+from autograder.traces.words import many
 
 Array = np.ndarray[Any, Any]
 Story = TypeVar("Story")
@@ -58,8 +59,8 @@ def furthest(losses: Array, expected: Array) -> float:
 def misshapen(losses: Array, expected: Array, of: str = "batch") -> str:
     """Say what is wrong with a series of losses before its values matter, or nothing."""
     if len(losses) != len(expected):
-        many = "loss" if len(losses) == 1 else "losses"
-        return f"{len(losses)} {many} for {len(expected)} {'batches' if of == 'batch' else of + 's'}"
+        things = many(len(expected), of, "batches" if of == "batch" else "")
+        return f"{many(len(losses), 'loss', 'losses')} for {things}"
     bad = np.flatnonzero(~np.isfinite(losses))
     return f"the loss of {of} {bad[0] + 1} is {losses[bad[0]]}" if len(bad) else ""
 

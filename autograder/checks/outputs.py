@@ -13,6 +13,7 @@ import numpy as np
 from autograder.checks.numerics import Array, share, shares
 from autograder.model import Close, Failed, Pair, Passed, Timed, Verdict
 from autograder.sandbox.calls import shares_of_allowed
+from autograder.traces.words import many
 
 FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
@@ -37,7 +38,9 @@ def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str
             said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
             return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
         worst, most = max(worst, apart), max(most, share(apart, allowed))
-    measured = f"{len(pair.baseline.values['cases'])} cases, apart by {worst:.1e} of a row's largest number at most"
+    measured = (
+        f"{many(len(pair.baseline.values['cases']), 'case')}, apart by {worst:.1e} of a row's largest number at most"
+    )
     return Passed(measured, shares(numbers=most))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Observation, Passed, Picture, Verdict
+from autograder.traces.words import many
 
 BYTES = 16 * 1024 * 1024
 LEGIBLE = (400, 200)  # pixels of a figure
@@ -70,7 +71,7 @@ def shows_the_rows(seen: Observation, file: str, units: Mapping[str, str], key: 
         return Failed(f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is")
     if not isinstance(drawn, Passed):
         return drawn
-    measured = f"{len(panels)} panels: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
+    measured = f"{many(len(panels), 'panel')}: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
     why = unshown(panels, seen.values["rows"], units, key)
     return Failed(measured, why, try_) if why else Passed(measured)
 

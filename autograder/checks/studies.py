@@ -13,6 +13,7 @@ from typing import Any
 from autograder.checks import table
 from autograder.checks.numerics import close, explained, shown
 from autograder.model import Failed, Pair, Passed, Verdict
+from autograder.traces.words import many
 
 FAINT = 1e-3  # a share of the seconds that is none of them: what the code itself takes on a real clock
 OTHER_CLOCK = (
@@ -45,7 +46,7 @@ def same_plans(plans: Pair, *, try_: str) -> Verdict:
             if told != expected:
                 measured = f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
                 return Failed(measured, _plan_reason(kind, told, want["bytes"]), try_)
-    return Passed(f"{len(known)} plans, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB")
+    return Passed(f"{many(len(known), 'plan')}, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB")
 
 
 def beside(pair: Pair, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -122,7 +123,9 @@ def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, 
     for want in known:
         named = [row for row in rows if row.get(key) == want[key]]
         if len(named) != 1:
-            return Failed(f"{len(named)} rows for {key} {want[key]}", f"one row for each {key} is asked for", try_)
+            return Failed(
+                f"{many(len(named), 'row')} for {key} {want[key]}", f"one row for each {key} is asked for", try_
+            )
         for figure in [figure for figure in figures if figure in want]:
             told = named[0].get(figure)
             if not (isinstance(told, float | int) and alike(told, want[figure])):

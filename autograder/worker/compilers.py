@@ -108,12 +108,12 @@ def _in_half_precision(graph: Any) -> bool:
 
 
 class EagerTrainings:
-    """make_training whose models take scripted seconds for a pass that is not compiled; counts those in bfloat16."""
+    """make_training whose models take scripted seconds for a pass that is not compiled; counts them by dtype."""
 
     def __init__(self, make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float) -> None:
         """A pass takes *seconds*, the very first one *cold* more."""
-        self.passes: Counter[bool] = Counter()
-        """By whether they were in bfloat16."""
+        self.passes: Counter[str] = Counter()
+        """By the dtype in which they computed."""
         self._make, left, parts = make, [cold], [1]
 
         def tick(*_: Any) -> None:  # one function for all models, so that one model's graphs serve the next one
@@ -123,7 +123,7 @@ class EagerTrainings:
 
         def count(_: Any, __: Any, output: Any) -> None:
             if not torch.compiler.is_compiling():
-                self.passes[output.dtype == torch.bfloat16] += 1
+                self.passes[str(output.dtype).removeprefix("torch.")] += 1
 
         self._tick, self._count, self._parts = tick, count, parts
 

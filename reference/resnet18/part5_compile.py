@@ -134,7 +134,7 @@ def warm_up(model, loader, criterion, optimizer, device, use_amp=False) -> None:
     """
     # TODO: complete steps (forward, loss, backward, optimizer) in the modes of the epoch, for each size of a batch.
     # TODO: put back what they changed: parameters, running statistics, the optimizer's state. Random numbers and the
-    # order of a loader that shuffles may go on.
+    # order of a loader that shuffles may have advanced.
     ### BEGIN SOLUTION
     before = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
     images, labels = next(iter(loader))

@@ -41,6 +41,7 @@ def test_a_training_that_follows_passes(student):
     [
         pytest.param(seen(losses=[1.5, 1.25]), "2 losses for 3 batches", id="too few losses"),
         pytest.param(seen(losses=[]), "0 losses for 3 batches", id="no losses"),
+        pytest.param(seen(losses=[1.5]), "1 loss for 3 batches", id="one loss"),
         pytest.param(seen(losses=[1.5, math.nan, 1]), "the loss of batch 2 is nan", id="a NaN"),
         pytest.param(seen(losses=[1.5, 1.25, -math.inf]), "the loss of batch 3 is -inf", id="an infinity"),
         pytest.param(seen(weights=[math.nan, 4]), "1 of 2 weights are NaN or infinite", id="a NaN weight"),
@@ -139,3 +140,12 @@ def test_shares_are_what_json_can_say():
 def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected):
     """Whole numbers are compared exactly."""
     assert expected == numerics.share(apart, allowed)
+
+
+@pytest.mark.parametrize(
+    ("losses", "why"), [([1.5], "`return` stands inside of the loop"), ([1.5, 1.2], "because"), ([], "because")]
+)
+def test_an_epoch_of_one_batch_is_told_by_where_return_stands(losses, why):
+    found = numerics.same_trajectory(Pair(seen(losses=losses), seen()), WITHIN, why="because", try_="try")
+
+    assert why in found.why

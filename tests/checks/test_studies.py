@@ -48,7 +48,7 @@ def test_a_plan_is_right_to_the_byte(changes, why):
 
 
 def test_a_right_plan_passes():
-    assert Passed("1 plans, to the byte; the first is 0.0 MB") == judged_plan()
+    assert Passed("1 plan, to the byte; the first is 0.0 MB") == judged_plan()
 
 
 def planned(name, images, **changes):

@@ -47,11 +47,11 @@ MISTAKES = {
     ),
     "not put back": (
         [(PUT_BACK, "")],
-        {"warm_up_leaves_no_trace": "FP32: weights or running statistics apart by"},
+        {"warm_up_leaves_no_trace": "FP32: weights: apart by"},
     ),
     "momentum left": (
         [("    optimizer.load_state_dict(before[1])\n", "")],
-        {"warm_up_leaves_no_trace": "FP32: the optimizer's state apart by"},
+        {"warm_up_leaves_no_trace": "FP32: the optimizer's state: apart by"},
     ),
     "eager": (
         [(COMPILE, "model")],

@@ -33,6 +33,7 @@ from autograder.lab import (
     optional,
     record,
 )
+from autograder.traces.words import many
 
 part = Part(
     "part4_memory",
@@ -319,7 +320,7 @@ def comparison(student: Any, rig: Any) -> Any:
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
     waits = rig.seconds(0.02, 0.05, batches)  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
-    trainings, folder = rig.resnet_trainings(each, cold), rig.made_folder()
+    trainings, folder = rig.resnet_trainings(each, cold, momentum=MOMENTUM), rig.made_folder()
     with rig.figures() as figures:
         returned = student.compare_checkpointing(trainings, window.loader, window.device, folder=str(folder))
     convolutions = sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
@@ -398,7 +399,7 @@ def one_step_a_group(groups: Pair) -> Verdict:
         return Failed(f"{len(taken)} epochs were counted", f"{len(told)} were run", GROUP)
     for (asked, batches, steps), found in zip(told, taken, strict=True):
         if found != asked:
-            measured = f"{found} steps for {batches} batches in groups of {steps}; {asked} are asked for"
+            measured = f"{many(found, 'step')} for {batches} batches in groups of {steps}; {asked} are asked for"
             why = "the last group has no step" if found == asked - 1 else "a step is taken elsewhere than after a group"
             return Failed(measured, why, GROUP)
     if not all(it["trained"] for it in groups.student.values["groups"]):
