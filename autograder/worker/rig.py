@@ -293,13 +293,7 @@ class Rig:
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
     def resnet_trainings(
-        self,
-        seconds: float,
-        cold: float,
-        norm: str = "batch",
-        smaller: int = 1,
-        half: float = 1.0,
-        momentum: float = 0.0,
+        self, seconds: float, cold: float, norm: str = "batch", smaller: int = 1, half: float = 1.0
     ) -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*; *half*: of them.
 
@@ -308,7 +302,7 @@ class Rig:
         """
 
         def make() -> Any:
-            window = self.window(model=self.nets.small(norm), momentum=momentum)
+            window = self.window(model=self.nets.small(norm))
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
         return scripted(make, self.clock, seconds, cold, half)
