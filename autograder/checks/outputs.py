@@ -5,7 +5,8 @@ The probe is declared with `@part.outputs` and answers with `rig.answers()`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,30 +18,33 @@ from autograder.traces.words import many
 
 FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
-HOLDS_NAN = "it holds NaN or infinity where a number belongs: "
 
 Why = str | Mapping[str, str]
 """What to say of numbers that differ; or by words in the name of the case, the first that fit."""
 
 
-def same(pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str) -> Verdict:
-    """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype."""
+def same(
+    pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str, without: Collection[str] = ()
+) -> Verdict:
+    """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype.
+
+    Cases that are named by one of the words *without* are left out.
+    """
     worst = most = 0.0
-    for case, asked, got, want in _cases(pair):
+    cases = [each for each in _cases(pair) if not any(word in each[1]["case"] for word in without)]
+    for case, asked, got, want in cases:
+        if case["dtype"].startswith("raised "):
+            return Failed(f"{asked['case']}: {case['dtype']}", "your code raised an exception in this case", try_)
         if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
             return Failed(returned, "the result has another form than was asked for", try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
-            lost = np.isfinite(want).all() and not np.isfinite(got).all()
-            measured = f"{asked['case']}: {_apart(got, want, asked['shape'], apart, allowed)}"
-            said = HOLDS_NAN * bool(lost) + _reason(why, asked["case"])
-            return Failed(measured, said, try_, shares(numbers=share(apart, allowed)))
+            measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
+            return Failed(measured, _reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed)))
         worst, most = max(worst, apart), max(most, share(apart, allowed))
-    measured = (
-        f"{many(len(pair.baseline.values['cases']), 'case')}, apart by {worst:.1e} of a row's largest number at most"
-    )
+    measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
     return Passed(measured, shares(numbers=most))
 
 
@@ -100,19 +104,22 @@ def unchanged(names: Sequence[str], *, try_: str) -> Verdict:
 def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], Array | None, Array]]:
     """Cut both sides' numbers into cases: the student's form and numbers beside those asked for."""
     got, want = pair.student.arrays["numbers"], pair.baseline.arrays["numbers"]
-    cases, at = list(pair.student.values["cases"]), 0
+    cases, at, of_student = list(pair.student.values["cases"]), 0, 0
     for i, asked in enumerate(pair.baseline.values["cases"]):
-        end = at + int(np.prod(asked["shape"], dtype=np.int64))
+        size = math.prod(asked["shape"])
         case = cases[i] if i < len(cases) else {"shape": [], "dtype": "nothing"}
-        yield case, asked, got[at:end] if len(got) >= end else None, want[at:end]
-        at = end
+        own = got[of_student : of_student + size]
+        yield case, asked, own if len(own) == size else None, want[at : at + size]
+        at, of_student = at + size, of_student + math.prod(case["shape"])
 
 
-def _apart(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:
+def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:
     """Say how a case differs: one number by what it is, several by how far and where."""
     if want.size == 1:
         return f"{got[0]:.6g}, and {want[0]:.6g} is right"
-    place = _place(got, want, shape)
+    place, lost = _place(got, want, shape), int(np.sum(~np.isfinite(got)))
+    if lost and np.isfinite(want).all():
+        return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
     if np.isinf(apart):
         return f"one of both is not finite at {place}"
     return f"apart by {apart:.1e} of the largest number of its row (allowed {allowed:.1e}), furthest at {place}"
@@ -133,7 +140,7 @@ def _gaps(got: Array, want: Array) -> Array:
 
 
 def _form(case: Mapping[str, Any]) -> str:
-    return f"{case['dtype']} {tuple(case['shape'])}"
+    return "nothing" if case["dtype"] == "nothing" else f"{case['dtype']} {tuple(case['shape'])}"
 
 
 def _reason(why: Why, case: str) -> str:

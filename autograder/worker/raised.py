@@ -34,9 +34,7 @@ def in_words(error: BaseException, staged: Path) -> str:
         return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
     if isinstance(error, SystemExit):
         return _clean(f"called sys.exit({error.code!r}){where}")
-    case = next(iter(getattr(error, "__notes__", [])), "")
-    details = ", ".join(filter(None, [_call(error.__traceback__, staged), _clean(str(case))]))
-    return _clean(f"{type(error).__name__[:60]}: {error}") + where + (f", {details}" if details else "")
+    return _clean(f"{type(error).__name__[:60]}: {error}") + where + _call(error.__traceback__, staged)
 
 
 def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummary]:
@@ -51,11 +49,11 @@ def as_text(error: BaseException, staged: Path) -> str:
 
 
 def _call(trace: TracebackType | None, staged: Path) -> str:
-    """Write the first call of a function of the student's, as in `called as make_model('auto', classes=55)`."""
+    """Write the first call of a function of the student's: `, called as make_model(weights='auto', classes=55)`."""
     while trace is not None:
         code = trace.tb_frame.f_code
         if Path(code.co_filename).parent == staged and code.co_name.isidentifier():
-            return f"called as {code.co_name}({_arguments(trace.tb_frame)})"
+            return f", called as {code.co_name}({_arguments(trace.tb_frame)})"
         trace = trace.tb_next
     return ""
 

@@ -62,7 +62,30 @@ def test_answers_are_forms_and_one_row_of_numbers(rig):
         ("a number", [], "float"),
         ("half", [1], "bfloat16"),
     ] == [(case["case"], case["shape"], case["dtype"]) for case in seen["cases"]]
-    assert [1.0, 2.0, 1.0] == seen["numbers"].tolist()
+    assert [1.0, 2.0, -1.0, -1.0, 1.0] == np.nan_to_num(seen["numbers"], nan=-1.0).tolist()
+
+
+def raising():
+    raise ValueError("no such shape")
+
+
+def test_a_case_that_raises_is_an_answer_and_the_next_one_is_asked(rig):
+    answers = rig.answers()
+    answers.ask("first", raising)
+    answers.ask("second", torch.ones, 1)
+
+    assert ["raised ValueError: no such shape", "float32"] == [case["dtype"] for case in answers.seen()["cases"]]
+
+
+def test_what_is_not_written_yet_and_what_the_baseline_raises_is_raised(rig, tmp_path):
+    with pytest.raises(NotImplementedError):
+        rig.answers().ask("first", _not_written)
+    with pytest.raises(ValueError, match="no such shape"):
+        Rig(seed=7, side="baseline", device="cpu", folder=tmp_path).answers().ask("first", raising)
+
+
+def _not_written():
+    raise NotImplementedError
 
 
 def test_the_baseline_computes_exactly_and_says_which_dtype_is_asked_for(tmp_path):
