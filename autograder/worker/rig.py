@@ -55,7 +55,7 @@ from autograder.worker.ranks import Ranks
 from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.returned import BadReturn, Returned
-from autograder.worker.scripted import ScriptedCall, ScriptedNet
+from autograder.worker.scripted import NEXT, ScriptedCall, ScriptedNet
 from autograder.worker.sizes import Sizes
 from autograder.worker.sums import Sums
 from autograder.worker.tiles import Tiles, kinds, layers, pooled
@@ -398,10 +398,13 @@ class Rig:
         return Saved(inputs)
 
     def scripted_call(self, seconds: Mapping[int, float], size: Mapping[int, int], repeats: int) -> ScriptedCall:
-        """Return a function that takes these seconds and bytes by length; in *repeats* calls one is far too slow."""
+        """Return a function that takes these seconds and bytes by length, in the median of *repeats* calls (odd).
+
+        One is far too slow. The first is fast: where a cold call takes its place, the median is NEXT times as long.
+        """
         self.clock.freeze()
-        pattern = self._random.permutation([0.8, 5.0, *[1.0] * (repeats - 2)]).tolist()
-        return ScriptedCall(self.clock, seconds, size, pattern=pattern, cold=3.0)
+        later = self._random.permutation([1.0, 5.0, *[2 - NEXT, NEXT] * (repeats // 2 - 1)]).tolist()
+        return ScriptedCall(self.clock, seconds, size, pattern=[0.8, *later], cold=3.0)
 
     def scripted_net(self, seconds: float, rows: int, operators: int, repeats: int) -> ScriptedNet:
         """Return a network of a known number of operators that takes these seconds for inputs of so many *rows*."""

@@ -14,13 +14,14 @@ from autograder.worker.clock import VirtualClock
 
 OBSERVED = 3.0  # times as slow while something watches each operation, as it really is
 FIRST = 4  # operators more in the first call of all, in which real networks allocate and are compiled
+NEXT = 1.05  # times the median: the next call by its time
 
 
 class ScriptedCall:
     """A function of tensors; how long it takes and what it allocates goes by the length of the first, its dim -2.
 
-    The first call at a length takes *cold* seconds more. Later ones take the seconds of their length times the next of
-    *pattern*, over and over: so the median of len(pattern) calls in a row is the same wherever they begin.
+    The first call at a length, watched or not, takes *cold* seconds more. Calls take the seconds of their length times
+    the next of *pattern*, over and over: so the median of len(pattern) calls in a row is the same wherever they begin.
     """
 
     def __init__(
@@ -36,18 +37,19 @@ class ScriptedCall:
         self._clock, self._seconds, self._size = clock, seconds, size
         self._pattern, self._cold = pattern, cold
         self._calls: Counter[int] = Counter()
+        self._warm: set[int] = set()
 
     def __call__(self, first: Tensor, *_: Any, times: float = 1.0) -> Tensor:
         """Let time pass, hold memory for a moment, and return the first input."""
         length = first.shape[-2]
+        extra = 0.0 if length in self._warm else self._cold
+        self._warm.add(length)
         if _get_current_dispatch_mode() is not None:
             torch.empty(self._size.get(length, 0), dtype=torch.uint8)
-            self._clock.advance(self._seconds[length] * OBSERVED, busy=True)
+            self._clock.advance(self._seconds[length] * OBSERVED + extra, busy=True)
             return first
-        calls = self._calls[length]
-        extra = self._cold if calls == 0 else 0.0
+        seconds = self._seconds[length] * self._pattern[self._calls[length] % len(self._pattern)]
         self._calls[length] += 1
-        seconds = self._seconds[length] * self._pattern[calls % len(self._pattern)]
         self._clock.advance(seconds * times + extra, busy=True)
         return first
 
