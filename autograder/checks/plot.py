@@ -98,6 +98,21 @@ def unshown(
     return ""
 
 
+def linear(
+    panels: Sequence[Mapping[str, Any]], scales: Sequence[str], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> str:
+    """Say which column of *rows* is drawn on a linear axis only; *scales* are those of the panels: 'linear log'."""
+    for name in names:
+        drawn = [
+            scale
+            for panel, scale in zip(panels, scales, strict=False)
+            if all(_drawn(panel, row.get(name)) for row in rows)
+        ]
+        if all("linear" in scale for scale in drawn):
+            return f"the axes of {name} are {' and '.join(drawn[0].split()) if drawn else 'none'}, not both logarithmic"
+    return ""
+
+
 def _drawn(panel: Mapping[str, Any], wanted: Any) -> list[str]:
     """Return the names under which a panel draws a number."""
     if not isinstance(wanted, float | int):

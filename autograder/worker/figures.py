@@ -21,10 +21,15 @@ class Figures:
     def __init__(self) -> None:
         """Start with no figure."""
         self._saved: dict[str, list[dict[str, Any]]] = {}
+        self._scales: dict[str, list[str]] = {}
 
     def panels(self, name: str) -> list[dict[str, Any]]:
         """Return the panels of the figure that was saved last under this file name, or else into memory."""
         return self._saved.get(name, self._saved.get("", []))
+
+    def scales(self, name: str) -> list[str]:
+        """Return for each of these panels the scales of its axes, x and y: 'linear log'."""
+        return self._scales.get(name, self._scales.get("", []))
 
     def __enter__(self) -> Self:
         """Watch Figure.savefig, which plt.savefig calls."""
@@ -36,6 +41,7 @@ class Figures:
             result = self._savefig(figure, fname, *args, **kwargs)
             shown = [axis for axis in figure.axes if axis.get_visible()]
             self._saved[_file_name(fname)] = [_panel(axis, figure) for axis in shown[:8]]
+            self._scales[_file_name(fname)] = [f"{axis.get_xscale()} {axis.get_yscale()}" for axis in shown[:8]]
             return result
 
         Figure.savefig = savefig  # type: ignore[method-assign, assignment]

@@ -208,3 +208,18 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
 )
 def test_a_figure_shows_the_rows(panels, rows, problem):
     assert problem == plot.unshown(panels, rows, {"throughput": "/"}, "precision")
+
+
+@pytest.mark.parametrize(
+    ("scales", "words"),
+    [
+        pytest.param(["log log"], "", id="both"),
+        pytest.param(["log symlog"], "", id="of another kind"),
+        pytest.param(["linear log"], "the axes of ms are linear and log, not both logarithmic", id="one"),
+        pytest.param([], "the axes of ms are none, not both logarithmic", id="none"),
+    ],
+)
+def test_a_column_is_drawn_on_logarithmic_axes(scales, words):
+    panels = [{"label": "ms", "title": "", "values": [{"value": 2.0, "name": "a"}]}]
+
+    assert words == plot.linear(panels, scales, [{"ms": 2.0}], ["ms"])

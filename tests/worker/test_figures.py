@@ -118,3 +118,16 @@ def test_a_figure_saved_into_memory_counts_where_no_file_was(tmp_path):
         figure.savefig(BytesIO())
 
     assert 2 == len(seen.panels("a.png"))
+
+
+def test_the_scales_of_a_panel_are_those_of_its_axes(tmp_path):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    left.loglog([1, 2], [3, 4])
+    right.semilogx([1, 2], [3, 4])
+    with Figures() as seen:
+        figure.savefig(tmp_path / "a.png")
+
+    assert ["log log", "log linear"] == seen.scales("a.png")
