@@ -8,10 +8,11 @@ from typing import Any
 from autograder.model import Bar, Failed, Inconclusive, Partial, Passed, Timed, Unavailable, Verdict
 
 
-def at_least(timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | None = None) -> Verdict:
+def at_least(timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | None = None, slower: str = "") -> Verdict:
     """Pass what is proved to reach the bar and pay what is proved of the way; undecided is nobody's loss.
 
-    *same* is the verdict on what the timed work computes; one that fails is the answer.
+    *same* is the verdict on what the timed work computes; one that fails is the answer. *slower* is the why of what is
+    proved to be slower than the baseline.
     """
     if isinstance(same, Failed):
         return same
@@ -23,6 +24,8 @@ def at_least(timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | Non
     if found.decision == "INCONCLUSIVE":
         return Inconclusive(found.measured, found.undecided, evidence)
     measured = f"{found.measured}; the bar is {bar}"
+    if slower and evidence.get("interval", [0, 1])[1] < 1:
+        why = slower
     if found.decision == "PASS":
         return Passed(measured, evidence)
     if found.credit > 0:
