@@ -47,12 +47,13 @@ MISTAKES = {
         {"distances_keep_digits": "float64: apart by"},
     ),
     "a Python number": ([(").sum()  # a label", ").sum().item()  # a label")], {"hits_are_right": "int ()", "no_host_fetch": "top_k_hits, line"}),
-    "k as it is": ([("min(k, logits.shape[1])", "k")], {"hits_are_right": "in the case 'k is more than there are classes'"}),
+    "k as it is": ([("min(k, logits.shape[1])", "k")], {"hits_are_right": "k is more than there are classes: raised RuntimeError"}),
     "labels wrap around": ([("== labels[:, None]", "== (labels % logits.shape[1])[:, None]")], {"hits_are_right": "a negative label"}),
     "a loop over points": (
         [(DISTANCE, "torch.stack([points.new_zeros(len(centers)), *[(p - centers).square().sum(1).sqrt() for p in points]])[1:]")],
         {"operations_do_not_grow": "pairwise_distances: "},
     ),
+    "no warm-up": ([("        function(*arguments)  # the warm-up\n", "")], {"measures_honestly": "warm up before"}),
     "the mean time": ([("statistics.median(times)", "statistics.mean(times)")], {"measures_honestly": "it is the mean"}),
     "no rows": ([("    return rows\n", "    return []\n")], {"measures_honestly": "the rows are none", "csv_says_what_was_measured": "0 returned"}),
     "a negative time": (
@@ -65,7 +66,7 @@ MISTAKES = {
     ),
     "upside down": (
         [("slow / fast,", "fast / slow,")],
-        {"measures_honestly": "but loop_ms / vectorized_ms is", "csv_says_what_was_measured": "but loop_ms"},
+        {"measures_honestly": "but loop_ms / vectorized_ms is"},
     ),
     "rows of an empty file": (
         [("pd.DataFrame(rows, columns=COLUMNS)", "pd.DataFrame([], columns=COLUMNS)")],

@@ -55,7 +55,7 @@ def whole(rig: Any, *shape: int, dtype: str = "int64") -> Any:
 
 @part.outputs
 def running_means(student: Any, rig: Any) -> Any:
-    some, seen = rig.integer(20, 200), rig.answers()
+    some, seen = rig.integer(20, 200), rig.answers(student)
     cases = {
         "drawn length": normal(rig, some),
         "none": normal(rig, 0),
@@ -85,7 +85,7 @@ def with_nan(values: Any, place: Any) -> Any:
 
 @part.outputs
 def masked_means(student: Any, rig: Any) -> Any:
-    rows, width, seen = rig.integer(5, 40), rig.integer(3, 17), rig.answers()
+    rows, width, seen = rig.integer(5, 40), rig.integer(3, 17), rig.answers(student)
     values, mask = normal(rig, rows, width), normal(rig, rows, width) > 0
     mask[:, 0] |= ~mask.any(dim=1)  # rows without any True are a case of their own
     holes = values.clone()
@@ -116,7 +116,7 @@ def masked_means(student: Any, rig: Any) -> Any:
 
 @part.outputs
 def distances(student: Any, rig: Any) -> Any:
-    n, m, seen = rig.integer(2, 20), rig.integer(2, 20), rig.answers()
+    n, m, seen = rig.integer(2, 20), rig.integer(2, 20), rig.answers(student)
     for name, dtype, (rows, centers, size) in (
         ("drawn shape", "float32", (n, m, rig.integer(1, 9))),
         ("one point", "float32", (1, m, 3)),
@@ -139,7 +139,7 @@ def distances(student: Any, rig: Any) -> Any:
 @part.outputs
 def far_distances(student: Any, rig: Any) -> Any:
     """Points some units apart, some thousands of units from zero; among them equal ones."""
-    seen = rig.answers()
+    seen = rig.answers(student)
     for name, rows in (("30 points far from zero", 30), ("7 points far from zero", 7)):
         points = normal(rig, rows, 3) + rig.random.uniform(2000, 5000)
         seen.ask(name, student.pairwise_distances, points, points[:5].clone())
@@ -148,7 +148,7 @@ def far_distances(student: Any, rig: Any) -> Any:
 
 @part.outputs
 def hits(student: Any, rig: Any) -> Any:
-    rows, classes, seen = rig.integer(20, 60), rig.integer(6, 12), rig.answers()
+    rows, classes, seen = rig.integer(20, 60), rig.integer(6, 12), rig.answers(student)
     logits = rig.tensor(rig.random.permuted(np.tile(np.arange(classes), (rows, 1)), axis=1))  # no two alike in a row
     labels = rig.tensor(rig.random.integers(0, classes, rows), "int64")
     easy = labels.clone()
@@ -364,7 +364,7 @@ def no_host_fetch(fetches: Observation) -> Verdict:
     if not found:
         return Passed("none")
     measured = "; ".join(f"{name} (line {fetch['line']}: {fetch['call']})" for name, fetch in found[:4])
-    why = "the host waits until the device has caught up, and what is computed there comes back at a price"
+    why = "the host waits until the device has caught up, and what it computes then has to go back to the device"
     return Failed(measured, why, "stay with tensors; the caller fetches the result when it is needed")
 
 
@@ -389,14 +389,17 @@ def measures_honestly(scripted_times: Pair) -> Verdict:
         for row in rows[:4]
     )
     why = (
-        table.form_problem(rows, COLUMNS, FIGURES, script["names"]) or _row_problem(rows) or _time_problem(rows, script)
+        table.form_problem(rows, COLUMNS, FIGURES, script["names"])
+        or _row_problem(rows)
+        or _time_problem(rows, script)
+        or _ratio_problem(rows)
     )
     try_ = f"call once, then time repeats calls one by one; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
 
 
 def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what is wrong with the form of the rows, or how they contradict themselves."""
+    """Say what is wrong with the form of the rows."""
     if not rows:
         return "there are no rows"
     form = table.form_problem(rows, COLUMNS, FIGURES)
@@ -405,10 +408,16 @@ def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         if not (row["loop_ms"] > 0 and row["vectorized_ms"] > 0):
             return f"a time of {row['function']} cannot be"
+    return table.device_problem(rows)
+
+
+def _ratio_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how rows contradict themselves."""
+    for row in rows:
         ratio = row["loop_ms"] / row["vectorized_ms"]
         if not table.alike(row["speedup"], ratio):
             return f"speedup of {row['function']} is {row['speedup']:.4g}, but loop_ms / vectorized_ms is {ratio:.4g}"
-    return table.device_problem(rows)
+    return ""
 
 
 def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
@@ -432,6 +441,6 @@ def csv_says_what_was_measured(scripted_times: Pair) -> Verdict:
 def csv_is_consistent(loop_speedups: Table) -> Verdict:
     """The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times."""
     rows = table.as_numbers(loop_speedups.rows, FIGURES)
-    why = table.form_problem(rows, COLUMNS, FIGURES, FUNCTIONS) or _row_problem(rows)
+    why = table.form_problem(rows, COLUMNS, FIGURES, FUNCTIONS) or _row_problem(rows) or _ratio_problem(rows)
     measured = f"{len(rows)} rows of {len(loop_speedups.columns)} columns"
     return Failed(measured, why, "hand in the file that measure_speedups wrote, unchanged") if why else Passed(measured)
