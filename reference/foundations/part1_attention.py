@@ -44,7 +44,9 @@ def attention(q, k, v, causal=False):
     """
     # TODO: no matrix of length x keys, in either direction.
     # TODO: a maximum is taken off the scores before exp, or exp(89) is infinite in float32.
+    # TODO: any length and any strides: a last block is shorter, and a fused kernel may fall back to the formula.
     ### BEGIN SOLUTION
+    q = q if q.stride(-1) == 1 else q.contiguous()  # or the kernel falls back to the formula
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
     ### END SOLUTION
 

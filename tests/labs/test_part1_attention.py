@@ -9,7 +9,7 @@ import pytest
 
 from autograder import checks
 from autograder.labs.foundations.part1_attention import COLUMNS, WIDTH, part
-from autograder.model import Failed, Observation, Pair, Passed, Unavailable
+from autograder.model import Bar, Compared, Failed, Observation, Pair, Passed, Timed, Unavailable
 from tests.labs.bench import Bench, emptied, failing
 
 FUSED = "torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)"
@@ -49,6 +49,16 @@ MISTAKES = {
         [(FUSED, "attention_by_hand(q, k, v, causal)")],
         {"keeps_little_for_backward": "scores or weights of all positions are kept"},
     ),
+    "a strided q as it is": (
+        [("    q = q if q.stride(-1) == 1 else q.contiguous()  # or the kernel falls back to the formula\n", "")],
+        {"keeps_little_for_backward": "falls back to the formula"},
+    ),
+    "keys counted by the positions": (
+        [(FUSED, FUSED.replace("k, v, is", "k[..., : q.shape[-2], :], v[..., : q.shape[-2], :], is"))],
+        {"takes_any_shape": "blocks of keys are counted by k"},
+    ),
+    "no warm-up": ([("        function(*inputs)  # the warm-up\n", "")], {"measures_honestly": "warm up before"}),
+    "linear lengths": ([("axis.loglog(", "axis.semilogy(")], {"figure_shows_the_rows": "linear and log, not both"}),
     "zeros for long inputs": (
         [("    return torch.nn", "    if q.shape[-2] > 400:\n        return q * 0\n    return torch.nn")],
         {"attention_is_faster": "the timed calls return other numbers"},
@@ -103,6 +113,53 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
         assert found[name].try_
 
 
+ONE_CHECK = {
+    "causal ignored": ([("is_causal=causal", "is_causal=False")], "masks_the_future"),
+    "causal raises": ([("(q, k, v, is_causal=causal)", "(q, k, v, is_causal=causal) if not causal else 1 / 0")], "masks_the_future"),
+    "other lengths raise": ([("    return torch.nn", "    assert not q.shape[-2] % 64 and not k.shape[-2] % 64\n    return torch.nn")], "takes_any_shape"),
+    "changes q": ([("    return torch.nn", "    q *= 0.5\n    k = k * 2\n    return torch.nn")], "leaves_inputs_alone"),
+    "views raise": ([("    return torch.nn", "    q.view(-1), k.view(-1)\n    return torch.nn")], "takes_any_layout_and_dtype"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pairs", "check"), ONE_CHECK.values(), ids=ONE_CHECK)
+def test_one_mistake_costs_one_check_of_results(judge, pairs, check):
+    results = ["matches_by_hand", "masks_the_future", "takes_any_shape", "takes_any_layout_and_dtype"]
+    results += ["survives_large_logits", "gradients_match", "leaves_inputs_alone"]
+
+    assert [check] == list(failing(judge(bench.changed(*pairs), only=results)))
+
+
+def test_an_input_that_changes_in_the_backward_pass_has_changed(judge):
+    reused = "torch.nn.functional.scaled_dot_product_attention(Reused.apply(q), k, v, is_causal=causal)"
+    own = """class Reused(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q):
+        ctx.save_for_backward(q)
+        return q.view_as(q)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return ctx.saved_tensors[0].copy_(grad).clone()
+
+
+def attention("""
+    found = failing(judge(bench.changed((FUSED, reused), ("def attention(", own)), only=["leaves_inputs_alone"]))
+
+    assert "changed: q, with causal or in backward" == found["leaves_inputs_alone"].measured
+
+
+def slow(interval):
+    seen = Observation("fast", "ok", {}, {"outputs": np.ones(3)})
+    compared = Compared("FAIL", "0.5x", evidence={"interval": interval})
+    return part.checks["attention_is_faster"].judge(Timed(seen, seen, compared), Bar(1.3, "seed"))
+
+
+def test_what_is_slower_than_by_hand_is_told_of_its_calls():
+    assert "many small calls" in slow([0.4, 0.6]).why
+    assert "the scores still go to memory" in slow([0.9, 1.1]).why
+
+
 def long_run(peak, numbers=(1.0,), idle=20 * MB):
     """A run of 8,000 positions, one matrix of which is 256 MB, and an idle worker beside it."""
 
@@ -136,7 +193,7 @@ def test_memory_is_what_was_seen_beyond_an_idle_worker(check, run, kind, measure
 
 
 def test_figures_of_saved_bytes_that_are_missing_are_no_pass():
-    baseline = Observation("p", "ok", {"lengths": [1, 2], "saved": [1, 2]})
+    baseline = Observation("p", "ok", {"lengths": [1, 2], "saved": [1, 2], "strided": [1, 2]})
 
     assert isinstance(part.checks["keeps_little_for_backward"].judge(Pair(emptied(baseline), baseline)), Failed)
 
