@@ -553,35 +553,6 @@ def figure_shows_the_rows(scripted_growth: Pair) -> Verdict:
 LONG = 1e-4  # of a row's largest number: sums over 8,192 keys in float32
 
 
-@part.check(basis="outputs", needs=[matches_by_hand])
-def lean_forward(long_forward: Pair, idle: Pair) -> Verdict:
-    """At 8,000 positions attention needs less than half of one matrix of scores, measured from outside."""
-    return _lean(long_forward, idle, "the scores of all positions are in memory at once", BLOCKS)
-
-
-@part.check(basis="outputs", needs=[masks_the_future, gradients_match, lean_forward])
-def lean_backward(long_backward: Pair, idle: Pair) -> Verdict:
-    """With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from outside."""
-    why = (
-        "the mask of causal is length x keys, or blocks are too large, or all scores are there in the backward pass: "
-        "autograd kept something of each block, or they are computed again at once"
-    )
-    try_ = "is_causal=True, or a mask of one block's rows and keys; recompute scores block by block, or checkpoint"
-    return _lean(long_backward, idle, why, try_)
-
-
-def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
-    """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
-    matrix = 4 * run.baseline.values["length"] ** 2
-    needed, by_hand = memory.beyond(run, idle)
-    apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"], row=WIDTH)
-    measured = f"{needed / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
-    if not apart <= LONG:
-        told = f"apart by {apart:.1e} of the largest number of its row"
-        return Failed(told, "long inputs give other numbers than by hand", BLOCKS)
-    return memory.at_most(run, idle, matrix / 2 - 1, measured, why, try_)
-
-
 @part.check(basis="report", needs=[matches_by_hand])
 def keeps_little_for_backward(kept_for_backward: Pair) -> Verdict:
     """What autograd keeps grows with the length, not with its square; also where q's last dimension is strided."""
@@ -614,6 +585,35 @@ def _kept(seen: Pair, name: str) -> tuple[str, bool]:
         return f"{len(saved)} figures for {len(lengths)} lengths", False
     ends = f"{saved[-1] / MB:.2f} MB at {lengths[-1]} positions, {saved[0] / MB:.2f} MB at {lengths[0]}"
     return f"{ends}; by hand {by_hand / MB:.1f} MB", saved[-1] <= 8 * max(saved[0], 1e5)  # 16 times is the square
+
+
+@part.check(basis="outputs", needs=[matches_by_hand])
+def lean_forward(long_forward: Pair, idle: Pair) -> Verdict:
+    """At 8,000 positions attention needs less than half of one matrix of scores, measured from outside."""
+    return _lean(long_forward, idle, "the scores of all positions are in memory at once", BLOCKS)
+
+
+@part.check(basis="outputs", needs=[masks_the_future, gradients_match, lean_forward])
+def lean_backward(long_backward: Pair, idle: Pair) -> Verdict:
+    """With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from outside."""
+    why = (
+        "the mask of causal is length x keys, or blocks are too large, or all scores are there in the backward pass: "
+        "autograd kept something of each block, or they are computed again at once"
+    )
+    try_ = "is_causal=True, or a mask of one block's rows and keys; recompute scores block by block, or checkpoint"
+    return _lean(long_backward, idle, why, try_)
+
+
+def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
+    """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
+    matrix = 4 * run.baseline.values["length"] ** 2
+    needed, by_hand = memory.beyond(run, idle)
+    apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"], row=WIDTH)
+    measured = f"{needed / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
+    if not apart <= LONG:
+        told = f"apart by {apart:.1e} of the largest number of its row"
+        return Failed(told, "long inputs give other numbers than by hand", BLOCKS)
+    return memory.at_most(run, idle, matrix / 2 - 1, measured, why, try_)
 
 
 @part.check(basis="outputs", needs=[masks_the_future])
