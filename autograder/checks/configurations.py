@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.facts import Fact, compared
+from autograder.checks.facts import SPEED, TIME, WAIT, WARM, Fact, compared
 from autograder.checks.numerics import close, explained, shown
 
 FIGURES = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
@@ -206,8 +206,15 @@ def implausible(rows: Sequence[Row]) -> str:
     return ""
 
 
-UNITS = {"throughput": "samples/s", "epoch_time": "s", "data_wait": "s", "warm_up_s": "s"}
-UNITS |= {"peak_memory_mb": "MB", "accuracy": "%"}
+MEASURED = {  # column -> its unit, and what a sentence about it says
+    "throughput": ("samples/s", SPEED),
+    "epoch_time": ("s", SPEED),
+    "data_wait": ("s", WAIT),
+    "warm_up_s": ("s", WARM),
+    "peak_memory_mb": ("MB", r"memory|peak|\b[MG]B\b|footprint|\blean"),
+    "accuracy": ("%", r"accura|correct|learn|chance|guess"),
+}
+GUESSED = 10.0  # percent: one of ten classes
 NAMED = {  # row -> how a report names it; the first one goes without saying
     "Baseline": "",
     "Data loader": r"(?i:load|worker)",
@@ -221,18 +228,21 @@ NAMED = {  # row -> how a report names it; the first one goes without saying
 def facts(rows: Sequence[Row]) -> list[Fact]:
     """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
     own = [fact for row in rows for fact in _own(row)]
-    return [*own, *compared(rows, "configuration", UNITS, apart=["accuracy"])]
+    guess = Fact(GUESSED, "%", "the accuracy of a guess", MEASURED["accuracy"][1])
+    return [*own, guess, *compared(rows, BUILDS_ON, MEASURED)]
 
 
 def _own(row: Row) -> Iterator[Fact]:
-    name = row["configuration"]
-    for column, unit in {**UNITS, "speedup": "x", "gain": "x"}.items():
-        yield Fact(row[column], unit, f"{column} of {name}")
-    yield Fact(1 / row["throughput"], "s", f"1 / throughput of {name}")
-    for column in ("data_wait", "warm_up_s"):
+    name, share = row["configuration"], f"{WAIT}|{TIME}"
+    for column, (unit, words) in MEASURED.items():
+        yield Fact(row[column], unit, f"{column} of {name}", words)
+    for column in ("speedup", "gain"):
+        yield Fact(row[column], "x", f"{column} of {name}")
+    for column, words in (("data_wait", share), ("warm_up_s", WARM)):
         about = f"{column} / epoch_time of {name}"
-        yield Fact(row[column] / row["epoch_time"], "x", about)
-        yield Fact(100 * row[column] / row["epoch_time"], "%", about)
+        yield Fact(row[column] / row["epoch_time"], "x", about, words)
+        yield Fact(100 * row[column] / row["epoch_time"], "%", about, words)
     waiting = 100 * row["data_wait"] / row["epoch_time"]
-    yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait")
+    yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait", share)
     yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
+    yield Fact(1 / row["throughput"], "s", f"1 / throughput of {name}")

@@ -37,11 +37,7 @@ UNITS = {  # unit -> its spellings; how many of the first one it is
     "s": (r"s|secs?|seconds?", "s", 1.0),
     "MB": (r"MB|megabytes?", "MB", 1.0),
     "GB": (r"GB|gigabytes?", "MB", 1e3),
-    "x": (
-        r"(?:[xX\u00d7]|\\times)(?!\s*\d)|-?fold|times(?=\s+(?:as|faster|slower|less|more|higher|lower|better))",
-        "x",
-        1.0,
-    ),
+    "x": (r"(?:[xX\u00d7]|\\times)(?!\s*\d)|-?fold|times", "x", 1.0),
 }
 UNIT = "|".join(f"(?P<u{i}>{spelling})" for i, (spelling, _, _) in enumerate(UNITS.values()))
 ABOUT = r"about|around|roughly|nearly|almost|some|approximately|circa|ca\.|close to|just|~|≈"
@@ -50,18 +46,27 @@ STATED = re.compile(
     rf"\s{{0,3}}(?P<joint>->|[-\u2013→±]|to|and|vs\.?|versus|\+/-)\s{{0,3}}(?:{ABOUT})?\s{{0,3}})?"
     rf"(?P<number>{NUMBER})\s{{0,3}}(?:{UNIT})(?![\w/])"
 )
+FACTOR = re.compile(
+    rf"\b(?:factor|speed-?\s?up|gain)s?\s*(?:of|is|was|=|:)?\s*(?P<about>{ABOUT})?\s*(?P<number>{NUMBER})"
+    r"(?!\w|\.\d|\s+(?:workers|cores|epochs|batches|runs)\b|\s*(?:to|-|\u2013|->|→)\s*\d"
+    rf"|\s{{0,3}}(?:{UNIT.replace('?P<u', '?P<not')})(?![\w/]))",
+    re.IGNORECASE,
+)
+COUNT = re.compile(r"\d+ times(?!\s+(?:as|faster|slower|less|more|higher|lower|better))")  # 3 times in a row
+END = re.compile(r"[.!?;](?=\s)|\n[ \t]*(?=\n|[-*+•|]|\d{1,3}[.)]\s)")
 DECIMALS = r"(?![1-9]\d{0,2},\d{3}(?!\d))(?:\d{1,3}(?:\.\d{3}){1,4}|\d{1,12}),\d{1,9}"  # behind a comma
 COMMA = re.compile(rf"(?<![\w.,/]){DECIMALS}\s{{0,3}}(?:{UNIT})(?![\w/])")
 BRACKETED = re.compile(rf"[(\[](?:{UNIT})[)\]]")
 FROM = re.compile(r"\bfrom\b[^.,;:\d\n]{0,40}$", re.IGNORECASE)
 BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 RELATIONS = {  # what stands before a number -> its relation to what was measured
-    "more": r"\b(?:(?<!no )(?<!not )more than|not? less than|over|above|at least)|[>≥]",
+    "more": r"\b(?:(?<!no )(?<!not )more than|not? less than|over|above|at least|beats|exceeds)|[>≥]",
     "less": r"\b(?:not? more than|(?<!no )(?<!not )(?:less|fewer) than|under|below|up to|at most|within)|[<≤]",
     "about": rf"(?<!\w)(?:{ABOUT})",
 }
+NOTHING = re.compile(r"\b(?:none|nothing|nobody|never|no)\b(?! more| less)[^.,;:]*$", re.IGNORECASE)  # ... over 2x
 RELATION = re.compile("|".join(f"(?P<{name}>(?:{words})\\s*$)" for name, words in RELATIONS.items()), re.IGNORECASE)
-NAMED = 4  # of what is wrong
+NAMED = 12  # of what is wrong
 WIDE = 4000  # characters of what stands around a result
 MOST = 500  # results that are looked at, of sentences and of tables
 LEFT_OVER = re.compile(
@@ -81,13 +86,14 @@ class Stated:
     unit: str
     half: float
     """Half a unit of its last digit."""
-    decimals: int
     at: int
     relation: str = ""
     """What was measured is "about" it, "less" or "more" than it, or it."""
     line: int = 0
     around: str = ""
     """Its paragraph, point or row of a table, and the headings above."""
+    sentence: str = ""
+    """Its sentence, or the names of a table's column and row; nothing in a row's text."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +182,36 @@ def stated(text: str) -> list[Stated]:
     """Return every result that a report states, in its order."""
     plain = QUOTED.sub(_spaces, text).translate(PLAIN)
     found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
+    factors = (
+        _made(it[0], it["number"], "x", it.start(), "about" * bool(it["about"])) for it in FACTOR.finditer(plain)
+    )
     cells = (it for it in _cells(plain) if re.fullmatch(NUMBER, it[0]))
-    bare = (_made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), at) for cell, unit, at in cells)
-    ordered = sorted([*islice(found, MOST), *islice(bare, MOST)], key=lambda one: one.at)
-    around = _around(text)
-    return [replace(one, line=_line(plain, one.at), around=around(one.at)) for one in ordered]
+    bare = (_made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), at, names=names) for cell, unit, at, names in cells)
+    read = [*islice(found, MOST), *islice(factors, MOST), *islice(bare, MOST)]
+    around, sentence = _around(text), _sentences(plain)
+    return [
+        replace(one, line=_line(plain, one.at), around=around(one.at), sentence=one.sentence or sentence(one.at))
+        for one in sorted(read, key=lambda one: one.at)
+    ]
+
+
+def _sentences(plain: str) -> Callable[[int], str]:
+    """Return what tells the sentence around a place; a row of a table is none."""
+    starts = [0, *(it.end() for it in END.finditer(plain)), len(plain)]
+
+    def sentence(at: int) -> str:
+        number = bisect_right(starts, at)
+        found = " ".join(plain[starts[number - 1] : min(starts[number], starts[number - 1] + WIDE)].split())
+        return "" if found.count("|") > 1 else found
+
+    return sentence
 
 
 def commas(text: str) -> list[str]:
     """Name results with a comma where a point is asked for, each with its line; 1,140 is a number of thousands."""
     plain = QUOTED.sub(_spaces, text).translate(PLAIN)
     found = [(it.start(), " ".join(it[0].split())) for it in islice(COMMA.finditer(plain), MOST)]
-    found += [(at, cell) for cell, _, at in islice(_cells(plain), MOST) if re.fullmatch(DECIMALS, cell)]
+    found += [(at, cell) for cell, _, at, _ in islice(_cells(plain), MOST) if re.fullmatch(DECIMALS, cell)]
     return [f"line {_line(plain, at)}: {said}" for at, said in sorted(found)]
 
 
@@ -209,10 +233,14 @@ def _around(text: str) -> Callable[[int], str]:
 
 def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
     """Yield a result; "from 10 to 20 s" and "10 -> 20 s" are two, "10 to 20 s" and "between 10 and 20 s" are none."""
-    said, unit, low, joint = " ".join(match[0].split()), _unit(match, "u"), _unit(match, "low"), match["joint"]
+    said, unit, low, joint = match[0], _unit(match, "u"), _unit(match, "low"), match["joint"]
+    if COUNT.match(plain, match.start("number")):
+        return
     before, at = plain[max(0, match.start() - 60) : match.start()], match.start()
     related = RELATION.search(before)
     relation = (related and related.lastgroup) or ""
+    if NOTHING.search(before):
+        relation = {"more": "less", "less": "more"}.get(relation, relation)
     spread = joint in ("±", "+/-")
     both = spread or FROM.search(before) or joint in ("->", "→", "vs", "vs.", "versus")
     if match["low"] and not both and (joint != "and" or BETWEEN.search(before)):
@@ -228,14 +256,16 @@ def _unit(match: re.Match[str], group: str) -> str:
     return next((unit for i, unit in enumerate(UNITS) if match[f"{group}{i}"]), "")
 
 
-def _made(said: str, digits: str, unit: str, at: int, relation: str = "") -> Stated:
+def _made(said: str, digits: str, unit: str, at: int, relation: str = "", names: str = "") -> Stated:
     _, first, scale = UNITS[unit]
     decimals, value = len(digits.partition(".")[2]), float(re.sub(r"[^\d.]", "", digits))
-    return Stated(said, value * scale, first, 0.5 * 10**-decimals * scale, decimals, at, relation)
+    return Stated(
+        " ".join(said.split()), value * scale, first, 0.5 * 10**-decimals * scale, at, relation, sentence=names
+    )
 
 
-def _cells(plain: str) -> Iterator[tuple[str, re.Match[str], int]]:
-    """Yield cells of tables whose column's header, or else their row's, names a unit; with that, and their place."""
+def _cells(plain: str) -> Iterator[tuple[str, re.Match[str], int, str]]:
+    """Yield cells of tables whose column's or row's name has a unit; with that, their place, and both names."""
     header: list[str] = []
     for line in LINE.finditer(plain):
         row = line[0].strip()
@@ -243,7 +273,7 @@ def _cells(plain: str) -> Iterator[tuple[str, re.Match[str], int]]:
         for name, cell in zip(header, cells, strict=False):
             unit = BRACKETED.search(name) or BRACKETED.search(cells[0])
             if unit:
-                yield cell, unit, line.start()
+                yield cell, unit, line.start(), f"{name} {cells[0]}"
         header = (header or cells) if cells else []
 
 

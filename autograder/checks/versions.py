@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.checks import report, table
-from autograder.checks.facts import Fact, compared, unfounded
+from autograder.checks.facts import SPEED, TIME, WAIT, WARM, Fact, compared, unfounded
 from autograder.checks.numerics import close, explained, shown
 
 VERSIONS = ("Baseline", "DataLoader", "Model", "Memory", "Final")
+BUILDS_ON = dict(zip(VERSIONS, ("", *VERSIONS), strict=False))
 FIGURES = ("throughput", "seconds", "data_wait", "warm_up_s", "samples", "steps", "batch_size", "loss")
 COLUMNS = ("version", "busy_percent", *FIGURES, "speedup", "device")
 NUMBERS = COLUMNS[1:-1]
@@ -21,8 +22,15 @@ SAME = 0.03  # relative: numbers of samples that follow from rounded figures
 ROUNDED = 0.011  # seconds: two figures of two decimals
 WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
 NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
+BUSY = r"busy|idle|utili|operator|kernel|\bGPU\b"
 LEAST, MOST, RESULTS = 150, 2000, 4  # of a reflection: words; results
-UNITS = {"throughput": "samples/s", "seconds": "s", "data_wait": "s", "warm_up_s": "s", "busy_percent": "%"}
+MEASURED = {  # column -> its unit, and what a sentence about it says
+    "throughput": ("samples/s", SPEED),
+    "seconds": ("s", SPEED),
+    "data_wait": ("s", WAIT),
+    "warm_up_s": ("s", WARM),
+    "busy_percent": ("%", BUSY),
+}
 NAMED = {  # row -> how a reflection names it; the first one goes without saying
     "Baseline": "",
     "DataLoader": r"(?i:load|worker)",
@@ -115,16 +123,17 @@ def _leak(told: float, printed: float) -> str:
 def facts(rows: Sequence[Row]) -> list[Fact]:
     """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
     own = [fact for row in rows for fact in _own(row)]
-    return [*own, *compared(rows, "version", UNITS)]
+    return [*own, *compared(rows, BUILDS_ON, MEASURED)]
 
 
 def _own(row: Row) -> Iterator[Fact]:
-    name, share = row["version"], 100 * row["data_wait"] / row["seconds"]
-    for column, unit in {**UNITS, "speedup": "x"}.items():
-        yield Fact(row[column], unit, f"{column} of {name}")
-    yield Fact(100 - row["busy_percent"], "%", f"what is left of 100 % by busy_percent of {name}")
-    yield Fact(share, "%", f"data_wait / seconds of {name}")
-    yield Fact(100 - share, "%", f"what is left of the seconds of {name} without data_wait")
+    name, share, words = row["version"], 100 * row["data_wait"] / row["seconds"], f"{WAIT}|{TIME}"
+    for column, (unit, said) in MEASURED.items():
+        yield Fact(row[column], unit, f"{column} of {name}", said)
+    yield Fact(row["speedup"], "x", f"speedup of {name}")
+    yield Fact(100 - row["busy_percent"], "%", f"what is left of 100 % by busy_percent of {name}", BUSY)
+    yield Fact(share, "%", f"data_wait / seconds of {name}", words)
+    yield Fact(100 - share, "%", f"what is left of the seconds of {name} without data_wait", words)
     yield Fact(row["seconds"] - row["data_wait"], "s", f"seconds - data_wait of {name}")
     yield Fact(row["seconds"] / row["steps"], "s", f"seconds / steps of {name}")
 

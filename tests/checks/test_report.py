@@ -14,6 +14,9 @@ RESULTS = {  # sentence -> (value, unit) of each result in it
     "a speedup of **1.8\u00d7**": [(1.8, "x")],
     "3 times as fast, a 2-fold gain": [(3.0, "x"), (2.0, "x")],
     "three epochs, 3 times": [],
+    "1.98 times, by a factor of 2.5": [(1.98, "x"), (2.5, "x")],
+    "speedup: 3; a speedup of about 1.5, the speed-up is 2x": [(3.0, "x"), (1.5, "x"), (2.0, "x")],
+    "a gain of 1.5 %, a speedup of 1.3 to 1.8x, a factor of 4 workers": [(1.5, "%")],
     "110.5 samples/s and 2,400 images per second": [(110.5, "samples/s"), (2400.0, "samples/s")],
     "99 samples/sec, 3 img/s, 1 sample per sec": [(99.0, "samples/s"), (3.0, "samples/s"), (1.0, "samples/s")],
     "2X, $1.8\\times$ and 30\\%": [(2.0, "x"), (1.8, "x"), (30.0, "%")],
@@ -120,8 +123,8 @@ def test_around_a_result_is_its_paragraph_point_or_row_below_the_headings():
     ("wrong", "expected"),
     [
         pytest.param([], "", id="nothing"),
-        pytest.param(["a", "b", "c", "d"], "a; b; c; d", id="a few"),
-        pytest.param(["a", "b", "c", "d", "e"], "a; b; c; d; and 1 more", id="one is cut off"),
+        pytest.param(["a"] * 12, "; ".join("a" * 12), id="a few"),
+        pytest.param(["a"] * 13, "; ".join("a" * 12) + "; and 1 more", id="one is cut off"),
     ],
 )
 def test_what_is_cut_off_is_counted(wrong, expected):
