@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import timeit
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 ELAPSED = ("perf_counter", "monotonic", "time")  # these run while the process sleeps
 TICK_NS = 1000  # a frozen clock moves by this at each reading, so that no two readings are equal
@@ -39,6 +39,19 @@ class VirtualClock:
     def freeze(self) -> None:
         """Stop real time; from now on only `advance` moves the clock."""
         self._frozen = {name: real() for name, real in self._real.items()}
+
+    @property
+    def worked(self) -> float:
+        """Seconds of computing that it was moved by so far."""
+        return self._busy_ns / 1e9
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """Stay the one clock, of copies of what moves it as well."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Be another one, not installed, in another process and in a file."""
+        return VirtualClock, ()
 
     def install(self) -> None:
         """Replace the timers of `time` and `timeit`, and `time.sleep`."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.worker.clock import VirtualClock
+from autograder.worker.hooks import Hook
 from autograder.worker.nets import Loader
 from autograder.worker.returned import text
 
@@ -125,7 +126,7 @@ class EagerTrainings:
             if not torch.compiler.is_compiling():
                 self.passes[str(output.dtype).removeprefix("torch.")] += 1
 
-        self._tick, self._count, self._parts = tick, count, parts
+        self._tick, self._count, self._parts = Hook(tick), Hook(count), parts
 
     def __call__(self, device: torch.device) -> Any:
         """Make one."""

@@ -20,6 +20,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.worker.hooks import Hook
 from autograder.worker.nets import Loader
 
 SPOKEN = {
@@ -151,7 +152,7 @@ class Queue(Fetches):
         super().__init__()
         self._loader, self._wait, self._seconds = loader, wait, 0.0
         self._left = iter([seconds] * len(loader))  # a second pass over a batch, for its accuracy say, is free
-        model.register_forward_hook(lambda *_: self._leave())
+        model.register_forward_hook(Hook(lambda *_: self._leave()))
 
     def _leave(self) -> None:
         self._seconds += next(self._left, 0.0)

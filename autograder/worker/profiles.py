@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch.autograd.profiler import record_function
 
+from autograder.worker.hooks import Hook
 from autograder.worker.timelines import Timeline
 
 LOADERS = [f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__" for kind in ("SingleProcess", "MultiProcessing")]
@@ -88,8 +89,8 @@ def ranges(window: Any) -> Iterator[Ranges]:
         seen.stepped()
         step(self)
 
-    window.model.register_forward_hook(passed)
-    window.criterion.register_forward_hook(lambda *_: seen.note("loss"))
+    window.model.register_forward_hook(Hook(passed))
+    window.criterion.register_forward_hook(Hook(lambda *_: seen.note("loss")))
     window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
     record_function.__enter__, record_function.__exit__ = enter, leave  # type: ignore[method-assign]
     torch.profiler.profile.step = stepped  # type: ignore[method-assign]

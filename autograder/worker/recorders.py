@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.worker.hooks import Hook
+
 # Operator -> what readers call it. Autocast works above this level, so the dtypes seen are those that computed.
 MODEL_OPS = {
     "aten::convolution": "convolution",
@@ -42,9 +44,9 @@ class Dtypes(TorchDispatchMode):
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
         self._ops: dict[str, str] = {}
         for module, ops in ((model, MODEL_OPS), (criterion, LOSS_OPS)):
-            module.register_forward_pre_hook(lambda *_, ops=ops: self._watch(ops))
-            module.register_forward_hook(lambda *_: self._watch({}))
-        model.register_forward_pre_hook(lambda module, _: self._parameters(module))
+            module.register_forward_pre_hook(Hook(lambda *_, ops=ops: self._watch(ops)))
+            module.register_forward_hook(Hook(lambda *_: self._watch({})))
+        model.register_forward_pre_hook(Hook(lambda module, _: self._parameters(module)))
 
     def _watch(self, ops: dict[str, str]) -> None:
         self._ops = ops
@@ -78,7 +80,7 @@ class ScalerCalls:
         self._depth, self._scaled = 0, False
         for name in ("scale", "unscale_", "step", "update"):
             setattr(scaler, name, self._watched(name, getattr(scaler, name)))
-        model.register_forward_hook(lambda *args: self._passed(args[2]))
+        model.register_forward_hook(Hook(lambda *args: self._passed(args[2])))
         optimizer.register_step_pre_hook(lambda *_: self._note("optimizer.step"))
 
     def _watched(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,7 +121,7 @@ class Graphs:
         """The variables of a loop keep the last step or two."""
         self.kept = 0
         self._alive: list[weakref.ref[_Hook]] = []
-        model.register_forward_hook(lambda *args: self._passed(args[2]))
+        model.register_forward_hook(Hook(lambda *args: self._passed(args[2])))
 
     def _passed(self, output: Any) -> None:
         if self._count() > self.kept:

@@ -38,6 +38,7 @@ from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
 from autograder.worker.fetches import Always, Queue, Waits, source_of
 from autograder.worker.figures import Figures
+from autograder.worker.hooks import Hook
 from autograder.worker.inference import Inference
 from autograder.worker.launches import Launches
 from autograder.worker.loading import Loading
@@ -274,7 +275,7 @@ class Rig:
                 shares.reverse()
 
         window.loader.listeners.append(fetch)
-        window.model.register_forward_hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
+        window.model.register_forward_hook(Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True)))
 
     def queue(self, window: Window, seconds: float) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from autograder.worker.clock import VirtualClock
+from autograder.worker.hooks import Hook
 
 MOST = 200  # sizes that are told
 
@@ -66,8 +67,8 @@ class Crowded:
     def __call__(self, device: torch.device) -> Any:
         """Make one."""
         model, criterion, optimizer = self._make()
-        model.register_forward_pre_hook(self._enter)
-        model.register_forward_hook(self._leave)
+        model.register_forward_pre_hook(Hook(self._enter))
+        model.register_forward_hook(Hook(self._leave))
         return model.to(device), criterion, optimizer
 
     def _enter(self, _: Any, arguments: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from autograder.worker.hooks import Hook
 from autograder.worker.nets import Net
 
 HALF = (torch.float16, torch.bfloat16)
@@ -67,9 +68,9 @@ class Trainings:
         self._first = model.stem.weight.detach().clone()
         self._training_of(model)
         # Copies of the model bring these along. The dtype of what was computed, since any flag can be set by hand.
-        model.stem.register_forward_hook(lambda *args: self._computed(args[2]))
-        model.register_forward_hook(lambda module, _, output: self._passed(module, output))
-        model.register_forward_pre_hook(lambda module, _: self._begin(module))
+        model.stem.register_forward_hook(Hook(lambda *args: self._computed(args[2])))
+        model.register_forward_hook(Hook(lambda module, _, output: self._passed(module, output)))
+        model.register_forward_pre_hook(Hook(lambda module, _: self._begin(module)))
         return model.to(device), criterion, optimizer
 
     def values(self) -> list[dict[str, Any]]:
