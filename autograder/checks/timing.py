@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from autograder.checks.numerics import close, explained, shown
@@ -36,6 +37,7 @@ EARLY = "start the clock before the loop asks for its first batch, and let it ru
 LATE = "read the clock after the losses and the correct answers are on the host, or after torch.cuda.synchronize()"
 COUNT = "samples += len(labels) in each iteration; samples / seconds at the end"
 SUM = "data_wait += time from asking for a batch until it is there, the first one included"
+AGAIN = "read the clock again when the iteration ends"
 
 
 def honest(told: Mapping[str, Any], script: Script) -> Verdict:
@@ -49,9 +51,17 @@ def honest(told: Mapping[str, Any], script: Script) -> Verdict:
         other = "samples / seconds of the epoch is another figure", COUNT
         return Failed(measured, *_story(told["throughput"], _rates(script), other))
     if not close(told["data_wait"], waited, EXACT):
-        other = "the waits were not added up", SUM
-        return Failed(measured, *_story(told["data_wait"], _waits(script), other))
+        return Failed(measured, *_story(told["data_wait"], _waits(script), _waited(told["data_wait"] or 0.0, waited)))
     return Passed(measured)
+
+
+def _waited(told: float, waited: float) -> tuple[str, str]:
+    """Say what is wrong with a wait that is the number of no usual mistake."""
+    if told > waited:
+        return "more than the wait is counted: the work of the step, or the copy, is in it", AGAIN
+    if 0 < told < waited / 100:
+        return "its clock starts when the batch is there already, so it times what comes after", SUM
+    return "the waits were not added up", SUM
 
 
 Story = tuple[float, str, str]
@@ -83,10 +93,16 @@ def _waits(script: Script) -> list[Story]:
         (waited / len(script.waits), "it is the mean, and the sum is asked for", SUM),
         (waited / script.total, "it is a share, and seconds are asked for", SUM),
         (waited * 1000, "it is in milliseconds, and seconds are asked for", SUM),
-        (script.total, "it holds the work as well", "read the clock again when the iteration ends"),
-        (script.total - script.queued, "it holds the work as well", "read the clock again when the iteration ends"),
-        (script.total - script.work[-1], "it holds the work as well", "read the clock again when the iteration ends"),
+        (script.total, "it holds the work as well", AGAIN),
+        (script.total - script.queued, "it holds the work as well", AGAIN),
+        (script.total - script.work[-1], "it holds the work as well", AGAIN),
+        (sum(_arrivals(script)), "its clock is never started again, so each wait holds all that was before it", AGAIN),
     ]
+
+
+def _arrivals(script: Script) -> Iterator[float]:
+    """Yield when each batch was there, in seconds from the start of the epoch."""
+    return accumulate(wait + work for wait, work in zip(script.waits, [0.0, *script.work], strict=False))
 
 
 def no_wait_per_step(waits: Sequence[Mapping[str, Any]], batches: int, kept: int, *, try_: str) -> Verdict:
