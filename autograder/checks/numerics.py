@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -128,6 +128,45 @@ def mean(values: Array, weights: Sequence[float] | None = None) -> float:
 def close(value: float | None, expected: float, within: float) -> bool:
     """Whether *value* is there and equals *expected* to the relative tolerance *within*."""
     return value is not None and math.isfinite(expected) and abs(value - expected) <= within * abs(expected)
+
+
+def metrics_problem(
+    told: Mapping[str, float | None], losses: Array, right: Sequence[int], sizes: Sequence[int]
+) -> tuple[str, str, str] | None:
+    """Say how loss is not the mean of the *losses*, or accuracy not the percentage of the samples that were *right*."""
+    hits, samples, total = sum(right), sum(sizes), mean(losses) * len(losses)
+    means = [mean(losses), mean(losses, sizes)]
+    if not any(close(told["loss"], one, 1e-4) for one in means):
+        stories = [(losses[-1], "it is the last one"), (total, "it is the sum")]
+        stories += [(total / (len(sizes) + 1), "it was divided by one batch too many")]
+        words = explained(told["loss"], [*stories, (total / samples, "it was divided by the samples")], 1e-4)
+        why = f"the mean of the losses is {means[0]:.6g}{': ' * bool(words)}{words}"
+        return f"loss {shown(told['loss'])}", why, "sum of losses / number of batches"
+    accuracy, expected = told["accuracy"], 100 * hits / samples
+    if accuracy is not None and abs(accuracy - expected) <= 101 / samples:  # one close call may turn
+        return None
+    other = "more than all of them: batches are counted twice" if (accuracy or 0.0) > 100 else ""
+    why = explained(accuracy, _accuracies(right, sizes), 0.02) or other or f"{expected:.4g} % of the samples were right"
+    try_ = "100 * correct / samples over the whole epoch, correct counted in int64"
+    return f"accuracy {shown(accuracy)} %", why, try_
+
+
+def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float, str]]:
+    """Return the accuracy that each usual mistake gives."""
+    hits, samples, batches = sum(right), sum(sizes), len(sizes)
+    rates, so_far = np.divide(right, sizes), np.cumsum(right) / np.cumsum(sizes)
+    near = f"near the {100 * hits / samples:.6g} % that were right: counted in 16 bits, or not in train()"
+    return [
+        (hits / samples, "it is a fraction, and percent is asked for"),
+        *((hits / batches * factor, "it was divided by the batches") for factor in (1, 100)),
+        (100 * hits / (sizes[0] * batches), "the last batch was counted as a full one"),
+        (100 * float(np.mean(so_far)), "it is the mean of the accuracies so far"),
+        (100 * float(np.mean(rates)), "it is the mean of the batches' accuracies, and the last batch is shorter"),
+        *((100 * rates[at], f"it is that of the {name} batch alone") for at, name in ((0, "first"), (-1, "last"))),
+        (100 * float(np.max(rates)), "it is the best batch's"),
+        (200 * hits / samples, "each batch is counted twice"),
+        (100 * hits / samples, near),
+    ]
 
 
 def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:

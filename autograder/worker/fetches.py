@@ -1,18 +1,19 @@
 """Sees where student code brings values to the host: notes who waits there, or lets the wait take scripted time.
 
 Waits  which line waited for the device, in which batches      Queue  work the host has to wait for when it fetches
+GPU    what waits for a GPU, and says whether there is one     played  a GPU for student code, where there is none
 """
 
 from __future__ import annotations
 
-import ast
-import re
 import sys
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import Any, Self
 
 import torch
@@ -38,6 +39,85 @@ GLUE = tuple(
     f"{TORCH}/{name}"
     for name in ("_tensor.py", "overrides.py", "utils/_contextlib.py", "_compile.py", "_dynamo/eval_frame.py")
 )
+
+
+class Gpu:
+    """Stands in for what waits for a GPU and what says whether there is one, whatever name student code gives them.
+
+    It is installed before the student's file is imported, as the clock is.
+    """
+
+    def __init__(self) -> None:
+        """Nobody listens yet."""
+        self.played = False
+        self.listeners: list[Callable[[str], None]] = []
+        self._real: list[tuple[Any, str, Callable[..., Any]]] = []
+
+    def install(self) -> None:
+        """Replace them."""
+        for module in (torch.cuda, torch.accelerator):
+            for name, other in (("synchronize", self._waits), ("is_available", self._is_there)):
+                self._real.append((module, name, getattr(module, name)))
+                setattr(module, name, other(getattr(module, name)))
+
+    def uninstall(self) -> None:
+        """Put them back."""
+        while self._real:
+            setattr(*self._real.pop())
+
+    def _waits(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(real)
+        def synchronize(*args: Any, **kwargs: Any) -> None:
+            for listener in self.listeners:
+                listener("torch.cuda.synchronize()")
+            if not self.played:
+                real(*args, **kwargs)
+
+        return synchronize
+
+    def _is_there(self, real: Callable[[], bool]) -> Callable[[], bool]:
+        return wraps(real)(lambda: (self.played and not _asked_by_torch()) or real())
+
+
+GPU = Gpu()
+
+
+class _Moved(TorchFunctionMode):
+    """Computes on the CPU what is asked of a GPU; a tensor tells student code that it is there."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        asked = getattr(getattr(func, "__self__", None), "__name__", "") if name == "__get__" else ""
+        if asked in ("device", "is_cuda") and not _asked_by_torch():
+            return asked == "is_cuda" or torch.device("cuda")
+        if name in ("cuda", "pin_memory"):
+            return args[0]
+        if func is torch.device:
+            return func(*args, **(kwargs or {}))
+        named = {key: _on_cpu(value) for key, value in (kwargs or {}).items()}
+        return func(*map(_on_cpu, args), **named)
+
+
+def _on_cpu(value: Any) -> Any:
+    is_gpu = isinstance(value, torch.device | str) and str(value).startswith("cuda")
+    return torch.device("cpu") if is_gpu else value
+
+
+@contextmanager
+def played() -> Iterator[torch.device]:
+    """Give student code a GPU where there is none: its tensors stay on the CPU, in threads that it starts as well."""
+    begin = vars(threading.Thread)["_bootstrap_inner"]
+
+    def begin_moved(thread: threading.Thread) -> None:
+        with _Moved():
+            begin(thread)
+
+    GPU.played, threading.Thread._bootstrap_inner = True, begin_moved  # type: ignore[attr-defined]
+    try:
+        with _Moved():
+            yield torch.device("cuda")
+    finally:
+        GPU.played, threading.Thread._bootstrap_inner = False, begin  # type: ignore[attr-defined]
 
 
 class Fetches(TorchFunctionMode):
@@ -71,22 +151,15 @@ class Fetches(TorchFunctionMode):
             self.inside = False
 
     def __enter__(self) -> Self:
-        """Watch torch.cuda.synchronize as well."""
-        self._synchronize = torch.cuda.synchronize
-
-        @wraps(self._synchronize)
-        def synchronize(*args: Any, **kwargs: Any) -> None:
-            self.fetched("torch.cuda.synchronize()")
-            self._synchronize(*args, **kwargs)
-
-        torch.cuda.synchronize = synchronize
+        """Watch what waits for a GPU as well."""
+        GPU.listeners.append(self.fetched)
         self._values.__enter__()  # type: ignore[no-untyped-call]
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: object) -> None:
         """Stop watching."""
-        torch.cuda.synchronize = self._synchronize
+        GPU.listeners.remove(self.fetched)
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         self._values.__exit__(*error)  # type: ignore[no-untyped-call]
 
@@ -108,9 +181,6 @@ class Always:
     """Stands in for a loader where there are no batches: everything counts."""
 
     step: int | None = 0
-
-
-DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Waits(Fetches):
@@ -167,22 +237,9 @@ class Queue(Fetches):
         self._seconds = 0.0
 
 
-def source_of(student: ModuleType, function: str = "") -> str:
-    """Return the code of a student's file; or of one function and of those in the file that it names. No comments."""
-    tree = ast.parse(Path(str(student.__file__)).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body[0] = ast.Pass()
-    places = {node.name: ast.unparse(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    if function not in places:
-        return ast.unparse(tree)
-    found: set[str] = set()
-    wanted = [function]
-    while wanted:
-        name = wanted.pop()
-        found.add(name)
-        wanted += {word for word in re.findall(r"\w+", places[name]) if word in places} - found
-    return "\n".join(places[name] for name in sorted(found))
+def _asked_by_torch() -> bool:
+    frame = next(frame for frame in _stack() if frame.f_code.co_filename != __file__)
+    return frame.f_code.co_filename.startswith(TORCH)
 
 
 def _stack() -> Iterator[FrameType]:

@@ -14,14 +14,13 @@ import copy
 import ctypes
 import importlib
 import os
-import re
 import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -36,7 +35,7 @@ from autograder.worker.counters import Ops, Saved, Traffic
 from autograder.worker.cuda import Threads, compiled
 from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
-from autograder.worker.fetches import Always, Queue, Waits, source_of
+from autograder.worker.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.figures import Figures
 from autograder.worker.hooks import Hook
 from autograder.worker.inference import Inference
@@ -63,6 +62,7 @@ from autograder.worker.tiles import Tiles, kinds, layers, pooled
 from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
+T = TypeVar("T")
 
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
@@ -147,10 +147,12 @@ class Rig:
         torch.set_num_threads(1)
         torch.manual_seed(self.seed)
         self.clock.install()
+        GPU.install()
 
     def uninstall(self) -> None:
         """Put back what other work in this process would notice."""
         self.clock.uninstall()
+        GPU.uninstall()
 
     def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
         """Return a training for several processes, which have so many *seconds* for it; see `worker/ranks.py`."""
@@ -248,15 +250,15 @@ class Rig:
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
         return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
 
-    def label(self, window: Window, *, right: int) -> None:
-        """Let the untrained model be right about *right* samples of each batch, the clearest ones, whatever rounds."""
+    def label(self, window: Window, *, right: Sequence[int]) -> None:
+        """Let the untrained model be *right* so often in each batch, about the clearest samples, whatever rounds."""
         dataset, size = window.loader.dataset, window.loader.batch_size or 1
         with torch.no_grad():
-            for start in range(0, len(dataset), size):  # type: ignore[arg-type]
+            for start, count in zip(range(0, len(dataset), size), right, strict=False):  # type: ignore[arg-type]
                 images, labels = dataset[start : start + size]
                 outputs = window.model(images.to(self.device)).cpu()
                 first, second = outputs.topk(2).values.T
-                clear = (first - second).argsort(descending=True)[:right]
+                clear = (first - second).argsort(descending=True)[:count]
                 labels[:] = outputs.argmin(1)
                 labels[clear] = outputs.argmax(1)[clear]
         window.model.load_state_dict(make_net(self.seed, self.device).state_dict())  # batch norms have moved
@@ -280,6 +282,16 @@ class Rig:
     def queue(self, window: Window, seconds: float) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
         return Queue(window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True))
+
+    def on_a_gpu(self, run: Callable[[torch.device], T]) -> T:
+        """Call *run* with a GPU; where there is none with one that is played, or with the CPU if that is not enough.
+
+        What is played can be waited for by `synchronize` alone: code that asks for streams or events is run again.
+        """
+        if self.device.type == "cpu":
+            with contextlib.suppress(Exception), played() as device:
+                return run(device)
+        return run(self.device)
 
     def trainings(self, full: float, half: float, cold: float, smaller: int = 1) -> Trainings:
         """Return a maker of trainings whose forward pass takes *full* seconds, or *half* in half precision.
@@ -352,10 +364,6 @@ class Rig:
             with os.fdopen(opened, "rb") as file:
                 data = file.read(most) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
         return np.frombuffer(data, dtype=np.uint8)
-
-    def mentions(self, student: ModuleType, pattern: str, function: str = "") -> bool:
-        """Whether the student's file, or a function of it with those it calls, says *pattern*, taken here or not."""
-        return re.search(pattern, source_of(student, function)) is not None
 
     def autocast(self, dtype: str, run: Callable[[], Any]) -> Any:
         """Call *run* in half precision: what rounding makes of code that is trusted."""

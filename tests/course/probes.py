@@ -58,7 +58,7 @@ def by_text(student, rig):
 
 
 def to_the_rig(student, rig):
-    return rig.mentions(student, "first")
+    return rig.text(student)
 
 
 def under_another_name(student, rig):

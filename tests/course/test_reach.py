@@ -17,7 +17,7 @@ ASKED = {
     "what its helpers name": (probes.through_a_helper, {"first"}),
     "a recorder looks at the name of the file": (probes.with_a_recorder, {"second"}),
     "anything, by text": (probes.by_text, None),
-    "anything, when the rig reads the source": (probes.to_the_rig, None),
+    "anything, when the rig is handed all of it": (probes.to_the_rig, None),
     "anything, under another name": (probes.under_another_name, None),
     "anything, through a variable": (probes.kept, None),
 }

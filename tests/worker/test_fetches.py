@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from autograder.worker.fetches import Queue
+from autograder.worker.fetches import GPU, Queue
 from autograder.worker.rig import Rig
 
 
@@ -100,3 +101,74 @@ def test_a_queue_is_waited_for_by_the_first_fetch_after_it(rig, fetch, waited):
         fetch(losses)
 
     assert waited == sum(clock)
+
+
+@pytest.fixture
+def gpu():
+    GPU.install()
+    yield GPU
+    GPU.uninstall()
+
+
+EPOCH = """
+import torch
+from torch.cuda import synchronize as wait
+from torch.cuda import is_available
+
+def run(model, loader, device):
+    first, hits = next(model.parameters()), torch.zeros((), device=device)
+    for images, _ in loader:
+        outputs = model.to(device)(images.to(device, non_blocking=True))
+        hits += outputs.argmax(1).sum()
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "waited"),
+    [
+        ("pass", 0.0),
+        ("wait(device)", 6.0),
+        ("device.type == 'cuda' and wait()", 6.0),
+        ("is_available() and torch.cuda.synchronize()", 6.0),
+        ("first.is_cuda and first.device == outputs.device == device and wait()", 6.0),
+        ("torch.accelerator.is_available() and torch.accelerator.synchronize()", 6.0),
+        ("'torch.cuda.synchronize()'", 0.0),
+        ("if device.type == 'mps': torch.mps.synchronize()", 0.0),
+    ],
+)
+def test_a_gpu_is_played_for_a_loop_which_waits_for_it_under_any_name(rig, gpu, line, waited):
+    """What it says elsewhere, or to another device, is no wait; no machine with a GPU is needed."""
+    names, clock = {}, []
+    exec(compile(EPOCH.format(line), "student.py", "exec"), names)
+
+    def epoch(device):
+        window = rig.window([2, 2, 1])
+        with Queue(window.model, window.loader, 2.0, clock.append):
+            names["run"](window.model, window.loader, device)
+        return device.type
+
+    assert ("cuda", waited) == (rig.on_a_gpu(epoch), sum(clock))
+
+
+def test_a_thread_finds_the_gpu_that_is_played(rig, gpu):
+    """A loop that moves its batches in a thread of its own goes on."""
+
+    def epoch(device):
+        moved = []
+        thread = threading.Thread(target=lambda: moved.append(torch.ones(2).to(device)))
+        thread.start()
+        thread.join()
+        return moved[0].is_cuda, thread.name != ""
+
+    assert (True, True) == rig.on_a_gpu(epoch)
+
+
+def test_what_a_gpu_that_is_played_cannot_do_is_left_to_the_cpu(rig, gpu):
+    def epoch(device):
+        if device.type == "cuda":
+            torch.cuda.Event().record()
+        return device.type
+
+    assert "cpu" == rig.on_a_gpu(epoch)
+    assert (False, False) == (GPU.played, torch.ones(1).is_cuda)

@@ -8,7 +8,6 @@ import time
 import timeit
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -270,52 +269,17 @@ def test_what_is_no_ordinary_file_is_read_as_nothing(rig, make):
 def test_a_labelled_window_is_right_as_often_as_was_asked_and_stays_fresh(rig, half):
     """Per batch, as train() mode sees it, in 16 bits as well; weights and batch norms are as they were made."""
     window = rig.window([40, 40, 3])
-    rig.label(window, right=23)
+    rig.label(window, right=[23, 19, 27])
     fresh = rig.window().model.state_dict()
     same = [bool((fresh[name] == value).all()) for name, value in window.model.state_dict().items()]
     with torch.autocast("cpu", enabled=half):
         hits = [int((window.model(images).argmax(1) == labels).sum()) for images, labels in window.loader]
 
-    assert ([23, 23, 3], {True}) == (hits, set(same))
+    assert ([23, 19, 3], {True}) == (hits, set(same))
 
 
 def test_code_run_under_autocast_computes_in_that_format(rig):
     assert torch.float16 is rig.autocast("float16", lambda: (torch.ones(2, 2) @ torch.ones(2, 2)).dtype)
-
-
-def test_a_file_mentions_what_it_says_on_any_path(rig, tmp_path):
-    path = tmp_path / "student.py"
-    path.write_text("if False:\n    torch.cuda.synchronize()\n")
-    student = SimpleNamespace(__file__=str(path))
-
-    assert [True, False] == [rig.mentions(student, words) for words in (r"\.synchronize\(", "item")]
-
-
-@pytest.mark.parametrize(
-    ("function", "said"),
-    [("", True), ("train", True), ("measure", True), ("other", False), ("missing", True), ("talks", False)],
-    ids=[
-        "the file",
-        "by way of two others",
-        "itself",
-        "another function",
-        "no such function",
-        "a comment, a docstring",
-    ],
-)
-def test_a_function_mentions_what_those_say_that_it_calls(rig, tmp_path, function, said):
-    path = tmp_path / "student.py"
-    path.write_text(
-        "def wait():\n    torch.cuda.synchronize()\n\n"
-        "class Clock:\n    def stop(self):\n        wait()\n\n"
-        "def measure():\n    return Clock().stop() or measure\n\n"
-        "def train():\n    measure()\n\n"
-        "def other():\n    return 1\n\n"
-        "def talks():\n    '''no x.synchronize()'''\n    return 2  # nor y.synchronize()\n",
-        encoding="utf-8",
-    )
-
-    assert said == rig.mentions(SimpleNamespace(__file__=str(path)), r"\.synchronize\(", function)
 
 
 # --- recorders --------------------------------------------------------------------------------------------------------

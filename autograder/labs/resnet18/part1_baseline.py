@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs, questions, timing
 from autograder.checks import trace as profile
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.numerics import shown
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
@@ -145,13 +146,13 @@ def fresh_models(student: Any, rig: Any) -> Any:
     with rig.downloads.reached() as asked:
         for classes in (10, rig.integer(3, 99)):
             net = student.make_model(classes=classes)
-            frozen = sum(not one.requires_grad for one in net.parameters())
+            frozen = _frozen(net)
             with rig.no_grad():
                 seen.add(f"answers of ResNet-18 for {classes} classes", rig.downloads.filled(net).eval()(images))
     return {**seen.seen(), "downloads": asked.weights, "frozen": frozen}
 
 
-@part.outputs
+@part.probe(pair=True, values={**CASES, "frozen": INTEGER}, arrays=NUMBERS)
 def pretrained(student: Any, rig: Any) -> Any:
     """Weights of a secret seed come instead of the downloaded ones; the last layer is filled on both sides."""
     seen, images, classes = rig.answers(), rig.tensor(rig.random.normal(size=(2, 3, 32, 32))), rig.integer(3, 99)
@@ -161,7 +162,11 @@ def pretrained(student: Any, rig: Any) -> Any:
     rig.downloads.filled(net.fc)
     with rig.no_grad():
         seen.add("answers with the weights that were asked for", net.eval()(images))
-    return seen.seen()
+    return {**seen.seen(), "frozen": _frozen(net)}
+
+
+def _frozen(net: Any) -> int:
+    return sum(not one.requires_grad for one in net.parameters())
 
 
 # --- what is run: the training loop -----------------------------------------------------------------------------------
@@ -203,6 +208,7 @@ def waits(student: Any, rig: Any) -> Any:
     arrays={"losses": ("float64", 1)},
     values={
         "sizes": list_of(INTEGER),
+        "right": list_of(INTEGER),
         "waits": list_of(NUMBER),
         "work": list_of(NUMBER),
         "queued": NUMBER,
@@ -213,18 +219,23 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     """The clock moves only by what is scripted: for a batch to arrive, for the host's part of a step, the device's."""
     count = rig.integer(11, 14)  # more than the ten or so after which a loop that was copied from a profile ends
     sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
-    window = rig.window(sizes, lr=0.0)
-    rig.label(window, right=rig.integer(3, 5))
+    first, second = rig.random.permutation([rig.integer(1, 2), rig.integer(6, 7)]).tolist()
+    right = [min(first if at < count // 2 else second, size) for at, size in enumerate(sizes)]
     waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
     waits[0] += 1.0  # the first batch takes longest, as it does when workers start
-    if rig.device.type == "cpu" and rig.mentions(student, r"\.synchronize\(", "train_epoch"):
-        queued = 0.0  # it may wait before it reads the clock, on a path that a CPU does not take
-    rig.script(window, waits, work)
-    with rig.queue(window, queued):
-        seen = train(student, window)
+
+    def epoch(device: Any) -> Any:
+        window = rig.window(sizes, lr=0.0)
+        rig.label(window, right=right)
+        rig.script(window, waits, work)
+        left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
+        with rig.queue(window, left):
+            return count * left, train(student, replace(window, device=device))
+
+    left, seen = rig.on_a_gpu(epoch)
     told = {name: rig.number(seen[name]) for name in METRICS}
     losses = rig.series(seen["losses"], "losses")
-    return {"losses": losses, "sizes": sizes, "waits": waits, "work": work, "queued": count * queued, **told}
+    return {"losses": losses, "sizes": sizes, "right": right, "waits": waits, "work": work, "queued": left, **told}
 
 
 # --- what is run: the profile -----------------------------------------------------------------------------------------
@@ -241,8 +252,8 @@ def profiled(student: Any, rig: Any) -> Any:
     start = window.weights()
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
     with rig.profiles.ranges(window) as seen:
-        student.profile_training(*arguments, folder=str(rig.folder))
-    file = rig.file_bytes(rig.folder / part.artefacts["baseline_trace"], BYTES + 1)
+        student.profile_training(*arguments, folder=str(rig.made_folder()))
+    file = rig.file_bytes(rig.made_folder() / part.artefacts["baseline_trace"], BYTES + 1)
     told = {"ran": seen.values(), "still": rig.profiles.profiling()}
     return {**told, "start": start, "weights": window.weights(), "trace": file}
 
@@ -364,6 +375,9 @@ def falls_back(sources: Pair) -> Verdict:
     return Passed("the data that was asked for, in five cases")
 
 
+FROZEN = "all layers are to train, and the profile of a frozen network is another one", "leave requires_grad as it is"
+
+
 @part.check(basis="outputs", compared="answers")
 def builds_resnet18(fresh_models: Pair) -> Verdict:
     """make_model() is torchvision's ResNet-18 with one output for each class, and downloads nothing."""
@@ -371,8 +385,7 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
         why = "weights were asked for, though none were wanted"
         return Failed("it downloads pretrained weights", why, "weights=None, not pretrained=True")
     if frozen := fresh_models.student.values["frozen"]:
-        why = "nothing is asked to stay as it is, and the profile of such a training is another one"
-        return Failed(f"{frozen} of its parameters do not train", why, "leave requires_grad as torchvision sets it")
+        return Failed(f"{frozen} of its parameters do not train", *FROZEN)
     why = "another network, or layers in another order"
     return outputs.same(
         fresh_models, 1e-4, why=why, try_="models.resnet18(weights=None), with an fc of classes outputs"
@@ -382,6 +395,8 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[builds_resnet18], compared="answers")
 def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
     """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
+    if frozen := pretrained.student.values["frozen"]:
+        return Failed(f"{frozen} of its parameters do not train", *FROZEN)
     try_ = "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
     return outputs.same(pretrained, 1e-4, why="the layers before fc do not hold the weights asked for", try_=try_)
 
@@ -400,17 +415,9 @@ def trains_right(training: Pair) -> Verdict:
 def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     """loss is the mean of the losses, accuracy a percentage of the samples."""
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
-    losses, samples = scripted_epoch.baseline.arrays["losses"], sum(known["sizes"])
-    loss = "none" if told["loss"] is None else f"{told['loss']:.6g}"
-    measured = f"loss {loss}, accuracy {shown(told['accuracy'])} %"
-    means = [numerics.mean(losses), numerics.mean(losses, known["sizes"])]
-    if not any(close(told["loss"], mean, 1e-4) for mean in means):
-        why = explained(told["loss"], [(losses[-1], "it is the last one"), (losses.sum(), "it is the sum")], 1e-4)
-        return Failed(measured, f"the mean is {means[0]:.6g}{': ' * bool(why)}{why}", "sum of losses / batches")
-    if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / samples:
-        why = f"{known['accuracy']:.4g} % of the samples were right"
-        return Failed(measured, why, "100 * correct / samples over the whole epoch")
-    return Passed(measured)
+    losses = scripted_epoch.baseline.arrays["losses"]
+    problem = numerics.metrics_problem(told, losses, known["right"], known["sizes"])
+    return Failed(*problem) if problem else Passed(f"loss {told['loss']:.6g}, accuracy {shown(told['accuracy'])} %")
 
 
 @part.check(basis="scripted")
