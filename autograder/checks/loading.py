@@ -6,6 +6,7 @@ or nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,12 +96,16 @@ def compared_problem(rows: Sequence[Row]) -> str:
         return odd
     if told := _uneven_workers(rows):
         return told
+    return _speedup(rows) or uneven(rows)
+
+
+def _speedup(rows: Sequence[Row]) -> str:
     for row in rows:
-        ratio = row["throughput"] / rows[0]["throughput"]
+        ratio = row["throughput"] / rows[0]["throughput"] if rows[0]["throughput"] else math.inf
         if not table.alike(row["speedup"], ratio):
             told = f"speedup of {row['configuration']} is {row['speedup']:.4g}"
             return f"{told}, but its throughput / Baseline's is {ratio:.4g}"
-    return uneven(rows)
+    return ""
 
 
 def _uneven_workers(rows: Sequence[Row]) -> str:
@@ -109,6 +114,11 @@ def _uneven_workers(rows: Sequence[Row]) -> str:
         return ""
     found = ", ".join(f"{number:g}" for number in workers)
     return f"num_workers are {found}; Baseline has 0, and the others have the same number"
+
+
+def _workers(rows: Sequence[Row], best: int) -> str:
+    used = rows[1]["num_workers"]
+    return _uneven_workers(rows) or (f"num_workers is {used:g}, and best was {best}" if used != best else "")
 
 
 def _odd(row: Row, name: str) -> str:
@@ -145,6 +155,31 @@ def _samples(row: Row) -> tuple[float, float]:
     return row["throughput"] * row["epoch_time"], LAST * (row["throughput"] + row["epoch_time"])
 
 
+def as_measured(rows: Sequence[Row], own: Sequence[Row]) -> bool:
+    """Whether the figures are what the student's own measure_loading gives, right or wrong: it is judged elsewhere."""
+    return len(rows) == len(own) and all(
+        (told := one.get(name)) is not None and close(row[name], told, EXACT)
+        for row, one in zip(rows, own, strict=True)
+        for name in ("throughput", "epoch_time", "data_wait")
+    )
+
+
+def sweep_follows(rows: Sequence[Row], own: Sequence[Row], script: Script) -> str:
+    """Say how the rest of a sweep does not follow from what was measured."""
+    for row, one in zip(rows, own, strict=True):
+        work = row["epoch_time"] - row["data_wait"]
+        expected = (one.get("samples") or 0.0) / (work or LEAST)
+        if expected > 0 and not close(row["without_wait"], expected, SAME):
+            told = f"without_wait of {row['num_workers']:g} workers is {row['without_wait']:.4g} samples/s"
+            return f"{told}, but samples / (epoch_time - data_wait) is {expected:.4g}"
+    return next(filter(None, (_device(row, script) for row in rows)), "")
+
+
+def compared_follows(rows: Sequence[Row], script: Script, best: int) -> str:
+    """Say how the rest of a comparison does not follow from what was measured."""
+    return _workers(rows, best) or _speedup(rows) or next(filter(None, (_device(row, script) for row in rows)), "")
+
+
 def sweep_figures(rows: Sequence[Row], script: Script) -> str:
     """Say how a sweep differs from what the clock showed."""
     return next((w for row in rows if (w := _told(row, Setting(int(row["num_workers"])), script, "workers"))), "")
@@ -152,10 +187,8 @@ def sweep_figures(rows: Sequence[Row], script: Script) -> str:
 
 def compared_figures(rows: Sequence[Row], script: Script, best: int) -> str:
     """Say how a comparison differs from what the clock showed."""
-    if told := _uneven_workers(rows):
+    if told := _workers(rows, best):
         return told
-    if rows[1]["num_workers"] != best:
-        return f"num_workers is {rows[1]['num_workers']:g}, and best was {best}"
     expected = zip(rows, settings(best), strict=True)
     return next((words for row, setting in expected if (words := _told(row, setting, script, "configuration"))), "")
 
@@ -180,9 +213,13 @@ def _told(row: Row, setting: Setting, script: Script, what: str) -> str:
     for figure, seconds in (("epoch_time", total), ("data_wait", wait)):
         if not close(row[figure], seconds, EXACT):
             return f"{figure} of {name} is {row[figure]:.4g} s, and {seconds:.4g} s passed"
-    if row["device"].strip() != script.device.strip():
-        return f"the device is called {row['device'][:60]!r}, and its name is {script.device!r}"
-    return ""
+    return _device(row, script)
+
+
+def _device(row: Row, script: Script) -> str:
+    if str(row["device"]).strip() == script.device.strip():
+        return ""
+    return f"the device is called {str(row['device'])[:60]!r}, and its name is {script.device!r}"
 
 
 def _rates(script: Script, setting: Setting) -> list[tuple[float, str]]:

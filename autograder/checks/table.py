@@ -9,7 +9,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -99,29 +99,36 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-def differ(
-    written: Sequence[Mapping[str, Any]], returned: Sequence[Mapping[str, Any]], numbers: Collection[str]
-) -> str:
+def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str, Any]]) -> str:
     """Say where a file's rows are not those that were returned; two decimals are enough."""
-    if len(written) != len(returned):
-        return f"{len(written)} rows in the file, {len(returned)} returned"
+    if len(written) != len(returned) or not returned:
+        return f"{len(written)} {'row' if len(written) == 1 else 'rows'} in the file, {len(returned)} returned"
     for row, other in zip(written, returned, strict=True):
-        for name in numbers:
-            if not alike(row[name], other.get(name)):
-                return f"{name} is {shown(row[name])} in the file and {shown(other.get(name))} in the rows returned"
+        for name in {**other, **row}:
+            cell, value = row.get(name, ""), other.get(name)
+            if _is(cell, value):
+                continue
+            if isinstance(value, float | int) and number(cell) is None and cell:
+                return f"{name} is {cell[:60]!r} in the file, and a number is asked for"
+            if name not in other or name not in row:
+                return f"column '{name[:60]}' is only in the {'file' if name in row else 'rows returned'}"
+            if value is None:
+                return f"{name} is {cell[:60]!r} in the file, and an empty cell is asked for"
+            found = "empty" if not cell else cell[:60] if number(cell) is None else shown(number(cell))
+            return f"{name} is {found} in the file and {shown(value)} in the rows returned"
     return ""
 
 
-def holds_the_rows(
-    text: str,
-    file: str,
-    returned: Sequence[Mapping[str, Any]],
-    numbers: Collection[str],
-    problem: Callable[[Sequence[Mapping[str, Any]]], str],
-    *,
-    may_be_empty: Collection[str] = (),
-) -> Verdict:
-    """Pass the text of a file that has no *problem* and holds the rows that were returned with it."""
+def _is(cell: str, value: Any) -> bool:
+    """Whether a cell of a file holds a value; nothing is an empty cell."""
+    found = number(cell)
+    if found is not None and isinstance(value, float | int):
+        return alike(found, value)
+    return cell == ("" if value is None else str(value).strip())
+
+
+def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Pass the text of a file that holds the rows that were returned with it, be they right or wrong."""
     try_ = f"pd.DataFrame(rows).to_csv(Path(folder) / '{file}', index=False)"
     if not text:
         return Failed(f"no {file} in folder", "nothing was written there, or elsewhere", try_)
@@ -129,9 +136,9 @@ def holds_the_rows(
         written = read(text.encode(), file)
     except SubmissionError as error:
         return Failed(f"{file} cannot be read", str(error), try_)
-    rows = as_numbers(written.rows, (*numbers, *may_be_empty))
-    why = problem(rows) or differ(rows, returned, numbers)
-    return Failed(f"{len(rows)} rows of {len(written.columns)} columns", why, try_) if why else Passed("the same rows")
+    why = differ(written.rows, returned)
+    measured = f"{len(written.rows)} rows of {len(written.columns)} columns"
+    return Failed(measured, why, try_) if why else Passed("the same rows")
 
 
 def alike(value: float, other: Any) -> bool:

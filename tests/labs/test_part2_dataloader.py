@@ -159,7 +159,6 @@ MISTAKES = {
         {
             "sweep_is_honest": "it is of both epochs",
             "compares_four": "it is of both epochs",
-            "csv_says_what_was_measured": "",
         },
     ),
     "no better configuration": (

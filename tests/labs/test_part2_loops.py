@@ -58,11 +58,11 @@ MISTAKES = {
     "no rows": ([("    return rows\n", "    return []\n")], {"measures_honestly": "the rows are none", "csv_says_what_was_measured": "0 returned"}),
     "a negative time": (
         [("slow, fast = milliseconds(loop, arguments)", "slow, fast = -milliseconds(loop, arguments)")],
-        {"measures_honestly": "a time of", "csv_says_what_was_measured": "a time of"},
+        {"measures_honestly": "a time of"},
     ),
     "no device": (
         [("slow / fast, device_name(device))", "slow / fast, ' ')")],
-        {"measures_honestly": "the device is not named", "csv_says_what_was_measured": "device is not named"},
+        {"measures_honestly": "the device is not named"},
     ),
     "upside down": (
         [("slow / fast,", "fast / slow,")],
@@ -70,7 +70,7 @@ MISTAKES = {
     ),
     "rows of an empty file": (
         [("pd.DataFrame(rows, columns=COLUMNS)", "pd.DataFrame([], columns=COLUMNS)")],
-        {"csv_says_what_was_measured": "there are no rows"},
+        {"csv_says_what_was_measured": "0 rows in the file, 4 returned"},
     ),
 }  # fmt: skip
 

@@ -303,7 +303,7 @@ def compares_honestly(scripted_nets: Pair) -> Verdict:
 def csv_says_what_was_measured(scripted_nets: Pair) -> Verdict:
     """compare_nets writes kernel_results.csv with the rows that it returns."""
     seen = scripted_nets.student.values
-    return table.holds_the_rows(seen["csv"], "kernel_results.csv", seen["rows"], FIGURES, launches.row_problem)
+    return table.holds_the_rows(seen["csv"], "kernel_results.csv", seen["rows"])
 
 
 # --- what is judged: Nsight Compute -----------------------------------------------------------------------------------

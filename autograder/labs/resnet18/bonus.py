@@ -322,8 +322,8 @@ def study_is_honest(study: Pair) -> Verdict:
 @part.check(basis="scripted")
 def csv_says_what_was_measured(study: Pair) -> Verdict:
     """study_cpu writes cpu_study.csv with the rows that it returns."""
-    seen, file = study.student.values, "cpu_study.csv"
-    return table.holds_the_rows(seen["csv"], file, seen["rows"], studies.NUMBERS, studies.row_problem)
+    seen = study.student.values
+    return table.holds_the_rows(seen["csv"], "cpu_study.csv", seen["rows"])
 
 
 @part.check(basis="scripted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,22 @@ def scripted(rig: Any) -> tuple[Any, Any, dict[str, Any]]:
     return make_loader, rig.loading.step([work]), {**script, "samples": len(make_loader.dataset)}
 
 
+OWN = list_of(map_of(optional(NUMBER)))
+
+
+def own(student: Any, rig: Any, make_loader: Any, step: Any, options: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return what the student's own measure_loading says of the second epoch of each loader; nothing if it stumbles."""
+    rows = []
+    with suppress(Exception):
+        for named in options:
+            loader = make_loader(**named)
+            seen = [
+                rig.returned("measure_loading", student.measure_loading(loader, step, rig.device)) for _ in range(2)
+            ]
+            rows.append({name: rig.number(seen[1][name]) for name in FIGURES})
+    return rows
+
+
 def told(rig: Any, function: str, returned: Any, files: tuple[str, str], figures: Any) -> dict[str, Any]:
     """Return the rows of a table, and what was written of them."""
     return {
@@ -206,7 +223,7 @@ SWEEP_FILES = ("worker_sweep.csv", "num_workers_comparison.png")
 COMPARED_FILES = ("dataloader_results.csv", "dataloader_optimization.png")
 
 
-@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER}, arrays=PICTURE)
+@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "own": OWN}, arrays=PICTURE)
 def sweep(student: Any, rig: Any) -> Any:
     """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
     make_loader, step, script = scripted(rig)
@@ -214,30 +231,36 @@ def sweep(student: Any, rig: Any) -> Any:
         returned = student.sweep_workers(
             make_loader, script["workers"], step, rig.device, folder=str(rig.made_folder())
         )
-    return {**script, **told(rig, "sweep_workers", returned, SWEEP_FILES, figures)}
+    measured = own(student, rig, make_loader, step, [{"num_workers": number} for number in script["workers"]])
+    return {**script, **told(rig, "sweep_workers", returned, SWEEP_FILES, figures), "own": measured}
 
 
 DEVICE = "a made device"
 MADE = list_of(map_of(INTEGER))
 
 
-@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER, "made": MADE}, arrays=PICTURE)
+@part.probe(
+    pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN}, arrays=PICTURE
+)
 def comparison(student: Any, rig: Any) -> Any:
     """Workers that stay start once, and a larger prefetch_factor makes each wait shorter."""
     make_loader, step, script = scripted(rig)
     best = script["workers"][rig.integer(1, 3)]
     with rig.figures() as figures:
         returned = student.compare_configurations(make_loader, best, step, rig.device, folder=str(rig.made_folder()))
+    made, workers = make_loader.made[:16], {"num_workers": best}
+    stays = {**workers, "persistent_workers": True, "prefetch_factor": 4}
+    measured = own(student, rig, make_loader, step, [{"num_workers": 0}, workers, workers, stays])
     seen = told(rig, "compare_configurations", returned, COMPARED_FILES, figures)
-    return {**script, "best": best, "made": make_loader.made[:16], **seen}
+    return {**script, "best": best, "made": made, "own": measured, **seen}
 
 
-@part.probe(pair=True, values={**SCRIPT, "samples": INTEGER, "rows": list_of(map_of(CELL))})
+@part.probe(pair=True, values={"rows": list_of(map_of(CELL))})
 def no_workers_are_best(student: Any, rig: Any) -> Any:
     """The comparison, where the sweep said 0; the loaders refuse what a DataLoader refuses."""
-    make_loader, step, script = scripted(rig)
+    make_loader, step, _ = scripted(rig)
     returned = student.compare_configurations(make_loader, 0, step, rig.device, folder=str(rig.made_folder()))
-    return {**script, "rows": rig.rows(returned, "compare_configurations")}
+    return {"rows": rig.rows(returned, "compare_configurations")}
 
 
 @part.probe(pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(optional(NUMBER))})
@@ -392,12 +415,13 @@ def _measured(rows: Sequence[Mapping[str, Any]], key: str) -> str:
 @part.check(basis="scripted")
 def sweep_is_honest(sweep: Pair) -> Verdict:
     """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
-    rows, known = sweep.student.values["rows"], sweep.baseline.values
-    why = (
-        table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"])
-        or loading.sweep_figures(rows, _script(known))
-        or loading.sweep_problem(rows, known["workers"])
-    )
+    seen, known = sweep.student.values, sweep.baseline.values
+    rows, script = seen["rows"], _script(known)
+    why = table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"])
+    if not why and loading.as_measured(rows, seen["own"]):
+        why = loading.sweep_follows(rows, seen["own"], script)
+    elif not why:
+        why = loading.sweep_figures(rows, script) or loading.sweep_problem(rows, known["workers"])
     measured = _measured(rows, "num_workers")
     return Failed(measured, why, f"measure_loading twice for each loader; {CLOCK}") if why else Passed(measured)
 
@@ -429,45 +453,38 @@ def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
 def compares_four(comparison: Pair, device: Device) -> Verdict:
     """compare_configurations measures the second epoch of four loaders, each with one argument more."""
     seen, known = comparison.student.values, comparison.baseline.values
-    found = _compared(seen["rows"], known, known["best"])
+    rows, script = seen["rows"], _script(known)
+    why = table.form_problem(rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS)
+    if not why and loading.as_measured(rows, seen["own"]):
+        why = loading.compared_follows(rows, script, known["best"])
+    elif not why:
+        why = loading.compared_figures(rows, script, known["best"]) or loading.compared_problem(rows)
+    measured, try_ = _measured(rows, "configuration"), "each configuration keeps the arguments of the one before"
+    if why:
+        return Failed(measured, why, f"{try_}; {WRONG}")
     why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
-    if isinstance(found, Failed) or not why:
-        return found
-    return Failed(_measured(seen["rows"], "configuration"), why, f"make_loader(**options), one for each row; {WRONG}")
+    return Failed(measured, why, f"make_loader(**options), one for each row; {WRONG}") if why else Passed(measured)
 
 
-@part.check(basis="scripted", needs=[compares_four])
+@part.check(basis="scripted")
 def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
     """The comparison goes through as well where 0 workers were the fastest."""
-    return _compared(no_workers_are_best.student.values["rows"], no_workers_are_best.baseline.values, 0)
-
-
-def _compared(rows: Sequence[Mapping[str, Any]], known: Mapping[str, Any], best: int) -> Verdict:
-    why = (
-        table.form_problem(rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS)
-        or loading.compared_figures(rows, _script(known), best)
-        or loading.compared_problem(rows)
-    )
-    measured = _measured(rows, "configuration")
-    try_ = f"each configuration keeps the arguments of the one before; {WRONG}"
-    return Failed(measured, why, try_) if why else Passed(measured)
+    rows = no_workers_are_best.student.values["rows"]
+    found = ", ".join(f"{shown(row.get('configuration'))}: {shown(row.get('num_workers'))}" for row in rows[:6])
+    wanted = [(name, 0) for name in loading.CONFIGURATIONS]
+    if [(row.get("configuration"), row.get("num_workers")) for row in rows] == wanted:
+        return Passed(f"{len(rows)} rows, each with 0 workers")
+    return Failed(found or "no rows", "four rows are expected, each with 0 workers", f"best may be 0; {WRONG}")
 
 
 @part.check(basis="scripted")
 def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
     """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
-    found = table.holds_the_rows(
-        sweep.student.values["csv"],
-        SWEEP_FILES[0],
-        sweep.student.values["rows"],
-        loading.SWEEP_NUMBERS,
-        lambda rows: loading.sweep_problem(rows, sweep.baseline.values["workers"]),
-    )
-    if not isinstance(found, Passed):
-        return found
-    seen = comparison.student.values
-    numbers, problem = loading.COMPARED_NUMBERS, loading.compared_problem
-    return table.holds_the_rows(seen["csv"], COMPARED_FILES[0], seen["rows"], numbers, problem)
+    for seen, file in ((sweep.student.values, SWEEP_FILES[0]), (comparison.student.values, COMPARED_FILES[0])):
+        found = table.holds_the_rows(seen["csv"], file, seen["rows"])
+        if isinstance(found, Failed):
+            break
+    return found
 
 
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1"}  # a panel's label must match
