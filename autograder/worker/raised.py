@@ -13,6 +13,7 @@ from autograder.worker.returned import BadReturn
 
 PLAIN = (bool, int, float, type(None))
 WIDEST = 600  # characters of what an error says
+LONG = 40  # characters of a word that is cut all the same
 LONGEST = 40  # characters of a text that is an argument
 
 
@@ -77,4 +78,5 @@ def _shown(value: Any) -> str:
 
 def _clean(text: str) -> str:
     words = "".join(c if c.isprintable() else " " for c in text[: WIDEST + 1])
-    return words if len(words) <= WIDEST else f"{words.rpartition(' ')[0] or words[:-1]} ..."
+    whole, _, last = words.rpartition(" ")
+    return words if len(words) <= WIDEST else f"{whole if len(last) < LONG else words[:-1]} ..."

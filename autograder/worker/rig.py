@@ -96,11 +96,12 @@ class Window:
         self.model.load_state_dict(state[0])
         self.optimizer.load_state_dict(copy.deepcopy(state[1]))
 
-    def held(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return the same, flat: parameters and buffers; the optimizer's tensors, which may be none."""
+    def held(self) -> list[np.ndarray[Any, Any]]:
+        """Return the same, flat: parameters, buffers, and the optimizer's tensors, which may be none."""
         states = [self.optimizer.state.get(it, {}) for it in self.model.parameters()]
         tensors = [it for state in states for it in state.values() if isinstance(it, Tensor)]
-        return returned.flat(self.model.state_dict()), returned.flat(tensors) if tensors else np.zeros(0)
+        kinds = list(self.model.parameters()), list(self.model.buffers()), tensors
+        return [returned.flat(it) if it else np.zeros(0) for it in kinds]
 
 
 class Rig:

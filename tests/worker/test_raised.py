@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from autograder.worker.raised import ImportFailed, as_text, in_words
+from autograder.worker.raised import WIDEST, ImportFailed, as_text, in_words
 
 CALLS = """
 class Loud:
@@ -61,3 +63,18 @@ def test_a_file_that_cannot_be_imported_is_told_apart(tmp_path):
 
     assert "part.py could not be imported: ValueError: 2 classes (part.py, line 10)" in in_words(failed, tmp_path)
     assert "in inner" in as_text(failed, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        pytest.param("too far", "ValueError: too far", id="short"),
+        pytest.param("tensor " * 200, "ValueError: " + "tensor " * 83 + "tensor ...", id="long"),
+        pytest.param("x" * 2000, "ValueError: " + "x" * (WIDEST - 12) + " ...", id="one word"),
+    ],
+)
+def test_what_an_error_says_ends_with_a_whole_word(said, words):
+    found = in_words(ValueError(said), Path("/nowhere"))
+
+    assert words == found
+    assert len(found) <= WIDEST + len(" ...")

@@ -220,7 +220,8 @@ def training(student: Any, rig: Any) -> Any:
         window.optimizer.step()
     named = {"parameters": len(list(net.parameters())), "without": sorted(without)}
     stem = rig.nets.segments(rig.nets.small())[0]
-    back(student, rig, stem, images)  # without the model
+    for _ in range(PASSES):
+        back(student, rig, stem, images)  # without the model
     moved = {name: rig.flat(dict(it.named_buffers())) for name, it in (("running", net), ("alone", stem))}
     trained = {"start": start, "weights": window.weights(), **moved}
     return {**named, **trained, **evaluated(student, rig, images)}

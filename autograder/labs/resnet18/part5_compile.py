@@ -106,12 +106,11 @@ def training(student: Any, rig: Any) -> Any:
         state = window.state()
         model = student.compile_model(window.model, backend=compiler)
         student.warm_up(model, window.loader, window.criterion, window.optimizer, window.device, use_amp=use_amp)
-        (_, held), warm = window.held(), compiler.values()
-        left = [rig.flat(dict(named)) for named in (window.model.named_parameters(), window.model.named_buffers())]
+        held, warm = window.held(), compiler.values()
         compiler.forget()
         window.restore(state)
         start, losses = window.weights(), rig.series(train(student, window, model, use_amp=use_amp)["losses"], "losses")
-        named = {"warm": warm, "epoch": compiler.values(), **dict(zip(HELD, (*left, held), strict=True))}
+        named = {"warm": warm, "epoch": compiler.values(), **dict(zip(HELD, held, strict=True))}
         named |= {"start": start, "losses": losses, "weights": window.weights()}
         named["running"] = rig.flat(dict(window.model.named_buffers()))
         seen |= {f"{mode}_{name}": value for name, value in named.items()}
