@@ -119,13 +119,13 @@ TRACE = "baseline_trace.json.gz"  # gzipped, as its name says: less than 1 MB in
 
 
 def profile_training(model, loader, criterion, optimizer, device, folder=".") -> profile:
-    """Train on the first 12 batches under torch.profiler: 1 passed over, 1 of warm-up, 10 recorded.
+    """Train on the first 12 batches under torch.profiler: 1 skipped, 1 of warm-up, 10 recorded.
 
     Named ranges, once in each batch: "forward" (model and loss), "backward", "optimizer_step".
     Writes the trace of the ten batches to baseline_trace.json.gz in folder, and returns the profiler.
     """
     # TODO: activities: the CPU, and CUDA if that is where it runs; schedule(..., repeat=1), or it begins again.
-    # TODO: record_function around each of the three; prof.step() once a batch.
+    # TODO: in train(): record_function around each of the three; prof.step() once a batch.
     # TODO: on_trace_ready exports the trace as soon as the tenth batch is done.
     # YOUR CODE HERE
     raise NotImplementedError()

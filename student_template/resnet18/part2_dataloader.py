@@ -54,7 +54,7 @@ def measure_loading(loader, step, device) -> dict[str, Any]:
 
 
 def second_epoch(loader, step, device) -> dict[str, Any]:
-    """Measure an epoch after one that does not count: caches fill, and workers that stay are started."""
+    """Measure an epoch after one that does not count: caches fill, and workers that stay are started. A helper."""
     # TODO: measure_loading twice; return the second.
     # YOUR CODE HERE
     raise NotImplementedError()

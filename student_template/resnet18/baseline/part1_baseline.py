@@ -1,4 +1,4 @@
-"""Part 1 before the work: it trains right. No augmentation, no CIFAR-10, a clock that flatters, nothing profiled.
+"""Part 1 before the work: it trains right. No augmentation, no CIFAR-10, a clock that misses time, nothing profiled.
 
 Yours is compared with its losses and weights. Read it for its mistakes: run it with a loader that sleeps.
 """
