@@ -32,6 +32,7 @@ LOW, HIGH = 50.0, 80.0  # percent
 EXACT = 1e-3  # relative: a made trace leaves nothing but rounding
 ROUNDED = 0.051  # percentage points: of one decimal
 ROUNDED_MS = 0.0051  # ms: of two decimals
+GPU_WINDOW = "that is the share of a window that the steps' gpu_user_annotations belong to"
 NESTED = 50  # brackets, far more than the answers have
 Answers = Mapping[str, Any]
 
@@ -48,7 +49,8 @@ def parsed(text: Text) -> tuple[Answers, str]:
     try:
         found = json.loads(text.text)
     except ValueError as error:
-        return {}, f"it is no JSON: {error}"
+        why = "json.dumps(answers) writes it, numbers with a decimal point and null for None"
+        return {}, f"it is not JSON: {why} ({error})"
     return (found, form_problem(found)) if isinstance(found, dict) else ({}, "it is not one object, {...}")
 
 
@@ -103,6 +105,7 @@ def loading_problem(answers: Answers, known: Answers) -> str:
     stories = [
         (known["loading"] / 100, "that is the fraction, and percent is asked for"),
         (known["loading_of_all"], "that is the share of the whole recording, and the steps are the window"),
+        (known["loading_of_gpu"], GPU_WINDOW),
         (100 - known["loading"], "that is the rest of the window"),
     ]
     return _differs("data_loading_percent", answers, known["loading"], stories)
@@ -117,11 +120,13 @@ def gpu_problem(answers: Answers, known: Answers) -> str:
     stories = [
         (known["summed"], "durations were added up, and kernels that overlap counted twice"),
         (known["busy_of_all"], "that is the share of the whole recording, and the steps are the window"),
+        (known["busy_of_gpu"], GPU_WINDOW),
         (known["busy"] / 100, "that is the fraction, and percent is asked for"),
     ]
     units = [
         (1000 * known["copied"], "that is in microseconds, and ms are asked for"),
         (known["copied"] / 1000, "that is in seconds, and ms are asked for"),
+        (known["copied_both"], "that counts the copies from the device as well"),
         (known["copied_inside"], "that is what the window holds, and all of the trace counts"),
     ]
     return (

@@ -102,7 +102,7 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str, Any]]) -> str:
     """Say where a file's rows are not those that were returned; two decimals are enough."""
     if len(written) != len(returned) or not returned:
-        return f"{len(written)} {'row' if len(written) == 1 else 'rows'} in the file, {len(returned)} returned"
+        return f"{_rows(written)} in the file, {len(returned)} returned"
     for row, other in zip(written, returned, strict=True):
         for name in {**other, **row}:
             cell, value = row.get(name, ""), other.get(name)
@@ -117,6 +117,10 @@ def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str,
             found = "empty" if not cell else cell[:60] if number(cell) is None else shown(number(cell))
             return f"{name} is {found} in the file and {shown(value)} in the rows returned"
     return ""
+
+
+def _rows(rows: Sequence[Any]) -> str:
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}"
 
 
 def _is(cell: str, value: Any) -> bool:
@@ -137,7 +141,7 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
     except SubmissionError as error:
         return Failed(f"{file} cannot be read", str(error), try_)
     why = differ(written.rows, returned)
-    measured = f"{len(written.rows)} rows of {len(written.columns)} columns"
+    measured = f"{_rows(written.rows)} of {len(written.columns)} columns"
     return Failed(measured, why, try_) if why else Passed("the same rows")
 
 

@@ -68,7 +68,8 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) 
     """Say how a profile is not of so many steps after those passed over, with each range once a step; or nothing."""
     numbers = [int(found[1]) for one in trace.steps if (found := STEP.fullmatch(one.id))]
     if len(numbers) != steps:
-        reason = f": {trace.notes[0]}" if trace.notes and not numbers else ""
+        reasons = [note for note in trace.notes if not note.startswith("recorded without a GPU")]
+        reason = f": {reasons[0]}" if reasons and not numbers else ""
         return f"it holds {len(numbers)} steps where {steps} are asked for{reason}"
     if numbers != list(range(passed_over, passed_over + steps)):
         asked = f"{passed_over} to {passed_over + steps - 1}"

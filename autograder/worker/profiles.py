@@ -115,7 +115,8 @@ class Made:
         self._loader = LOADERS[not gpu]
         self.names = [str(name) for name in random.permutation(OPERATORS)]
         self.events: list[dict[str, Any]] = []
-        self.first, self.gpu, self.loading, self.copied, self.summed = self._draw(2, 9), gpu, 0, 0, 0
+        self.first, self.gpu = self._draw(2, 9), gpu
+        self.loading = self.copied = self.back = self.summed = 0
         self.start = at = self._draw(10**8, 10**9)
         self._add("cpu_op", "aten::zeros", at - 60_000, 200)  # before the first step: none of the window's business
         self._add("user_annotation", self._loader, at - 9_000, 8_000)
@@ -172,6 +173,7 @@ class Made:
         self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + copy + first + second, back, STREAMS[0])
         self._add("gpu_user_annotation", f"ProfilerStep#{number}", at, copy + first + second + 90_000, STREAMS[0])
         self.copied, self.summed = self.copied + copy, self.summed + first + second
+        self.back += back
         return busy
 
     def data(self) -> bytes:
@@ -183,14 +185,19 @@ class Made:
         """Return what is true of it, and the numbers that usual mistakes give."""
         ts = [event["ts"] for event in self.events]
         whole = max(event["ts"] + event["dur"] for event in self.events) - min(ts)
+        marks = [event["ts"] + event["dur"] for event in self.events if event["cat"] == "gpu_user_annotation"]
+        gpu = max(marks, default=self.start + self.window) - self.start  # the window of those who take them for steps
         return {
             "loading": 100 * self.loading / self.window,
             "loading_of_all": 100 * (self.loading + 8_000) / whole,
+            "loading_of_gpu": 100 * self.loading / gpu,
             "busy": 100 * self.busy / self.window if self.gpu else None,
             "summed": 100 * self.summed / self.window,
             "busy_of_all": 100 * (self.busy + 20_000) / whole,
+            "busy_of_gpu": 100 * (self.busy + 20_000) / gpu,
             "copied": (self.copied + self.outside) / 1000 if self.gpu else None,
             "copied_inside": self.copied / 1000 if self.gpu else None,
+            "copied_both": (self.copied + self.outside + self.back) / 1000,
             "top": self.names[:TOP],
         }
 

@@ -149,3 +149,32 @@ def test_an_epoch_of_one_batch_is_told_by_where_return_stands(losses, why):
     found = numerics.same_trajectory(Pair(seen(losses=losses), seen()), WITHIN, why="because", try_="try")
 
     assert why in found.why
+
+
+RIGHT, SIZES = [2, 1, 7, 2], [8, 8, 8, 2]  # 12 of 26
+METRICS = {
+    "right": ({}, ""),
+    "a mean by samples": ({"loss": 13.4 / 26}, ""),
+    "one close call": ({"accuracy": 1300 / 26}, ""),
+    "the last loss": ({"loss": 0.7}, "the mean of the losses is 0.55: it is the last one"),
+    "one batch too many": ({"loss": 2.2 / 5}, "it was divided by one batch too many"),
+    "over the samples": ({"loss": 2.2 / 26}, "it was divided by the samples"),
+    "no loss": ({"loss": None}, "the mean of the losses is 0.55"),
+    "a fraction": ({"accuracy": 12 / 26}, "it is a fraction"),
+    "the accuracies so far": ({"accuracy": 25 * (2 / 8 + 3 / 16 + 10 / 24 + 12 / 26)}, "mean of the accuracies so far"),
+    "the batches' accuracies": ({"accuracy": 25 * (2 + 1 + 7 + 8) / 8}, "mean of the batches' accuracies"),
+    "the first batch's": ({"accuracy": 25.0}, "that of the first batch alone"),
+    "a full last batch": ({"accuracy": 1200 / 32}, "the last batch was counted as a full one"),
+    "counted twice": ({"accuracy": 2400 / 26}, "each batch is counted twice"),
+    "more than all": ({"accuracy": 130.0}, "more than all of them"),
+    "something": ({"accuracy": 60.0}, "46.15 % of the samples were right"),
+    "no accuracy": ({"accuracy": None}, "46.15 % of the samples were right"),
+}
+
+
+@pytest.mark.parametrize(("told", "why"), METRICS.values(), ids=METRICS)
+def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, why):
+    losses = np.array([0.2, 0.6, 0.7, 0.7])
+    found = numerics.metrics_problem({"loss": 0.55, "accuracy": 1200 / 26, **told}, losses, RIGHT, SIZES)
+
+    assert (bool(why), True) == (found is not None, why in (found or ("", ""))[1])

@@ -105,7 +105,7 @@ def test_the_schema_says_the_same(answers, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "it is no JSON: "),
+        ("{", "it is not JSON: json.dumps(answers) writes it"),
         ("[1]", "it is not one object"),
         ("[" * 99, "it is nested"),
         ("{}", "'data_loading_percent' is missing"),
@@ -181,10 +181,13 @@ def test_answers_of_a_gpu_are_compared_too(on_a_gpu, name, value, words):
 KNOWN = {
     "loading": 30.0,
     "loading_of_all": 20.0,
+    "loading_of_gpu": 9.0,
     "busy": 60.0,
     "summed": 75.0,
     "busy_of_all": 50.0,
+    "busy_of_gpu": 18.0,
     "copied": 4.0,
+    "copied_both": 5.0,
     "copied_inside": 3.0,
     "top": NAMES,
 }
@@ -199,6 +202,7 @@ LOADING = {
         20.0,
         "data_loading_percent is 20, and 30 is right: that is the share of the whole recording, and the steps are the window",
     ),
+    "of the GPU's steps": (9.0, f"data_loading_percent is 9, and 30 is right: {questions.GPU_WINDOW}"),
     "the rest": (70.0, "data_loading_percent is 70, and 30 is right: that is the rest of the window"),
     "something": (33.0, "data_loading_percent is 33, and 30 is right"),
     "nothing": (None, "data_loading_percent is None, and 30 is right"),
@@ -214,6 +218,10 @@ GPU = {
     "microseconds": (
         {"host_to_device_ms": 4000.0},
         "host_to_device_ms is 4000, and 4 is right: that is in microseconds, and ms are asked for",
+    ),
+    "copies both ways": (
+        {"host_to_device_ms": 5.0},
+        "host_to_device_ms is 5, and 4 is right: that counts the copies from the device as well",
     ),
     "copies of the window": (
         {"host_to_device_ms": 3.0},

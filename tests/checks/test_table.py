@@ -152,7 +152,7 @@ ROWS = [{"precision": "FP32", "throughput": 1.5, "memory": None}]
     [
         pytest.param("", "no r.csv in folder", "nothing was written there", id="no file"),
         pytest.param("a,a\n", "r.csv cannot be read", "column 'a' appears twice", id="broken"),
-        pytest.param("precision,throughput,memory\nFP32,2.5,\n", "1 rows of 3 columns", "throughput is 2.5", id="other figures"),
+        pytest.param("precision,throughput,memory\nFP32,2.5,\n", "1 row of 3 columns", "throughput is 2.5", id="other figures"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_hold_the_rows_returned_fails(text, measured, why):
