@@ -36,7 +36,10 @@ LOSS_OPS = {"aten::_log_softmax": "loss", "aten::nll_loss_forward": "loss"}
 
 
 class Dtypes(TorchDispatchMode):
-    """Counts operators by kind and dtype, inside the model and inside the criterion; and the parameters' dtypes."""
+    """Counts operators by kind and dtype, inside the model and inside the criterion; and the parameters' dtypes.
+
+    Of backward passes it counts whether autocast was on.
+    """
 
     def __init__(self, model: nn.Module, criterion: nn.Module) -> None:
         """Operators elsewhere, such as a softmax for the accuracy, do not count."""
@@ -47,12 +50,21 @@ class Dtypes(TorchDispatchMode):
             module.register_forward_pre_hook(Hook(lambda *_, ops=ops: self._watch(ops)))
             module.register_forward_hook(Hook(lambda *_: self._watch({})))
         model.register_forward_pre_hook(Hook(lambda module, _: self._parameters(module)))
+        model.register_forward_hook(Hook(lambda *args: self._passed(args[2])))
 
     def _watch(self, ops: dict[str, str]) -> None:
         self._ops = ops
 
     def _parameters(self, model: nn.Module) -> None:
         self.counts["parameters"].update(_short(p.dtype) for p in model.parameters())
+
+    def _passed(self, output: Any) -> None:
+        if isinstance(output, Tensor) and output.requires_grad:
+            output.register_hook(self._went_back)
+
+    def _went_back(self, gradient: Tensor) -> None:
+        on = torch.is_autocast_enabled(gradient.device.type)
+        self.counts["backward"].update(["inside autocast" if on else "outside autocast"])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Count, then compute."""

@@ -65,6 +65,46 @@ def test_right_rows_have_no_problem():
     assert "" == loading.compared_figures(compared(), SCRIPT, 2)
 
 
+OWN = [
+    {"samples": 100.0, "throughput": 9.0, "epoch_time": 10.0, "data_wait": 5.0},
+    {"samples": 100.0, "throughput": 8.0, "epoch_time": 20.0, "data_wait": 15.0},
+]
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        pytest.param(OWN, True, id="the same"),
+        pytest.param(OWN[:1], False, id="fewer"),
+        pytest.param([{**OWN[0], "throughput": 9.2}, OWN[1]], False, id="another figure"),
+        pytest.param([{**OWN[0], "data_wait": None}, OWN[1]], False, id="no number"),
+        pytest.param([{}, {}], False, id="nothing"),
+    ],
+)
+def test_rows_may_be_what_the_students_own_measurement_says(own, expected):
+    assert expected == loading.as_measured(OWN, own)
+
+
+def test_the_rest_of_a_sweep_follows_from_figures_however_wrong():
+    rows = [{**row, "num_workers": 0, "without_wait": 20.0, "device": "a CPU"} for row in OWN]
+
+    assert "" == loading.sweep_follows(rows, OWN, SCRIPT)
+    assert "without_wait of 0 workers is 9" in loading.sweep_follows(
+        [{**rows[0], "without_wait": 9.0}], OWN[:1], SCRIPT
+    )
+    assert "the device is called 'T4'" in loading.sweep_follows([{**rows[0], "device": "T4"}], OWN[:1], SCRIPT)
+
+
+def test_the_rest_of_a_comparison_follows_from_figures_however_wrong():
+    rows = [{**row, "throughput": 2 * row["throughput"]} for row in compared()]
+
+    assert "" == loading.compared_follows(rows, SCRIPT, 2)
+    assert "and best was 6" in loading.compared_follows(rows, SCRIPT, 6)
+    assert "its throughput / Baseline's is" in loading.compared_follows(
+        [*rows[:3], {**rows[3], "speedup": 9.0}], SCRIPT, 2
+    )
+
+
 def test_two_decimals_are_enough():
     rounded = [{k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()} for row in swept()]
 

@@ -47,9 +47,6 @@ UNUSUAL = {
         )
     ],
     "gradients set to zero": [("optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)")],
-    "backward inside autocast": [
-        ("        scaler.scale(loss).backward()", "            scaler.scale(loss).backward()")
-    ],
     "two decimals in the file": [
         ('amp_results.csv", index=False', 'amp_results.csv", index=False, float_format="%.2f"')
     ],
@@ -82,6 +79,10 @@ def test_unusual_right_work_passes(judge, pairs):
 
 # What is replaced -> {check: words in its measured or why}. Every other check of the training loop passes.
 MISTAKES = {
+    "backward inside autocast": (
+        [("        scaler.scale(loss).backward()", "            scaler.scale(loss).backward()")],
+        {"half_precision_where_it_helps": "8 backward passes ran inside autocast"},
+    ),
     "a step is skipped": (
         [
             (
@@ -91,7 +92,7 @@ MISTAKES = {
         ],
         {
             "follows_fp32": "later steps are not",
-            "fp32_is_untouched": "the step differs",
+            "fp32_is_untouched": "later steps are not",
             "scaler_in_order": "in order for 6 of 8 steps",
             "overflow_skips_the_step": "other steps",
             "clips_true_gradients": "another direction",
@@ -108,13 +109,18 @@ MISTAKES = {
     ),
     "losses are rounded": (
         [("torch.stack(losses).tolist()", "[round(x, 1) for x in torch.stack(losses).tolist()]")],
-        {"follows_fp32": "the weights are right, the losses are not", "fp32_is_untouched": "losses apart"},
+        {
+            "follows_fp32": "the weights are right, the losses are not",
+            "fp32_is_untouched": "losses apart",
+            "computes_in_half_precision": "or the losses were changed",
+        },
     ),
     "the last batch is left out": (
         [("    for images, labels in loader:", "    for images, labels in islice(loader, len(loader) - 1):")],
         {
             "follows_fp32": "7 losses for 8 batches",
             "fp32_is_untouched": "7 losses for 8 batches",
+            "computes_in_half_precision": "39 losses for 40 batches",
             "scaler_in_order": "in order for 7 of 8 steps",
             "overflow_skips_the_step": "other steps",
             "clips_true_gradients": "another direction",
@@ -126,7 +132,8 @@ MISTAKES = {
         [("    model.train()\n", "    model.eval()\n")],
         {
             "follows_fp32": "",
-            "fp32_is_untouched": "",
+            "fp32_is_untouched": "trained in eval()",
+            "computes_in_half_precision": "neither FP32 nor 16 bits",
             "overflow_skips_the_step": "other steps",
             "clips_true_gradients": "another direction",
         },
@@ -135,7 +142,7 @@ MISTAKES = {
         [("        scaler.update()\n", "        scaler.update()\n        optimizer.step()\n")],
         {
             "follows_fp32": "left out or taken twice",
-            "fp32_is_untouched": "the step differs",
+            "fp32_is_untouched": "later steps are not",
             "scaler_in_order": "scaled gradients",
             "overflow_skips_the_step": "stepped although a gradient was infinite",
             "clips_true_gradients": "each step is taken twice",
@@ -188,6 +195,8 @@ MISTAKES = {
         ],
         {
             "follows_fp32": "the weights themselves are 16 bits wide",
+            "computes_in_half_precision": "neither FP32 nor 16 bits",
+            "half_precision_where_it_helps": "the weights themselves are 16 bits wide",
             "overflow_skips_the_step": "other steps",
             "clips_true_gradients": "another direction",
         },

@@ -54,6 +54,10 @@ APART = 0.5  # seconds: so far is the epoch of any number of workers from that o
 ORDER = 'see "A loader with all of it" in the part 2 handout'
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
 CLOCK = 'see "Where the clock starts" in the part 2 handout'
+COLUMNS = (
+    'see the columns of the table, and how they follow from each other, under "What to write" in the part 2 handout'
+)
+KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
 
 
 # --- what is run: the loader ------------------------------------------------------------------------------------------
@@ -153,18 +157,27 @@ FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
         "labels": list_of(INTEGER),
         "waits": list_of(NUMBER),
         "work": list_of(NUMBER),
+        "queued": NUMBER,
         **{name: optional(NUMBER) for name in FIGURES},
     },
 )
 def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted."""
+    """The clock moves only by what is scripted; a GPU, real or played, is not done with a step when it returns."""
     count = rig.integer(7, 11)
-    window = rig.window([BATCH] * (count - 1) + [rig.integer(1, 5)])
-    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
-    rig.script(window, waits, work)
-    step = rig.loading.step(work)
-    seen = rig.returned("measure_loading", student.measure_loading(window.loader, step, rig.device))
-    return {"labels": step.labels, "waits": waits, "work": work, **{name: rig.number(seen[name]) for name in FIGURES}}
+    sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
+    waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
+
+    def epoch(device: Any) -> Any:
+        window, left = rig.window(sizes), queued * (device.type != "cpu")
+        rig.script(window, waits, [])
+        step = rig.loading.step(work, begun=window.model)
+        with rig.queue(window, left):
+            seen = student.measure_loading(window.loader, step, device)
+        return count * left, step.labels, rig.returned("measure_loading", seen)
+
+    left, labels, seen = rig.on_a_gpu(epoch)
+    told = {name: rig.number(seen[name]) for name in FIGURES}
+    return {"labels": labels, "waits": waits, "work": work, "queued": left, **told}
 
 
 @part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
@@ -274,7 +287,11 @@ def choices(student: Any, rig: Any) -> Any:
         rates.insert(fastest, rates.pop())
         rates += [max(rates)] * (fastest % 2)  # a tie: with more workers, and no faster
         rows = [
-            {"num_workers": 2 * at, "throughput": rate, "without_wait": 195.0 if at == blind else 190.0 - at}
+            {
+                "num_workers": (at > 0) * (8 + 2 * at),
+                "throughput": rate,
+                "without_wait": 195.0 if at == blind else 190.0 - at,
+            }
             for at, rate in enumerate(rates)
         ]
         for row in rows:
@@ -291,14 +308,16 @@ def choices(student: Any, rig: Any) -> Any:
 @part.check(basis="outputs")
 def every_sample_once(epochs: Pair) -> Verdict:
     """With 2 workers an epoch delivers every sample once, with its label; the last batch is shorter."""
-    return loaders.delivered(epochs, try_=f"no drop_last, no sampler that replaces, the collation as it is; {ORDER}")
+    return loaders.delivered(epochs, try_=EACH_ONCE)
 
 
 @part.check(basis="outputs")
 def works_without_workers(alone: Pair) -> Verdict:
     """With num_workers=0 an epoch delivers every sample once as well."""
-    try_ = f"pass persistent_workers and prefetch_factor only where num_workers > 0; {ORDER}"
-    return loaders.delivered(alone, try_=try_)
+    return loaders.delivered(alone, try_=EACH_ONCE)
+
+
+EACH_ONCE = f"no drop_last, no sampler that replaces, the collation as it is; {ORDER}"
 
 
 @part.check(basis="outputs", needs=[every_sample_once, works_without_workers])
@@ -375,7 +394,8 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
     if seen["labels"] != known["labels"]:
         measured = f"step was given {len(seen['labels'])} samples of {samples}, or in another order"
         return Failed(measured, "step has to get each batch once, as the loader gave it", "step(images, labels)")
-    script = timing.Script(known["waits"], known["work"], samples, BATCH)
+    queued = known["queued"] if seen["queued"] else 0.0
+    script = timing.Script(known["waits"], known["work"], samples, BATCH, queued)
     found = timing.honest(seen, script)
     if not isinstance(found, Passed):
         return found
@@ -417,13 +437,14 @@ def sweep_is_honest(sweep: Pair) -> Verdict:
     """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
     seen, known = sweep.student.values, sweep.baseline.values
     rows, script = seen["rows"], _script(known)
-    why = table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"])
+    why, try_ = table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"]), COLUMNS
     if not why and loading.as_measured(rows, seen["own"]):
         why = loading.sweep_follows(rows, seen["own"], script)
     elif not why:
-        why = loading.sweep_figures(rows, script) or loading.sweep_problem(rows, known["workers"])
+        why, try_ = loading.sweep_figures(rows, script), f"measure_loading twice for each loader; {CLOCK}"
+        why, try_ = (why, try_) if why else (loading.sweep_problem(rows, known["workers"]), COLUMNS)
     measured = _measured(rows, "num_workers")
-    return Failed(measured, why, f"measure_loading twice for each loader; {CLOCK}") if why else Passed(measured)
+    return Failed(measured, why, try_) if why else Passed(measured)
 
 
 @part.check(basis="outputs")
@@ -435,13 +456,18 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     for rows, told in zip(asked, chosen, strict=True):
         if told != (right := loading.fastest(rows)):
             rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-            return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", _not_best(rows, told), CLOCK)
+            return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", _not_best(rows, told), BEST)
     return Passed(f"{len(asked)} sweeps")
+
+
+BEST = "find the row with the highest throughput, of equal ones that with the fewest workers; return its num_workers"
 
 
 def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
     if told is None:
         return "the number of workers is asked for, num_workers of the row"
+    if told not in [row["num_workers"] for row in rows]:
+        return f"{told:g} is not the num_workers of any row: is it the place of the row, or its throughput?"
     top = max(row["throughput"] for row in rows)
     if any(row["throughput"] == top for row in rows if row["num_workers"] == told):
         return "that is as fast, with more workers: of equal ones, the fewest are asked for"
@@ -454,14 +480,15 @@ def compares_four(comparison: Pair, device: Device) -> Verdict:
     """compare_configurations measures the second epoch of four loaders, each with one argument more."""
     seen, known = comparison.student.values, comparison.baseline.values
     rows, script = seen["rows"], _script(known)
-    why = table.form_problem(rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS)
+    why, try_ = table.form_problem(rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS), COLUMNS
     if not why and loading.as_measured(rows, seen["own"]):
         why = loading.compared_follows(rows, script, known["best"])
     elif not why:
-        why = loading.compared_figures(rows, script, known["best"]) or loading.compared_problem(rows)
-    measured, try_ = _measured(rows, "configuration"), "each configuration keeps the arguments of the one before"
+        why, try_ = loading.compared_figures(rows, script, known["best"]), KEEPS
+        why, try_ = (why, try_) if why else (loading.compared_problem(rows), COLUMNS)
+    measured = _measured(rows, "configuration")
     if why:
-        return Failed(measured, why, f"{try_}; {WRONG}")
+        return Failed(measured, why, try_)
     why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
     return Failed(measured, why, f"make_loader(**options), one for each row; {WRONG}") if why else Passed(measured)
 

@@ -101,14 +101,19 @@ def idle(student: Any, rig: Any) -> Any:
     return {}
 
 
-@part.probe(pair=True, arrays={"losses": ("float64", 1), **TRAINED})
+@part.probe(pair=True, values={"in_eval": NUMBER}, arrays={"losses": ("float64", 1), **TRAINED})
 def fp32(student: Any, rig: Any) -> Any:
     """A scaler is there and is not to be used: its scale is infinite, so whoever uses it skips every step."""
-    window = rig.window(scale=math.inf)
+    window = rig.window(scale=math.inf, momentum=0.5)  # so that steps of another optimizer show
+    window.criterion.label_smoothing = 0.1  # so that another loss than the one handed in shows
     window.model.eval()
+    images, labels = next(iter(window.loader))
+    with rig.no_grad():
+        in_eval = float(window.criterion(window.model(images.to(rig.device)), labels.to(rig.device)))
     start = window.weights()
     losses = train(student, window, use_amp=False, scaler=window.scaler)["losses"]
-    return {"losses": rig.series(losses, "losses"), "start": start, "weights": window.weights()}
+    seen = {"losses": rig.series(losses, "losses"), "start": start, "weights": window.weights()}
+    return {**seen, "in_eval": in_eval}
 
 
 @part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
@@ -318,8 +323,14 @@ def _why_apart(amp: Timed) -> str:
 @part.check(basis="outputs")
 def fp32_is_untouched(fp32: Pair) -> Verdict:
     """Without use_amp the training is plain FP32, to rounding; a scaler is not used."""
-    why = "something of AMP is on without use_amp, or the step differs from the plain loop"
-    try_ = "torch.autocast(device.type, enabled=use_amp)"
+    first, expected = (side.arrays["losses"][:1] for side in (fp32.student, fp32.baseline))
+    why = "the first loss is right, later steps are not: one left out or taken twice, or no zero_grad before each"
+    try_ = "zero_grad, forward, loss, backward, step"
+    if first.size and close(float(first[0]), fp32.baseline.values["in_eval"], 1e-5):
+        why, try_ = "the model was trained in eval(), in which it may come", "model.train() before the loop"
+    elif numerics.furthest(first, expected) > UNTOUCHED.losses:
+        why = "the first loss differs already: something of AMP is on without use_amp, or another loss is taken"
+        try_ = "torch.autocast(device.type, enabled=use_amp)"
     if numerics.update(fp32).ratio == 0:
         why = "no weight moved: the scaler handed in is used without use_amp and skips each step, no step is taken, or "
         why += "gradients are cleared before it"
@@ -327,7 +338,7 @@ def fp32_is_untouched(fp32: Pair) -> Verdict:
     return numerics.same_trajectory(fp32, UNTOUCHED, why=why, try_=f"{try_}; {WHERE}")
 
 
-@part.check(basis="outputs", needs=[follows_fp32])
+@part.check(basis="outputs")
 def computes_in_half_precision(rounding: Pair) -> Verdict:
     """With use_amp the losses are rounded as 16-bit arithmetic rounds them."""
     trusted = rounding.baseline.arrays
@@ -340,11 +351,15 @@ def computes_in_half_precision(rounding: Pair) -> Verdict:
     )
 
 
-@part.check(basis="report", needs=[follows_fp32])
+@part.check(basis="report")
 def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Verdict:
-    """Convolutions and matrix products run in half precision; softmax, loss and parameters are float32."""
+    """Convolutions and matrix products run in 16 bits; softmax, loss and weights in 32; backward outside autocast."""
+    dtypes = op_dtypes.values["dtypes"]
+    if inside := dtypes.get("backward", {}).get("inside autocast"):
+        why = "each step back takes the precision of its step forward by itself, and gradients of weights are float32"
+        return Failed(f"{inside} backward passes ran inside autocast", why, f"end the with block before it; {WHERE}")
     try_ = f"forward pass and loss belong inside autocast; {WHERE}"
-    return precision.dtypes_where_they_help(op_dtypes.values["dtypes"], on_gpu=device.kind == "cuda", try_=try_)
+    return precision.dtypes_where_they_help(dtypes, on_gpu=device.kind == "cuda", try_=try_)
 
 
 @part.check(basis="report")
@@ -397,7 +412,8 @@ CLIP = {
 
 def _misclipped(mode: str, moved: numerics.Update) -> tuple[str, str]:
     if mode == "amp" and moved.ratio < 0.1:
-        return "gradients were clipped while still multiplied by the scale: clipping came before unscale_", CLIP[mode]
+        why = "clipping came before unscale_, or backward ran on the loss itself and not on scaler.scale(loss)"
+        return why, CLIP[mode]
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
         return f"{CLIPPED[mode]} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
