@@ -76,7 +76,8 @@ def grouped(pair: Pair) -> Found:
     apart, moved = numerics.furthest(got, want), numerics.update(pair).error
     measured = f"losses of the steps apart by {apart:.1e}, the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
     if not moved <= SAME:
-        return measured, "a step for each batch, a sum where a mean belongs, or gradients from before"
+        other = "or another criterion than the one handed in"
+        return measured, f"a step for each batch, a sum where a mean belongs, gradients from before, {other}"
     if not apart <= SAME:
         return measured, "the steps are right, and losses is not the mean over the batches of each"
     calls, batches = pair.student.values["called"], pair.baseline.values["called"]

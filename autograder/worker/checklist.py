@@ -58,6 +58,7 @@ class Checklist:
         group = GROUP if self._rig.side == "student" else 1
         sizes, options = [GROUP * BATCH // group] * (4 * group), {"momentum": 0.9, "enlarged": 2, "lr": 0.05}
         window = self._rig.window(sizes, model=self._rig.matched.simple_net(), **options)
+        window.criterion.label_smoothing = 0.1  # so that another criterion shows
         for parameter in window.model.parameters():
             parameter.grad = parameter.detach() + 1  # from before the epoch
         start = window.weights()
