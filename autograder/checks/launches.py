@@ -81,10 +81,14 @@ def row_problem(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
     return table.device_problem(rows)
 
 
-def unlike(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
-    """Say how rows differ from scripted nets: *known* has launches, seconds, repeats and the device."""
-    for row, launches, seconds in zip(rows, known["launches"], known["seconds"], strict=True):
-        if row["launches"] != launches:
+def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | None]) -> str:
+    """Say how rows differ from scripted nets: *known* has launches, seconds, repeats and the device.
+
+    Launches may be what the student's *own* function counts, which is judged by itself.
+    """
+    counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
+    for row, launches, seconds, count in zip(rows, known["launches"], known["seconds"], counts, strict=False):
+        if row["launches"] not in (launches, count):
             told = (
                 f"launches of {row['net']} is {shown(row['launches'])}, and it asks for {launches} operators in a call"
             )
