@@ -513,6 +513,10 @@ TELLING = {
         "a function is missing",
         "define it, under the name that the template has; in a notebook, in a code cell",
     ),
+    "and a JSON object is asked for": (
+        "the program printed no figures",
+        "print(json.dumps(figures)) as the last line of its output",
+    ),
     "instead of a dict": ANOTHER_KIND,
     "; return a list of": ANOTHER_KIND,
     " returned no '": ANOTHER_KIND,

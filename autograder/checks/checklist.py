@@ -123,7 +123,7 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
         return f"seconds is {shown(told['seconds'])}", f"{epochs} epochs took {took:.4g} s{words}"
     each = {name: told[name] and told[name] / epochs for name in ("seconds", "data_wait")}
     figures = {"throughput": told["throughput"], "epoch_time": each["seconds"], "data_wait": each["data_wait"]}
-    if why := configurations.pace_problem(figures, script, "--batch-size 0"):
+    if why := configurations.pace_problem(figures, script):
         own = close(told["throughput"], (told["samples"] or 0) / (told["seconds"] or 1), configurations.PACE)
         return measured, why if own or ":" in why else f"{why}, and it is samples / seconds of all timed epochs"
     within = told["warm_up_s"] is not None and 0.98 * script.once <= told["warm_up_s"] <= 10 * script.once

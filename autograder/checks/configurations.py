@@ -53,19 +53,13 @@ class Script:
         return self.wait + self.batches * self.work
 
 
-def rate_problem(told: Row, script: Script, option: str) -> str:
-    """Say how the throughput of a run is not what passed."""
+def pace_problem(told: Row, script: Script) -> str:
+    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
     rate = script.samples / script.seconds
     if not close(told["throughput"], rate, PACE):
-        why = explained(told["throughput"], _rates(script, option), PACE) or _slower(told["throughput"], script)
+        once = "it includes what happens once: warm up before, in the same modes"
+        why = explained(told["throughput"], _rates(script), PACE) or once * holds_once(told["throughput"], script)
         return f"throughput is {shown(told['throughput'])} samples/s where {rate:.4g} passed{': ' * bool(why)}{why}"
-    return ""
-
-
-def pace_problem(told: Row, script: Script, option: str) -> str:
-    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
-    if why := rate_problem(told, script, option):
-        return why
     if not close(told["epoch_time"], script.seconds, WHOLE):
         return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s in the mean"
     if not close(told["data_wait"], script.wait, WHOLE):
@@ -73,11 +67,10 @@ def pace_problem(told: Row, script: Script, option: str) -> str:
     return ""
 
 
-def _rates(script: Script, option: str) -> list[tuple[float, str]]:
-    seconds, apart = script.wait + script.batches * script.plain, script.wait * script.uneven
+def _rates(script: Script) -> list[tuple[float, str]]:
+    apart = script.wait * script.uneven
     rates = [script.samples / (script.seconds + it) for it in (apart, -apart)]
     return [
-        (script.samples / seconds, f"that is the pace without {option}"),
         (script.samples / (script.seconds - script.wait), "it leaves out the wait for data"),
         (2 * script.samples / script.seconds, "it counts the samples of all epochs, and the seconds of one"),
         (script.samples / script.seconds / 2, "it counts the samples of one epoch, and the seconds of two"),
@@ -86,9 +79,9 @@ def _rates(script: Script, option: str) -> list[tuple[float, str]]:
     ]
 
 
-def _slower(rate: Any, script: Script) -> str:
-    late = isinstance(rate, float) and rate < script.samples / (script.seconds + script.once / 10)
-    return "it includes what happens once: warm up before, in the same modes" if late else ""
+def holds_once(rate: Any, script: Script) -> bool:
+    """Whether a throughput is so low that a slow first pass, or a build, is among its seconds."""
+    return isinstance(rate, float) and rate < script.samples / (script.seconds + script.once / 10)
 
 
 def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -> str:
@@ -227,7 +220,7 @@ NAMED = {  # row -> how a report names it; the first one goes without saying
 
 def facts(rows: Sequence[Row]) -> list[Fact]:
     """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
-    own = [fact for row in rows for fact in _own(row)]
+    own = [fact for row in rows for fact in (*_own(row), *_speeds(row, rows))]
     guess = Fact(GUESSED, "%", "the accuracy of a guess", MEASURED["accuracy"][1])
     return [*own, guess, *compared(rows, BUILDS_ON, MEASURED)]
 
@@ -236,8 +229,6 @@ def _own(row: Row) -> Iterator[Fact]:
     name, share = row["configuration"], f"{WAIT}|{TIME}"
     for column, (unit, words) in MEASURED.items():
         yield Fact(row[column], unit, f"{column} of {name}", words)
-    for column in ("speedup", "gain"):
-        yield Fact(row[column], "x", f"{column} of {name}")
     for column, words in (("data_wait", share), ("warm_up_s", WARM)):
         about = f"{column} / epoch_time of {name}"
         yield Fact(row[column] / row["epoch_time"], "x", about, words)
@@ -246,3 +237,9 @@ def _own(row: Row) -> Iterator[Fact]:
     yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait", share)
     yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
     yield Fact(1 / row["throughput"], "s", f"1 / throughput of {name}")
+
+
+def _speeds(row: Row, rows: Sequence[Row]) -> Iterator[Fact]:
+    name, rates = row["configuration"], {it["configuration"]: it["throughput"] for it in rows}
+    for column, other in (("speedup", rows[0]["configuration"]), ("gain", BUILDS_ON[name] or name)):
+        yield Fact(row["throughput"] / rates[other], "x", f"{column} of {name}")

@@ -27,6 +27,7 @@ DISTINCT = 8  # counting further says nothing more
 BLANK = 4  # an even area is stored as at most this many kinds of line, whatever filter the writer chose
 NOISE = 0.7  # of `packed`: plots of the course are at most 0.03, 12,000 dots in random colours 0.2, noise 0.79
 STEP = 64 * 1024
+LETTER = re.compile(r"[^\W\d_]")
 CHUNKS = 10_000  # writers put 8 KiB or more of pixels into each
 
 
@@ -95,7 +96,10 @@ def unshown(
             named = [word for panel in showing for word in _drawn(panel, one)]
             if not any(_may_be(word, row, keys) for word in named):
                 return f"{name} of {row} ({shown(one)}) is drawn under the name '{named[0]}'"
-    return ""
+    names = [drawn["name"] for panel in panels for drawn in panel["values"]]
+    words = [key for key in keys if any(key in panel["title"] for panel in panels)]
+    bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
+    return f"no panel says which of them is {keys[0]}" if bare else ""
 
 
 def linear(

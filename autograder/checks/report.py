@@ -139,7 +139,9 @@ def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
     """Say which headings are missing or have nothing below them; *asked* maps each to its pattern."""
     found = [it.name for it in sections(text)]
     missing = [name for name, one in asked.items() if not any(re.search(one, it, re.IGNORECASE) for it in found)]
-    empty = [name for name, one in asked.items() if name not in missing and not words(_bare(below(text, one)))]
+    empty = [
+        name for name, one in asked.items() if name not in missing and not re.search(r"\w", _bare(below(text, one)))
+    ]
     return [f"no heading '{name}'" for name in missing] + [f"nothing below '{name}'" for name in empty]
 
 

@@ -66,7 +66,10 @@ def _file_name(target: Any) -> str:
 def _panel(axis: Any, figure: Any) -> dict[str, Any]:
     words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
     drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
-    label, title = text(" ".join(dict.fromkeys(filter(None, words[:3])))), text(words[3])
+    label, title = (
+        text(" ".join(dict.fromkeys(filter(None, words[:3])))),
+        text(" ".join([words[3], *(it.get_text() for it in axis.texts)])),
+    )
     return {"label": label, "title": title, "values": [{"value": v, "name": text(n, 60)} for v, n in drawn]}
 
 

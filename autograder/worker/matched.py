@@ -60,13 +60,15 @@ class Matched:
             "make_training": make_training,
             "record": lambda train, *_, **__: train(lambda: self._rig.clock.advance(COLD)),  # a profiler slows it
         }
-        figures = program.run(*words, **stand_ins).figures()
+        ran = program.run(*words, **stand_ins)
+        figures = ran.figures()
         script = {"samples": step, "batches": step // size, "wait": step * wait, "work": 40 * work, "plain": 40 * work}
         return {
             "told": {name: self._rig.number(figures[name]) for name in TOLD},
             "device": self._rig.text(figures["device"]),
             "script": {**script, "once": COLD},
             "size": size,
+            "after": ran.after(),
             "losses": self._rig.series(figures["losses"], "losses"),
         }
 

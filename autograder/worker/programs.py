@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from autograder.worker.returned import BadReturn, Returned, flat, text
 
 MOST = 1_000_000  # characters of output that are looked at
+LAST = 100  # lines of it that may be the figures
 MADE = """
 import json, os, sys, time
 from pathlib import Path
@@ -58,16 +59,28 @@ class Ran:
     program: str
 
     def figures(self) -> Returned:
-        """Read the JSON object that its last line is."""
-        lines = self.output[-MOST:].strip().splitlines()
-        try:
-            found = json.loads(lines[-1]) if lines else None
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            last = f"the last line is {text(lines[-1], 60)!r}" if lines else "nothing was printed"
-            raise BadReturn(f"{self.program} ended with status {self.status}; {last}, and a JSON object is asked for")
-        return Returned(self.program, found)
+        """Read the last line that is a JSON object."""
+        for _, found in self._objects():
+            return Returned(self.program, found)
+        last = self._lines()[-1:]
+        words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
+        raise BadReturn(f"{self.program} ended with status {self.status}; {words}, and a JSON object is asked for")
+
+    def after(self) -> str:
+        """Return the last line, where it is none and something else is."""
+        behind = next((number for number, _ in self._objects()), 0)
+        return text(self._lines()[-1], 60) if behind else ""
+
+    def _lines(self) -> list[str]:
+        return self.output[-MOST:].strip().splitlines()
+
+    def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield JSON objects from the end, each with the number of lines behind it."""
+        for number, line in enumerate(self._lines()[: -LAST - 1 : -1]):
+            with contextlib.suppress(ValueError, RecursionError):
+                found = json.loads(line)
+                if isinstance(found, dict):
+                    yield number, found
 
 
 class Program:

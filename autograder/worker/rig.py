@@ -16,7 +16,7 @@ import importlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -65,6 +65,7 @@ __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")
 
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
+ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 SAMPLED = 997  # each so many numbers one stays when a tensor is drawn again
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
@@ -280,6 +281,22 @@ class Rig:
         window.loader.listeners.append(fetch)
         window.model.register_forward_hook(Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True)))
 
+    def busy_since(self, loader: Loader) -> Callable[[], float]:
+        """Return what tells the seconds of computing since the last pass over *loader* began."""
+        begun = [0.0]
+        loader.listeners.append(lambda index: begun.__setitem__(0, begun[0] if index else self.clock.worked))
+        return lambda: self.clock.worked - begun[0]
+
+    @contextlib.contextmanager
+    def half_as_on_a_gpu(self) -> Iterator[None]:
+        """Let float16 be what autocast takes where nothing else is asked for."""
+        kind, before = self.device.type, torch.get_autocast_dtype(self.device.type)
+        torch.set_autocast_dtype(kind, torch.float16)
+        try:
+            yield
+        finally:
+            torch.set_autocast_dtype(kind, before)
+
     def queue(self, window: Window, seconds: float) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
         return Queue(window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True))
@@ -297,17 +314,23 @@ class Rig:
     def trainings(self, full: float, half: float, cold: float, smaller: int = 1) -> Trainings:
         """Return a maker of trainings whose forward pass takes *full* seconds, or *half* in half precision.
 
-        For *smaller*, see resnet_trainings.
+        For *smaller*, see resnet_trainings; one that is much smaller is learnt from at a higher rate.
         """
 
         def make() -> Made:
-            window = self.window()
+            window = self.window(lr=LEARNING_RATE * max(1, smaller / ROOM))
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
         return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
 
     def resnet_trainings(
-        self, seconds: float, cold: float, norm: str = "batch", smaller: int = 1, half: float = 1.0
+        self,
+        seconds: float,
+        cold: float,
+        norm: str = "batch",
+        smaller: int = 1,
+        half: float = 1.0,
+        momentum: float = 0.0,
     ) -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*; *half*: of them.
 
@@ -316,7 +339,7 @@ class Rig:
         """
 
         def make() -> Any:
-            window = self.window(model=self.nets.small(norm))
+            window = self.window(model=self.nets.small(norm), momentum=momentum)
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
         return scripted(make, self.clock, seconds, cold, half)

@@ -42,7 +42,6 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
     ("told", "words"),
     [
         pytest.param({}, "", id="as it passed"),
-        pytest.param({"throughput": 40 / 6}, "that is the pace without --amp", id="the option is not applied"),
         pytest.param({"throughput": 40 / 3}, "it leaves out the wait for data", id="no wait"),
         pytest.param({"throughput": 20.0}, "the seconds of one", id="twice"),
         pytest.param({"throughput": 40 / 3.2}, "it is the rate of one epoch", id="the fast epoch"),
@@ -59,7 +58,7 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
     ],
 )
 def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
-    found = pace_problem({**TOLD, **told}, SCRIPT, "--amp")
+    found = pace_problem({**TOLD, **told}, SCRIPT)
 
     assert (words in found) if words else "" == found
 

@@ -185,6 +185,19 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
         pytest.param([panel([10, 21], names=["fp32 (baseline)", "amp, bfloat16"])], ROWS, "", id="more words"),
         pytest.param([panel([10, 21], names=["before", "samples"])], ROWS, "", id="words that name neither"),
         pytest.param([panel([10, 21], names=["FP32", "AMP over FP32"])], ROWS, "", id="words that name both"),
+        pytest.param([panel([10, 21], names=["0", ""])], ROWS, "no panel says which of them is FP32", id="no names"),
+        pytest.param(
+            [panel([10, 21], names=["", ""]) | {"title": "FP32 10 AMP 21"}],
+            ROWS,
+            "",
+            id="names written beside the bars",
+        ),
+        pytest.param(
+            [panel([10, 21], names=["0", "1"]), panel([], names=[])],
+            [{"throughput": 10.0, "precision": 0}, {"throughput": 21.0, "precision": 1}],
+            "",
+            id="names that are numbers",
+        ),
         pytest.param(
             [panel([10, 21], names=["AMP", "FP32"])],
             ROWS,

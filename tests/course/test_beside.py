@@ -18,7 +18,7 @@ COURSE = Course(find_root())
 PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.parts]
 PLAIN = {
     "answers", "autocast", "changed", "copies", "device", "exact", "file_bytes", "file_text", "flat", "folder",
-    "given", "install", "integer", "label", "layers", "made_folder", "nets", "no_grad", "number", "nvcc",
+    "given", "half_as_on_a_gpu", "install", "integer", "label", "layers", "made_folder", "nets", "no_grad", "number", "nvcc",
     "picture", "pooled", "program", "random", "redrawn", "refusal", "return_memory_at_once", "returned", "rows", "seconds",
     "seed", "series", "side", "tensor", "text", "threads", "tools", "transposed", "uninstall", "weights_of", "window",
     "checklist.grouped", "checklist.loaded", "checklist.rounded",

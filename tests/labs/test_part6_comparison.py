@@ -122,6 +122,11 @@ MISTAKES = {
         [("for epoch in epochs) / len(epochs)", "for epoch in epochs)")],
         {"figures_are_honest": "data_wait is"},
     ),
+    "Python by its name": (
+        "part6_comparison.py",
+        [("subprocess.run([sys.executable, str(script)", "subprocess.run(['no-such-python', str(script)")],
+        {"a_failed_run_is_an_error": "the program was not found"},
+    ),
     "nothing printed": (
         PROGRAM,
         [("    print(json.dumps(figures))\n", "")],
@@ -266,6 +271,37 @@ def test_a_report_is_told_what_it_lacks(change, fails):
         found = check.judge(**{read: text if read == "optimization_report" else rows for read in check.reads})
         assert isinstance(found, Failed)
         assert words in f"{found.measured} {found.why}"
+
+
+def test_a_speedup_as_text_costs_the_table_and_not_the_report():
+    rows = handed_in("optimization_results.csv", lambda text: text.replace(",1.0,1.0,", ",1.00x,1.0,"))
+    found = {
+        name: check.judge(**{read: rows if read == "optimization_results" else given(read) for read in check.reads})
+        for name, check in part.checks.items()
+        if "optimization_results" in check.reads
+    }
+
+    assert {"csv_is_consistent"} == set(failing(found))
+
+
+def given(name):
+    return MACHINE if name == "device" else handed_in(part.artefacts[name])
+
+
+NO_TABLE = {
+    "no rows": lambda text: text.splitlines()[0] + "\n",
+    "no throughput": lambda text: text.replace("throughput", "pace"),
+    "nothing in a time": lambda text: text.replace("1.2662249880013405", "0.0"),
+}
+
+
+@pytest.mark.parametrize("change", NO_TABLE.values(), ids=NO_TABLE)
+def test_a_report_beside_no_table_is_told_so(change):
+    rows = handed_in("optimization_results.csv", change)
+
+    assert isinstance(part.checks["csv_is_plausible"].judge(rows, MACHINE), Failed)
+    found = part.checks["report_agrees_with_csv"].judge(handed_in("optimization_report.md"), rows)
+    assert "optimization_results.csv holds no figures to compare with" == found.measured
 
 
 def test_a_summary_states_before_and_after():

@@ -63,7 +63,18 @@ def test_a_program_that_is_not_there_is_named(tmp_path):
 
 
 def test_figures_are_the_last_line():
-    assert {"loss": 2} == Ran(0, 'epoch 1\n{"a": 1}\n{"loss": 2}\n\n', "train.py").figures()
+    ran = Ran(0, 'epoch 1\n{"a": 1}\n{"loss": 2}\n\n', "train.py")
+
+    assert {"loss": 2} == ran.figures()
+    assert "" == ran.after()
+
+
+def test_what_stands_behind_the_figures_is_told():
+    """Whoever reads the last line reads that; all else can be judged."""
+    ran = Ran(0, '{"a": 1}\n{"loss": 2}\n[3]\ndone\n', "train.py")
+
+    assert {"loss": 2} == ran.figures()
+    assert "done" == ran.after()
 
 
 @pytest.mark.parametrize(
