@@ -24,9 +24,9 @@ class Matched:
         """Draw from the rig, and write into its folder."""
         self._rig = rig
 
-    def simple_net(self) -> Any:
-        """Return a SimpleNet whose weights are drawn."""
-        net = self._rig.given("SimpleNet")(WIDTH)
+    def simple_net(self, width: int = WIDTH) -> Any:
+        """Return a SimpleNet whose weights are drawn; both sides draw the same."""
+        net = self._rig.given("SimpleNet")(width)
         drawn = {
             name: self._rig.random.normal(size=tuple(it.shape), scale=0.1) for name, it in net.state_dict().items()
         }

@@ -50,17 +50,9 @@ REPORT = 'see "A report of ncu" in the part 3 handout'
 # --- what is run: the network -----------------------------------------------------------------------------------------
 
 
-def simple_net(rig: Any, width: int) -> Any:
-    """Return a SimpleNet whose weights are drawn; both sides draw the same."""
-    net = rig.given("SimpleNet")(width)
-    drawn = {name: rig.random.normal(size=tuple(it.shape), scale=0.1) for name, it in net.state_dict().items()}
-    net.load_state_dict({name: rig.tensor(array) for name, array in drawn.items()})
-    return net.to(rig.device)
-
-
 def mapped(student: Any, rig: Any, width: int) -> tuple[Any, list[tuple[str, Any]]]:
     """Return the student's net with mapped weights, and (SimpleNet's name, parameter) in SimpleNet's order."""
-    simple = simple_net(rig, width)
+    simple = rig.matched.simple_net(width)
     state = dict(simple.state_dict())
     renamed = student.map_weights(dict(state))
     net = student.OptimizedNet(width).to(rig.device)
@@ -96,7 +88,7 @@ def network(student: Any, rig: Any) -> Any:
 @part.probe(values={"gone": list_of(TEXT), "changed": list_of(TEXT)})
 def state_after(student: Any, rig: Any) -> Any:
     """What map_weights left of the state_dict that it was given."""
-    state = dict(simple_net(rig, WIDTHS[0]).state_dict())
+    state = dict(rig.matched.simple_net(WIDTHS[0]).state_dict())
     held, before = dict(state), rig.copies(state)
     student.map_weights(state)
     return {"gone": sorted(set(before) - set(state)), "changed": rig.changed(held, before)}

@@ -48,20 +48,12 @@ WRONG = 'see "What usually goes wrong" in the part 4 handout'
 # --- what is run: checkpointing ---------------------------------------------------------------------------------------
 
 
-def simple_net(rig: Any, width: int) -> Any:
-    """Return a SimpleNet whose weights are drawn; both sides draw the same."""
-    net = rig.given("SimpleNet")(width)
-    drawn = {name: rig.random.normal(size=tuple(it.shape), scale=0.1) for name, it in net.state_dict().items()}
-    net.load_state_dict({name: rig.tensor(array) for name, array in drawn.items()})
-    return net.to(rig.device)
-
-
 @part.outputs
 def network(student: Any, rig: Any) -> Any:
     """Two passes, backward after each, of images that need a gradient and of images that do not."""
     seen = rig.answers()
     for wants, mode in ((False, "train"), (True, "train"), (True, "eval")):
-        simple = simple_net(rig, rig.integer(2, 4))
+        simple = rig.matched.simple_net(rig.integer(2, 4))
         net = student.MemoryEfficientNet(simple).train(mode == "train")
         for turn in (1, 2):
             images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE))).requires_grad_(wants)
@@ -83,7 +75,7 @@ def network(student: Any, rig: Any) -> Any:
 )
 def training(student: Any, rig: Any) -> Any:
     """Some steps of an optimizer that holds SimpleNet's own parameters."""
-    simple = simple_net(rig, 3)
+    simple = rig.matched.simple_net(3)
     window = rig.window([BATCH] * 4, model=simple, momentum=MOMENTUM, enlarged=4)
     start, without, net = window.weights(), set(), student.MemoryEfficientNet(simple)
     net.train()
@@ -105,7 +97,7 @@ def kept_inputs(width: int, batch: int, side: int) -> int:
 def kept(student: Any, rig: Any) -> Any:
     """What one forward pass keeps for the backward pass."""
     width, batch, side = 4, 4, 64
-    simple = simple_net(rig, width)
+    simple = rig.matched.simple_net(width)
     images, net = rig.tensor(rig.random.normal(size=(batch, 3, side, side))), student.MemoryEfficientNet(simple)
     with rig.saved(*simple.parameters(), images) as seen:
         net(images)
@@ -116,7 +108,7 @@ def kept(student: Any, rig: Any) -> Any:
 def large_step(student: Any, rig: Any) -> Any:
     """One forward and backward pass; the first block keeps most, and comes back as a whole."""
     width, batch, side = LARGE.values()
-    simple = simple_net(rig, width)
+    simple = rig.matched.simple_net(width)
     images = rig.tensor(rig.random.normal(size=(batch, 3, side, side)))
     net = student.MemoryEfficientNet(simple)
     rig.return_memory_at_once()
@@ -127,7 +119,7 @@ def large_step(student: Any, rig: Any) -> Any:
 @part.probe(pair=True)
 def idle(student: Any, rig: Any) -> Any:
     """Small work: what a worker holds before anything is large."""
-    student.MemoryEfficientNet(simple_net(rig, 2))(rig.tensor(rig.random.normal(size=(2, 3, SIDE, SIDE))))
+    student.MemoryEfficientNet(rig.matched.simple_net(2))(rig.tensor(rig.random.normal(size=(2, 3, SIDE, SIDE))))
     return {}
 
 
