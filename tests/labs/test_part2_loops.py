@@ -70,7 +70,7 @@ MISTAKES = {
     ),
     "rows of an empty file": (
         [("pd.DataFrame(rows, columns=COLUMNS)", "pd.DataFrame([], columns=COLUMNS)")],
-        {"csv_says_what_was_measured": "0 rows in the file, 4 returned"},
+        {"csv_says_what_was_measured": "0 rows in the file, 3 returned"},
     ),
 }  # fmt: skip
 
