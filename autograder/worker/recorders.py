@@ -15,7 +15,7 @@ from functools import wraps
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, is_autocast_enabled, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.worker.hooks import Hook
@@ -63,7 +63,7 @@ class Dtypes(TorchDispatchMode):
             output.register_hook(self._went_back)
 
     def _went_back(self, gradient: Tensor) -> None:
-        on = torch.is_autocast_enabled(gradient.device.type)
+        on = is_autocast_enabled(gradient.device.type)
         self.counts["backward"].update(["inside autocast" if on else "outside autocast"])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
