@@ -33,6 +33,7 @@ from autograder.lab import (
     record,
 )
 from autograder.traces import Trace
+from autograder.traces.words import many
 
 part = Part(
     "part1_baseline",
@@ -455,7 +456,7 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     measured = f"update apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
     why = "other batches than the first 12, or other steps: one left out, or gradients piled up without zero_grad"
     if (taken := profiled.student.values["taken"]) not in (BATCHES, BATCHES + 1):  # one more says that it is too many
-        why = f"{taken} batches were taken, and the first {BATCHES} are to be trained on"
+        why = f"{many(taken, 'batch', 'batches')} taken, where the first {BATCHES} are to be trained on"
     why = "no weight moved" if moved.ratio == 0 else why
     return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
 
