@@ -30,7 +30,8 @@ AMOUNT = re.compile(
 )
 OF_A_RUN = re.compile(
     r"\b(?:runs?|script|program|comparison|altogether|in total|whole)\b"
-    r"|\b(?:per|an?|each|every|one|single) (?:step|batch|iteration|image|sample|photo)\b"
+    r"|\b(?:per|an?|each|every|one|single) (?:step|batch|iteration|image|sample|photo)\b",
+    re.IGNORECASE,
 )
 
 
@@ -79,9 +80,10 @@ def unfounded(said: Sequence[Stated], facts: Sequence[Fact], names: Mapping[str,
 
 def _aside(one: Stated) -> bool:
     """Whether a number says something that no table has."""
-    after = one.sentence.partition(one.said)[2]
+    before, _, after = one.sentence.partition(one.said)
+    spread = before.rstrip().endswith(("±", "+/-"))
     runs = one.unit == "s" and OF_A_RUN.search(one.sentence)
-    return bool(runs or AMOUNT.match(after) or WHOLE_GB.fullmatch(one.said))
+    return bool(spread or runs or AMOUNT.match(after) or WHOLE_GB.fullmatch(one.said))
 
 
 def _odd(one: Stated, facts: Sequence[Fact], names: Mapping[str, str]) -> str:

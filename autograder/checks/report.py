@@ -47,7 +47,7 @@ STATED = re.compile(
     rf"(?P<number>{NUMBER})\s{{0,3}}(?:{UNIT})(?![\w/])"
 )
 FACTOR = re.compile(
-    rf"\b(?:factor|speed-?\s?up|gain)s?\s*(?:of|is|was|=|:)?\s*(?P<about>{ABOUT})?\s*(?P<number>{NUMBER})"
+    rf"\b(?:factor|speed-?\s?up|gain)s?\s*(?:of|is|was|=|:)?\s*(?P<about>{ABOUT})?\s*[x\u00d7]?\s*(?P<number>{NUMBER})"
     r"(?!\w|\.\d|\s+(?:workers|cores|epochs|batches|runs)\b|\s*(?:to|-|\u2013|->|→)\s*\d"
     rf"|\s{{0,3}}(?:{UNIT.replace('?P<u', '?P<not')})(?![\w/]))",
     re.IGNORECASE,
@@ -59,9 +59,10 @@ COMMA = re.compile(rf"(?<![\w.,/]){DECIMALS}\s{{0,3}}(?:{UNIT})(?![\w/])")
 BRACKETED = re.compile(rf"[(\[](?:{UNIT})[)\]]")
 FROM = re.compile(r"\bfrom\b[^.,;:\d\n]{0,40}$", re.IGNORECASE)
 BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
+MORE, LESS = r"(?:more|larger|longer|higher|greater)", r"(?:less|fewer|smaller|shorter|lower)"
 RELATIONS = {  # what stands before a number -> its relation to what was measured
-    "more": r"\b(?:(?<!no )(?<!not )more than|not? less than|over|above|at least|beats|exceeds)|[>≥]",
-    "less": r"\b(?:not? more than|(?<!no )(?<!not )(?:less|fewer) than|under|below|up to|at most|within)|[<≤]",
+    "more": rf"\b(?:(?<!no )(?<!not ){MORE} than|not? {LESS} than|over|above|at least|beats|exceed(?:s|ed)?)|[>≥]",
+    "less": rf"\b(?:not? {MORE} than|(?<!no )(?<!not ){LESS} than|under|below|up to|at most|within)|[<≤]",
     "about": rf"(?<!\w)(?:{ABOUT})",
 }
 NOTHING = re.compile(r"\b(?:none|nothing|nobody|never|no)\b(?! more| less)[^.,;:]*$", re.IGNORECASE)  # ... over 2x
