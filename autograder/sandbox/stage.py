@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-PREFIX = "perflab-"
+PREFIX = "perflab-worker-"
 SURE_SECONDS = 60.0  # a folder that is younger may be about to be locked
 
 

@@ -46,7 +46,7 @@ MISTAKES = {
         [(DISTANCE, "(points.float()[:, None] - centers.float()).square().sum(2).sqrt().to((points * 1.0).dtype)")],
         {"distances_keep_digits": "float64: apart by"},
     ),
-    "a Python number": ([(").sum()  # a label", ").sum().item()  # a label")], {"hits_are_right": "int ()", "no_host_fetch": "top_k_hits, line"}),
+    "a Python number": ([(").sum()  # a label", ").sum().item()  # a label")], {"hits_are_right": "int ()", "no_host_fetch": "top_k_hits (line"}),
     "k as it is": ([("min(k, logits.shape[1])", "k")], {"hits_are_right": "k is more than there are classes: raised RuntimeError"}),
     "labels wrap around": ([("== labels[:, None]", "== (labels % logits.shape[1])[:, None]")], {"hits_are_right": "a negative label"}),
     "a loop over points": (
