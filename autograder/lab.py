@@ -127,6 +127,8 @@ class Probe:
     """Of timed work: how far from the baseline's its answers may be; None: it cannot be timed."""
     hints: Mapping[str, str] = field(default_factory=dict)
     """How the student's side may end, such as memory -> what to try then; else something general is said."""
+    takes: frozenset[str] | None = None
+    """The names of the student's module that it is handed, and no others; None: all, and its text tells."""
 
 
 @dataclass(frozen=True)
@@ -211,12 +213,13 @@ class Part:
         values: Mapping[str, Schema] | None = None,
         arrays: Mapping[str, tuple[str, int]] | None = None,
         hints: Mapping[str, str] | None = None,
+        takes: Collection[str] | None = None,
     ) -> Callable[[F], F]:
-        """Register a probe with the names and forms that it answers with."""
+        """Register a probe with the names and forms that it answers with, and what it *takes* of the module."""
 
         def register(run: F) -> F:
-            form = record(**(values or {}))
-            self.probes[run.__name__] = Probe(run.__name__, run, pair, "", form, arrays or {}, hints=hints or {})
+            name, form, taken = run.__name__, record(**(values or {})), None if takes is None else frozenset(takes)
+            self.probes[name] = Probe(name, run, pair, "", form, arrays or {}, hints=hints or {}, takes=taken)
             return run
 
         return register

@@ -1,8 +1,9 @@
 """What of a part's file a probe can reach: files that differ only elsewhere answer it alike, so it runs once for them.
 
-It is read off the text, on the safe side: every name and every attribute in what is reached reaches the definition
-called so, and what finds things by their text (`getattr`, `globals`, `inspect`) reaches all. For proving a course,
-where hundreds of entries differ from the reference in one place each; never for grading.
+A probe says what it takes, or that is read off its text. Either is on the safe side: every name and every attribute
+in what is reached reaches the definition called so; what finds things by their text (`getattr`, `globals`, `inspect`)
+reaches all, and so does a probe whose text cannot be told: a closure, a partial, a lambda. For proving a course, where
+hundreds of entries differ from the reference in one place each; never for grading.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from types import FunctionType
 
 from autograder.lab import Lab, Part, Probe
 from autograder.model import Job, Observation
@@ -24,7 +26,12 @@ Run = Callable[[Job], Observation]
 Names = frozenset[str]
 Definition = ast.FunctionDef | ast.ClassDef
 STUDENT = "student"  # what probes call the module that was handed in
-RECORDERS = {"waits", "fetches", "program"}  # of the rig: they look at the name of the file, or for one beside it
+RECORDERS = {
+    "answers",
+    "waits",
+    "fetches",
+    "program",
+}  # of the rig: they look at the name of the file, or for one beside it
 BY_TEXT = {"__import__", "builtins", "compile", "eval", "exec", "gc", "getattr", "globals"} | {
     "importlib", "inspect", "locals", "setattr", "sys", "vars"
 }  # fmt: skip
@@ -91,18 +98,33 @@ def gets_at(text: str, program: str) -> bool:
 
 def asked(probe: Probe) -> Names | None:
     """Name what a probe takes from the student's module; None when that cannot be told."""
-    return _asked(*source(probe))
+    if probe.takes is not None:
+        return probe.takes
+    return _asked(*source(probe)) if told_by_text(probe) else None
 
 
 def runs_a_program(probe: Probe) -> bool:
-    """Whether a probe looks at a program that was handed in beside the part's file."""
-    return _runs_a_program(*source(probe))
+    """Whether a probe looks at a program that was handed in beside the part's file, or may do so."""
+    return not told_by_text(probe) or _runs_a_program(*source(probe))
 
 
 @lru_cache
 def _runs_a_program(file: Path, run: str) -> bool:
     known = definitions(parsed(file.read_text(encoding="utf-8")).body)
     return any("program" in _words(known[name]) for name in _closure(known, {run}))
+
+
+def told_by_text(probe: Probe) -> bool:
+    """Whether a probe is a plain function of its file, so that the text under its name is what runs."""
+    run = probe.run
+    if not isinstance(run, FunctionType) or hasattr(run, "__wrapped__"):
+        return False
+    file, name = source(probe)
+    found = definitions(parsed(file.read_text(encoding="utf-8")).body).get(name)
+    if not isinstance(found, ast.FunctionDef) or run.__qualname__ != name:
+        return False
+    begins = {found.lineno, *(one.lineno for one in found.decorator_list)}
+    return run.__code__.co_firstlineno in begins and [one.arg for one in found.args.args[:1]] == [STUDENT]
 
 
 def source(probe: Probe) -> tuple[Path, str]:

@@ -68,7 +68,7 @@ def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, 
     probe = part.probes[task["probe"]]
     rig = Rig(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
     rig.install()
-    return probe, import_student(part, staged), rig
+    return probe, taken(import_student(part, staged), probe), rig
 
 
 def run_probe(probe: Probe, student: ModuleType, rig: Rig) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -94,3 +94,17 @@ def import_student(part: Part, staged: Path) -> ModuleType:
         if not callable(getattr(module, name, None)):
             raise BadReturn(f"{part.file} defines no function {name}")
     return module
+
+
+def taken(student: ModuleType, probe: Probe) -> ModuleType:
+    """Return the student's module with what a probe takes of it and nothing else; all of it where it does not say."""
+    if probe.takes is None:
+        return student
+
+    def refuse(name: str) -> Any:
+        raise AttributeError(f"the probe {probe.name} does not say that it takes {name}")
+
+    view = ModuleType(student.__name__)
+    names = {name: getattr(student, name) for name in probe.takes}
+    vars(view).update(names, __file__=student.__file__, __getattr__=refuse)
+    return view

@@ -1,5 +1,7 @@
 """Probes for the tests of what a probe reaches; never run."""
 
+from functools import partial, wraps
+
 
 def helper(student, rig):
     return student.first(rig)
@@ -68,3 +70,45 @@ def under_another_name(student, rig):
 def kept(student, rig):
     module = student
     return module.first(rig)
+
+
+def with_answers(student, rig):
+    return rig.answers(student).ask("a case", student.first)
+
+
+def other_name_first(module, rig):
+    return module.first(rig)
+
+
+def twice(student, rig):
+    return student.first()
+
+
+first_of_two = twice
+
+
+def twice(student, rig):
+    return rig
+
+
+def wrapper(run):
+    @wraps(run)
+    def wrapped(student, rig):
+        return student.second(run(student, rig))
+
+    return wrapped
+
+
+@wrapper
+def wrapped(student, rig):
+    return student.first()
+
+
+def direct_partly(student, rig, name):
+    return student.first(name)
+
+
+closure = maker()
+part_of_one = partial(direct_partly, name="second")
+part_of_one.__name__ = "direct"
+in_a_lambda = lambda student, rig: student.second()  # noqa: E731 as an author may write it

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.course.reach import Remembered, asked, reached, within
+from autograder.course.reach import Remembered, asked, reached, runs_a_program, within
 from autograder.lab import Lab, Part, Probe
 from autograder.model import Job, Limits, Observation
 from tests.course import probes
@@ -16,10 +16,17 @@ ASKED = {
     "what it names": (probes.direct, {"first", "Third"}),
     "what its helpers name": (probes.through_a_helper, {"first"}),
     "a recorder looks at the name of the file": (probes.with_a_recorder, {"second"}),
+    "what collects answers does so, too": (probes.with_answers, {"first"}),
     "anything, by text": (probes.by_text, None),
     "anything, when the rig is handed all of it": (probes.to_the_rig, None),
     "anything, under another name": (probes.under_another_name, None),
     "anything, through a variable": (probes.kept, None),
+    "anything, in a closure": (probes.closure, None),
+    "anything, in a partial": (probes.part_of_one, None),
+    "anything, in a lambda": (probes.in_a_lambda, None),
+    "anything, in a wrapper": (probes.wrapped, None),
+    "anything, where another function has its name": (probes.first_of_two, None),
+    "anything, where the module goes by another name": (probes.other_name_first, None),
 }
 
 
@@ -27,6 +34,24 @@ ASKED = {
 def test_what_a_probe_asks_for_is_read_off_its_source(run, expected):
     """None is all of it: said whenever the source does not tell."""
     assert expected == asked(Probe(run.__name__, run))
+
+
+def test_a_probe_that_says_what_it_takes_is_believed():
+    """It is handed nothing else."""
+    closure = probes.maker()
+
+    assert {"first"} == asked(Probe("results", closure, takes=frozenset({"first"})))
+
+
+@pytest.mark.parametrize("run", [probes.closure, probes.part_of_one, probes.in_a_lambda, probes.wrapped])
+def test_a_probe_without_a_text_of_its_own_is_run_for_every_mistake(run):
+    """Nothing is known of it, neither what it takes nor whether it runs a program."""
+    part = toy()["toy"].parts[0]
+    part.probes["direct"] = Probe("direct", run)
+    others = [FILE.replace("return 3", "return 4"), FILE.replace("print(second(1))", "print(first(1))")]
+
+    assert all(reached(job(FILE), part) != reached(job(other), part) for other in others)
+    assert runs_a_program(part.probes["direct"])
 
 
 FILE = """
