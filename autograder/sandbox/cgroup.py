@@ -82,12 +82,13 @@ def made(limit_bytes: int) -> Group | None:
 
 
 def clear() -> None:
-    """Remove the groups of graders that were killed."""
-    for parent, kind in parents():
+    """Remove the groups of graders that were killed; one that is in use, by whomever, stays."""
+    for parent, _ in parents():
         for folder in parent.glob(f"{NAME}*"):
             pid = folder.name.removeprefix(NAME).partition("-")[0]
             if not Path(f"/proc/{pid}").exists():
-                Group(folder, kind).close()
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
 
 def parents() -> Iterator[tuple[Path, Kind]]:

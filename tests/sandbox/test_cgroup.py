@@ -53,12 +53,13 @@ def test_without_a_folder_that_may_be_written_there_is_none(kernel):
 
 
 def test_groups_of_killed_graders_are_removed(kernel):
-    """A grader that is alive keeps its own."""
+    """A grader that is alive keeps its own, also one that another container numbers differently."""
     (kernel / "own").write_text(VERSIONS["version 1"][0])
     parent = kernel / "fs" / "memory" / "a" / "b"
     dead, alive = parent / f"{cgroup.NAME}999999999-1", parent / f"{cgroup.NAME}{os.getpid()}-1"
-    for folder in (dead, alive):
-        folder.mkdir()
+    in_use = parent / f"{cgroup.NAME}999999998-1"
+    for folder in (dead, alive, in_use / "which the kernel does not remove"):
+        folder.mkdir(parents=True)
 
     cgroup.clear()
-    assert [alive] == list(parent.iterdir())
+    assert {alive, in_use} == set(parent.iterdir())
