@@ -35,7 +35,8 @@ def in_words(error: BaseException, staged: Path) -> str:
         return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
     if isinstance(error, SystemExit):
         return _clean(f"called sys.exit({error.code!r}){where}")
-    return _clean(f"{type(error).__name__[:60]}: {error}") + where + _call(error.__traceback__, staged)
+    said = str(error) or "".join(frame.line or "" for frame in traceback.extract_tb(error.__traceback__)[-1:])
+    return _clean(f"{type(error).__name__[:60]}: {said}") + where + _call(error.__traceback__, staged)
 
 
 def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummary]:

@@ -21,6 +21,9 @@ def inner(n):
 
 def later():
     raise NotImplementedError
+
+def counted(n):
+    assert n == 3
 """
 
 
@@ -45,6 +48,10 @@ WORDS = {
     "of a tensor its shape, of all else the type": (
         "make_model(torch.zeros(2, 3), classes=5, held=Loud())",
         "ValueError: 5 classes (part.py, line 10), called as make_model(weights=Tensor of 2 x 3, classes=5, held=Loud)",
+    ),
+    "an assertion without words is told by its line": (
+        "counted(2)",
+        "AssertionError: assert n == 3 (part.py, line 16), called as counted(n=2)",
     ),
     "what is not written yet says so": ("later()", "later is not written yet (part.py, line 13)"),
 }
