@@ -51,8 +51,8 @@ class Downloads:
         self.labels: list[int] = generator.integers(0, 10, SAMPLES).tolist()
 
     @contextmanager
-    def reached(self, there: bool = True) -> Iterator[Asked]:
-        """Let torchvision find, or not find, what it would download."""
+    def reached(self, there: bool = True, problem: Exception = NO_NETWORK) -> Iterator[Asked]:
+        """Let torchvision find what it would download, or raise this *problem*."""
         asked, old = Asked(), (CIFAR10.__init__, WeightsEnum.get_state_dict)
         stand_in = self
 
@@ -65,7 +65,7 @@ class Downloads:
             if not download:
                 raise RuntimeError(NOT_THERE)
             if not there:
-                raise NO_NETWORK
+                raise problem
             VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
             right = bool(train) and self.base_folder == CIFAR10.base_folder  # and not CIFAR-100's
             self.train, self.data = train, stand_in.pixels(right)

@@ -154,7 +154,7 @@ def test_an_epoch_of_one_batch_is_told_by_where_return_stands(losses, why):
 RIGHT, SIZES = [2, 1, 7, 2], [8, 8, 8, 2]  # 12 of 26
 METRICS = {
     "right": ({}, ""),
-    "a mean by samples": ({"loss": 13.4 / 26}, ""),
+    "a mean by samples": ({"loss": 13.4 / 26}, "it is weighted by the samples of each batch"),
     "one close call": ({"accuracy": 1300 / 26}, ""),
     "the last loss": ({"loss": 0.7}, "the mean of the losses is 0.55: it is the last one"),
     "one batch too many": ({"loss": 2.2 / 5}, "it was divided by one batch too many"),

@@ -113,33 +113,40 @@ SOURCE = record(
     asked_for=TEXT,
     network=BOOLEAN,
     classes=list_of(INTEGER),
+    length=INTEGER,
     shape=list_of(INTEGER),
     raised=TEXT,
     sets=INTEGER,
     elsewhere=INTEGER,
 )
-ASKED = (("auto", True), ("auto", False), ("cifar10", False), ("synthetic", True), ("imagenet", True))
+HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
+ASKED = (
+    *(("auto", True), ("auto", False), ("auto", False)),
+    *(("cifar10", False), ("synthetic", True), ("imagenet", True)),
+)
+CORRUPTED = 2  # of these cases: it fails with a RuntimeError
 
 
 @part.probe(pair=True, values={"sources": list_of(SOURCE), "cifar10": list_of(INTEGER), "synthetic": list_of(INTEGER)})
 def sources(student: Any, rig: Any) -> Any:
     """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
     seen = []
-    for data, network in ASKED:
-        classes, shape, raised, folder = [], [], "", rig.folder / "data of the set"
-        with rig.downloads.reached(network) as asked:
+    for number, (data, network) in enumerate(ASKED):
+        classes, length, shape, raised, folder = [], 0, [], "", rig.folder / "data of the set"
+        with rig.downloads.reached(network, *[HALF_A_DOWNLOAD] * (number == CORRUPTED)) as asked:
             try:
                 dataset = student.make_data(data, 24, str(folder))
                 classes = [int(dataset[index][1]) for index in range(16)]
-                shape = list(getattr(dataset[0][0], "shape", ()))
+                length, shape = len(dataset), list(getattr(dataset[0][0], "shape", ()))
             except NotImplementedError:  # a RuntimeError, and no answer
                 raise
             except (ValueError, OSError, RuntimeError) as error:
                 raised = "ValueError" if isinstance(error, ValueError) else "the error of the download"
-        told = {"asked_for": data, "network": network, "classes": classes, "shape": shape, "raised": raised}
+        told = {"asked_for": data, "network": network, "classes": classes, "length": length}
+        told |= {"shape": shape, "raised": raised}
         elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
         seen.append({**told, "sets": asked.sets, "elsewhere": elsewhere})
-    return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[3]["classes"]}
+    return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[4]["classes"]}
 
 
 @part.probe(pair=True, values={**CASES, "downloads": INTEGER, "frozen": INTEGER}, arrays=NUMBERS)
@@ -246,7 +253,12 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
 @part.probe(
     pair=True,
     arrays={**TRAINED, "trace": ("uint8", 1)},
-    values={"ran": list_of(record(work=TEXT, ranges=list_of(TEXT), count=INTEGER)), "still": BOOLEAN, "taken": INTEGER},
+    values={
+        "ran": list_of(record(work=TEXT, ranges=list_of(TEXT), count=INTEGER)),
+        "still": BOOLEAN,
+        "taken": INTEGER,
+        "returned": TEXT,
+    },
 )
 def profiled(student: Any, rig: Any) -> Any:
     """More batches than are profiled; what the profiler wrote is read outside."""
@@ -255,9 +267,10 @@ def profiled(student: Any, rig: Any) -> Any:
     window.loader.listeners.append(taken.append)
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
     with rig.profiles.ranges(window) as seen:
-        student.profile_training(*arguments, folder=str(rig.made_folder()))
+        returned = student.profile_training(*arguments, folder=str(rig.made_folder()))
     file = rig.file_bytes(rig.made_folder() / part.artefacts["baseline_trace"], BYTES + 1)
     told = {"ran": seen.values(), "still": rig.profiles.profiling(), "taken": len(taken)}
+    told["returned"] = "" if hasattr(returned, "key_averages") else type(returned).__name__[:60]
     return {**told, "start": start, "weights": window.weights(), "trace": file}
 
 
@@ -362,26 +375,30 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
     known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
-    asked = ["cifar10", "synthetic", "the error of the download", "synthetic", "ValueError"]
+    asked = ["cifar10", "synthetic", "synthetic", "the error of the download", "synthetic", "ValueError"]
     if len(sources.student.values["sources"]) != len(asked):
         return Failed("other cases than were asked", "each is to be answered", "return the data set, or raise")
-    for (data, network), one, wanted in zip(ASKED, sources.student.values["sources"], asked, strict=True):
+    pictures = sources.baseline.values["sources"][4]["length"]
+    for number, (one, wanted) in enumerate(zip(sources.student.values["sources"], asked, strict=True)):
+        data, network = ASKED[number]
         drawn = next((name for name, classes in known.items() if classes == one["classes"]), "other data")
         got = one["raised"] or drawn
-        measured = f'make_data("{data}") {"with" if network else "without"} a network gives {got}'
+        where = "with half a download" if number == CORRUPTED else f"{'with' if network else 'without'} a network"
+        measured = f'make_data("{data}") {where} gives {got}'
         as_read = wanted == "cifar10" and one["sets"] > 0 and not one["raised"]  # which pictures, reads_cifar10 says
         if got != wanted and not (as_read and got == "other data"):
-            try_ = "catch OSError and RuntimeError where auto was asked for"
+            try_ = "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
             try_ = "raise ValueError(...) for any other name" if wanted == "ValueError" else try_
             return Failed(measured, f"{wanted} was expected", try_)
         if one["elsewhere"]:
             return Failed(measured, "CIFAR-10 was put into another folder than the one asked for", "root=folder")
         if data == "synthetic" and one["sets"]:
             return Failed(measured, "and it asks for CIFAR-10 all the same", "look at data before CIFAR10(...) is made")
-        if wanted == "synthetic" and one["shape"] != [3, 24, 24]:
-            measured = f"{measured} of shape {tuple(one['shape'])}"
-            return Failed(measured, "not transformed", "transform=make_transforms(image_size)")
-    return Passed("the data that was asked for, in five cases")
+        if wanted == "synthetic" and (one["length"], one["shape"]) != (pictures, [3, 24, 24]):
+            measured = f"{measured}: {many(one['length'], 'picture')} of shape {tuple(one['shape'])}"
+            why = f"{pictures} of shape (3, 24, 24) were expected, transformed"
+            return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
+    return Passed(f"the data that was asked for, in {len(asked)} cases")
 
 
 FROZEN = "all layers are to train, and the profile of a frozen network is another one", "leave requires_grad as it is"
@@ -416,8 +433,12 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
 @part.check(basis="outputs")
 def trains_right(training: Pair) -> Verdict:
     """train_epoch trains in train(), one step for each batch, and returns its losses."""
-    why = "gradients from before the epoch are used, a step is left out, or the model is not in train()"
-    return numerics.same_trajectory(training, PLAIN, why=why, try_="zero_grad, forward, loss, backward, step")
+    why, try_ = "gradients from before are used, or a step is left out", "zero_grad, forward, loss, backward, step"
+    first, expected = (side.arrays["losses"][:1] for side in (training.student, training.baseline))
+    if numerics.furthest(first, expected) > PLAIN.losses:
+        why = "the first loss differs already: the model is not in train(), not in FP32, or it is another loss"
+        try_ = "model.train() before the loop, no autocast, and loss = criterion(model(images), labels)"
+    return numerics.same_trajectory(training, PLAIN, why=why, try_=try_)
 
 
 @part.check(basis="outputs", compared="loss and accuracy")
@@ -457,8 +478,13 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     why = "other batches than the first 12, or other steps: one left out, or gradients piled up without zero_grad"
     if (taken := profiled.student.values["taken"]) not in (BATCHES, BATCHES + 1):  # one more says that it is too many
         why = f"{many(taken, 'batch', 'batches')} taken, where the first {BATCHES} are to be trained on"
-    why = "no weight moved" if moved.ratio == 0 else why
-    return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"islice(loader, 12); {SCHEDULE}")
+    try_ = "islice(loader, 12)"
+    if moved.ratio == 0:
+        why, try_ = (
+            "no weight moved",
+            "optimizer.step() after each backward(), of the model handed in and no copy of it",
+        )
+    return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"{try_}; {SCHEDULE}")
 
 
 @part.check(basis="report")
@@ -467,15 +493,22 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     try_ = f"schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch; {SCHEDULE}"
     data, file = profiled.student.arrays["trace"].tobytes(), part.artefacts["baseline_trace"]
     if not data:
-        why = "nothing was exported there: the ten batches were never complete, or the file has another name"
-        return Failed(f"no {file} in folder", why, try_)
+        why = "it was exported elsewhere or under another name, or the ten batches were never complete"
+        return Failed(f"no {file} in folder", why, f"prof.export_chrome_trace(str(Path(folder) / '{file}')); {try_}")
     if any(one["work"] == profile.EARLY for one in profiled.student.values["ran"]):
         why = "its steps then begin in the middle of a batch, and hold batches 1 to 10"
         return Failed("prof.step() was called before a batch was trained on", why, try_)
     if profiled.student.values["still"]:
         return Failed("a profiler is still recording", "it was started and never stopped", "with profile(...) as prof:")
+    if kind := profiled.student.values["returned"]:
+        return Failed(
+            f"profile_training returned {kind}", "the profiler is asked for", "return prof, after its with block"
+        )
     try:
         why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
+        steps = sum(one["count"] for one in profiled.student.values["ran"] if one["work"] == "prof.step")
+        if not why and steps < BATCHES:
+            why = f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: the last one ended with the profiler"
     except SubmissionError as error:
         why = str(error)
     return (
