@@ -104,7 +104,8 @@ NUMBERS = {"numbers": ("float64", 1)}
 
 CELL: Schema = {"anyOf": [NUMBER, TEXT, {"type": "null"}]}
 """Of a table that a student's function returned."""
-PANELS: Schema = list_of(record(label=TEXT, title=TEXT, values=list_of(record(value=NUMBER, name=TEXT))))
+DRAWN: Schema = list_of(record(value=NUMBER, name=TEXT))
+PANELS: Schema = list_of(record(label=TEXT, title=TEXT, place=INTEGER, bars=INTEGER, values=DRAWN))
 """What a saved figure shows, as `rig.figures` noted it."""
 
 

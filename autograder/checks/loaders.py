@@ -37,7 +37,9 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
     for name in ("first", "second"):
         problem = differing(epoch(pair.student, name), epoch(pair.baseline, name))
         if problem:
-            why = "samples are left out, repeated, or put together anew"
+            why, sizes = "samples are left out, repeated, or put together anew", epoch(pair.baseline, name).sizes
+            if list(epoch(pair.student, name).sizes) == list(sizes[:-1]):
+                why, try_ = "the last batch, which is shorter, is left out", "drop_last=False, as it is by default"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -58,10 +58,12 @@ def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE
     return Passed(size)
 
 
-def shows_the_rows(seen: Observation, file: str, units: Mapping[str, str], key: str, try_: str) -> Verdict:
+def shows_the_rows(
+    seen: Observation, file: str, units: Mapping[str, str], key: str, try_: str, *, apart: str = ""
+) -> Verdict:
     """Pass a figure whose panels show the rows that were returned with it, and whose picture was written.
 
-    The probe answers with `rows`, `panels` and the bytes of the `picture`.
+    The probe answers with `rows`, `panels` and the bytes of the `picture`. For *apart*, see `crowded`.
     """
     panels, data = seen.values["panels"], seen.arrays["picture"].tobytes()
     if not data:
@@ -73,7 +75,8 @@ def shows_the_rows(seen: Observation, file: str, units: Mapping[str, str], key: 
     if not isinstance(drawn, Passed):
         return drawn
     measured = f"{many(len(panels), 'panel')}: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
-    why = unshown(panels, seen.values["rows"], units, key)
+    rows = seen.values["rows"]
+    why = unshown(panels, rows, units, key) or (crowded(panels, rows, units, apart) if apart else "")
     return Failed(measured, why, try_) if why else Passed(measured)
 
 
@@ -100,6 +103,22 @@ def unshown(
     words = [key for key in keys if any(key in panel["title"] for panel in panels)]
     bare = all(map(LETTER.search, keys)) and not any(map(LETTER.search, [*names, *words]))
     return f"no panel says which of them is {keys[0]}" if bare else ""
+
+
+def crowded(
+    panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], names: Iterable[str], kind: str
+) -> str:
+    """Say which column has no panel of its own, as twins of one axis have none, or no bars if the *kind* is "bars"."""
+    taken: dict[int, str] = {}
+    for name in names:
+        showing = [panel for panel in panels if all(_drawn(panel, row.get(name)) for row in rows)]
+        if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
+            return f"{name} is drawn with lines or points, not as one bar for each row"
+        place = next((panel["place"] for panel in showing if panel["place"] not in taken), None)
+        if place is None:
+            return f"{name} and {taken[showing[0]['place']]} are in one panel, and each has its own unit and scale"
+        taken[place] = name
+    return ""
 
 
 def linear(

@@ -40,7 +40,10 @@ class Figures:
         def savefig(figure: Any, fname: Any, *args: Any, **kwargs: Any) -> Any:
             result = self._savefig(figure, fname, *args, **kwargs)
             shown = [axis for axis in figure.axes if axis.get_visible()]
-            self._saved[_file_name(fname)] = [_panel(axis, figure) for axis in shown[:8]]
+            places = [axis.get_position().bounds for axis in shown]  # twins have one
+            self._saved[_file_name(fname)] = [
+                _panel(axis, figure, places.index(place)) for axis, place in zip(shown[:8], places, strict=False)
+            ]
             self._scales[_file_name(fname)] = [f"{axis.get_xscale()} {axis.get_yscale()}" for axis in shown[:8]]
             return result
 
@@ -63,14 +66,16 @@ def _file_name(target: Any) -> str:
     return path.name if path.suffix else f"{path.name}.png"
 
 
-def _panel(axis: Any, figure: Any) -> dict[str, Any]:
+def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
     words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
-    drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
+    bars = [*_bars(axis)]
+    drawn = [*bars, *_points(axis)][:MOST_VALUES]
     label, title = (
         text(" ".join(dict.fromkeys(filter(None, words[:3])))),
         text(" ".join([words[3], *(it.get_text() for it in axis.texts)])),
     )
-    return {"label": label, "title": title, "values": [{"value": v, "name": text(n, 60)} for v, n in drawn]}
+    values = [{"value": v, "name": text(n, 60)} for v, n in drawn]
+    return {"label": label, "title": title, "place": place, "bars": len(bars), "values": values}
 
 
 def _bars(axis: Any) -> Iterator[tuple[float, str]]:

@@ -29,6 +29,7 @@ from autograder.worker.nets import Loader
 SIDE = 4  # pixels
 AHEAD = 2  # batches that a worker keeps ready if nobody says how many
 FURTHER = 0.8  # of the wait, with more of them
+LATER = 0.9  # of the wait, in the epochs after the second
 SOURCES: Mapping[str, Callable[[], float]] = {
     "torch": lambda: float(torch.rand(())),
     "numpy": lambda: float(np.random.random()),  # noqa: NPY002 the global one, as augmentations use it
@@ -58,7 +59,7 @@ class Scripted:
     """make_loader(**options): batches of the given sizes, whose epochs take scripted seconds by the options.
 
     An epoch of n workers takes n times *start*, unless they stayed from the last one, and *pace[n]* for each batch. The
-    first epoch of each loader takes *cold* more.
+    first epoch of each loader takes *cold* more, those after the second are faster.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Scripted:
         each *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
 
         def fetched(index: int) -> None:
-            self._clock.advance(each)
+            self._clock.advance(each * (LATER if begun["epochs"] + (index == 0) > 2 else 1.0))
             if index == 0:
                 again = begun["epochs"] > 0
                 kept = again and asked.persistent_workers

@@ -223,6 +223,26 @@ def test_a_figure_shows_the_rows(panels, rows, problem):
     assert problem == plot.unshown(panels, rows, {"throughput": "/"}, "precision")
 
 
+BOTH = [{"throughput": 10.0, "speedup": 1.0}, {"throughput": 21.0, "speedup": 2.1}]
+
+
+@pytest.mark.parametrize(
+    ("places", "bars", "kind", "problem"),
+    [
+        pytest.param((0, 1), (2, 2), "bars", "", id="bars apart"),
+        pytest.param((0, 1), (0, 0), "panels", "", id="lines apart"),
+        pytest.param((0, 1), (2, 0), "bars", "speedup is drawn with lines or points", id="lines for bars"),
+        pytest.param((0, 0), (2, 2), "bars", "speedup and throughput are in one panel", id="twins"),
+    ],
+)
+def test_each_column_has_a_panel_of_its_own(places, bars, kind, problem):
+    drawn = zip(([10, 21], [1, 2.1]), places, bars, strict=True)
+    panels = [{**panel(values), "place": place, "bars": count} for values, place, count in drawn]
+
+    found = plot.crowded(panels, BOTH, ["throughput", "speedup"], kind)
+    assert (bool(problem), True) == (bool(found), found.startswith(problem))
+
+
 @pytest.mark.parametrize(
     ("scales", "words"),
     [

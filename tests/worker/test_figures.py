@@ -35,10 +35,12 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
         figure.suptitle("Title")
 
     assert [
-        {"label": "speed (1/s)", "title": "Title", "values": [{"value": 1.0, "name": "FP32"}]},
+        {"label": "speed (1/s)", "title": "Title", "place": 0, "bars": 1, "values": [{"value": 1.0, "name": "FP32"}]},
         {
             "label": "",
             "title": "Title",
+            "place": 1,
+            "bars": 0,
             "values": [
                 {"value": 3.0, "name": "x AMP"},
                 {"value": 4.0, "name": "y AMP"},
