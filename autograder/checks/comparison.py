@@ -136,6 +136,8 @@ def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Probl
     longest = max((it["full"] + it["half"] for it in trainings), default=0)
     if longest >= batches:
         return None
+    if not longest and any(it["steps"] for it in trainings):
+        return "the model was trained and never called", "model(images), and not model.forward(images)"
     why = f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
     return why, "train_epoch_amp(model, loader, ...) with the loader itself; only the warm-up takes a few batches"
 
@@ -174,6 +176,8 @@ def accuracy_problem(rows: Sequence[Row], script: Script) -> Problem:
     for row, allowed in zip(rows, (1.01 * one, max(3.01 * one, 5.0)), strict=True):
         if abs(row["accuracy"] - script.accuracy) > allowed:
             found = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
-            try_ = "take the accuracy that train_epoch_amp returns for the measured epoch"
+            if abs(100 * row["accuracy"] - script.accuracy) <= allowed:
+                return f"{found}: a fraction, and percent is asked for", "100 * correct / samples"
+            try_ = "take the accuracy that train_epoch_amp returns; if you do, mend what fp32_is_untouched says first"
             return f"{found}; fresh weights give {script.accuracy:.4g} %", try_
     return None

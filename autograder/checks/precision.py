@@ -22,7 +22,8 @@ def dtypes_where_they_help(dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: b
     """Pass when operators ran in the precision that autocast gives them; on a CPU it leaves softmax in 16 bits."""
     measured = "; ".join(f"{kind}: {', '.join(sorted(dtypes[kind]))}" for kind in sorted(dtypes)) or "nothing computed"
     if not {"convolution", "matrix product"} <= set(dtypes):
-        return Failed(measured, "the model was not called: model(images), not model.forward(images)", try_)
+        why = "the model was not called: model(images), not model.forward(images)"
+        return Failed(measured, why, "outputs = model(images)")
     for kinds, wanted, why in RULES:
         for kind in kinds:
             judged = kind != "softmax" or on_gpu
@@ -46,7 +47,8 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer:
     if away < apart[nearest] / 20:
         why = "that is FP32: autocast was not on; torch.cuda.amp.autocast switches itself off without a GPU"
     else:
-        why = "that is neither FP32 nor 16 bits: autocast was not on for the whole model, or the losses were changed"
+        why = "that is neither FP32 nor 16 bits as autocast rounds: it was not on for the whole model, "
+        why += "the weights are 16 bits wide, or the losses were changed"
     return Failed(measured, why, try_, evidence)
 
 

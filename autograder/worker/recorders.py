@@ -119,10 +119,12 @@ class ScalerCalls:
             output.register_hook(lambda _: self._backward())
 
     def _scaled_backward(self) -> None:
+        self._note("backward")
         self._scaled = True
 
     def _backward(self) -> None:
-        self._note("backward" if self._scaled else "backward of the unscaled loss")
+        if not self._scaled:
+            self._note("backward of the unscaled loss")
         self._scaled = False
 
 

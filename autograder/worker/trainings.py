@@ -34,12 +34,18 @@ class Training:
     """Losses that an enabled GradScaler scaled."""
     misplaced: int = 0
     """Losses that a GradScaler for another kind of device handed through, since it switches itself off here."""
+    steps: int = 0
+    """Steps of the optimizer that was made with it."""
     alive: tuple[int, ...] = ()
     """Other trainings whose weights were in memory at its first pass."""
 
     def went_back(self) -> None:
         """Count a backward pass."""
         self.back += 1
+
+    def stepped(self, *_: Any) -> None:
+        """Count a step."""
+        self.steps += 1
 
 
 class Trainings:
@@ -66,7 +72,7 @@ class Trainings:
         """Make one."""
         model, criterion, optimizer = self._make()
         self._first = model.stem.weight.detach().clone()
-        self._training_of(model)
+        optimizer.register_step_post_hook(self._training_of(model).stepped)
         # Copies of the model bring these along. The dtype of what was computed, since any flag can be set by hand.
         model.stem.register_forward_hook(Hook(lambda *args: self._computed(args[2])))
         model.register_forward_hook(Hook(lambda module, _, output: self._passed(module, output)))

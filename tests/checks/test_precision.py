@@ -56,7 +56,11 @@ def test_nothing_seen_is_no_pass():
     verdict = precision.dtypes_where_they_help({}, on_gpu=False, try_="try")
 
     assert (
-        Failed("nothing computed", "the model was not called: model(images), not model.forward(images)", "try")
+        Failed(
+            "nothing computed",
+            "the model was not called: model(images), not model.forward(images)",
+            "outputs = model(images)",
+        )
         == verdict
     )
 

@@ -10,7 +10,7 @@ import torch
 from autograder.worker.rig import Rig
 from autograder.worker.trainings import Trainings
 
-UNUSED = {"fresh": True, "full": 0, "half": 0, "back": 0, "scaled": 0, "misplaced": 0, "alive": []}
+UNUSED = {"fresh": True, "full": 0, "half": 0, "back": 0, "scaled": 0, "misplaced": 0, "steps": 0, "alive": []}
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def test_trainings_are_logged_by_precision_scaler_and_what_was_kept(rig, trainin
 
     assert [
         UNUSED,
-        {**UNUSED, "full": 2, "back": 2, "alive": [0]},
-        {**UNUSED, "half": 2, "back": 2, "scaled": 2, "alive": [0]},
+        {**UNUSED, "full": 2, "back": 2, "steps": 2, "alive": [0]},
+        {**UNUSED, "half": 2, "back": 2, "scaled": 2, "steps": 2, "alive": [0]},
     ] == trainings.values()
     assert [11.0, 1.0, 10.5, 0.5] == clock
     assert kept

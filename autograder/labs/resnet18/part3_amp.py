@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +80,14 @@ def train(student: Any, window: Any, **options: Any) -> Any:
     return window.returned("train_epoch_amp", student.train_epoch_amp(*arguments, **options))
 
 
+def steep(window: Any, times: float = 64.0) -> None:
+    """Make gradients so many times larger at a rate as many times smaller: the same steps, unless they are clipped."""
+    for parameter in window.model.parameters():
+        parameter.register_hook(lambda gradient: times * gradient)
+    for group in window.optimizer.param_groups:
+        group["lr"] /= times
+
+
 @part.timed("train")
 def amp(student: Any, window: Any) -> Any:
     return train(student, window, use_amp=True, scaler=window.scaler)["losses"]
@@ -107,6 +116,7 @@ def fp32(student: Any, rig: Any) -> Any:
     window = rig.window(scale=math.inf, momentum=0.5)  # so that steps of another optimizer show
     window.criterion.label_smoothing = 0.1  # so that another loss than the one handed in shows
     window.model.eval()
+    steep(window)
     images, labels = next(iter(window.loader))
     with rig.no_grad():
         in_eval = float(window.criterion(window.model(images.to(rig.device)), labels.to(rig.device)))
@@ -151,6 +161,7 @@ def scaler_calls(student: Any, rig: Any) -> Any:
 def overflow(student: Any, rig: Any) -> Any:
     """One batch overflows; the baseline runs without it."""
     window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
+    steep(window)
     before, start = window.scaler.get_scale(), window.weights()
     amp(student, window)
     return {
@@ -248,7 +259,14 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
 
 
 LOGGED = record(
-    fresh=BOOLEAN, full=INTEGER, half=INTEGER, back=INTEGER, scaled=INTEGER, misplaced=INTEGER, alive=list_of(INTEGER)
+    fresh=BOOLEAN,
+    full=INTEGER,
+    half=INTEGER,
+    back=INTEGER,
+    scaled=INTEGER,
+    misplaced=INTEGER,
+    steps=INTEGER,
+    alive=list_of(INTEGER),
 )
 
 
@@ -301,7 +319,9 @@ def comparison(student: Any, rig: Any) -> Any:
 @part.check(basis="outputs")
 def follows_fp32(amp: Timed) -> Verdict:
     """Training with AMP follows the FP32 losses."""
-    return numerics.same_trajectory(amp, FOLLOWS, why=_why_apart(amp), try_=f"compare your loop step by step; {WHERE}")
+    why = _why_apart(amp)
+    try_ = NARROW[1] if why == NARROW[0] else f"compare your loop step by step; {WHERE}"
+    return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=try_)
 
 
 def _why_apart(amp: Timed) -> str:
@@ -312,7 +332,7 @@ def _why_apart(amp: Timed) -> str:
     if numerics.not_finite(weights):
         return "the optimizer stepped with gradients that were infinite or NaN"
     if numerics.sixteen_bits(weights):
-        return "the weights themselves are 16 bits wide, so small updates are rounded away"
+        return NARROW[0]
     if numerics.distance(weights, amp.baseline.arrays["weights"]) <= FOLLOWS.weights:
         return "the weights are right, the losses are not: rounded, scaled, or taken in 16 bits outside autocast"
     if abs(losses[0] - expected[0]) > FOLLOWS.losses:
@@ -321,6 +341,17 @@ def _why_apart(amp: Timed) -> str:
         "the first loss is right, later steps are not: one left out or taken twice, "
         "gradients piled up without zero_grad or not unscaled, eval()"
     )
+
+
+NARROW = (
+    "the weights themselves are 16 bits wide, so small updates are rounded away",
+    f"leave the model in float32, without .half() and .bfloat16(): autocast makes the 16-bit copies itself; {WHERE}",
+)
+SHORT = 0.5  # of the expected update: gradients 64 times as large, cut to a norm of 10, leave a quarter
+CLIPPED_ALL_THE_SAME = (
+    "the weights move far less: gradients are clipped although max_grad_norm is None",
+    "if max_grad_norm is not None: around the clipping, and no norm of your own",
+)
 
 
 @part.check(basis="outputs")
@@ -334,7 +365,9 @@ def fp32_is_untouched(fp32: Pair) -> Verdict:
     elif numerics.furthest(first, expected) > UNTOUCHED.losses:
         why = "the first loss differs already: something of AMP is on without use_amp, or another loss is taken"
         try_ = "torch.autocast(device.type, enabled=use_amp)"
-    if numerics.update(fp32).ratio == 0:
+    if 0 < (moved := numerics.update(fp32).ratio) < SHORT:
+        why, try_ = CLIPPED_ALL_THE_SAME
+    if moved == 0:
         why = "no weight moved: the scaler handed in is used without use_amp and skips each step, no step is taken, or "
         why += "gradients are cleared before it"
         try_ = "use the scaler only if use_amp and scaler is not None"
@@ -362,6 +395,7 @@ def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Ver
         why = "each step back takes the precision of its step forward by itself, and gradients of weights are float32"
         return Failed(f"{inside} backward passes ran inside autocast", why, f"end the with block before it; {WHERE}")
     try_ = f"forward pass and loss belong inside autocast; {WHERE}"
+    try_ = try_ if set(dtypes.get("parameters", {})) <= {"float32"} else NARROW[1]
     return precision.dtypes_where_they_help(dtypes, on_gpu=device.kind == "cuda", try_=try_)
 
 
@@ -387,8 +421,13 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
     if not close(after, before / 2, 1e-6):
         return Failed(measured, "the scale was not halved once: scaler.update() did not see the overflow", try_)
     evidence = numerics.shares(update=moved.error / UPDATE)
+    why = "other steps than the overflowing one were skipped or changed"
+    if numerics.sixteen_bits(overflow.student.arrays["weights"]):
+        why, try_ = NARROW
+    elif moved.ratio < SHORT:
+        why, try_ = CLIPPED_ALL_THE_SAME
     if not moved.error <= UPDATE:
-        return Failed(measured, "other steps than the overflowing one were skipped or changed", try_, evidence)
+        return Failed(measured, why, try_, evidence)
     return Passed(measured, evidence)
 
 
@@ -402,7 +441,8 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
         if bad:
             return Failed(f"{CLIPPED[mode]}: {bad}", "a gradient was NaN or infinite before it was clipped", CLIP[mode])
         if not it.error <= UPDATE:
-            return Failed(measured, *_misclipped(mode, it), numerics.shares(update=it.error / UPDATE))
+            narrow = numerics.sixteen_bits(clipping.student.arrays[f"{mode}_weights"])
+            return Failed(measured, *_misclipped(mode, it, narrow), numerics.shares(update=it.error / UPDATE))
     return Passed(measured, numerics.shares(update=max(it.error for it in moved.values()) / UPDATE))
 
 
@@ -413,10 +453,12 @@ CLIP = {
 }
 
 
-def _misclipped(mode: str, moved: numerics.Update) -> tuple[str, str]:
+def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, str]:
     if mode == "amp" and moved.ratio < 0.1:
         why = "clipping came before unscale_, or backward ran on the loss itself and not on scaler.scale(loss)"
         return why, CLIP[mode]
+    if narrow:
+        return NARROW
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
         return f"{CLIPPED[mode]} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
@@ -498,7 +540,7 @@ MADE_UP = (
 
 def _trained(comparison: Pair) -> bool:
     """Whether the rows can have been measured at all; compares_both looks closer."""
-    return any(it["full"] + it["half"] for it in comparison.student.values["trainings"])
+    return any(it["steps"] for it in comparison.student.values["trainings"])
 
 
 @part.check(basis="scripted")
@@ -513,7 +555,13 @@ def csv_says_what_was_measured(comparison: Pair) -> Verdict:
 def figure_shows_the_rows(comparison: Pair) -> Verdict:
     """compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    found = plot.shows_the_rows(comparison.student, "amp_comparison.png", UNITS, "precision", try_)
+    rows, panels = (comparison.student.values[name] for name in ("rows", "panels"))
+    empty = [it["label"] for it in panels if not any(bar["value"] for bar in it["values"])]
+    memory_less = all(row.get("peak_memory_mb") in (None, "") for row in rows)
+    if memory_less and (named := next(filter(re.compile(r"(?i)memory|\bMi?B\b").search, empty), "")):
+        why = "without a GPU there is no peak to show"
+        return Failed(f"nothing, or bars of 0, in the panel {named!r}", why, "leave that panel out without a GPU")
+    found = plot.shows_the_rows(comparison.student, "amp_comparison.png", UNITS, "precision", try_, apart="bars")
     return found if isinstance(found, Failed) or _trained(comparison) else Failed("the rows", *MADE_UP)
 
 
