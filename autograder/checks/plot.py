@@ -113,7 +113,7 @@ def crowded(
     for name in names:
         showing = [panel for panel in panels if all(_drawn(panel, row.get(name)) for row in rows)]
         if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
-            return f"{name} is drawn with lines or points, not as one bar for each row"
+            return f"{name} is not drawn as one bar for each row, from 0: lines are none, and a cut axis hides its foot"
         place = next((panel["place"] for panel in showing if panel["place"] not in taken), None)
         if place is None:
             return f"{name} and {taken[showing[0]['place']]} are in one panel, and each has its own unit and scale"

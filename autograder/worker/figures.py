@@ -12,6 +12,7 @@ import numpy as np
 
 from autograder.worker.returned import text
 
+CUT = 0.02  # of an axis may be out of view where a bar starts
 MOST_VALUES = 32  # of a panel; with their names they have to fit into one message
 
 
@@ -68,14 +69,13 @@ def _file_name(target: Any) -> str:
 
 def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
     words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
-    bars = [*_bars(axis)]
-    drawn = [*bars, *_points(axis)][:MOST_VALUES]
+    drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
     label, title = (
         text(" ".join(dict.fromkeys(filter(None, words[:3])))),
         text(" ".join([words[3], *(it.get_text() for it in axis.texts)])),
     )
     values = [{"value": v, "name": text(n, 60)} for v, n in drawn]
-    return {"label": label, "title": title, "place": place, "bars": len(bars), "values": values}
+    return {"label": label, "title": title, "place": place, "bars": _whole_bars(axis), "values": values}
 
 
 def _bars(axis: Any) -> Iterator[tuple[float, str]]:
@@ -87,6 +87,20 @@ def _bars(axis: Any) -> Iterator[tuple[float, str]]:
             centre = bar.get_y() + bar.get_height() / 2 if lying else bar.get_x() + bar.get_width() / 2
             if bar.get_visible() and math.isfinite(value):
                 yield value, _named([_nearest(ticks, centre), bars.get_label(), bar.get_label()])
+
+
+def _whole_bars(axis: Any) -> int:
+    """Count the bars that are in view from where they start; on a logarithmic axis none is."""
+    count = 0
+    for bars in axis.containers:
+        lying = getattr(bars, "orientation", "vertical") == "horizontal"
+        shown = axis.xaxis if lying else axis.yaxis
+        low, high = sorted(shown.get_view_interval())
+        for bar in getattr(bars, "patches", []):
+            start, size = (bar.get_x(), bar.get_width()) if lying else (bar.get_y(), bar.get_height())
+            in_view = shown.get_scale() != "linear" or low <= start + CUT * (high - low)
+            count += bool(bar.get_visible() and math.isfinite(size) and in_view)
+    return count
 
 
 def _points(axis: Any) -> Iterator[tuple[float, str]]:

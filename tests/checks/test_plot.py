@@ -231,7 +231,7 @@ BOTH = [{"throughput": 10.0, "speedup": 1.0}, {"throughput": 21.0, "speedup": 2.
     [
         pytest.param((0, 1), (2, 2), "bars", "", id="bars apart"),
         pytest.param((0, 1), (0, 0), "panels", "", id="lines apart"),
-        pytest.param((0, 1), (2, 0), "bars", "speedup is drawn with lines or points", id="lines for bars"),
+        pytest.param((0, 1), (2, 0), "bars", "speedup is not drawn as one bar for each row", id="lines for bars"),
         pytest.param((0, 0), (2, 2), "bars", "speedup and throughput are in one panel", id="twins"),
     ],
 )

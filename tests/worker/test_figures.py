@@ -50,6 +50,21 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
     ] == saved(tmp_path, draw)
 
 
+@pytest.mark.parametrize(
+    ("limits", "scale", "bars"),
+    [((0.0, 3.0), "linear", 2), ((-1.0, 3.0), "linear", 2), ((0.9, 3.0), "linear", 0), ((0.9, 3.0), "log", 2)],
+)
+def test_bars_count_where_their_foot_is_in_view(tmp_path, limits, scale, bars):
+    def draw(figure):
+        upright, lying = figure.subplots(1, 2)
+        upright.bar(["FP32", "AMP"], [1.0, 2.0])
+        lying.barh(["FP32", "AMP"], [1.0, 2.0])
+        upright.set(yscale=scale, ylim=limits)
+        lying.set(xscale=scale, xlim=limits)
+
+    assert [bars, bars] == [panel["bars"] for panel in saved(tmp_path, draw)]
+
+
 def ticks(axis):
     axis.bar([0, 1], [1.0, 2.0])
     axis.set_xticks([0, 1], ["FP32", "AMP"])
