@@ -131,17 +131,20 @@ def close(value: float | None, expected: float, within: float) -> bool:
 
 
 def metrics_problem(
-    told: Mapping[str, float | None], losses: Array, right: Sequence[int], sizes: Sequence[int]
+    told: Mapping[str, float | None], losses: Array, right: Sequence[int], sizes: Sequence[int], *, weighted: bool
 ) -> tuple[str, str, str] | None:
-    """Say how loss is not the mean of the *losses*, or accuracy not the percentage of the samples that were *right*."""
+    """Say how loss is not the mean of the *losses*, or accuracy not the percentage of the samples that were *right*.
+
+    The mean may be *weighted* by samples, or not.
+    """
     hits, samples, total = sum(right), sum(sizes), mean(losses) * len(losses)
-    expected = mean(losses)
-    if not close(told["loss"], expected, 1e-4):
+    means = [mean(losses), mean(losses, sizes)]
+    if not any(close(told["loss"], one, 1e-4) for one in means[: 1 + weighted]):
         stories = [(losses[-1], "it is the last one"), (total, "it is the sum")]
-        stories += [(mean(losses, sizes), "it is weighted by the samples of each batch")]
+        stories += [(means[1], "it is weighted by the samples of each batch")]
         stories += [(total / (len(sizes) + 1), "it was divided by one batch too many")]
         words = explained(told["loss"], [*stories, (total / samples, "it was divided by the samples")], 1e-4)
-        why = f"the mean of the losses is {expected:.6g}{': ' * bool(words)}{words}"
+        why = f"the mean of the losses is {means[0]:.6g}{': ' * bool(words)}{words}"
         return f"loss {shown(told['loss'])}", why, "sum of losses / number of batches"
     accuracy, expected = told["accuracy"], 100 * hits / samples
     if accuracy is not None and abs(accuracy - expected) <= 101 / samples:  # one close call may turn

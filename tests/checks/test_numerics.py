@@ -175,6 +175,14 @@ METRICS = {
 @pytest.mark.parametrize(("told", "why"), METRICS.values(), ids=METRICS)
 def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, why):
     losses = np.array([0.2, 0.6, 0.7, 0.7])
-    found = numerics.metrics_problem({"loss": 0.55, "accuracy": 1200 / 26, **told}, losses, RIGHT, SIZES)
+    found = numerics.metrics_problem(
+        {"loss": 0.55, "accuracy": 1200 / 26, **told}, losses, RIGHT, SIZES, weighted=False
+    )
 
     assert (bool(why), True) == (found is not None, why in (found or ("", ""))[1])
+
+
+def test_a_mean_by_samples_passes_where_it_may_be_weighted():
+    told = {"loss": 13.4 / 26, "accuracy": 1200 / 26}
+
+    assert numerics.metrics_problem(told, np.array([0.2, 0.6, 0.7, 0.7]), RIGHT, SIZES, weighted=True) is None

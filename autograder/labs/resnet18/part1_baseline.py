@@ -447,7 +447,7 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     """loss is the mean of the losses, accuracy a percentage of the samples."""
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
     losses = scripted_epoch.baseline.arrays["losses"]
-    problem = numerics.metrics_problem(told, losses, known["right"], known["sizes"])
+    problem = numerics.metrics_problem(told, losses, known["right"], known["sizes"], weighted=False)
     return Failed(*problem) if problem else Passed(f"loss {told['loss']:.6g}, accuracy {shown(told['accuracy'])} %")
 
 
