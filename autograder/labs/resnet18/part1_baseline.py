@@ -264,6 +264,7 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
 def profiled(student: Any, rig: Any) -> Any:
     """More batches than are profiled; what the profiler wrote is read outside."""
     window = rig.window([4] * rig.integer(14, 17), momentum=0.9)
+    window.model.eval()
     start, taken = window.weights(), list[int]()
     window.loader.listeners.append(taken.append)
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
@@ -397,7 +398,7 @@ def falls_back(sources: Pair) -> Verdict:
             return Failed(measured, "and it asks for CIFAR-10 all the same", "look at data before CIFAR10(...) is made")
         if wanted == "synthetic" and (one["length"], one["shape"]) != (pictures, [3, 24, 24]):
             measured = f"{measured}: {many(one['length'], 'picture')} of shape {tuple(one['shape'])}"
-            why = f"{pictures} of shape (3, 24, 24) were expected, transformed"
+            why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
             return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
     return Passed(f"the data that was asked for, in {len(asked)} cases")
 
@@ -476,10 +477,10 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     moved = numerics.update(profiled)
     measured = f"update apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
-    why = "other batches than the first 12, or other steps: one left out, or gradients piled up without zero_grad"
+    why = "other batches than the first 12, not in train(), a step left out, or gradients piled up without zero_grad"
     if (taken := profiled.student.values["taken"]) not in (BATCHES, BATCHES + 1):  # one more says that it is too many
         why = f"{many(taken, 'batch', 'batches')} taken, where the first {BATCHES} are to be trained on"
-    try_ = "islice(loader, 12)"
+    try_ = "model.train(), islice(loader, 12), zero_grad before each backward()"
     if moved.ratio == 0:
         why, try_ = (
             "no weight moved",
