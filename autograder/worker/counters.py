@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from typing import Any, Self
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -59,6 +61,7 @@ class Saved:
 
     def __enter__(self) -> Self:
         """Watch what is saved."""
+        self._before |= _in_python().keys()
         self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda tensor: tensor)
         self._hooks.__enter__()
         return self
@@ -71,3 +74,16 @@ class Saved:
     def bytes(self) -> int:
         """All of them."""
         return sum(self._sizes.values())
+
+    @property
+    def held(self) -> int:
+        """All of them, and what Python holds that was not there before: on a context, in a list, in a closure."""
+        found = {**_in_python(), **self._sizes}
+        return sum(size for place, size in found.items() if place not in self._before)
+
+
+def _in_python() -> dict[int, int]:
+    """Return the bytes of each storage that a tensor of Python's holds, by place."""
+    gc.collect()
+    storages = [it.untyped_storage() for it in gc.get_objects() if type(it) in (Tensor, Parameter)]
+    return {storage.data_ptr(): storage.nbytes() for storage in storages}

@@ -8,7 +8,8 @@ import pytest
 
 from autograder import checks
 from autograder.labs.foundations.part2_loops import COLUMNS, FUNCTIONS, part
-from autograder.model import Failed, Observation, Passed, Unavailable
+from autograder.model import Failed, Observation, Partial, Passed, Unavailable
+from autograder.scoring import points_for
 from tests.labs.bench import Bench, failing
 
 DISTANCE = "(points[:, None, :] - centers[None, :, :]).square().sum(dim=2).sqrt()"
@@ -35,6 +36,10 @@ MISTAKES = {
         [("values.float().clamp(low, high)", "values.clamp(int(low), int(high)).float()")],
         {"running_mean_is_right": "whole numbers are clipped"},
     ),
+    "bounds in float32": (
+        [("values.clamp(low, high) if", "values.clamp(*torch.tensor([low, high])) if")],
+        {"running_mean_is_right": "float64 values keep their digits"},
+    ),
     "float64 for everything": ([("return clipped.cumsum(0)", "return clipped.double().cumsum(0)")], {"running_mean_is_right": "float64"}),
     "times the mask": ([("values.masked_fill(~mask, 0)", "(values * mask)")], {"masked_mean_is_right": "0 * NaN is NaN"}),
     "all columns": ([("/ mask.sum(dim=1)\n", "/ mask.shape[1]\n")], {"masked_mean_is_right": "not by the number of columns"}),
@@ -52,6 +57,20 @@ MISTAKES = {
     "a loop over points": (
         [(DISTANCE, "torch.stack([points.new_zeros(len(centers)), *[(p - centers).square().sum(1).sqrt() for p in points]])[1:]")],
         {"operations_do_not_grow": "pairwise_distances: "},
+    ),
+    "a loop over centers": (
+        [(DISTANCE, "torch.stack([points[:, 0] * 0, *[(points - c).square().sum(1).sqrt() for c in centers]], 1)[:, 1:]")],
+        {"operations_do_not_grow": "times as many centers"},
+    ),
+    "a loop over the best": (
+        [("(best == labels[:, None]).sum()", "sum((one == labels).sum() for one in best.unbind(1))")],
+        {"operations_do_not_grow": "times as many classes and k"},
+    ),
+    "raises": (
+        [("counts = torch.arange(1, len(values) + 1, device=values.device)", "counts = torch.arange(1, values + 1)")],
+        dict.fromkeys(
+            ("running_mean_is_right", "leaves_inputs_alone", "operations_do_not_grow", "no_host_fetch"), "exception"
+        ),
     ),
     "no warm-up": ([("        function(*arguments)  # the warm-up\n", "")], {"measures_honestly": "warm up before"}),
     "the mean time": ([("statistics.median(times)", "statistics.mean(times)")], {"measures_honestly": "it is the mean"}),
@@ -99,17 +118,22 @@ def test_timed_calls_must_be_right_too(judge):
     assert {"vectorized_is_faster"} == set(failing(judge(text)))
 
 
-def test_counts_that_are_missing_are_no_pass():
-    seen = Observation(
-        "operations", "ok", {"operations": {name: [4, 4] for name in FUNCTIONS[1:]} | {FUNCTIONS[0]: [4, 4]}}
-    )
-    assert isinstance(part.checks["operations_do_not_grow"].judge(seen), Passed)
+def test_a_function_without_counts_earns_no_share():
+    judge, counts = part.checks["operations_do_not_grow"].judge, {name: [4, 4, 4] for name in FUNCTIONS}
+    assert isinstance(judge(Observation("operations", "ok", {"operations": counts})), Passed)
 
     for name in FUNCTIONS:
-        fewer = {other: [4, 4] for other in FUNCTIONS if other != name} | {name: [4]}
-        assert isinstance(
-            part.checks["operations_do_not_grow"].judge(Observation("o", "ok", {"operations": fewer})), Failed
-        )
+        found = judge(Observation("operations", "ok", {"operations": {**counts, name: [4]}}))
+
+        assert isinstance(found, Partial)
+        assert 0.75 == found.credit
+
+
+def test_functions_that_all_raise_earn_nothing():
+    seen = Observation("a probe", "ok", {"changed": {}, "operations": {}, "fetches": {}})
+
+    for name in ("leaves_inputs_alone", "operations_do_not_grow", "no_host_fetch"):
+        assert ("failed", 0.0) == points_for(part.checks[name].judge(seen), 1.0)
 
 
 def test_a_file_with_other_functions_fails():

@@ -49,6 +49,15 @@ def test_bytes_kept_for_backward_count_each_storage_once_and_no_input(rig):
     assert 2 * x.nbytes == seen.bytes
 
 
+def test_what_python_holds_besides_is_held_as_well(rig):
+    x, before = torch.ones(100, 10, requires_grad=True), torch.ones(50)
+    with rig.saved(x) as seen:
+        y = x.exp()
+        kept = [y.detach() * 2, before, x.detach()]
+
+    assert (y.nbytes, y.nbytes + kept[0].nbytes) == (seen.bytes, seen.held)
+
+
 def test_answers_are_forms_and_one_row_of_numbers(rig):
     answers = rig.answers()
     answers.add("two", torch.tensor([[1, 2]]))

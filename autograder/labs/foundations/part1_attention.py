@@ -284,11 +284,11 @@ def kept_for_backward(student: Any, rig: Any) -> Any:
 
 
 def kept(student: Any, rig: Any, tensors: Sequence[Any]) -> int:
-    """Return the bytes that autograd keeps, the inputs not."""
+    """Return the bytes that autograd keeps, or Python until the result is gone; the inputs not."""
     inputs = [tensor.requires_grad_().clone() for tensor in tensors]
     with rig.saved(*inputs) as seen:
-        student.attention(*inputs)
-    return int(seen.bytes)
+        result = student.attention(*inputs)
+    return int(seen.held) - int(result.nbytes)
 
 
 def draw_call(random: np.random.Generator) -> Mapping[str, Any]:
@@ -382,7 +382,10 @@ def matches_by_hand(plain: Pair) -> Verdict:
 def masks_the_future(causal: Pair) -> Verdict:
     """With causal, a position sees itself and what came before."""
     return outputs.same(
-        causal, CLOSE, why=NOT_MASKED, try_="-inf above the diagonal, before softmax; or is_causal=True"
+        causal,
+        CLOSE,
+        why=NOT_MASKED,
+        try_="-inf above the diagonal, before softmax, in a block by the positions in the whole; or is_causal=True",
     )
 
 
@@ -415,9 +418,10 @@ def survives_large_logits(large_logits: Pair, causal: Pair) -> Verdict:
     """Scores of some thousands, or all far below zero, give numbers and not NaN."""
     why = {
         "causal": "without causal they are right: hidden scores are -inf, as any other number may be the largest",
+        "below": "large scores are right; a row whose scores are all below zero has a maximum below zero as well",
         "": "softmax is the same for scores moved by a constant, but exp is not: exp(89) is infinite in float32",
     }
-    try_ = "subtract each row's maximum before exp; torch.softmax does"
+    try_ = "subtract each row's own maximum before exp, as torch.softmax does; a running maximum starts at -inf"
     return outputs.same(large_logits, 5e-3, why=why, try_=try_, without=_failed(causal))
 
 
@@ -471,7 +475,7 @@ def measures_honestly(scripted_growth: Pair) -> Verdict:
         or _memory_problem(rows, script)
     )
     why = why or _exponents_problem(rows)
-    try_ = f"warm up, time repeats calls one by one, then peak_mb, then fit; {WRONG}"
+    try_ = f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
 
 
@@ -590,7 +594,8 @@ def _kept(seen: Pair, name: str) -> tuple[str, bool]:
 @part.check(basis="outputs", needs=[matches_by_hand])
 def lean_forward(long_forward: Pair, idle: Pair) -> Verdict:
     """At 8,000 positions attention needs less than half of one matrix of scores, measured from outside."""
-    return _lean(long_forward, idle, "the scores of all positions are in memory at once", BLOCKS)
+    why = "the scores of all positions are in memory at once, or blocks of them are kept beside the next"
+    return _lean(long_forward, idle, why, BLOCKS)
 
 
 @part.check(basis="outputs", needs=[masks_the_future, gradients_match, lean_forward])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from autograder.lab import (
     Observation,
     Pair,
     Part,
+    Partial,
     Passed,
     Table,
     Timed,
@@ -29,13 +31,21 @@ from autograder.lab import (
     record,
 )
 
-FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k_hits")
+WIDTH = {  # what TIMES as many are counted with
+    "running_clipped_mean": "values",
+    "masked_mean": "columns",
+    "pairwise_distances": "centers",
+    "top_k_hits": "classes and k",
+}
+FUNCTIONS = tuple(WIDTH)
 part = Part("part2_loops", writes=[*FUNCTIONS, "measure_speedups"], hands_in=["loop_speedups.csv"])
 
 COLUMNS = ("function", "loop_ms", "vectorized_ms", "speedup", "device")
 FIGURES = COLUMNS[1:-1]
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
-SHORT, LONG = 48, 432  # rows: operations are counted at both
+SHORT, LONG = 48, 432  # rows
+TIMES = 24  # as many columns, centers or classes
+SIZES = ((SHORT, 1), (LONG, 1), (SHORT, TIMES))  # at which operations are counted
 FINE = Close(rtol=1e-4, atol=1e-5)  # of each number: beside a count of hits, a mean is next to nothing
 ROWS_PER_OPERATION = 8  # blocks of rows are fine, single rows are not
 
@@ -169,36 +179,43 @@ def hits(student: Any, rig: Any) -> Any:
     return seen.seen()
 
 
-def tables(rig: Any, rows: int) -> dict[str, dict[str, Any]]:
-    """Return arguments for each function, by their names: *rows* rows."""
-    mask = normal(rig, rows, 6) > 0
-    labels = rig.tensor(rig.random.integers(0, 10, rows), "int64")
+def tables(rig: Any, rows: int, times: int = 1) -> dict[str, dict[str, Any]]:
+    """Return arguments for each function, by their names: *rows* rows, *times* as many columns, centers, classes."""
+    mask = normal(rig, rows, 6 * times) > 0
+    labels = rig.tensor(rig.random.integers(0, 10 * times, rows), "int64")
     return {
         "running_clipped_mean": {"values": normal(rig, rows), "low": -1.0, "high": 1.0},
-        "masked_mean": {"values": normal(rig, rows, 6), "mask": mask},
-        "pairwise_distances": {"points": normal(rig, rows, 3), "centers": normal(rig, 4, 3)},
-        "top_k_hits": {"logits": normal(rig, rows, 10), "labels": labels, "k": 3},
+        "masked_mean": {"values": normal(rig, rows, 6 * times), "mask": mask},
+        "pairwise_distances": {"points": normal(rig, rows, 3), "centers": normal(rig, 4 * times, 3)},
+        "top_k_hits": {"logits": normal(rig, rows, 10 * times), "labels": labels, "k": 3 * times},
     }
 
 
-@part.probe(values={"changed": list_of(TEXT)})
+def returns(student: Any, rig: Any, name: str, arguments: Mapping[str, Any]) -> bool:
+    """Call a function and say whether it returns; what it raises is told where its numbers are judged."""
+    call = partial(getattr(student, name), **arguments)
+    return not isinstance(rig.answers(student).tried(call), Exception)
+
+
+@part.probe(values={"changed": map_of(list_of(TEXT))})
 def inputs_after(student: Any, rig: Any) -> Any:
-    changed = []
+    changed = {}
     for name, arguments in tables(rig, 30).items():
         before = rig.copies(arguments)
-        getattr(student, name)(**arguments)
-        changed += [f"{which} of {name}" for which in rig.changed(arguments, before)]
+        if returns(student, rig, name, arguments):
+            changed[name] = rig.changed(arguments, before)
     return {"changed": changed}
 
 
 @part.probe(values={"operations": map_of(list_of(INTEGER))})
 def operations(student: Any, rig: Any) -> Any:
-    counts: dict[str, list[int]] = {name: [] for name in FUNCTIONS}
-    for rows in (SHORT, LONG):
-        for name, arguments in tables(rig, rows).items():
+    counts: dict[str, list[int]] = {}
+    for size in SIZES:
+        for name, arguments in tables(rig, *size).items():
             with rig.ops() as seen:
-                getattr(student, name)(**arguments)
-            counts[name].append(seen.count)
+                returned = returns(student, rig, name, arguments)
+            if returned:
+                counts.setdefault(name, []).append(seen.count)
     return {"operations": counts}
 
 
@@ -210,8 +227,9 @@ def fetches(student: Any, rig: Any) -> Any:
     found = {}
     for name, arguments in tables(rig, 20).items():
         with rig.fetches(student) as seen:
-            getattr(student, name)(**arguments)
-        found[name] = seen.values()
+            returned = returns(student, rig, name, arguments)
+        if returned:
+            found[name] = seen.values()
     return {"fetches": found}
 
 
@@ -270,6 +288,7 @@ def scripted_times(student: Any, rig: Any) -> Any:
 
 CLOSE = {"float32": 1e-5, "float64": 1e-12, "int64": 0.0}  # of a row's largest number
 FIRST = "compare with given.loops on a few rows"
+DIGITS = "float64 values keep their digits: a sum, or a bound or divisor beside it, has those of float32"
 
 
 @part.check(basis="outputs")
@@ -277,6 +296,7 @@ def running_mean_is_right(running_means: Pair) -> Verdict:
     """running_clipped_mean equals the loop: none, one, whole numbers, NaN."""
     why = {
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
+        "float64": DIGITS,
         "whole": "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
         "": "the mean of the clipped values 0 ... i is their running sum divided by i + 1",
     }
@@ -291,6 +311,7 @@ def masked_mean_is_right(masked_means: Pair) -> Verdict:
         "NaN where": "a NaN that counts makes the mean of its row NaN",
         "without any": "a row without any True has no mean: NaN",
         "no columns": "a row without any True has no mean: NaN",
+        "float64": DIGITS,
         "": "the sum is divided by the number of True in the row, not by the number of columns",
     }
     return outputs.same(
@@ -311,7 +332,7 @@ def distances_keep_digits(distances: Pair, far_distances: Pair) -> Verdict:
     """Distances keep their digits, for points close together and far from zero as well."""
     why = "|a|^2 + |b|^2 - 2ab takes two large numbers off each other; torch.cdist does so above 25 rows by default"
     try_ = 'subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist")'
-    near = outputs.same(distances, CLOSE, why=why, try_=try_)
+    near = outputs.same(distances, CLOSE, why={"float64": DIGITS, "": why}, try_=try_)
     return near if isinstance(near, Failed) else outputs.same(far_distances, CLOSE, why=why, try_=try_)
 
 
@@ -328,8 +349,21 @@ def hits_are_right(hits: Pair) -> Verdict:
 @part.check(basis="report")
 def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
     """No function changes what it was given."""
-    return outputs.unchanged(
-        inputs_after.values["changed"], try_="clamp and masked_fill make new tensors; clamp_ does not"
+    changed = inputs_after.values["changed"]
+    names = [f"{which} of {name}" for name, own in changed.items() for which in own]
+    try_ = "clamp and masked_fill make new tensors; clamp_ does not"
+    return _of_each(changed, outputs.unchanged(names, try_=try_))
+
+
+def _of_each(seen: Collection[str], verdict: Verdict) -> Verdict:
+    """Give each function its share of the points: one that raises an exception was not *seen*, and earns none."""
+    missing = [name for name in FUNCTIONS if name not in seen]
+    if not missing or not isinstance(verdict, Passed):
+        return verdict
+    share = 1 - len(missing) / len(FUNCTIONS)
+    why = f"{missing[0]} raises an exception, so nothing is known of it here"
+    return Partial(
+        share, verdict.measured, why, "mend the call that its own check names: it has this share of the points"
     )
 
 
@@ -338,23 +372,21 @@ def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
 
 @part.check(basis="report")
 def operations_do_not_grow(operations: Observation) -> Verdict:
-    """The number of torch operations does not grow with the number of rows."""
-    counts = {name: operations.values["operations"].get(name, []) for name in FUNCTIONS}
-    missing = [name for name, own in counts.items() if len(own) != 2]
-    if missing:
-        return Failed(f"{missing[0]}: no counts", "each function is counted at two sizes", WRONG)
+    """The number of torch operations does not grow with rows, columns, centers, classes or k."""
+    seen = operations.values["operations"]
+    counts = {name: seen[name] for name in FUNCTIONS if len(seen.get(name, [])) == len(SIZES)}
     unseen = [name for name, own in counts.items() if not all(own)]
     if unseen:
         why = "it computes where no operation is seen: in another thread or process, or without torch"
         return Failed(f"{unseen[0]}: no operations", why, WRONG)
-    growing = [
-        f"{name}: {short} operations for {SHORT} rows, {long} for {LONG}"
-        for name, (short, long) in counts.items()
-        if long - short > (LONG - SHORT) / ROWS_PER_OPERATION
-    ]
-    if growing:
-        return Failed(growing[0], "a Python loop over rows or elements: each round pays for a call", WRONG)
-    return Passed(", ".join(f"{name} {counts[name][1]}" for name in FUNCTIONS) + " operations")
+    for name, (short, long, wide) in counts.items():
+        if max(long, wide) - short > (LONG - SHORT) / ROWS_PER_OPERATION:
+            over = "rows or elements" if long >= wide else WIDTH[name]
+            more = f"{long} for {LONG}" if long >= wide else f"{wide} for {TIMES} times as many {over}"
+            why = f"a Python loop over {over}: each round pays for a call"
+            return Failed(f"{name}: {short} operations for {SHORT} rows, {more}", why, WRONG)
+    measured = ", ".join(f"{name} {own[1]}" for name, own in counts.items()) + " operations"
+    return _of_each(counts, Passed(measured))
 
 
 @part.check(basis="report")
@@ -362,7 +394,7 @@ def no_host_fetch(fetches: Observation) -> Verdict:
     """No function brings a tensor's values to the host."""
     found = [(name, fetch) for name, own in fetches.values["fetches"].items() for fetch in own]
     if not found:
-        return Passed("none")
+        return _of_each(fetches.values["fetches"], Passed("none"))
     measured = "; ".join(f"{name} (line {fetch['line']}: {fetch['call']})" for name, fetch in found[:4])
     why = "the host waits until the device has caught up, and what it computes then has to go back to the device"
     return Failed(measured, why, "stay with tensors; the caller fetches the result when it is needed")
