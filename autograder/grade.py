@@ -47,6 +47,11 @@ Squeeze = Callable[[Job, Job, int, int], Observation]
 """Runs the student's job with so many bytes of the GPU left (the last), where the baseline's took so many."""
 HANDED_OUT = ("given/", "baseline/", "handout/", "pytest.ini", "perflab-")
 """Comes with the template; the grader stages its own."""
+SLOW_IMPORT_SECONDS = 3.0
+SLOW_IMPORT = (
+    "{} took {:.0f} s of CPU time to be imported, and each probe imports it anew: "
+    'put what runs there below `if __name__ == "__main__":`'
+)
 WAITED = "processes did not end"  # as worker/forked.py says it
 TIMEOUTS = 3
 """After so many probes that ran out of time no other of the part is started."""
@@ -130,6 +135,7 @@ def grade(
     """
     begun = session.now()
     before = {part.id: part.checks for part in settled.parts} if settled else {}
+    noted = settled.notes if settled else ()
     graders = [
         PartGrader(part, submission, kit, session, seed, before.get(part.id, ()), refusal)
         for part in kit.lab.parts
@@ -153,7 +159,7 @@ def grade(
         max_score=max_score,
         owed=owed,
         parts=results,
-        notes=_notes(submission),
+        notes=tuple(dict.fromkeys([*_notes(submission), *noted, *(note for it in graders for note in it.notes)])),
     )
 
 
@@ -232,6 +238,12 @@ class PartGrader:
         rubric = self._rubric() if len(self._judged) == len(self.part.checks) else []
         judged = [self._judged[name] for name in self.part.checks if name in self._judged]
         return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said beside the verdicts: that each probe was slow."""
+        took = max((seen.import_seconds for (_, side), seen in self._seen.items() if side == "student"), default=0.0)
+        return [SLOW_IMPORT.format(self.part.file, took)] * (took > SLOW_IMPORT_SECONDS)
 
     def check(self, name: str) -> CheckResult:
         """Judge one check, after those it needs."""

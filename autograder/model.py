@@ -92,6 +92,8 @@ class Observation:
     log: str = ""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    import_seconds: float = 0.0
+    """CPU time until the student's file was imported; said by its own process."""
     peak_bytes: int = 0
     gpu_bytes: int | None = None
     """The most memory of the GPU that NVML showed of it, on a machine that grades on one."""

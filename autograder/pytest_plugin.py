@@ -70,6 +70,10 @@ class Practice:
         """What was judged in this run."""
         return [grader.judged() for grader in self._graders.values()]
 
+    def said(self) -> list[str]:
+        """What is to be said of the files and of how they ran, each once."""
+        return list(self.notes | dict.fromkeys(note for grader in self._graders.values() for note in grader.notes))
+
     def close(self) -> None:
         """End the session, if it was opened."""
         self._open.close()
@@ -200,9 +204,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("owed and skipped")
     for part_id, check in open_:
         terminalreporter.write_line(four_parts(part_id, check))
-    if practice.notes:
+    if notes := practice.said():
         terminalreporter.section("notes")
-    for note in practice.notes:
+    for note in notes:
         terminalreporter.write_line(note)
     terminalreporter.section("points")
     console = Console(file=terminalreporter._tw._file, force_terminal=terminalreporter.hasmarkup)  # noqa: SLF001 its stream has no public name

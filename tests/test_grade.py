@@ -71,6 +71,18 @@ def test_a_worker_that_did_not_answer_fails_each_check_that_reads_it(ended):
     )
 
 
+def test_an_import_that_takes_long_is_noted_and_stays_noted():
+    """It makes each probe slow, and no verdict says so."""
+    slow = replace(good("single", 2.0), import_seconds=12.3)
+    first, _, _ = graded({("single", "student"): slow})
+    again, _, _ = graded(settled=first)
+    quick, _, _ = graded({("single", "student"): replace(slow, import_seconds=1.0)})
+
+    [note] = [note for note in first.notes if "to be imported" in note]
+    assert "took 12 s of CPU time" in note
+    assert (first.notes, False) == (again.notes, any("to be imported" in note for note in quick.notes))
+
+
 def test_a_context_that_works_once_is_told_in_words():
     """Python's own words for it name an attribute that nobody wrote."""
     error = "AttributeError: '_GeneratorContextManager' object has no attribute 'args'"

@@ -41,7 +41,7 @@ def asked(made: Sequence[Mapping[str, Any]]) -> Found:
     for it in made:
         case, options = f"for {it['device']} with {it['workers']} workers", it["options"]
         if options is None:
-            return f"{case} no DataLoader was made", "one is asked for"
+            return f"{case} no DataLoader was made", "the function returns one"
         wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
         wanted["persistent_workers"] = it["workers"] > 0
         odd = next((name for name, value in wanted.items() if options[name] != value), None)

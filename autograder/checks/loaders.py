@@ -60,11 +60,11 @@ def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
 def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
     """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some."""
     if len(made) != 4:
-        return Failed(f"{len(made)} loaders were noted", "4 were asked for", try_)
+        return Failed(f"{len(made)} loaders were noted", "each of the 4 calls makes one", try_)
     for it in made:
         case, found = f"for {it['device']} with {it['workers']} workers", it["options"]
         if found is None:
-            return Failed(f"{case} no DataLoader was made", "one is asked for", try_)
+            return Failed(f"{case} no DataLoader was made", "the function returns one", try_)
         wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
         wanted["persistent_workers"] = it["workers"] > 0
         odd = next((name for name, value in wanted.items() if found[name] != value), None)

@@ -231,6 +231,8 @@ def _rates(script: Script, setting: Setting) -> list[tuple[float, str]]:
         (script.samples / first, "it is the first epoch's, which is slower: measure the second one"),
         (2 * script.samples / (first + total), "it is of both epochs: the first one does not count"),
         (script.samples / first / 2 + script.samples / total / 2, "it is of both epochs: the first one does not count"),
+        (script.samples / (first - script.batches * script.work), "it is the first epoch's, without the steps"),
+        (script.samples / (total - script.batches * script.work), "it leaves out the steps"),
         (script.samples / script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
         (script.samples / (total - workers * script.start), "it leaves out the start of the workers"),
         (script.batches / total, "it counts batches and not samples"),

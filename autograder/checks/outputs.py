@@ -37,7 +37,7 @@ def same(
             return Failed(f"{asked['case']}: {case['dtype']}", "your code raised an exception in this case", try_)
         if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            return Failed(returned, "the result has another form than was asked for", try_)
+            return Failed(returned, "the shape or the dtype of the result is wrong", try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:

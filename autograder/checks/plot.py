@@ -50,7 +50,7 @@ def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE
     """Pass a picture that is large enough to read, and neither blank nor noise."""
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width < at_least[0] or picture.height < at_least[1]:
-        return Failed(size, f"too small to read; at least {at_least[0]} x {at_least[1]} is asked for", try_)
+        return Failed(size, f"too small to read; make it at least {at_least[0]} x {at_least[1]}", try_)
     if picture.distinct_lines <= BLANK:
         return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
     if picture.packed > NOISE:

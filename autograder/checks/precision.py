@@ -36,7 +36,7 @@ def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer:
     """Pass losses that are clearly nearer to those of a trusted run in half precision than to FP32's."""
     problem = misshapen(losses, plain)
     if problem:
-        return Failed(problem, "one loss per batch is asked for, each a finite number", try_)
+        return Failed(problem, "each batch has one loss, a finite number", try_)
     away = norm(losses - plain)
     apart = {dtype: norm(losses - half) for dtype, half in halves.items()}
     nearest = min(apart, key=apart.__getitem__)

@@ -119,7 +119,7 @@ def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, 
     """Pass rows of a profile that say what the program is known to do; others may be among them."""
     rows, known = seen.student.values["rows"], seen.baseline.values["rows"]
     if seen.student.values["result"] != seen.baseline.values["result"]:
-        return Failed("no result, or another one", "a pair is asked for: the function's result, and the rows", try_)
+        return Failed("no result, or another one", "it returns a pair: the function's result, and the rows", try_)
     for want in known:
         named = [row for row in rows if row.get(key) == want[key]]
         if len(named) != 1:

@@ -133,6 +133,7 @@ def median_problem(
         (mean, "it is the mean, so one slow call decides it: take the median"),
         (mean + 1000 * COLD / repeats, cold),
         (expected * 1.05, cold),
+        (expected * 1.025, cold),  # of one call more: between the middle two
         (expected * 0.8, "it is the fastest call: take the median"),
         (expected * 5.0, "it is the slowest call: take the median"),
         (expected * 3.0, f"it was timed while {watched}"),

@@ -29,6 +29,7 @@ PRELOAD = (
     "autograder.worker.shim",
     "autograder.worker.warm",
 )
+RESULT = ("ended", "values", "error", "import")  # what an answer says, as worker/shim.py writes it
 LONG_SESSION = 40
 """Workers after which huge pages have paid: some 25 ms less for each, and up to a second once."""
 COMPILER = "autograder.worker.compiler"
@@ -223,12 +224,12 @@ def task(job: Job) -> dict[str, Any]:
 def _believe_form(job: Job, message: Message) -> Observation:
     """Take the answer as what it is: words and arrays of an untrusted process."""
     body: dict[str, Any] = dict(message.body)
-    if message.kind != "RESULT" or set(body) != {"ended", "values", "error"}:
+    if message.kind != "RESULT" or set(body) != set(RESULT):
         raise WireError("it is no result")
-    ended, values, error = body["ended"], body["values"], body["error"]
-    if ended not in ("ok", "raised") or type(values) is not dict or type(error) is not str:
+    ended, values, error, took = (body[name] for name in RESULT)
+    if ended not in ("ok", "raised") or (type(values), type(error), type(took)) != (dict, str, float):
         raise WireError("it is no result")
-    return Observation(job.probe, ended, values, message.arrays, error)
+    return Observation(job.probe, ended, values, message.arrays, error, import_seconds=took)
 
 
 def _compiles(job: Job) -> bool:

@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from time import process_time
 from types import ModuleType
 from typing import Any
 
@@ -39,13 +40,16 @@ def serve(descriptor: int, staged: Path) -> None:
 
 
 def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
+    began, seconds = process_time(), 0.0
     try:
-        values, arrays = run_task(task, staged)
-        return encode(Message("RESULT", {"ended": "ok", "values": values, "error": ""}, arrays))
+        probe, student, rig = prepared(task, staged)
+        seconds = process_time() - began
+        values, arrays = run_probe(probe, student, rig)
+        return encode(Message("RESULT", {"ended": "ok", "values": values, "error": "", "import": seconds}, arrays))
     except BaseException as error:
         words = in_words(error, staged)
         print(as_text(error, staged), flush=True)
-        return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words}))
+        return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words, "import": seconds}))
 
 
 def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path, descriptors: list[int]) -> bytes:
@@ -55,11 +59,6 @@ def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path, descrip
     except BaseException as error:
         print(as_text(error, staged), flush=True)
         return encode(Message("RAISED", {"error": in_words(error, staged)}))
-
-
-def run_task(task: Mapping[str, Any], staged: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run one probe once."""
-    return run_probe(*prepared(task, staged))
 
 
 def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, Rig]:

@@ -42,7 +42,7 @@ def made(device="cuda", workers=4, **options):
 ASKED = {
     "right": ([made(), made("cpu", 0)], ""),
     "none": ([], "none was made"),
-    "no loader": ([{**made(), "options": None}], "one is asked for"),
+    "no loader": ([{**made(), "options": None}], "the function returns one"),
     "pageable": ([made(pin_memory=False)], "pin_memory=True is asked for"),
     "workers that leave": ([made(persistent_workers=False)], "persistent_workers=True is asked for"),
 }

@@ -177,6 +177,7 @@ TIMES = {  # seconds that the epoch of two workers would have taken; 8 s passed
     "both epochs": (9.5, "it is of both epochs"),
     "the mean of two rates": (1 / (0.5 / 11 + 0.5 / 8), "it is of both epochs"),
     "without the start": (6.0, "it leaves out the start of the workers"),
+    "fetches of the first epoch": (7.0, "it is the first epoch's, without the steps"),
     "batches": (80.0, "it counts batches and not samples"),
     "no workers": (14.0, "num_workers was not passed on"),
     "anything": (7.0, "samples/s where 12.5 passed"),

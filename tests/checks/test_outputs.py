@@ -44,11 +44,11 @@ def test_right_outputs_pass(student, baseline):
 WRONG = {
     "a number apart": ([case(numbers=(1.0, 2.1))], "a case: apart by 5.0e-02 of the largest number of its row (allowed 1.0e-03), furthest at [1]", "because"),
     "NaN for a number": ([case(numbers=(NAN, 2.0))], "a case: 1 of 2 numbers are NaN or infinite, one of them at [0]", "because"),
-    "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "another form"),
-    "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "another form"),
-    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int () instead of", "another form"),
-    "nothing": ([], "a case: nothing instead of", "another form"),
-    "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "another form"),
+    "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "shape or the dtype"),
+    "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "shape or the dtype"),
+    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int () instead of", "shape or the dtype"),
+    "nothing": ([], "a case: nothing instead of", "shape or the dtype"),
+    "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "shape or the dtype"),
 }  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
         pytest.param(PLAIN, "losses 0.0e+00 from FP32's, 5.0e-03 from those of float16", "that is FP32", id="FP32"),
         pytest.param(PLAIN + 1e-4, "losses 1.7e-04 from FP32's", "that is FP32", id="FP32 in another order"),
         pytest.param(np.add(PLAIN, [-0.03, 0.03, 0.03]), "losses 5.2e-02", "neither FP32 nor 16 bits", id="noise"),
-        pytest.param(PLAIN[:2], "2 losses for 3 batches", "one loss per batch", id="too few"),
+        pytest.param(PLAIN[:2], "2 losses for 3 batches", "each batch has one loss", id="too few"),
         pytest.param([1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"),
         pytest.param([1e308, -1e308, 1.0], "losses inf", "neither FP32 nor 16 bits", id="huge"),
     ],

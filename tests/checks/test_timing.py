@@ -125,6 +125,7 @@ def test_the_median_of_repeated_calls_is_accepted(told):
         pytest.param(300.0, "timed while the memory was being watched", id="watched"),
         pytest.param(0.1, "it is in seconds", id="seconds"),
         pytest.param(776.0, "it includes the slow first call", id="cold"),
+        pytest.param(102.5, "it includes the slow first call", id="cold, of one call more"),
         pytest.param(1000.0, "it includes the slow first call", id="cold in another way"),
         pytest.param(123.0, "f took 123 ms, and the median of its calls is 100 ms", id="anything"),
     ],

@@ -243,6 +243,10 @@ LACKING = {  # a change of the report -> {check: words}
         lambda text: text.replace("## Lessons Learned", "## Lessons Learned\n\n## More"),
         {"report_is_complete": "nothing below 'Lessons Learned'"},
     ),
+    "too short, and figures alone below a heading": (
+        lambda text: shortened(text).replace("## Lessons Learned", "## Lessons Learned\n\n## More"),
+        {"report_is_complete": "below 'Lessons Learned'; 250 to 3000 words are expected"},
+    ),
     "few recommendations": (
         lambda text: text.replace("2. Measure", "Measure").replace("3. Try", "Try").replace("4. Keep", "Keep"),
         {"report_is_complete": "3 recommendations of at least 6 words"},

@@ -138,6 +138,12 @@ def test_whoever_ran_out_of_time_is_told_how_much_of_it_it_computed(workers):
     assert "was stopped after 1 s, the limit of this part; it computed for 0.0 s of them" == seen.error
 
 
+def test_the_cpu_time_of_the_import_is_told(workers):
+    code = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+
+    assert workers(job(code)).import_seconds >= 0.5
+
+
 def test_a_process_that_was_left_behind_is_killed(workers, tmp_path):
     """A daemon in a session of its own does not outlive its worker."""
     mark = tmp_path / "pid"

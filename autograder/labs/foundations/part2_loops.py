@@ -298,7 +298,7 @@ def running_mean_is_right(running_means: Pair) -> Verdict:
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
         "float64": DIGITS,
         "whole": "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
-        "": "the mean of the clipped values 0 ... i is their running sum divided by i + 1",
+        "": "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",
     }
     return outputs.same(running_means, CLOSE, why=why, try_=f"clamp, cumsum, and divide by 1 ... n; {FIRST}")
 

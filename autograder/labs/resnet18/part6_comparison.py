@@ -589,7 +589,9 @@ def report_is_complete(optimization_report: Text) -> Verdict:
     text, found = optimization_report.text, report.words(optimization_report.text)
     gaps, left = report.gaps(text, HEADINGS), report.left_over(text)
     if gaps:
-        return Failed(f"{found} words", report.listed(gaps), "keep the headings of the template, and write below each")
+        short = [f"{LEAST} to {MOST} words are expected, without tables and code"] * (found < LEAST)
+        try_ = "keep the headings of the template, and write sentences below each: figures alone are none"
+        return Failed(f"{found} words", report.listed([*gaps, *short]), try_)
     if left:
         return Failed(f"{len(left)} places left to fill in", report.listed(left), "replace them with what you found")
     if not LEAST <= found <= MOST:
