@@ -79,9 +79,9 @@ def running_means(student: Any, rig: Any) -> Any:
     low, high = rig.random.uniform(-1.5, -0.4), rig.random.uniform(0.4, 1.5)
     cases["nothing to clip at first"] = 4 * normal(rig, some)
     cases["nothing to clip at first"][: some // 2] *= 2**-6
+    again = rig.redrawn([cases["drawn length"]])  # before anything can have written into it
     for name, values in cases.items():
         seen.ask(name, student.running_clipped_mean, values, low, high)
-    again = rig.redrawn([cases["drawn length"]])
     seen.ask("the drawn length, other numbers", student.running_clipped_mean, *again, low, high)
     return seen.seen()
 
@@ -118,9 +118,10 @@ def masked_means(student: Any, rig: Any) -> Any:
         "whole numbers": (whole(rig, rows, width), mask),
         "float64, columns as rows": (normal(rig, width, rows, dtype="float64").t(), mask),
     }
+    again = rig.redrawn([values])
     for name, arguments in cases.items():
         seen.ask(name, student.masked_mean, *arguments)
-    seen.ask("the drawn shape, other numbers", student.masked_mean, *rig.redrawn([values]), mask)
+    seen.ask("the drawn shape, other numbers", student.masked_mean, *again, mask)
     return seen.seen()
 
 
@@ -165,6 +166,7 @@ def hits(student: Any, rig: Any) -> Any:
     easy[: rows // 2] = logits[: rows // 2].argmax(1)
     unknown = labels.clone()
     unknown[:: rig.integer(2, 4)] = -100
+    again = rig.redrawn([logits])
     for name, arguments in {
         "drawn shape": (logits, labels, rig.integer(2, 4)),
         "all hits in the first half": (logits, easy, rig.integer(2, 4)),
@@ -175,7 +177,7 @@ def hits(student: Any, rig: Any) -> Any:
         "negative labels, and k is all classes": (logits, unknown, classes),
     }.items():
         seen.ask(name, student.top_k_hits, *arguments)
-    seen.ask("the drawn shape, other numbers", student.top_k_hits, *rig.redrawn([logits]), labels, 2)
+    seen.ask("the drawn shape, other numbers", student.top_k_hits, *again, labels, 2)
     return seen.seen()
 
 
