@@ -105,6 +105,13 @@ def time_problem(rows: Sequence[Row], script: Script) -> str:
     return ""
 
 
+def reuse_problem(passes: Sequence[int], batches: int) -> str:
+    """Say that no two trainings ran for the batches of an epoch alone; *passes* are each one's forward passes."""
+    if passes.count(batches) >= len(MODELS):
+        return ""
+    return f"the training of a measured epoch ran for more than its {batches} batches: for a warm-up, or for saved_mb"
+
+
 def _rates(script: Script, runs: int) -> list[tuple[float, str]]:
     seconds = script.seconds(runs)
     cold = (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before")

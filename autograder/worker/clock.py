@@ -25,6 +25,7 @@ class VirtualClock:
         self._busy_ns = 0
         self._real: dict[str, Callable[[], Any]] = {}
         self._frozen: dict[str, Any] = {}
+        self._wall = 1.0
 
     def advance(self, seconds: float, *, busy: int = 0) -> None:
         """Let *seconds* pass, in which so many threads are *busy*: timers of computing add theirs up."""
@@ -36,8 +37,12 @@ class VirtualClock:
         """Seconds that it was moved by so far."""
         return self._elapsed_ns / 1e9
 
-    def freeze(self) -> None:
-        """Stop real time; from now on only `advance` moves the clock."""
+    def freeze(self, wall: float = 1.0) -> None:
+        """Stop real time; from now on only `advance` moves the clock, and `time.time` *wall* times as far.
+
+        So it is seen who takes times with what others may set.
+        """
+        self._wall = wall
         self._frozen = {name: real() for name, real in self._real.items()}
 
     @property
@@ -83,12 +88,14 @@ class VirtualClock:
     def _shifted(self, name: str, *, busy: bool) -> Callable[[], Any]:
         real = getattr(time, name)
         unit = 1 if name.endswith("_ns") else 1e-9
+        wall = name.startswith("time")
 
         def shifted() -> Any:
             if not self._frozen:
                 return real() + (self._busy_ns if busy else self._elapsed_ns) * unit
             self._elapsed_ns += TICK_NS
-            return self._frozen[name] + (self._busy_ns if busy else self._elapsed_ns) * unit
+            passed = self._busy_ns if busy else round(self._elapsed_ns * (self._wall if wall else 1.0))
+            return self._frozen[name] + passed * unit
 
         return shifted
 

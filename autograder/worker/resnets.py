@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -64,10 +65,27 @@ SEGMENTS: dict[str, Callable[[], nn.Module]] = {
 }  # each takes images (batch, 3, 8, 8)
 
 
+class FailsLater(nn.Module):
+    """Squares its input once, and raises from then on."""
+
+    def __init__(self) -> None:
+        """Have run never."""
+        super().__init__()
+        self.ran = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x * x."""
+        if self.ran:
+            raise ArithmeticError
+        self.ran = True
+        return x * x
+
+
 class ResNets:
     """`rig.nets`: the same fresh weights at each call; torch's own random numbers stay as they were."""
 
     segments = staticmethod(segments)
+    fails_later = FailsLater
 
     def __init__(self, seed: int, device: torch.device) -> None:
         """Draw from *seed*."""
@@ -131,11 +149,16 @@ def smaller_loss(criterion: nn.Module, by: int) -> nn.Module:
 
 
 def scripted(
-    make: Callable[[], Any], clock: VirtualClock, seconds: float, cold: float, half: float
+    make: Callable[[], Any],
+    clock: VirtualClock,
+    seconds: float,
+    cold: float,
+    half: float,
+    passes: Counter[nn.Module],
 ) -> Callable[[Any], Any]:
     """Return a make_training whose networks take *seconds* for a convolution, under autocast the share *half* of that.
 
-    The very first backward pass takes *cold* seconds.
+    The very first backward pass takes *cold* seconds. *passes* counts, by the last layer of each network.
     """
     left = [cold]
 
@@ -146,7 +169,8 @@ def scripted(
         clock.advance(left[0], busy=True)
         left[0] = 0.0
 
-    def passed(_: Any, __: Any, logits: Tensor) -> None:
+    def passed(layer: nn.Module, _: Any, logits: Tensor) -> None:
+        passes[layer] += 1
         if logits.requires_grad:
             logits.register_hook(begin)
 

@@ -14,8 +14,10 @@ import copy
 import ctypes
 import importlib
 import os
+import resource
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +69,7 @@ T = TypeVar("T")
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
 ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
+WALL = 1.2  # times as far goes time.time, which others may set
 SAMPLED = 997  # each so many numbers one stays when a tensor is drawn again
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
 
@@ -270,7 +273,7 @@ class Rig:
 
         Whole passes over the loader wait by that share more and less, in turns: any two of them as long as two others.
         """
-        self.clock.freeze()
+        self.clock.freeze(WALL)
         steps, shares = iter(work), [1 + uneven, 1 - uneven]
 
         def fetch(index: int) -> None:
@@ -331,6 +334,7 @@ class Rig:
         smaller: int = 1,
         half: float = 1.0,
         momentum: float = 0.0,
+        passes: Counter[nn.Module] | None = None,
     ) -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*; *half*: of them.
 
@@ -342,7 +346,7 @@ class Rig:
             window = self.window(model=self.nets.small(norm), momentum=momentum)
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
-        return scripted(make, self.clock, seconds, cold, half)
+        return scripted(make, self.clock, seconds, cold, half, Counter() if passes is None else passes)
 
     def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
@@ -452,6 +456,12 @@ class Rig:
         """Let memory that is freed be gone, so that what the process holds is what it uses."""
         # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
         ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
+
+    def peak_mb(self) -> float:
+        """Return the most MB (1e6 bytes) that was ever held: of the GPU's memory, or by this process without one."""
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self.device) / 1e6
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
     def figures(self) -> Figures:
         """Record what saved figures show."""

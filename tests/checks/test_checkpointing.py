@@ -83,6 +83,12 @@ def test_figures_of_another_time(found, words):
     assert words in checkpointing.time_problem(found, script)
 
 
+@pytest.mark.parametrize(("passes", "words"), [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "more than its 10 batches")])
+def test_a_measured_training_runs_for_its_epoch_alone(passes, words):
+    assert words in checkpointing.reuse_problem(passes, 10)
+    assert bool(words) == bool(checkpointing.reuse_problem(passes, 10))
+
+
 def test_a_row_of_the_schema_is_a_row_of_the_table():
     """The schema that students read names the columns that the check asks for."""
     assert list(COLUMNS) == json.loads(SCHEMA.read_text(encoding="utf-8"))["required"]

@@ -53,6 +53,8 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
         pytest.param(10 / 6, 6.0, "the timer starts after the batch was fetched", id="work only"),
         pytest.param(10 / 9, 6.0, "the first fetch is left out", id="first fetch"),
         pytest.param(3 / 12, 6.0, "it counts batches and not samples", id="batches"),
+        pytest.param(10 / 14.4, 7.2, "its clock is time.time()", id="the clock on the wall"),
+        pytest.param(RATE, 7.2, "its clock is time.time()", id="the wait by the clock on the wall"),
         pytest.param(12 / 12, 6.0, "it counts the last batch as a full one", id="ragged"),
         pytest.param(7.0, 6.0, "is another figure", id="anything"),
         pytest.param(None, 6.0, "is another figure", id="no number"),

@@ -70,7 +70,7 @@ MISTAKES = {
     ),
     "a step for every batch": (
         [("if (index + 1) % accumulation_steps == 0:", "if True:")],
-        {"equals_a_large_batch": "the step of a group is another", "one_step_a_group": "elsewhere than after a group"},
+        {"equals_a_large_batch": "gradients are not averaged over the group", "one_step_a_group": "elsewhere than after a group"},
     ),
     "the divided loss is returned": (
         [("losses.append(loss.detach())", "losses.append(loss.detach() / accumulation_steps)")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -57,10 +58,12 @@ def test_each_segment_takes_images_of_eight_pixels(kind):
 def test_convolutions_take_scripted_seconds_and_the_first_backward_pass_more():
     spent = []
     clock = SimpleNamespace(advance=lambda seconds, busy: spent.append(seconds))
-    make = scripted(lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0, half=0.25)
+    passes = Counter()
+    make = scripted(lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0, half=0.25, passes=passes)
     for half in (False, True):
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             outputs = make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))
         outputs.sum().backward()
 
     assert [0.5] * 17 + [3.0] + [0.125] * 17 + [0.0] == spent  # 17 convolutions each
+    assert [1, 1] == list(passes.values())

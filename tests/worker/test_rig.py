@@ -44,6 +44,16 @@ def test_every_timer_moves_with_the_clock_in_seconds_and_nanoseconds(clock, name
     assert pytest.approx(100e9, abs=1e6) == getattr(time, f"{name}_ns")() - before_ns
 
 
+@pytest.mark.parametrize(("name", "seconds"), [("perf_counter", 100.0), ("time", 120.0)])
+def test_the_clock_on_the_wall_can_go_at_another_rate(clock, name, seconds):
+    """So that who takes times with a clock that others set is seen."""
+    clock.freeze(wall=1.2)
+    before = getattr(time, name)()
+    clock.advance(100.0)
+
+    assert pytest.approx(seconds, abs=1e-3) == getattr(time, name)() - before
+
+
 def test_time_at_work_does_not_count_waiting(clock):
     clock.freeze()
     before = time.process_time()
