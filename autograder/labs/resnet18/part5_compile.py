@@ -49,6 +49,7 @@ BATCH = 16  # samples
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
 HALVED = 2  # batches
+BFLOAT16 = "torch.autocast(device.type, torch.bfloat16, enabled=use_amp) around forward pass and loss"
 SMOOTHING = 0.5  # of the labels in the scripted epoch
 BUILT = 'see "When something is built" in the part 5 handout'
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
@@ -121,25 +122,29 @@ def training(student: Any, rig: Any) -> Any:
 # --- what is run: the guard -------------------------------------------------------------------------------------------
 
 
+SIZES = ("below", "exactly at", "above")
+
+
 @part.probe(
     pair=True,
     values={**CASES, "seen": SEEN, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
     arrays=NUMBERS,
 )
 def guard(student: Any, rig: Any) -> Any:
-    """Batches below the limit and above it, in an order that is drawn; as they are, then compiled by us."""
-    (limit,), spiky = rig.seconds(1.0, 3.0, 1), [True, False, *(rig.integer(0, 1) for _ in range(6))]
+    """Batches above, below and exactly at the limit, in an order that is drawn; as they are, then compiled by us."""
+    limit, spiky = rig.integer(8, 24) / 8, [2, 0, 1, *(rig.integer(0, 2) for _ in range(6))]  # few bits: sums are exact
     answers, counts = rig.answers(), []
     compiler = rig.compiler(rig.window([BATCH]))
     for how in ("eager", "compiled"):
         module = student.SpikeGuard(limit)
         run = rig.compiled(module, compiler) if how == "compiled" else module
         for number, spike in enumerate(spiky):
-            batch = rig.random.normal(size=(BATCH, 6)) * (limit * (3.0 if spike else 0.5))
+            batch = rig.random.normal(size=(BATCH, 8)) * (limit * (3.0 if spike else 0.5))
+            batch = np.sign(batch) * limit if spike == 1 else batch
             x = rig.tensor(batch).requires_grad_()
             output = run(x)
             output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
-            case = f"batch {number + 1} ({'above' if spike else 'below'} the limit), {how}"
+            case = f"batch {number + 1} ({SIZES[spike]} the limit), {how}"
             answers.add(f"output of {case}", output)
             answers.add(f"gradient of {case}", x.grad)
             counts.append(rig.number(module.spikes))
@@ -244,19 +249,21 @@ def follows_eager(training: Pair) -> Verdict:
     """An epoch of the compiled model trains the given model as an eager epoch does, in FP32 and under autocast."""
     shares: dict[str, float] = {}
     for mode, within in FOLLOWS.items():
-        found = numerics.same_trajectory(_of(training, mode), within, why=_why_apart(training, mode), try_=LOOP)
+        why, try_ = _why_apart(training, mode)
+        found = numerics.same_trajectory(_of(training, mode), within, why=why, try_=try_)
         if isinstance(found, Failed):
             return replace(found, measured=f"{mode.upper()}: {found.measured}")
         assert isinstance(found, Passed)
         apart = outputs.furthest(*(side.arrays[f"{mode}_running"] for side in (training.student, training.baseline)))
         if not apart <= within.losses:
             measured = f"{mode.upper()}: running statistics apart by {apart:.1e} (allowed {within.losses:.0e})"
-            return Failed(measured, "they are not the given model's, or move otherwise", LOOP)
+            return Failed(measured, "they are not the given model's, or move otherwise", COPY)
         shares |= {f"{mode}_{name}": it for name, it in found.evidence["shares"].items()}
     return Passed(f"{training.baseline.values['batches']} batches in each precision", {"shares": shares})
 
 
-LOOP = f"compile the model that is handed in, not a copy, and train with the plain loop; {WRONG}"
+LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
+COPY = f"compile the model that is handed in, not a copy; {WRONG}"
 
 
 def _of(training: Pair, mode: str) -> Pair:
@@ -269,12 +276,12 @@ def _of(training: Pair, mode: str) -> Pair:
     return Pair(*sides)
 
 
-def _why_apart(training: Pair, mode: str) -> str:
+def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
-        return "no weight of the given model moved: a copy was compiled, or no step is taken"
+        return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
     if mode == "amp":  # FP32, which comes first, was right
-        return "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16"
-    return "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
+        return "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16", LOOP
+    return "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum", LOOP
 
 
 @part.check(basis="outputs", compared="what model and optimizer hold")
@@ -323,6 +330,7 @@ def one_graph_a_batch(training: Pair) -> Verdict:
         measured, why = compiling.whole_problem(seen, known["batches"], known["parameters"], half=half)
         if why:
             try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
+            try_ = BFLOAT16 if "autocast" in why else try_
             return Failed(f"{mode.upper()}: {measured}", why, try_)
     return Passed(f"{known['batches']} forward and backward graphs for as many batches, in each precision")
 
@@ -345,7 +353,7 @@ def guard_answers_alike(guard: Pair) -> Verdict:
     """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
     why = {
         "above": "such a batch is to be x * (limit / size); size is the mean of |x|, and no gradient goes through it",
-        "below": "such a batch is left as it is",
+        "limit": "such a batch is left as it is, and one exactly at the limit is not above it",
     }
     found = outputs.same(guard, 1e-5, why=why, try_=f"torch.where(size > limit, limit / size, 1.0); {BREAKS}")
     told, known = guard.student.values["counts"], guard.baseline.values["counts"]
@@ -353,7 +361,8 @@ def guard_answers_alike(guard: Pair) -> Verdict:
         return found
     first = next((i for i, pair in enumerate(zip(told, known, strict=False)) if pair[0] != pair[1]), 0)
     measured = f"spikes is {_at(told, first)} where {_at(known, first)} batches were scaled"
-    return Failed(measured, "not every batch above the limit is counted, or others are", "self.spikes += size > limit")
+    counted = "not every batch above the limit is counted, or others are: one exactly at it is not above"
+    return Failed(measured, counted, "self.spikes += size > limit")
 
 
 def _at(counts: Sequence[float | None], index: int) -> str:
