@@ -161,7 +161,7 @@ def words(text: str) -> int:
 def points(text: str) -> list[list[str]]:
     """Return the points of a section, in each way that it can be cut.
 
-    At the outermost marks of its lists; at paragraphs, each with the list below it; at its headings.
+    At the outermost marks of its lists; at paragraphs, each with the list below it; at its headings; at rows of tables.
     """
     plain, heads = _bare(text), [it.start() for it in HEADING.finditer(text)]
     marks = list(MARK.finditer(plain))
@@ -169,11 +169,12 @@ def points(text: str) -> list[list[str]]:
     listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]
     leads = [it.end() for it in PARAGRAPH.finditer(plain) if not MARK.match(plain, it.end())]
     leads = leads if len(leads) > 2 or not listed else []  # two are words before a list and after it
-    return [cut for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads)) if cut]
+    rows = [it.start() for it in ROW.finditer(plain)]
+    return [cut for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads), _cut(plain, rows)) if cut]
 
 
 def _cut(text: str, starts: Sequence[int]) -> list[str]:
-    return [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
+    return [text[start:end].strip(" \t\n|") for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
 
 
 def _bare(text: str) -> str:

@@ -74,7 +74,7 @@ def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> s
         return "storages are missing: fake ones all have the address 0, so data_ptr() makes one of them; id() does not"
     generally = {
         "parameters": "storages that two tensors share count once",
-        "activations": "what is kept for the backward pass: each storage once, and none that is counted elsewhere",
+        "activations": "what model and loss keep to go back: each storage once, and none that is counted elsewhere",
         "optimizer": "every tensor of the optimizer's state counts, the step counts of Adam as well",
         "total": "it is the sum of the six others",
     }
@@ -170,6 +170,8 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
         return OTHER_CLOCK
     if "calls" in known and "seconds" not in known:
         return "the function calls itself, and each of its calls counts; pstats has the primitive ones first, then all"
+    if "hits" in known:
+        return "a line lasts until the next line begins, or the function ends; what it calls is part of it"
     return "calls or time are missing, or another's are counted as well"
 
 
