@@ -13,6 +13,7 @@ from typing import Any
 from autograder.checks import table
 from autograder.checks.facts import SPEED, TIME, WAIT, WARM, Fact, compared
 from autograder.checks.numerics import close, explained, shown
+from autograder.checks.timing import JUMPS, STEADY, WALL
 
 FIGURES = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
 COLUMNS = ("configuration", "builds_on", *FIGURES, "speedup", "gain", "device")
@@ -72,6 +73,7 @@ def _rates(script: Script) -> list[tuple[float, str]]:
     rates = [script.samples / (script.seconds + it) for it in (apart, -apart)]
     return [
         (script.samples / (script.seconds - script.wait), "it leaves out the wait for data"),
+        (script.samples / script.seconds / WALL, f"{JUMPS}: {STEADY}"),
         (2 * script.samples / script.seconds, "it counts the samples of all epochs, and the seconds of one"),
         (script.samples / script.seconds / 2, "it counts the samples of one epoch, and the seconds of two"),
         *((rate, "it is the rate of one epoch: divide the samples of all by the seconds of all") for rate in rates),

@@ -69,7 +69,7 @@ T = TypeVar("T")
 LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step; the tolerances were measured with it
 ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
-WALL = 1.2  # times as far goes time.time, which others may set
+WALL = 1.25  # times as far goes time.time, which others may set
 SAMPLED = 997  # each so many numbers one stays when a tensor is drawn again
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
 

@@ -49,6 +49,7 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         pytest.param({"throughput": 20 / 3.2 + 20 / 4.8}, "the mean of the epochs' rates", id="both epochs"),
         pytest.param({"throughput": 5.0}, "the seconds of two", id="half"),
         pytest.param({"throughput": 40 / 8}, "the seconds of two", id="half by chance"),
+        pytest.param({"throughput": 8.0}, "its clock is time.time()", id="the clock on the wall"),
         pytest.param({"throughput": 2.0}, "warm up before", id="cold"),
         pytest.param({"throughput": 11.0}, "where 10 passed", id="something else"),
         pytest.param({"throughput": None}, "None samples/s where 10 passed", id="no number"),
