@@ -632,7 +632,10 @@ def compares_both(comparison: Pair) -> Verdict:
     return Passed(measured)
 
 
-COMPARE = f"a warm-up and saved_mb on a training that is thrown away, then one epoch of a fresh one; {WRONG}"
+COMPARE = (
+    "mend honest_throughput first if it fails; a warm-up and saved_mb on a training that is thrown away, then one "
+    f"epoch of a fresh one; {WRONG}"
+)
 
 
 @part.check(basis="scripted")

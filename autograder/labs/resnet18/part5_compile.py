@@ -439,7 +439,10 @@ def compares_both(comparison: Pair, comparison_amp: Observation) -> Verdict:
     return Passed(measured)
 
 
-COMPARE = f"time warm_up for compile_s, then one epoch from fresh weights with train_epoch_compiled; {WRONG}"
+COMPARE = (
+    "mend honest_throughput first if it fails; time warm_up for compile_s, then one epoch from fresh weights with "
+    f"train_epoch_compiled; {WRONG}"
+)
 
 
 @part.check(basis="scripted")
