@@ -117,6 +117,7 @@ def groups(student: Any, rig: Any) -> Any:
         "work": list_of(NUMBER),
         "sizes": list_of(INTEGER),
         "plain": optional(NUMBER),
+        "passes": INTEGER,
         **{name: optional(NUMBER) for name in METRICS},
     },
     arrays={"losses": ("float64", 1)},
@@ -130,9 +131,12 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     other = rig.number(train(student, plain, steps)["loss"])
     window.criterion.label_smoothing = SMOOTHING  # so that another criterion than this one shows
     rig.script(window, waits, work)
+    modes = list[bool]()
+    window.model.register_forward_hook(partial(note_mode, modes))
     seen = train(student, window, steps)
     told = {"losses": rig.series(seen["losses"], "losses"), **{name: rig.number(seen[name]) for name in METRICS}}
-    return {"samples": sum(sizes), "sizes": sizes, "waits": waits, "work": work, "plain": other, **told}
+    known = {"samples": sum(sizes), "sizes": sizes, "waits": waits, "work": work}
+    return {**known, "plain": other, "passes": len(modes), **told}
 
 
 # --- what is run: checkpointing ---------------------------------------------------------------------------------------
@@ -433,7 +437,9 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
     if problem := numerics.misshapen(losses, np.zeros(len(sizes))):
         why = numerics.ended_early(losses, np.zeros(len(sizes))) or "losses has one mean for each batch"
-        return Failed(problem, why, "losses.append(loss.detach()) in each iteration")
+        if told["passes"] < len(sizes):
+            why += f"; {many(told['passes'], 'forward pass', 'forward passes')} ran: batches are joined or left out"
+        return Failed(problem, why, "a forward pass for each batch, and losses.append(loss.detach()) after it")
     if not close(told["loss"], known["loss"], LOSSES):
         why = _other_loss(told["loss"], known) or (
             "batches count alike, and the last one has fewer samples; or some are missing"
@@ -468,7 +474,8 @@ def _by_group(losses: numerics.Array, sizes: Sequence[int]) -> numerics.Array:
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
-    script = timing.Script(known["waits"], known["work"], known["samples"], BATCH)
+    work = known["work"][: scripted_epoch.student.values["passes"] or None]  # a forward pass takes each
+    script = timing.Script(known["waits"], work, known["samples"], BATCH)
     return timing.honest(scripted_epoch.student.values, script)
 
 
