@@ -69,9 +69,10 @@ def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: boo
     """Say how rows differ from what was scripted: *known* has nets, sizes, saved, script, steps and the device."""
     saved = list(known["saved"]) * len(known["nets"])
     scripts = [own for own in known["script"] for _ in saved[: len(rows) // len(known["nets"])]]
-    for row, right, script in zip(rows, saved, scripts, strict=False):
+    for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=False)):
         if not close(row["saved_mb"], right, EXACT):
-            return f"saved_mb of {_named(row)} is {row['saved_mb']:.4g}, and given.saved_mb says {right:.4g}"
+            plain = explained(row["saved_mb"], [(saved[number - number % 2], ": that is FP32's; use autocast")], EXACT)
+            return f"saved_mb of {_named(row)} is {row['saved_mb']:.4g}, and given.saved_mb says {right:.4g}{plain}"
         wrong = _pace_problem(row, script, known["steps"])
         if wrong:
             return wrong
@@ -94,7 +95,10 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
         (size / (forward + back), "the optimizer's step is left out"),
         (size / (whole - forward + other), f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}"),
         (1 / whole, "it counts steps, and images are asked for"),
-        *((size * steps / (steps * whole + n * cold), "it holds the slow first step: warm up") for n in (1, 2)),
+        *(
+            (size * steps / (steps * whole + n * cold), "it holds a slow first step: warm up with two")
+            for n in (1, 2, 3)
+        ),
         *((size / (whole + n * step), "a model goes on that ran at another size or precision") for n in (1, 2, 3)),
     ]
     told = f"throughput of {_named(row)} is {row['throughput']:.4g} images/s, and {size / whole:.4g} is right"

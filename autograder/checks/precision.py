@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from autograder.checks.numerics import Array, misshapen, norm, shares
-from autograder.model import Failed, Passed, Verdict
+from autograder.checks.numerics import Array, distance, misshapen, norm, not_finite, shares, sixteen_bits
+from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
 
 HALF = {"float16", "bfloat16"}
 SINGLE = {"float32"}
+NARROW = "the weights themselves are 16 bits wide, so small updates are rounded away"
 RULES = (
-    (("parameters",), SINGLE, "the weights themselves are 16 bits wide, so small updates are rounded away"),
+    (("backward",), {"outside autocast"}, "backward passes ran inside autocast: end the with block before backward()"),
+    (("parameters",), SINGLE, NARROW),
     (("convolution", "matrix product"), HALF, "{} did not run in half precision: it was called outside autocast"),
     (("softmax", "loss"), SINGLE, "{} ran in half precision: it was called outside autocast, on 16-bit values"),
 )
@@ -30,6 +32,26 @@ def dtypes_where_they_help(dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: b
             if judged and not set(dtypes.get(kind, wanted)) <= wanted:
                 return Failed(measured, why.format(kind), try_)
     return Passed(measured)
+
+
+def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
+    """Say why a training with AMP does not follow the baseline's."""
+    losses, expected = amp.student.arrays["losses"], amp.baseline.arrays["losses"]
+    weights = amp.student.arrays["weights"]
+    if misshapen(losses, expected):
+        return "one loss per batch is asked for, each a finite number"
+    if not_finite(weights):
+        return "the optimizer stepped with gradients that were infinite or NaN"
+    if sixteen_bits(weights):
+        return NARROW
+    if distance(weights, amp.baseline.arrays["weights"]) <= within.weights:
+        return "the weights are right, the losses are not: rounded, scaled, or taken in 16 bits outside autocast"
+    if abs(losses[0] - expected[0]) > within.losses:
+        return "the first loss differs already: not the criterion's on the whole first batch, in train()"
+    return (
+        "the first loss is near, later steps are not: one left out or taken twice, gradients piled up without "
+        "zero_grad or not unscaled, eval(), or not the criterion's loss"
+    )
 
 
 def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer: float, *, try_: str) -> Verdict:

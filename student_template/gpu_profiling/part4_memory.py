@@ -59,7 +59,7 @@ class MemoryEfficientNet(nn.Module):
 
 # %%
 def train_with_amp(model, loader, criterion, optimizer, device, scaler=None) -> list[float]:
-    """Train for one epoch in mixed precision; return the loss of each batch, a list of floats or a 1-D tensor.
+    """Train for one epoch in mixed precision; return the loss of each batch, a list of numbers or a 1-D tensor.
 
     scaler: a torch.amp.GradScaler made by the caller. None: float16 needs one of your own, bfloat16 needs none;
     torch.get_autocast_dtype(device.type) says which it is.

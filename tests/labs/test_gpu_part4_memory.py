@@ -66,7 +66,7 @@ MISTAKES = {
         [("    if scaler is None:", "    if True:")],
         {"scaler_in_order": "never used"},
     ),
-    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_fp32": "it is not in train()"}),
+    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_fp32": "in train()"}),
     "forward only": (
         [
             (
@@ -88,7 +88,7 @@ MISTAKES = {
         [("        for block in self.blocks:\n", "        x.requires_grad_()\n        for block in self.blocks:\n")],
         {"gradients_match": "requires_grad_() changes the caller's images"},
     ),
-    "cold": ([(WARM, "")], {"measures_training_steps": "it holds the slow first step"}),
+    "cold": ([(WARM, "")], {"measures_training_steps": "it holds a slow first step"}),
     "the other precision": (
         [("            with torch.autocast(device.type, enabled=use_amp):\n", "            with torch.autocast(device.type, enabled=not use_amp):\n")],
         {"measures_training_steps": "it is the pace of AMP"},

@@ -318,34 +318,12 @@ def comparison(student: Any, rig: Any) -> Any:
 @part.check(basis="outputs")
 def follows_fp32(amp: Timed) -> Verdict:
     """Training with AMP follows the FP32 losses."""
-    why = _why_apart(amp)
-    try_ = NARROW[1] if why == NARROW[0] else f"compare your loop step by step; {WHERE}"
+    why = precision.why_apart(amp, FOLLOWS)
+    try_ = FLOAT32 if why == precision.NARROW else f"compare your loop step by step; {WHERE}"
     return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=try_)
 
 
-def _why_apart(amp: Timed) -> str:
-    losses, expected = amp.student.arrays["losses"], amp.baseline.arrays["losses"]
-    weights = amp.student.arrays["weights"]
-    if numerics.misshapen(losses, expected):
-        return "one loss per batch is asked for, each a finite number"
-    if numerics.not_finite(weights):
-        return "the optimizer stepped with gradients that were infinite or NaN"
-    if numerics.sixteen_bits(weights):
-        return NARROW[0]
-    if numerics.distance(weights, amp.baseline.arrays["weights"]) <= FOLLOWS.weights:
-        return "the weights are right, the losses are not: rounded, scaled, or taken in 16 bits outside autocast"
-    if abs(losses[0] - expected[0]) > FOLLOWS.losses:
-        return "the first loss differs already: not the criterion's on the whole first batch, in train()"
-    return (
-        "the first loss is right, later steps are not: one left out or taken twice, "
-        "gradients piled up without zero_grad or not unscaled, eval()"
-    )
-
-
-NARROW = (
-    "the weights themselves are 16 bits wide, so small updates are rounded away",
-    f"leave the model in float32, without .half() and .bfloat16(): autocast makes the 16-bit copies itself; {WHERE}",
-)
+FLOAT32 = f"leave the model in float32, without .half() and .bfloat16(): autocast makes 16-bit copies itself; {WHERE}"
 SHORT = 0.5  # of the expected update: gradients 64 times as large, cut to a norm of 10, leave a quarter
 CLIPPED_ALL_THE_SAME = (
     "the weights move far less: gradients are clipped although max_grad_norm is None",
@@ -389,12 +367,9 @@ def computes_in_half_precision(rounding: Pair) -> Verdict:
 @part.check(basis="report")
 def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Verdict:
     """Convolutions and matrix products run in 16 bits; softmax, loss and weights in 32; backward outside autocast."""
-    dtypes = op_dtypes.values["dtypes"]
-    if inside := dtypes.get("backward", {}).get("inside autocast"):
-        why = "each step back takes the precision of its step forward by itself, and gradients of weights are float32"
-        return Failed(f"{inside} backward passes ran inside autocast", why, f"end the with block before it; {WHERE}")
     try_ = f"forward pass and loss belong inside autocast; {WHERE}"
-    try_ = try_ if set(dtypes.get("parameters", {})) <= {"float32"} else NARROW[1]
+    dtypes = op_dtypes.values["dtypes"]
+    try_ = try_ if set(dtypes.get("parameters", {})) <= {"float32"} else FLOAT32
     return precision.dtypes_where_they_help(dtypes, on_gpu=device.kind == "cuda", try_=try_)
 
 
@@ -422,7 +397,7 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
     evidence = numerics.shares(update=moved.error / UPDATE)
     why = "other steps than the overflowing one were skipped or changed"
     if numerics.sixteen_bits(overflow.student.arrays["weights"]):
-        why, try_ = NARROW
+        why, try_ = precision.NARROW, FLOAT32
     elif moved.ratio < SHORT:
         why, try_ = CLIPPED_ALL_THE_SAME
     if not moved.error <= UPDATE:
@@ -457,7 +432,7 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         why = "clipping came before unscale_, or backward ran on the loss itself and not on scaler.scale(loss)"
         return why, CLIP[mode]
     if narrow:
-        return NARROW
+        return precision.NARROW, FLOAT32
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
         return f"{CLIPPED[mode]} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
