@@ -153,7 +153,8 @@ def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[st
     missed = [name for name in asked if name not in seen]
     more = [name for name in seen if name not in asked]
     if missed and not said.startswith(REGEX):
-        return f"--kernel-name {said[:60]!r} is no expression without {REGEX} before it, so {missed[0]} is not measured"
+        quotes = "; no shell takes the quotes off" * (said[:1] in ("'", '"'))
+        return f"--kernel-name {said[:60]} does not begin with {REGEX}, so {missed[0]} is not measured{quotes}"
     if missed:
         return f"{missed[0]} is not measured"
     if not more:
@@ -197,8 +198,7 @@ def figure_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
 
 def _misread(row: Row, right: Row, name: str) -> str:
     if name == "duration_us":
-        units = [(1000.0, "a unit was passed over"), (1e-3, "a unit was passed over"), (1e6, "a unit was passed over")]
-        stories = [(factor * right[name], words) for factor, words in units]
+        stories = [(factor * right[name], "a unit was passed over") for factor in (1e-6, 1e-3, 1e3, 1e6)]
         return explained(row[name], stories, 0.01) or "a number may be written as 12,319,469"
     others = [(right[other], f"that is its {other}") for other in FIGURES[1:] if other != name]
     return explained(row[name], others, EXACT)

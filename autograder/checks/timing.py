@@ -141,7 +141,7 @@ def median_problem(
         (expected * 1.025, cold),  # of one call more: between the middle two
         (expected * 0.8, "it is the fastest call: take the median"),
         (expected * 5.0, "it is the slowest call: take the median"),
-        (expected * 3.0, f"it was timed while {watched}"),
+        *((expected * 3.0 * times, f"it was timed while {watched}") for times in (0.8, 0.95, 1.0, 1.05, 5.0)),
         (seconds, "it is in seconds"),
     ]
     words = explained(told, stories, EXACT)

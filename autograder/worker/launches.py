@@ -124,13 +124,14 @@ class Report:
 
     def __init__(self, random: np.random.Generator, unit: str) -> None:
         """Draw some launches, two of them of one kernel; one for each bound at least."""
-        kinds = [(82.0, 35.0), (30.0, 85.0), (20.0, 31.0), (71.0, 66.0), (64.0, 77.0)]
+        kinds = [(82.0, 35.0), (30.0, 85.0), (20.0, 31.0), (71.0, 66.0), (64.0, 77.0), (68.0, 68.0)]
         self.rows: list[dict[str, Any]] = []
         self._random, self._unit = random, unit
         for sm, memory in (kinds[int(i)] for i in random.permutation(len(kinds))):
             name = f"{random.choice(KERNELS[:2])}_{random.integers(2)}(float *, const float *, int)"
             figures = {"sm_percent": sm, "memory_percent": memory, "occupancy_percent": float(random.uniform(20, 95))}
             drawn = {key: round(value + float(random.uniform(0, 4)), 2) for key, value in figures.items()}
+            drawn["memory_percent"] = drawn["sm_percent"] if sm == memory else drawn["memory_percent"]  # a tie
             self.rows.append({"kernel": name, "duration_us": round(float(random.uniform(1500, 90_000)), 2), **drawn})
 
     def text(self) -> str:

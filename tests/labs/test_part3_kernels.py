@@ -110,7 +110,7 @@ MISTAKES = {
         [('"--export", report, "python"', 'f"--output={report}", "python"')],
         {"command_is_right": "ncu has no option '--output'; it calls it --export, or -o"},
     ),
-    "no regex": ([('f"regex:^', 'f"^')], {"command_measures_what_was_asked": "no expression without regex:"}),
+    "no regex": ([('f"regex:^', 'f"^')], {"command_measures_what_was_asked": "does not begin with regex:"}),
     "matches anywhere": (
         [('f"regex:^({names})$"', 'f"regex:{names}"')],
         {"command_measures_what_was_asked": "an expression matches anywhere in a name"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import launches, ncu, outputs, table
@@ -199,10 +200,15 @@ def commands(student: Any, rig: Any) -> Any:
         others = [f"{kernels[0]}_bias", f"pre_{kernels[1]}", f"loop_fusion_{number}", "elementwise_kernel"]
         one = {"script": f"train_{number}.py", "report": f"kernels_{number}", "launches": rig.integer(2, 50)}
         words = student.ncu_command(one["script"], list(kernels), one["report"], one["launches"], skipped)
-        told.append([rig.text(word) for word in words][:60])
+        told.append([_word(rig, word) for word in words][:60])
         measured.append(ncu.chosen(told[-1], [*kernels, *others]))
         asked.append({**one, "kernels": kernels, "skipped": skipped})
     return {"commands": told, "measured": measured, "asked": asked}
+
+
+def _word(rig: Any, word: Any) -> str:
+    kind = "" if isinstance(word, str | PurePath) else f" ({type(word).__name__}, and no text)"
+    return f"{rig.text(word)}{kind}"
 
 
 @part.probe(pair=True, values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))})
