@@ -100,7 +100,7 @@ class Matched:
             self._rig.profiles.timeline(self._rig.random, gpu=number % 2 == 0),
             self._rig.folder / f"made_profile_{number}.gz",
         )
-        file.write_bytes(made.data())
+        file.write_bytes(made.data(copies=True))
         known = made.known()
         return str(file), float(known["gpu_utilization_percent" if made.gpu else "operators_percent"])
 

@@ -32,10 +32,11 @@ Layer = np.ndarray[Any, Any]
 class Timeline:
     """A file as torch.profiler writes it; one cause of idleness, drawn anew, is far the largest."""
 
-    def __init__(self, random: np.random.Generator, *, gpu: bool) -> None:
-        """Draw until nothing is a matter of rounding."""
+    def __init__(self, random: np.random.Generator, *, gpu: bool, loads: bool | None = None) -> None:
+        """Draw until nothing is a matter of rounding; *loads*: whether the cause is to be data loading."""
         self._random, self.gpu = random, gpu
-        self.cause = str(random.choice(CAUSES[gpu]))  # drawn once: what is not clear is so more often for some
+        causes = [cause for cause in CAUSES[gpu] if loads in (None, cause == "data loading")]
+        self.cause = str(random.choice(causes))  # drawn once: what is not clear is so more often for some
         self._draw_all()
         while not self._clear():
             self._draw_all()
@@ -54,6 +55,7 @@ class Timeline:
         self._add("user_annotation", LOADER, now - self._draw(10, 19), self._draw(8_400, 8_800))  # the longest
         self._add("cpu_op", "aten::empty", now + 50, 6)
         if self.gpu:
+            self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 300, 400, bytes=4096)  # of no step
             self._add("kernel", "late", now + 500, 3_000)
             self._add("gpu_user_annotation", "ProfilerStep#3", MARGIN, self.length - MARGIN)
 
@@ -75,6 +77,7 @@ class Timeline:
         wait = self._long("data loading", 250, 700) + (0 if self._of("user_annotation", beginning="P") else FIRST)
         if self.gpu:  # a late result: a gap of kernels that no gap of the GPU is
             self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", now + wait // 2 + 100, 20, bytes=4096)
+            self._add("cuda_runtime", "cudaEventSynchronize", now + wait // 5, 3 * wait // 5)  # loading comes first
         self._add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
         return self._add("user_annotation", LOADER, now, wait)
 
@@ -94,6 +97,7 @@ class Timeline:
         now = self._load(now) + self._long("Python and other", 60, 200)
         copy = self._draw(200, 400)
         self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 30, copy, bytes=copy * 4096)
+        self._add("gpu_user_annotation", LOADER, now + 40, copy - 60)
         self._add("kernel", "gemm", now + 30 + copy - self._draw(50, 150), 160, stream=20)
         now = self._add("cuda_runtime", "cudaMemcpyAsync", now, 30)
         now = self._add("cuda_runtime", "cudaStreamSynchronize", now, copy + self._long("synchronising", 100, 250))
@@ -292,13 +296,28 @@ class Timeline:
                 "a copy ends a gap as a kernel does": self._long_gaps(self._painted("kernel")),
                 "a memset ends a gap as a kernel does": self._long_gaps(self._painted("kernel", "gpu_memcpy")),
             },
+            "data_wait_percent": {
+                **slips.get("data_wait_percent", {}),
+                "a gpu_user_annotation only repeats the name of a wait": self._share(
+                    self._painted("user_annotation", "gpu_user_annotation", beginning=LOADER)
+                ),
+            },
             "host_to_device_ms": {
-                "copies back to the host are counted as well": float(self._painted("gpu_memcpy").sum()) / 1000
+                "those of the steps alone, and the whole file counts": float(
+                    self._painted("gpu_memcpy", holding="HtoD")[self.window].sum()
+                )
+                / 1000,
+                "copies back to the host are counted as well": float(self._painted("gpu_memcpy").sum()) / 1000,
             },
         }
 
-    def data(self) -> bytes:
-        """Return the file, gzipped; events are in no order, as they are in real ones."""
+    def data(self, *, copies: bool = False) -> bytes:
+        """Return the file, gzipped; events are in no order, as they are in real ones.
+
+        *copies*: with one back from a GPU, after the steps; without a kernel it does not make the file one of a GPU.
+        """
+        if copies:
+            self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", self.length - 900, 20, bytes=4)
         events = [{**one, "ts": one["ts"] + self.base} for one in self.events]
         text = json.dumps({"schemaVersion": 1, "traceEvents": events[::2] + events[1::2]})
         return gzip.compress(text.encode(), mtime=0)

@@ -124,11 +124,12 @@ SLIPS = list_of(map_of(map_of(NUMBER)))
 
 @part.probe(pair=True, values={"told": MADE, "known": MADE, "slips": SLIPS})
 def analysed(student: Any, rig: Any) -> Any:
-    """Made profiles, two with a GPU and one without, of which everything is known."""
+    """Made profiles, two with a GPU and one without, of which everything is known; the last one mostly loads."""
     told, known, slips = [], [], []
-    for number, gpu in enumerate((True, False, True)):
-        made, file = rig.profiles.timeline(rig.random, gpu=gpu), rig.folder / f"made_profile_{number}.gz"
-        file.write_bytes(made.data())
+    for number, (gpu, loads) in enumerate(((True, False), (False, None), (True, True))):
+        made = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads)
+        file = rig.folder / f"made_profile_{number}.gz"
+        file.write_bytes(made.data(copies=True))
         known.append(made.known())
         slips.append(made.slips())
         if rig.side == "student":
