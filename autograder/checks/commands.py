@@ -104,6 +104,8 @@ def _recorded(line: Line) -> Iterator[str]:
     traced = line.values("--trace")
     if len(line.rest) and line.rest[0] in ("nvtx", "cuda", "osrt", "cudnn", "cublas"):
         yield f"'{line.rest[0]}' would be run as the program: --trace takes one value, with commas and no spaces"
+    if any(" " in one for one in traced):
+        yield f"--trace is {','.join(traced)!r}, and nsys takes no spaces in it"
     for asked in ("cuda", "nvtx"):
         if not any(one == asked or (asked == "cuda" and one in ("cuda-hw", "cuda-sw")) for one in traced):
             said = ",".join(traced) or "not there"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -85,14 +87,26 @@ class Checklist:
             train(watched)
         with self._rig.loading.moves(moved.loader) as moves:
             train(moved)
+        queued, seconds = self._rig.on_a_gpu(partial(self._left_to_do, train))
         told = {"images": moves.by_dimensions[4], "labels": moves.by_dimensions[1], "waited": moves.waited}
         return {
             "events": calls.events,
             "waits": waits.values(),
             "kept": graphs.kept,
             "batches": len(moved.loader),
+            "seconds": self._rig.number(seconds),
+            "queued": queued,
             **told,
         }
+
+    def _left_to_do(self, train: Train, device: torch.device) -> tuple[float, Any]:
+        """Return the seconds that a GPU works on after the loop, and those of the epoch; a CPU leaves nothing."""
+        window, left = self._rig.window(), 0.25 * (device.type != "cpu")
+        self._rig.clock.freeze()
+        scaler = torch.amp.GradScaler("cpu", enabled=False)  # an enabled one waits at each step
+        with self._rig.queue(window, left):
+            seen = train(replace(window, device=device, scaler=scaler))
+        return len(window.loader) * left, seen["seconds"]
 
     def fused(self, net: Any, fuse: Callable[..., Any]) -> dict[str, Any]:
         """Run a network in one graph, under a backend that counts; three batch sizes, each twice.

@@ -5,6 +5,7 @@ A build takes scripted seconds: those are what a measured epoch must not hold. N
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -41,6 +42,7 @@ class Compiler:
         counters.clear()
         self._breaks = counters["graph_break"]
         self._clock, self._loader, self._seconds, self._step = clock, loader, seconds, step
+        self.room = self._room = math.inf  # samples that fit into a backward pass in half precision
         builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
         self._aot: Any = aot_autograd(**builders)
         self.forget()
@@ -81,12 +83,22 @@ class Compiler:
 
             def run(*arguments: Any) -> Any:
                 self._runs[kind] += 1
+                self._fit(kind, half, arguments)
                 self._clock.advance(self._step * (kind != "backward"), busy=True)
                 return graph.forward(*arguments)
 
             return make_boxed_func(run)
 
         return build
+
+    def _fit(self, kind: str, half: bool, arguments: tuple[Any, ...]) -> None:
+        """Run out of memory, as Crowded does: images are what has four dimensions and is no kernel of 3 pixels."""
+        if kind == "forward":
+            self._room = self.room if half else self.room / 2
+        most = max((len(it) for it in arguments if getattr(it, "ndim", 0) == 4 and it.shape[-1] > 3), default=0)
+        if kind != "inference" and most > self._room * (2 if kind == "forward" else 1):
+            why = f"no room for {most} samples in the compiled {kind} pass; did attempt train as it is asked?"
+            raise torch.OutOfMemoryError(f"CUDA out of memory, says the made training: {why}")
 
 
 def _eager(graph: Any, *_: Any, **__: Any) -> Any:

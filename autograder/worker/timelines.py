@@ -36,6 +36,7 @@ class Timeline:
         """Draw until nothing is a matter of rounding; *loads*: whether the cause is to be data loading."""
         self._random, self.gpu = random, gpu
         causes = [cause for cause in CAUSES[gpu] if loads in (None, cause == "data loading")]
+        self._work_more = 40 if loads is False else 1  # times: more of the steps is work than any cause of idleness
         self.cause = str(random.choice(causes))  # drawn once: what is not clear is so more often for some
         self._draw_all()
         while not self._clear():
@@ -126,7 +127,7 @@ class Timeline:
 
     def _queue(self, now: int, end: int) -> tuple[int, int]:
         """Launch kernels while a long one runs: each is ready when the one before it ends, and begins later."""
-        end = self._add("kernel", "long", max(now, end), self._draw(60, 90))
+        end = self._add("kernel", "long", max(now, end), self._draw(60, 90) * self._work_more)
         for number in range(4):
             launched = len(self.events)
             now = self._add(**RUNTIME, at=now, dur=4, correlation=launched)

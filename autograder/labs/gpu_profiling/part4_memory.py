@@ -306,7 +306,7 @@ def every_weight_trains(training: Pair) -> Verdict:
 
 @part.check(basis="report", needs=[gradients_match])
 def keeps_only_the_inputs(kept: Pair) -> Verdict:
-    """Little more than the inputs of the blocks is kept: those, and a quarter of the rest."""
+    """Little more than the inputs of the blocks is kept, and a quarter of the rest; the classifier runs once a step."""
     seen, known = kept.student.values["saved"], kept.baseline.values
     allowed = known["inputs"] + (known["saved"] - known["inputs"]) / 4
     found = f"{seen / 1e6:.3f} MB of {known['saved'] / 1e6:.3f} MB; allowed {allowed / 1e6:.3f} MB"

@@ -78,7 +78,7 @@ OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOO
 SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER))
 TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
 WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
-COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER)
+COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER) | {"seconds": optional(NUMBER)}
 GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
 
 
@@ -136,7 +136,7 @@ def rounding(student: Any, rig: Any) -> Any:
     return rig.checklist.rounded(partial(train, student))
 
 
-@part.probe(values={"events": list_of(TEXT), "waits": WAITED, **COUNTS})
+@part.probe(values={"events": list_of(TEXT), "waits": WAITED, "queued": NUMBER, **COUNTS})
 def loop(student: Any, rig: Any) -> Any:
     return rig.checklist.called(partial(train, student), program(student))
 
@@ -155,20 +155,30 @@ WHOLE = {"told": map_of(optional(NUMBER)), "device": TEXT, "script": SCRIPT, "si
 
 @part.probe(pair=True, values=WHOLE, arrays={"losses": ("float64", 1)})
 def whole(student: Any, rig: Any) -> Any:
-    """Memory for a quarter of a step, which the program has to find out."""
-    size, code = rig.integer(3, 6), rig.program(student, PROGRAM)
+    """Memory for a quarter of a step, which the program has to find out; whoever doubles a batch finds it as well."""
+    size, code = 2 ** rig.integer(1, 3), rig.program(student, PROGRAM)
     options = ["--batch-size", 0, "--profile", rig.folder / "profile.json"]
     return rig.matched.run(code, 4 * size, size, EPOCHS, options, rig.integer(size, 2 * size - 1))
 
 
-@part.probe(pair=True, values={**WHOLE, "half": INTEGER, "runs": INTEGER}, arrays={"losses": ("float64", 1)})
+@part.probe(
+    pair=True,
+    values={**WHOLE, "half": INTEGER, "runs": INTEGER, "found": optional(NUMBER)},
+    arrays={"losses": ("float64", 1)},
+)
 def together(student: Any, rig: Any) -> Any:
-    """Mixed precision, one graph, and two batches of a step at once."""
-    size, code, (work,) = rig.integer(4, 8), rig.program(student, PROGRAM), rig.seconds(0.4, 0.9, 1)
+    """Mixed precision, one graph, and two batches of a step at once; then once more, where no more than that fits.
+
+    A step that is not compiled has room for all of it, one in full precision for less: an attempt is as the training.
+    """
+    size, code, (work,) = 2 ** rig.integer(2, 3), rig.program(student, PROGRAM), rig.seconds(0.4, 0.9, 1)
     compiler = rig.compiler(rig.window([4]), {"forward": 25.0, "backward": 20.0}, step=work)
     options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
     seen, built = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size), compiler.values()
     seen["script"] |= {"work": work, "once": 45.0}
+    compiler.room = rig.integer(size, 2 * size - 1)
+    again = rig.matched.run(code, 2 * size, size, 1, ["--batch-size", 0, *options[2:]], 2 * size)
+    seen["found"] = again["told"]["batch_size"]
     return {**seen, "half": sum(one["half"] for one in built["built"]), "runs": sum(built["runs"].values())}
 
 
@@ -283,8 +293,12 @@ def is_one_graph(fused: Pair) -> Verdict:
 
 @part.check(basis="report")
 def no_wait_per_step(loop: Observation) -> Verdict:
-    """Point 5: the host waits for the device in every tenth batch at most, and keeps no old graphs."""
+    """Point 5: the host waits for the device in every tenth batch and for the results, and keeps no old graphs."""
     try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
+    seconds, queued = loop.values["seconds"], loop.values["queued"]
+    if seconds is None or seconds < 0.98 * queued:
+        measured = f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
+        return Failed(measured, "the clock stops before the results are on the host", f"read it after them; {POINTS}")
     return timing.no_wait_per_step(loop.values["waits"], loop.values["batches"], loop.values["kept"], try_=try_)
 
 
@@ -321,6 +335,9 @@ def points_work_together(together: Pair) -> Verdict:
     if not found[1] and not (seen["runs"] and seen["half"]):
         measured = f"{seen['runs']} passes were compiled, {seen['half']} graphs in half precision"
         found = measured, "one option switches another one off"
+    if not found[1] and seen["found"] != seen["size"]:
+        measured = f"with --batch-size 0, --amp and --compile it takes {shown(seen['found'])} samples"
+        found = measured, f"{seen['size']} is the first that fits: attempt is one step as it will be trained"
     return _said(found if found[1] else checklist.paced(together, EPOCHS, once="a build"), SAME_WORK)
 
 
@@ -342,7 +359,7 @@ def compares_versions(comparison: Pair) -> Verdict:
     measured = "; ".join(f"{row.get('version')}: {shown(row.get('throughput'))} samples/s" for row in rows[:5])
     why = versions.compared_problem(rows, runs)
     if why:
-        return Failed(measured or "no rows", why, f"subprocess.run([sys.executable, *command], ...) for each; {TABLE}")
+        return Failed(measured or "no rows", why, TABLE)
     if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
         why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
         return Failed(f"a run that failed raised {seen['raised'][:100]}", why, f"look at returncode; {TABLE}")
