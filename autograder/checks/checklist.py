@@ -110,10 +110,7 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
     told, script = seen["told"], configurations.Script(**seen["script"])
     measured = f"throughput {shown(told['throughput'])} samples/s, warm_up_s {shown(told['warm_up_s'])} s (scripted)"
     if told["batch_size"] != seen["size"]:
-        return (
-            f"batch_size is {shown(told['batch_size'])}",
-            f"{seen['size']} is what was asked for, or what fits when trained so",
-        )
+        return f"batch_size is {shown(told['batch_size'])}", f"{seen['size']} is what fits, of those asked for"
     if seen["device"].strip() != known["device"].strip():
         return f"device {seen['device'][:60]!r}", f"it is called {known['device']!r}"
     if not close(told["seconds"], epochs * script.seconds, configurations.WHOLE):

@@ -28,6 +28,7 @@ CAPTURES = {
     "no command": ("nsys", "it is nsys nothing; nsys profile is asked for"),
     "another command": (f"nsys launch {FULL} {RUN}", "it is nsys 'launch'; nsys profile is asked for"),
     "a list with spaces": (f"nsys profile --trace cuda nvtx -o base {RUN}", "'nvtx' would be run as the program: --trace takes one value, with commas and no spaces"),
+    "a space in the list": (f"nsys profile '--trace=cuda, nvtx' -o base {RUN}", "--trace is 'cuda, nvtx', and nsys takes no spaces in it"),
     "no CUDA": (f"nsys profile -t nvtx -o base {RUN}", "--trace is nvtx: without cuda, there is no kernel, copy or call in the report"),
     "no trace at all": (f"nsys profile -o base {RUN}", "--trace is not there: without cuda, there is no kernel, copy or call in the report"),
     "no NVTX": (f"nsys profile -t cuda,osrt -o base {RUN}", "--trace is cuda,osrt: without nvtx, the ranges of the script are not in it"),

@@ -42,6 +42,9 @@ def test_softmax_in_half_precision_is_autocasts_own_choice_on_a_cpu():
         pytest.param({"matrix product": {"float16": 1, "float32": 1}}, "matrix product did not", id="only in part"),
         pytest.param({"softmax": {"float16": 1}}, "softmax ran in half precision", id="softmax on a GPU"),
         pytest.param({"loss": {"bfloat16": 1}}, "loss ran in half precision", id="loss outside autocast"),
+        pytest.param(
+            {"backward": {"inside autocast": 8}}, "end the with block before backward()", id="backward inside"
+        ),
         pytest.param({"parameters": {"bfloat16": 12}}, "the weights themselves are 16 bits wide", id="model.half()"),
     ],
 )

@@ -125,6 +125,7 @@ def test_the_median_of_repeated_calls_is_accepted(told):
         pytest.param(80.0, "it is the fastest call", id="fastest"),
         pytest.param(500.0, "it is the slowest call", id="slowest"),
         pytest.param(300.0, "timed while the memory was being watched", id="watched"),
+        pytest.param(285.0, "timed while the memory was being watched", id="one call, watched"),
         pytest.param(0.1, "it is in seconds", id="seconds"),
         pytest.param(776.0, "it includes the slow first call", id="cold"),
         pytest.param(102.5, "it includes the slow first call", id="cold, of one call more"),

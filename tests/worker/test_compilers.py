@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import time
 
@@ -53,6 +54,18 @@ def test_a_build_is_noted_with_its_batch_and_takes_its_seconds(rig):
 
     assert 1.5 == pytest.approx(steps(model, window), abs=0.1)
     assert [] == kinds(compiler)
+
+
+@pytest.mark.parametrize(("room", "full"), [(8, ""), (7, "compiled backward pass"), (3, "compiled forward pass")])
+def test_more_samples_than_there_is_room_for_are_out_of_memory(rig, room, full):
+    """Twice as many fit into a forward pass, and half as many into one in full precision."""
+    window = rig.window([4])
+    compiler = rig.compiler(window, SECONDS, step=0.5)
+    compiler.room = room
+    model = torch.compile(window.model, backend=compiler)
+
+    with pytest.raises(torch.OutOfMemoryError, match=full) if full else contextlib.nullcontext():
+        steps(model, window)
 
 
 def test_a_build_is_noted_with_the_scripted_second_at_which_it_began(rig):
