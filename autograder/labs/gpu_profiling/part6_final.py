@@ -296,7 +296,7 @@ def no_wait_per_step(loop: Observation) -> Verdict:
     """Point 5: the host waits for the device in every tenth batch and for the results, and keeps no old graphs."""
     try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
     seconds, queued = loop.values["seconds"], loop.values["queued"]
-    if seconds is None or seconds < 0.98 * queued:
+    if seconds is None or seconds < 0.4 * queued:  # half of it: batches were skipped, which others see
         measured = f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
         return Failed(measured, "the clock stops before the results are on the host", f"read it after them; {POINTS}")
     return timing.no_wait_per_step(loop.values["waits"], loop.values["batches"], loop.values["kept"], try_=try_)
