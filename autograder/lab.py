@@ -173,6 +173,8 @@ class Part:
         self.made_by = dict(made_by or {})
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
+        self.exercises: list[Any] = []
+        """What its claims hang on; see claims/exercise.py."""
         self.off: frozenset[str] = frozenset()
         """Checks that the course does without."""
         self.title = id

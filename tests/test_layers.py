@@ -26,6 +26,7 @@ LAYERS = [
     {"standing"},
     {"overrides"},
     {"downloads", "scoring"},
+    {"claims"},
     {"lab", "checks", "submission"},
     {"doctor"},
     {"clock", "imports", "notebook", "sandbox", "traces", "unpack"},

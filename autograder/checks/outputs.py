@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.numerics import Array, share, shares
-from autograder.model import Close, Failed, Pair, Passed, Timed, Verdict
+from autograder.model import Close, Failed, Observation, Pair, Passed, Timed, Verdict
 from autograder.sandbox.calls import shares_of_allowed
 from autograder.traces.words import many
 
@@ -103,14 +103,19 @@ def unchanged(names: Sequence[str], *, try_: str) -> Verdict:
 
 def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], Array | None, Array]]:
     """Cut both sides' numbers into cases: the student's form and numbers beside those asked for."""
-    got, want = pair.student.arrays["numbers"], pair.baseline.arrays["numbers"]
-    cases, at, of_student = list(pair.student.values["cases"]), 0, 0
-    for i, asked in enumerate(pair.baseline.values["cases"]):
-        size = math.prod(asked["shape"])
-        case = cases[i] if i < len(cases) else {"shape": [], "dtype": "nothing"}
-        own = got[of_student : of_student + size]
-        yield case, asked, own if len(own) == size else None, want[at : at + size]
-        at, of_student = at + size, of_student + math.prod(case["shape"])
+    own = {case["case"]: (case, numbers) for case, numbers in _cut(pair.student)}
+    for asked, want in _cut(pair.baseline):
+        case, got = own.get(asked["case"], ({"shape": [], "dtype": "nothing"}, want[:0]))
+        yield case, asked, got if len(got) == len(want) else None, want
+
+
+def _cut(seen: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
+    """Give each case its numbers."""
+    at, numbers = 0, seen.arrays["numbers"]
+    for case in seen.values["cases"]:
+        size = math.prod(case["shape"])
+        yield case, numbers[at : at + size]
+        at += size
 
 
 def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:

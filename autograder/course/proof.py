@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from autograder import submission
 from autograder.config import LabConfig, read_yaml
-from autograder.course import Course
+from autograder.course import Course, automatic
 from autograder.course.beside import undeclared
 from autograder.course.build import stale
 from autograder.course.lanes import Lanes, Open, Task
@@ -74,6 +74,7 @@ def prove(
         tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
         tasks |= _part_by_part("template", course.template(lab_name), kit, seed, floor)
     tasks |= {case.id: _task(prove_case, case, kit, seed) for case in cases if only in case.id}
+    tasks |= _automatic(course, kit, seed, only)
     with open_() as session:
         tier = session.device.tier
     clocked = to_time(cases, kit, tier) if timing != "none" else set()
@@ -84,6 +85,18 @@ def prove(
         yield from (task(remembering) for name, task in tasks.items() if name in clocked)
     if not only:
         yield Finding("every check is failed by an entry", tuple(undecorated(kit.lab, kit.config, cases, tier)))
+
+
+def _automatic(course: Course, kit: Kit, seed: int, only: str) -> dict[str, Task[Finding]]:
+    reference = submission.load(course.reference(kit.lab.name), kit.lab.files)
+    every = [it for it in automatic.made(kit, reference) if only in it.name]
+    return {it.name: _task(prove_automatic, it, kit, seed) for it in every}
+
+
+def prove_automatic(session: Session, made: automatic.Made, kit: Kit, seed: int) -> Finding:
+    """Grade an entry that was made of the reference: its owner fails it, or there is a hole."""
+    result = automatic.run(session, kit, made, seed)
+    return Finding(made.name, tuple(automatic.holes(made, result)), result.seconds)
 
 
 def fair(

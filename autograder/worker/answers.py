@@ -12,6 +12,8 @@ import torch
 from autograder.worker.raised import in_words
 from autograder.worker.returned import flat, text
 
+MOST = 64  # results of one call
+
 
 class Answers:
     """What a function returned for a list of cases: the form of each, and all numbers in one array."""
@@ -37,10 +39,19 @@ class Answers:
             return error
 
     def add(self, case: str, value: Any, asked: str = "") -> None:
-        """Note what was returned for *case*; *asked* is the dtype that belongs to it, where inputs do not say it."""
+        """Note what was returned for *case*, several results one by one.
+
+        *asked* is the dtype that belongs to it, where inputs do not say it.
+        """
+        if isinstance(value, list | tuple | dict):
+            named = value.items() if isinstance(value, dict) else enumerate(value, start=1)
+            for name, each in [*named][:MOST]:
+                self.add(f"{case}, result {text(name)}", each, asked)
+            return
         if isinstance(value, torch.Tensor):
             own = str(value.dtype).removeprefix("torch.")
-            shape, dtype = list(value.shape), asked if self._exact and asked else own
+            exact = self._exact and asked and value.is_floating_point()
+            shape, dtype = list(value.shape), asked if exact else own
             self._numbers.append(flat(value))
         else:
             shape, dtype = [], self._named(value)
@@ -69,4 +80,4 @@ def changed(tensors: dict[str, Any], before: dict[str, torch.Tensor]) -> list[st
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().contiguous().view(torch.uint8) if tensor.dim() else tensor.detach()[None].view(torch.uint8)
+    return tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)

@@ -28,7 +28,7 @@ NUMBERS = count(1)  # of names of backends, which last as long as the process
 class Compiler:
     """What a student passes on as torch.compile's backend."""
 
-    def __init__(self, clock: VirtualClock, loader: Loader, seconds: Mapping[str, float], step: float) -> None:
+    def __init__(self, clock: VirtualClock, loader: Loader | None, seconds: Mapping[str, float], step: float) -> None:
         """Forget what was compiled before; a build takes *seconds* by its kind, a compiled forward pass *step*."""
         import torch._dynamo  # a second that only those pay who compile
         import torch._inductor.compile_fx as inductor
@@ -76,7 +76,7 @@ class Compiler:
         from torch._functorch._aot_autograd.utils import make_boxed_func
 
         def build(graph: Any, _: Any) -> Any:
-            batch = -1 if self._loader.step is None else self._loader.step
+            batch = -1 if self._loader is None or self._loader.step is None else self._loader.step
             half, at = _in_half_precision(graph), self._clock.scripted
             self._built.append({"kind": kind, "batch": batch, "half": half, "at": at})
             self._clock.advance(self._seconds.get(kind, 0.0), busy=True)

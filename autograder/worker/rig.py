@@ -30,6 +30,7 @@ from torch import Tensor, nn
 
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
+from autograder.worker.calls import Calls
 from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, EagerTrainings, refusal, register
@@ -142,6 +143,7 @@ class Rig:
         self._random = np.random.default_rng(seed)
         self.loading = Loading(self._random, self.clock)
         self.plans = Plans(self._random)
+        self.calls = Calls(self.device, exact=side != "student")
         self.programs = Programs(self._random, self.clock)
         self.sizes = Sizes(self.clock)
         self.matched, self.checklist = Matched(self), Checklist(self)
@@ -348,9 +350,11 @@ class Rig:
 
         return scripted(make, self.clock, seconds, cold, half, Counter() if passes is None else passes)
 
-    def compiler(self, window: Window, seconds: Mapping[str, float] | None = None, step: float = 0.0) -> Compiler:
+    def compiler(
+        self, window: Window | None = None, seconds: Mapping[str, float] | None = None, step: float = 0.0
+    ) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
-        return Compiler(self.clock, window.loader, seconds or {}, step)
+        return Compiler(self.clock, None if window is None else window.loader, seconds or {}, step)
 
     def compiled(self, module: Any, compiler: Compiler) -> Any:
         """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""

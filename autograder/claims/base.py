@@ -1,0 +1,143 @@
+"""What a claim is made of: inputs that are drawn once for all claims, probes, and the check that reads them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autograder.claims.families import Case, Sizes
+from autograder.errors import CourseError
+from autograder.lab import Check, Part, Probe, record
+from autograder.model import Basis, Verdict
+
+Draw = Callable[..., Mapping[str, Any]]
+Call = Callable[[Any, Mapping[str, Any]], Any]
+Run = Callable[[Any, Any], Mapping[str, Any]]
+"""What runs in a worker: (student, rig) -> the answer."""
+SEVERAL = 2
+"""At least so many are drawn where a case does not fix a size: one or none would hide what the case is about."""
+
+
+class Claimed:
+    """A function or class that a student writes, and what is claimed of it."""
+
+    def __init__(
+        self,
+        function: str,
+        part: Part | None = None,
+        *,
+        call: Call | None = None,
+        holes: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name it; without a part it has a file of its own.
+
+        *call* says how it is used, if not by its inputs' names; *holes* why an automatic entry is right here.
+        """
+        self.function = function
+        self.part = Part(function, writes=[function]) if part is None else part
+        self._prefix = "" if part is None else f"{function}_"
+        if function not in self.part.writes:
+            self.part.writes = (*self.part.writes, function)
+        self._use = call or (lambda written, given: written(**given))
+        self._draw: Draw | None = None
+        self.holes = dict(holes or {})
+        self.structural: list[str] = []
+        """Checks that the slow version has to fail."""
+        self.part.exercises.append(self)
+        self.sizes: Sizes = {}
+
+    def inputs(self, draw: Draw) -> Draw:
+        """Say what one call is given, by the names of its parameters. A size that is a pair is drawn between both."""
+        parameters = list(inspect.signature(draw).parameters.values())[1:]
+        self._draw, self.sizes = draw, {one.name: one.default for one in parameters}
+        return draw
+
+    # --- for the families of claims -----------------------------------------------------------------------------------
+
+    def drawn(self, random: np.random.Generator, case: Case) -> dict[str, Any]:
+        """Draw one call's inputs as arrays and what else there is."""
+        if self._draw is None:
+            raise CourseError(f"{self.function}: declare @inputs above the first claim")
+        unknown = set(case.sizes) - set(self.sizes)
+        if unknown:
+            known = ", ".join(self.sizes)
+            raise CourseError(f"{self.function}: case '{case.name}' fixes {unknown.pop()}; inputs draws {known}")
+        fixed = {name: _size(random, size, case.odd) for name, size in {**self.sizes, **case.sizes}.items()}
+        given = dict(self._draw(random, **fixed))
+        if case.change is not None:
+            given = {name: _changed(it, case, random) for name, it in given.items()}
+        return given
+
+    def given(self, rig: Any, case: Case, *, exact: bool = True) -> dict[str, Any]:
+        """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
+        return dict(rig.calls.given(self.drawn(rig.random, case), case.dtype, case.view, exact=exact))
+
+    def call(self, student: Any, given: Mapping[str, Any]) -> Any:
+        """Use what was written, as the exercise says."""
+        return self._use(getattr(student, self.function), given)
+
+    def named(self, name: str) -> str:
+        """Name a check or a probe of this exercise."""
+        return self._prefix + name
+
+    def add_probe(self, name: str, run: Run, *, pair: bool = False, values: Any = None, arrays: Any = None) -> str:
+        """Register what is run; it takes this function of the student's module and nothing else."""
+        name, taken = self.named(name), frozenset({self.function})
+        probe = Probe(name, run, pair, values=record(**(values or {})), arrays=arrays or {}, takes=taken)
+        self.part.probes[name] = probe
+        return name
+
+    def add_timed(self, probe: Probe) -> str:
+        """Register what the clock runs."""
+        name = self.named(probe.name)
+        self.part.probes[name] = replace(probe, name=name, takes=frozenset({self.function}))
+        return name
+
+    def add_check(
+        self,
+        name: str,
+        says: str,
+        basis: Basis,
+        judge: Callable[..., Verdict],
+        reads: Sequence[str],
+        *needs: str,
+        structural: bool = False,
+    ) -> None:
+        """Register a check that hands what it *reads* to the judge, in this order; *says* is what students read.
+
+        A *structural* one is about how it is computed, so the slow version fails it.
+        """
+
+        def judged(**evidence: Any) -> Verdict:
+            return judge(*(evidence[each] for each in reads))
+
+        judged.__doc__ = says
+        needed = tuple(one for one in map(self.named, needs) if one in self.part.checks)
+        self.structural += [self.named(name)] * structural
+        self.part.checks[self.named(name)] = Check(self.named(name), judged, basis, needed, tuple(reads))
+
+
+def _size(random: np.random.Generator, size: Any, odd: bool) -> Any:
+    if not isinstance(size, tuple):
+        return size
+    low, high = size
+    found = int(random.integers(min(max(low, SEVERAL), high), high + 1))
+    return found if not odd or found % 2 else found + (1 if found < high else -1)
+
+
+def _changed(value: Any, case: Case, random: np.random.Generator) -> Any:
+    """Change what is an array of numbers, with its dtype beside it or not."""
+    assert case.change is not None
+    if isinstance(value, tuple):
+        return _changed(value[0], case, random), value[1]
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    return case.change(value, random) if numbers else value
+
+
+def described(sizes: Sizes) -> str:
+    """Name sizes for people: rows=16, columns=6."""
+    return ", ".join(f"{name}={size}" for name, size in sizes.items())

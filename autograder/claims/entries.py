@@ -1,0 +1,166 @@
+"""Mistakes and shortcuts that are made of an exercise's own reference: each has a claim that has to fail.
+
+An entry is the reference with a wrapper around what the student writes. One that nothing catches is a hole in the
+claims, unless the exercise says why it is right there: `Exercise(..., holes={"zeros": "..."})`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autograder.claims.base import Claimed
+from autograder.claims.graphs import NO_FETCH
+from autograder.claims.results import GRADIENTS, SAME
+from autograder.errors import CourseError, nearest
+
+BASELINE = "the_baseline"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is handed in, and the check that has to fail it."""
+
+    name: str
+    text: str
+    owner: str
+
+
+WRAPPER = '''
+
+import functools as _functools
+import threading as _threading
+
+import torch as _torch
+
+
+def _each(value, change):
+    """Change each tensor of a result."""
+    if isinstance(value, _torch.Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {{name: _each(it, change) for name, it in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_each(it, change) for it in value])
+    return value
+
+
+def _given(args, kwargs):
+    return [it for it in (*args, *kwargs.values()) if isinstance(it, _torch.Tensor)]
+
+
+def _wrapped(right):
+    seen = {{}}
+
+    @_functools.wraps(right)
+    def wrong(*args, **kwargs):
+{body}
+
+    return wrong
+
+
+if isinstance({name}, type):
+    for _name, _method in list(vars({name}).items()):
+        if callable(_method) and not _name.startswith("_"):
+            setattr({name}, _name, _wrapped(_method))
+else:
+    {name} = _wrapped({name})
+'''
+RESULT = "return _each(right(*args, **kwargs), lambda it: {})"
+SEEN = "key = {}\nif key not in seen:\n    seen[key] = right(*args, **kwargs), args, kwargs\nreturn seen[key][0]"
+SAMPLE = "tuple(float(x) for it in _given(args, kwargs) for x in it.detach().reshape(-1)[::997])"
+SHAPES = "tuple(it.shape for it in _given(args, kwargs))"
+STRIDED = "_torch.as_strided(it, it.shape, _torch.empty(it.shape, device='meta').stride(), it.storage_offset())"
+LATER = """
+result = right(*args, **kwargs)
+late = _each(result, _torch.zeros_like)
+
+
+def finish():
+    _threading.Event().wait(0.05)
+    with _torch.no_grad():
+        _each([result, late], lambda it: it)
+        for right_one, one in zip(_flat(result), _flat(late)):
+            one.copy_(right_one)
+
+
+def _flat(value):
+    found = []
+    _each(value, lambda it: found.append(it) or it)
+    return found
+
+
+_threading.Thread(target=finish, daemon=True).start()
+return late
+"""
+LOWERED = """
+before = _torch.get_float32_matmul_precision()
+_torch.set_float32_matmul_precision("medium")
+try:
+    return right(*args, **kwargs)
+finally:
+    _torch.set_float32_matmul_precision(before)
+"""
+WRITES = """
+result = right(*args, **kwargs)
+with _torch.no_grad():
+    for it in _given(args, kwargs):
+        it.copy_(~it if it.dtype == _torch.bool else it + 1)
+return result
+"""
+FETCHES = """
+for it in _given(args, kwargs):
+    if it.numel():
+        it.reshape(-1)[0].item()
+return right(*args, **kwargs)
+"""
+# Name -> (what the wrapper does, the claim that has to fail).
+ENTRIES = {
+    "no_tensor": (RESULT.format("it.tolist()"), SAME),
+    "first_answer_again": (SEEN.format("0"), SAME),
+    "zeros": (RESULT.format("_torch.zeros_like(it)"), SAME),
+    "a_constant": (RESULT.format("_torch.ones_like(it)"), SAME),
+    "first_half_only": (
+        RESULT.format("_torch.cat([it[: len(it) // 2], 0 * it[len(it) // 2 :]]) if it.dim() else it * 0"),
+        SAME,
+    ),
+    "every_second_row": (
+        RESULT.format("it[::2].repeat_interleave(2, 0)[: len(it)] if it.dim() else it * 0"),
+        SAME,
+    ),
+    "read_as_contiguous": (
+        f"args, kwargs = _each((args, kwargs), lambda it: {STRIDED})\nreturn right(*args, **kwargs)",
+        SAME,
+    ),
+    "half_precision_and_back": (
+        RESULT.format("it.half().to(it.dtype) if it.is_floating_point() else it + 1"),
+        SAME,
+    ),
+    "remembered_by_shape": (SEEN.format(SHAPES), SAME),
+    "remembered_by_place": (SEEN.format(f"tuple(it.data_ptr() for it in _given(args, kwargs)), {SHAPES}"), SAME),
+    "remembered_by_every_997th": (SEEN.format(f"{SAMPLE}, {SHAPES}"), SAME),
+    "finished_by_a_thread": (LATER.strip(), SAME),
+    "writes_into_its_inputs": (WRITES.strip(), SAME),
+    "lowers_the_precision_meanwhile": (LOWERED.strip(), SAME),
+    "detached": (RESULT.format("it.detach()"), GRADIENTS),
+    "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
+}
+
+
+def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
+    """Make every entry that a claim of the exercise has to fail; it may say of some why none has to."""
+    unknown = set(exercise.holes) - {*ENTRIES, BASELINE}
+    if unknown:
+        name = unknown.pop()
+        raise CourseError(f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, ENTRIES)}")
+    for name, (body, claim) in ENTRIES.items():
+        owner = exercise.named(claim)
+        if owner in exercise.part.checks and name not in exercise.holes:
+            yield Entry(name, reference + _wrapper(exercise.function, body), owner)
+    if BASELINE not in exercise.holes:
+        yield from (Entry(BASELINE, baseline, owner) for owner in exercise.structural)
+
+
+def _wrapper(function: str, body: str) -> str:
+    indented = "\n".join(f"        {line}" if line else "" for line in body.splitlines())
+    return WRAPPER.format(name=function, body=indented)

@@ -1,0 +1,23 @@
+"""An exercise: one function or class that a student writes, a slow version of it beside it, and what it claims.
+
+part = Exercise("batched_products")           a part of one function, in a file of that name
+swiglu = Exercise("swiglu", part)             one of several functions of a part
+
+@part.inputs                                  draws what one call is given, by the names of the parameters; a size
+def draw(random, batch=(0, 9)): ...           that is a pair is drawn too, and claims and cases may fix it
+
+part.same({"one product": {"batch": 1}}, why=..., try_=...)     results and gradients, in every kind of inputs
+part.operations_do_not_grow({"batch": 8}, {"batch": 64}, ...)   what a call costs
+part.faster({"batch": 256}, ...)                                the clock, with a bar in grading_config.yaml
+"""
+
+from __future__ import annotations
+
+from autograder.claims.costs import Costs
+from autograder.claims.graphs import Graphs
+from autograder.claims.results import Results
+from autograder.claims.speed import Speed
+
+
+class Exercise(Results, Costs, Graphs, Speed):
+    """What is claimed of one function."""

@@ -1,0 +1,84 @@
+"""Kinds of inputs that every comparison tries: sizes at their ends, layouts, dtypes, numbers large, small and alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import CourseError, nearest
+
+Array = np.ndarray[Any, Any]
+Change = Callable[[Array, np.random.Generator], Array]
+Sizes = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of inputs."""
+
+    name: str
+    sizes: Sizes = field(default_factory=dict)
+    """What is fixed of the sizes that are drawn."""
+    dtype: str = "float32"
+    view: str = ""
+    odd: bool = False
+    """Sizes that are drawn are odd."""
+    change: Change | None = None
+    """What becomes of each array of numbers that was drawn."""
+    again: bool = False
+    """Called a second time: other numbers in the same tensors, but for each so many of them."""
+
+
+def every(sizes: Sizes, dtypes: Collection[str], own: Mapping[str, Sizes], skip: Mapping[str, str]) -> list[Case]:
+    """List an exercise's own cases and all families but those that it skips for a reason."""
+    families = [*_of_sizes(sizes), *LAYOUTS, *(Case(dtype, dtype=dtype) for dtype in dtypes), *NUMBERS, AGAIN]
+    known = [case.name for case in families]
+    for name, reason in skip.items():
+        if name not in known:
+            raise CourseError(f"skip_families names '{name}', which is no family here{nearest(name, known)}")
+        if not reason:
+            raise CourseError(f"skip_families names '{name}' without a reason; say why it is right to skip it")
+    cases = [Case("drawn sizes"), *(Case(name, fixed) for name, fixed in own.items())]
+    return cases + [case for case in families if case.name not in skip]
+
+
+def _of_sizes(sizes: Sizes) -> list[Case]:
+    """Take each size that is drawn at the ends that go wrong, as far as the contract goes there."""
+    drawn = {name: size[0] for name, size in sizes.items() if isinstance(size, tuple)}
+    ends = [(name, end) for name, lowest in drawn.items() for end in (0, 1) if lowest <= end]
+    odd = [Case("odd sizes", odd=True)] if drawn else []
+    return [Case(f"{name} is {end}", {name: end}) for name, end in ends] + odd
+
+
+def _row(change: Callable[[Array], Array]) -> Change:
+    """Change one row, or one number of an array that has no rows."""
+
+    def changed(array: Array, random: np.random.Generator) -> Array:
+        if not array.size:
+            return array
+        rows = array.reshape(-1, array.shape[-1] if array.ndim > 1 else 1).copy()
+        place = random.integers(len(rows))
+        rows[place] = change(rows[place])
+        return rows.reshape(array.shape)
+
+    return changed
+
+
+def _alike(array: Array, _: np.random.Generator) -> Array:
+    return np.broadcast_to(array[:1], array.shape).copy() if array.size else array
+
+
+LAYOUTS = [Case("transposed views", view="transposed"), Case("every second of a row", view="sliced")]
+NUMBERS = [
+    Case("times 1000", change=lambda array, _: 1e3 * array),
+    Case("times 0.001", change=lambda array, _: 1e-3 * array),
+    Case("one row times 10000", change=_row(lambda row: 1e4 * row)),
+    Case("heavy tails", change=lambda array, _: array**3),
+    Case("equal rows", change=_alike),
+    Case("a constant row", change=_row(lambda row: np.full_like(row, 0.5))),
+    Case("zeros", change=lambda array, _: np.zeros_like(array)),
+]
+AGAIN = Case("other numbers in the same tensors", again=True)
