@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BOOLEAN", "CELL", "INTEGER", "NUMBER", "PANELS", "TEXT", "Bar", "Check", "Close", "Device", "Failed",
     "Inconclusive", "Lab", "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text",
-    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "exactly", "list_of", "load_lab", "map_of", "optional",
-    "record",
+    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "exactly", "list_of", "load_lab", "load_part", "map_of",
+    "optional", "record",
 ]  # fmt: skip
 
 Schema = Mapping[str, Any]
@@ -157,11 +157,11 @@ class Part:
         self,
         id: str,  # noqa: A002
         *,
-        writes: Sequence[str],
+        writes: Sequence[str] = (),
         hands_in: Sequence[str] = (),
         made_by: Mapping[str, str] | None = None,
     ) -> None:
-        """Name the functions that a student writes and the files that come with them.
+        """Name the functions that a student writes, but for exercises, and the files that come with them.
 
         *made_by* says of a file how it is made, where running the student's file does not write it.
         """
@@ -324,7 +324,7 @@ def load_lab(name: str) -> Lab:
         raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
     package = importlib.import_module(f"autograder.labs.{name}")
     names = sorted((module.name for module in pkgutil.iter_modules(package.__path__)), key=_place)
-    lab = Lab(name, tuple(_load_part(f"autograder.labs.{name}.{module}") for module in names))
+    lab = Lab(name, tuple(load_part(f"autograder.labs.{name}.{module}") for module in names))
     problems = [problem for part in lab.parts for problem in part.problems()]
     if problems:
         raise CourseError(f"lab {name}: " + "; ".join(problems))
@@ -336,9 +336,10 @@ def _place(name: str) -> tuple[bool, str]:
     return name.startswith("bonus"), name
 
 
-def _load_part(module_name: str) -> Part:
+def load_part(module_name: str) -> Part:
+    """Import a part file and take its part, or that of its one exercise."""
     module = importlib.import_module(module_name)
-    part: Part = module.part
+    part: Part = getattr(module.part, "part", module.part)  # an exercise has one
     part.title = (module.__doc__ or part.id).split(". ")[0].strip()
     return part
 

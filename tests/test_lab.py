@@ -81,7 +81,7 @@ def test_a_wrong_declaration_stops_the_lab(monkeypatch):
     @new.check(basis="outputs")
     def holds(): ...
 
-    monkeypatch.setattr(lab, "_load_part", lambda name: new)
+    monkeypatch.setattr(lab, "load_part", lambda name: new)
     with pytest.raises(CourseError, match=r"^lab resnet18: part9_new\.holds: has no docstring; students read it"):
         load_lab("resnet18")
 

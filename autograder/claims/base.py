@@ -28,20 +28,19 @@ class Claimed:
     def __init__(
         self,
         function: str,
-        part: Part | None = None,
+        part: Part | str = "",
         *,
         call: Call | None = None,
         holes: Mapping[str, str] | None = None,
     ) -> None:
-        """Name it; without a part it has a file of its own.
+        """Name it. It has a file of its own, called as it or as *part* says, or is one of several of a part.
 
         *call* says how it is used, if not by its inputs' names; *holes* why an automatic entry is right here.
         """
         self.function = function
-        self.part = Part(function, writes=[function]) if part is None else part
-        self._prefix = "" if part is None else f"{function}_"
-        if function not in self.part.writes:
-            self.part.writes = (*self.part.writes, function)
+        self.part = Part(part or function) if isinstance(part, str) else part
+        self._prefix = "" if isinstance(part, str) else f"{function}_"
+        self.part.writes = (*self.part.writes, function)
         self._use = call or (lambda written, given: written(**given))
         self._draw: Draw | None = None
         self.holes = dict(holes or {})

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._pytree import tree_leaves
 
 from autograder.worker.raised import in_words
-from autograder.worker.returned import flat, text
+from autograder.worker.returned import flat, number, text
 
 MOST = 64  # results of one call
 
@@ -43,9 +44,9 @@ class Answers:
 
         *asked* is the dtype that belongs to it, where inputs do not say it.
         """
-        if isinstance(value, list | tuple | dict):
+        if _several(value):
             named = value.items() if isinstance(value, dict) else enumerate(value, start=1)
-            for name, each in [*named][:MOST]:
+            for name, each in named:
                 self.add(f"{case}, result {text(name)}", each, asked)
             return
         if isinstance(value, torch.Tensor):
@@ -55,7 +56,8 @@ class Answers:
             self._numbers.append(flat(value))
         else:
             shape, dtype = [], self._named(value)
-            self._numbers.append(np.full(1, np.nan))  # as many as the shape says
+            told = number(int(value) if isinstance(value, bool) else value)
+            self._numbers.append(np.full(1, np.nan if told is None else told))  # as many as the shape says
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 
     def _named(self, value: Any) -> str:
@@ -67,6 +69,12 @@ class Answers:
     def seen(self) -> dict[str, Any]:
         """Return the answer of a probe."""
         return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
+
+
+def _several(value: Any) -> bool:
+    """Whether this is a tuple, list or dict with tensors in it."""
+    leaves = tree_leaves(value) if isinstance(value, list | tuple | dict) else []
+    return len(leaves) <= MOST and any(isinstance(it, torch.Tensor) for it in leaves)
 
 
 def copies(tensors: dict[str, Any]) -> dict[str, torch.Tensor]:

@@ -7,7 +7,6 @@ Nothing here is trusted by the supervisor: the student's code lives in the same 
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import socket
@@ -18,7 +17,7 @@ from time import process_time
 from types import ModuleType
 from typing import Any
 
-from autograder.lab import Part, Probe
+from autograder.lab import Part, Probe, load_part
 from autograder.wire import Message, encode
 from autograder.worker import windows
 from autograder.worker.once import once
@@ -63,7 +62,7 @@ def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path, descrip
 
 def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, Rig]:
     """Import the part's probe and the student's file."""
-    part: Part = importlib.import_module(f"autograder.labs.{task['lab']}.{task['part']}").part
+    part = load_part(f"autograder.labs.{task['lab']}.{task['part']}")
     probe = part.probes[task["probe"]]
     rig = Rig(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
     rig.install()

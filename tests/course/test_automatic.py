@@ -42,8 +42,13 @@ OUTCOMES = {
     "what is owed here is settled elsewhere": ({"same_results": "unavailable"}, []),
     "it got through": ({"same_results": "passed"}, ["a hole: same_results: passed: measured why"]),
     "what its owner needs failed it": ({"before": "failed", "same_results": "skipped"}, []),
+    "a wrapper that does not run proves nothing": ({"same_results": "raised"}, ["a hole: same_results: failed"]),
     "a fault of ours is no verdict": ({"same_results": "error"}, ["a hole: same_results: error"]),
 }
+
+
+def ended(outcome):
+    return {"outcome": "failed", "reason": "raised"} if outcome == "raised" else {"outcome": outcome}
 
 
 @pytest.mark.parametrize(("outcomes", "said"), OUTCOMES.values(), ids=OUTCOMES)
@@ -56,7 +61,7 @@ def test_what_no_claim_catches_is_told(kit, reference, outcomes, said):
         1,
     )
     checks = tuple(
-        replace(result.parts[0].checks[0], id=name, outcome=it, measured="measured", why="why")
+        replace(result.parts[0].checks[0], id=name, measured="measured", why="why", **ended(it))
         for name, it in outcomes.items()
     )
     result = replace(result, parts=(replace(result.parts[0], checks=checks),))

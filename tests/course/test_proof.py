@@ -196,7 +196,7 @@ def test_reports_and_scripted_checks_carry_at_most_three_fifths_of_a_part():
 def test_a_check_that_no_entry_fails_is_noticed():
     """A check that cannot fail is decoration; one without a bar here is judged where it has one."""
     kit = toy_kit()
-    some = [case({"positive": "", "equal": "", "much_faster": "", "has_table": ""})]
+    some = {(PART, check) for check in ("positive", "equal", "much_faster", "has_table")}
 
     assert ["part1_toy.has_picture: no entry of the corpus fails it"] == undecorated(kit.lab, kit.config, some, "cpu")
     assert "part1_toy.faster: no entry of the corpus fails it" in undecorated(kit.lab, kit.config, some, "t4")

@@ -35,7 +35,17 @@ def test_a_case_without_a_value_leaves_the_others_where_they_are():
     assert isinstance(judged(NOTHING_BETWEEN, NOTHING_BETWEEN), Passed)
 
 
+def test_several_results_are_cases_of_their_own():
+    """In the order or by the names in which they came; numbers beside tensors are compared as well."""
+    together = {"sum": ONES.sum(), "each": (ONES, 3)}
+
+    assert isinstance(judged([together], [together]), Passed)
+    fewer = judged([{"sum": ONES.sum(), "each": (ONES, 4)}], [together])
+    assert "case 0, result each, result 2: 4, and 3 is right" == fewer.measured
+
+
 WRONG = {
+    "a list of numbers": (([1.0, 1.0, 1.0],), (ONES,), "case 0: list () instead of float32 (3,)"),
     "the case after it": ((ONES, None, ONES), NOTHING_BETWEEN, "case 2: apart by 5.0e-01"),
     "a tensor in its place": ((ONES, ONES, 2 * ONES), NOTHING_BETWEEN, "case 1: float32 (3,) instead of nothing"),
     "nothing in the place of a tensor": (
