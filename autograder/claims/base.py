@@ -18,6 +18,8 @@ Draw = Callable[..., Mapping[str, Any]]
 Call = Callable[[Any, Mapping[str, Any]], Any]
 Run = Callable[[Any, Any], Mapping[str, Any]]
 """What runs in a worker: (student, rig) -> the answer."""
+SAMPLED = 997
+"""Each so many numbers one stays when inputs are drawn again."""
 SEVERAL = 2
 """At least so many are drawn where a case does not fix a size: one or none would hide what the case is about."""
 
@@ -61,15 +63,18 @@ class Claimed:
         """Draw one call's inputs as arrays and what else there is."""
         if self._draw is None:
             raise CourseError(f"{self.function}: declare @inputs above the first claim")
-        unknown = set(case.sizes) - set(self.sizes)
-        if unknown:
-            known = ", ".join(self.sizes)
-            raise CourseError(f"{self.function}: case '{case.name}' fixes {unknown.pop()}; inputs draws {known}")
-        fixed = {name: _size(random, size, case.odd) for name, size in {**self.sizes, **case.sizes}.items()}
-        given = dict(self._draw(random, **fixed))
+        given = dict(self._draw(random, **self.fixed(random, case).sizes))
         if case.change is not None:
             given = {name: _changed(it, case, random) for name, it in given.items()}
         return given
+
+    def fixed(self, random: np.random.Generator, case: Case) -> Case:
+        """Draw the sizes that a case leaves open."""
+        if unknown := set(case.sizes) - set(self.sizes):
+            known = ", ".join(self.sizes)
+            raise CourseError(f"{self.function}: case '{case.name}' fixes {unknown.pop()}; inputs draws {known}")
+        sizes = {name: _size(random, size, case.odd) for name, size in {**self.sizes, **case.sizes}.items()}
+        return replace(case, sizes=sizes, odd=False)
 
     def given(self, rig: Any, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
@@ -118,6 +123,20 @@ class Claimed:
         needed = tuple(one for one in map(self.named, needs) if one in self.part.checks)
         self.structural += [self.named(name)] * structural
         self.part.checks[self.named(name)] = Check(self.named(name), judged, basis, needed, tuple(reads))
+
+
+def mixed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was drawn second, but for those of its numbers that a sample of the first would look at."""
+    return {name: _mixed(it, second[name]) for name, it in first.items()}
+
+
+def _mixed(first: Any, second: Any) -> Any:
+    if isinstance(first, tuple):
+        return _mixed(first[0], second[0]), first[1]
+    if not isinstance(first, np.ndarray) or first.dtype.kind != "f":
+        return second
+    kept = np.arange(first.size).reshape(first.shape) % SAMPLED == 0
+    return np.where(kept, first, second)
 
 
 def _size(random: np.random.Generator, size: Any, odd: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograder.checks import outputs
 from autograder.claims import families
-from autograder.claims.base import Claimed
+from autograder.claims.base import Claimed, mixed
 from autograder.claims.families import Case, Sizes
 from autograder.lab import CASES, NUMBERS, TEXT, list_of
 from autograder.model import Failed, Observation, Pair, Verdict
@@ -90,18 +90,20 @@ class Results(Claimed):
     def _results(self, cases: Sequence[Case], oracle: Oracle) -> Any:
         def results(student: Any, rig: Any) -> dict[str, Any]:
             seen, flags, changed = rig.answers(student), rig.calls.flags(), set()
+            run = self._right(student, rig, oracle)
             for case in cases:
-                given = self.given(rig, case)
+                drawn, others = self._twice(rig, case)
+                given = rig.calls.given(drawn, case.dtype, case.view, exact=True)
                 before = rig.copies(given)
                 with flags:
-                    first = seen.tried(self._right(student, rig, oracle), given)
+                    returned = seen.tried(run, given)
                 changed |= set(rig.changed(given, before))
                 if case.again:
-                    drawn = rig.redrawn([before[name] for name in before])
-                    rig.calls.overwrite(given, drawn)
+                    given = rig.calls.overwrite(given, rig.calls.given(others, case.dtype, case.view, exact=True))
                     with flags:
-                        first = seen.tried(self._right(student, rig, oracle), given)
-                seen.add(case.name, first, case.dtype)
+                        returned = seen.tried(run, given)
+                asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
+                seen.add(case.name, returned, asked)
             return {**seen.seen(), "changed": sorted(changed), "flags": flags.values()}
 
         return results
@@ -112,15 +114,21 @@ class Results(Claimed):
             for case in cases:
                 given, drawn = self.given(rig, case), rig.integer(0, 1 << 30)
                 asked = list(rig.calls.asked(given) if names is None else names)
+                run = self._right(student, rig, oracle)
                 with flags:
-                    run = self._right(student, rig, oracle)
                     found = seen.tried(rig.calls.gradients, run, given, asked, drawn)
                 told = found if isinstance(found, list) else [found] * len(asked)
                 for name, gradient in zip(asked, told, strict=True):
-                    seen.add(f"{case.name}: gradient of {name}", gradient, case.dtype)
+                    seen.add(f"{case.name}: gradient of {name}", gradient, rig.calls.rounded(given)[name])
             return {**seen.seen(), "changed": [], "flags": flags.values()}
 
         return gradients
+
+    def _twice(self, rig: Any, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Draw inputs, and others of the same sizes that a sample of them does not tell from the first."""
+        fixed = self.fixed(rig.random, case)
+        first, second = self.drawn(rig.random, fixed), self.drawn(rig.random, fixed)
+        return first, mixed(first, second)
 
     def _right(self, student: Any, rig: Any, oracle: Oracle) -> Callable[[Any], Any]:
         """Return what is called with the arguments: an oracle stands in for the baseline."""

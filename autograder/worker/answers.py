@@ -39,20 +39,20 @@ class Answers:
                 raise
             return error
 
-    def add(self, case: str, value: Any, asked: str = "") -> None:
+    def add(self, case: str, value: Any, asked: Any = "") -> None:
         """Note what was returned for *case*, several results one by one.
 
-        *asked* is the dtype that belongs to it, where inputs do not say it.
+        *asked* is the dtype that belongs to it, or what was returned with the dtypes that belong to it.
         """
         if _several(value):
-            named = value.items() if isinstance(value, dict) else enumerate(value, start=1)
+            named = value.items() if isinstance(value, dict) else enumerate(value)
             for name, each in named:
-                self.add(f"{case}, result {text(name)}", each, asked)
+                place = name if isinstance(value, dict) else name + 1
+                self.add(f"{case}, result {text(place)}", each, asked[name] if _several(asked) else asked)
             return
         if isinstance(value, torch.Tensor):
-            own = str(value.dtype).removeprefix("torch.")
-            exact = self._exact and asked and value.is_floating_point()
-            shape, dtype = list(value.shape), asked if exact else own
+            belongs = _dtype(asked) if isinstance(asked, torch.Tensor) else asked
+            shape, dtype = list(value.shape), (belongs if self._exact else "") or _dtype(value)
             self._numbers.append(flat(value))
         else:
             shape, dtype = [], self._named(value)
@@ -69,6 +69,10 @@ class Answers:
     def seen(self) -> dict[str, Any]:
         """Return the answer of a probe."""
         return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _several(value: Any) -> bool:

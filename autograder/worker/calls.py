@@ -27,28 +27,29 @@ class Calls:
     def given(self, drawn: Mapping[str, Any], dtype: str, view: str, *, exact: bool) -> Given:
         """Make tensors of arrays: floating-point ones of *dtype*, unless another stands beside one; the rest stays."""
         exact = exact and self._exact
+        self._dtypes = {name: _dtype(it, dtype) for name, it in drawn.items()}
         return {name: self._tensor(it, dtype, view, exact) for name, it in drawn.items()}
 
+    def rounded(self, given: Given) -> Given:
+        """Return the arguments in the dtypes that a student's function gets: what results have there."""
+        kept = {name: it for name, it in given.items() if isinstance(it, Tensor)}
+        return {**given, **{name: it.to(getattr(torch, self._dtypes[name])) for name, it in kept.items()}}
+
     def _tensor(self, value: Any, dtype: str, view: str, exact: bool) -> Any:
-        if isinstance(value, tuple):
-            value, dtype = value
+        wanted, value = _dtype(value, dtype), value[0] if isinstance(value, tuple) else value
         if not isinstance(value, np.ndarray):
             return value
-        wanted = getattr(torch, dtype if value.dtype.kind == "f" else str(value.dtype))
-        tensor = torch.from_numpy(np.ascontiguousarray(value)).to(self._device, wanted)
+        tensor = torch.from_numpy(np.ascontiguousarray(value)).to(self._device, getattr(torch, wanted))
         tensor = tensor.double() if exact and tensor.is_floating_point() else tensor
         return _laid_out(tensor, view)
 
-    def overwrite(self, given: Given, drawn: Sequence[Tensor]) -> None:
-        """Put other numbers into the same tensors."""
-        with torch.no_grad():
-            for tensor, numbers in zip(tensors(given), drawn, strict=True):
-                tensor.copy_(numbers)
-
     @staticmethod
-    def tensors(given: Mapping[str, Any]) -> list[Tensor]:
-        """Return those among the arguments."""
-        return tensors(given)
+    def overwrite(given: Given, others: Given) -> Given:
+        """Put other numbers into the same tensors; what is no tensor is replaced."""
+        with torch.no_grad():
+            for tensor, numbers in zip(tensors(given), tensors(others), strict=True):
+                tensor.copy_(numbers)
+        return {name: given[name] if isinstance(it, Tensor) else it for name, it in others.items()}
 
     @staticmethod
     def asked(given: Mapping[str, Any]) -> list[str]:
@@ -82,6 +83,14 @@ class Calls:
         return {"operations": seen.operations, "moved": seen.moved, "made": seen.made, "held": seen.held}
 
 
+def _dtype(value: Any, dtype: str) -> str:
+    """Name the dtype of what was drawn: the one beside it, or *dtype* for numbers, or its own."""
+    if isinstance(value, tuple):
+        return str(value[1])
+    own = getattr(value, "dtype", np.dtype(float))
+    return dtype if own.kind == "f" else str(own)
+
+
 def tensors(given: Mapping[str, Any]) -> list[Tensor]:
     """Return the tensors among some arguments."""
     return [it for it in given.values() if isinstance(it, Tensor)]
@@ -107,6 +116,8 @@ def _flag(read: Callable[[], Any]) -> str:
         return type(error).__name__
 
 
+FULL = {"highest", "none", "ieee", "False", ""}
+"""What says that products are not rounded, in one interface or another."""
 READ: dict[str, Callable[[], Any]] = {
     "torch.set_float32_matmul_precision": torch.get_float32_matmul_precision,
     "torch.backends.cuda.matmul.allow_tf32": lambda: torch.backends.cuda.matmul.allow_tf32,
@@ -139,7 +150,7 @@ class Flags(TorchDispatchMode):
 
     def look(self) -> None:
         """Note what differs now."""
-        self.changed |= {name: now for name, now in _flags().items() if now != AT_FIRST[name]}
+        self.changed |= {name: now for name, now in _flags().items() if now not in {AT_FIRST[name], *FULL}}
 
     def values(self) -> list[str]:
         """Say which flags changed, and what they became."""

@@ -61,6 +61,15 @@ import torch
 def batched_products(left, right):
     return torch.einsum("bij,bjk->bik", left, right)
 """,
+    ("batched_products", "asks for full precision"): """
+import torch
+
+torch.set_float32_matmul_precision("highest")
+
+
+def batched_products(left, right):
+    return torch.matmul(left, right)
+""",
     ("clip_by_norm", "where"): """
 import torch
 
