@@ -39,7 +39,7 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     losses, expected = amp.student.arrays["losses"], amp.baseline.arrays["losses"]
     weights = amp.student.arrays["weights"]
     if misshapen(losses, expected):
-        return "one loss per batch is asked for, each a finite number"
+        return "each batch has one loss, a finite number"
     if not_finite(weights):
         return "the optimizer stepped with gradients that were infinite or NaN"
     if sixteen_bits(weights):

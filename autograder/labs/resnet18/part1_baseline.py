@@ -504,7 +504,7 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         return Failed("a profiler is still recording", "it was started and never stopped", "with profile(...) as prof:")
     if kind := profiled.student.values["returned"]:
         return Failed(
-            f"profile_training returned {kind}", "the profiler is asked for", "return prof, after its with block"
+            f"profile_training returned {kind}", "it has to return the profiler", "return prof, after its with block"
         )
     try:
         why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
