@@ -110,10 +110,11 @@ class Claimed:
         reads: Sequence[str],
         *needs: str,
         structural: bool = False,
+        compared: str = "",
     ) -> None:
         """Register a check that hands what it *reads* to the judge, in this order; *says* is what students read.
 
-        A *structural* one is about how it is computed, so the slow version fails it.
+        A *structural* one is about how it is computed, so the slow version fails it. *compared*: see `lab.Check`.
         """
 
         def judged(**evidence: Any) -> Verdict:
@@ -122,7 +123,8 @@ class Claimed:
         judged.__doc__ = says
         needed = tuple(one for one in map(self.named, needs) if one in self.part.checks)
         self.structural += [self.named(name)] * structural
-        self.part.checks[self.named(name)] = Check(self.named(name), judged, basis, needed, tuple(reads))
+        name = self.named(name)
+        self.part.checks[name] = Check(name, judged, basis, needed, tuple(reads), compared)
 
 
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

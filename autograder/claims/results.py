@@ -85,7 +85,7 @@ class Results(Claimed):
         values = {**CASES, "changed": list_of(TEXT), "flags": list_of(TEXT)}
         probe = self.add_probe(name.removeprefix("same_"), run, pair=True, values=values, arrays=NUMBERS)
         needs = [] if name == SAME else [SAME]
-        self.add_check(name, said, "outputs", judge, [probe], *needs)
+        self.add_check(name, said, "outputs", judge, [probe], *needs, compared=name.removeprefix("same_"))
 
     def _results(self, cases: Sequence[Case], oracle: Oracle) -> Any:
         def results(student: Any, rig: Any) -> dict[str, Any]:

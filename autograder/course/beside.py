@@ -17,6 +17,7 @@ BESIDE = frozenset({
     "on_a_gpu", "op_dtypes", "ops", "precision", "programs", "queue", "ranks", "resnet_trainings", "saved",
     "scaler_calls", "script", "scripted_call", "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings",
     "waits",
+    "calls.cost", "calls.flags",
     "checklist.asked", "checklist.called", "checklist.fused", "checklist.searched", "checklist.summed",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
     "matched.hopeless", "matched.profile", "matched.run", "matched.versions",

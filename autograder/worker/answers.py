@@ -56,7 +56,7 @@ class Answers:
             self._numbers.append(flat(value))
         else:
             shape, dtype = [], self._named(value)
-            told = number(int(value) if isinstance(value, bool) else value)
+            told = number(value * 1) if type(value) in (bool, int, float) else None
             self._numbers.append(np.full(1, np.nan if told is None else told))  # as many as the shape says
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 

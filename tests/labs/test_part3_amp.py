@@ -197,8 +197,8 @@ MISTAKES = {
             "follows_fp32": "the weights themselves are 16 bits wide",
             "computes_in_half_precision": "neither FP32 nor 16 bits",
             "half_precision_where_it_helps": "the weights themselves are 16 bits wide",
-            "overflow_skips_the_step": "other steps",
-            "clips_true_gradients": "another direction",
+            "overflow_skips_the_step": "the weights themselves are 16 bits wide",
+            "clips_true_gradients": "the weights themselves are 16 bits wide",
         },
     ),
     "no zero_grad": (
