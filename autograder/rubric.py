@@ -5,10 +5,13 @@ Points from the sheet are set by hand like any others; a sheet that is read twic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePath
 
 from autograder import sheet
+from autograder.checks.rendered import rendered
 from autograder.errors import UserError
 from autograder.model import CheckResult, PartResult
 from autograder.overrides import BY_HAND, Override, decide, wanted
@@ -79,10 +82,23 @@ def _files(one: Standing) -> str:
 
 
 def _written(one: Standing, part: str) -> str:
-    """What the student wrote for a part, from the files that were kept: part3_notes.md for part3_amp."""
-    texts = [text.decode(errors="replace") for name, text in kept(one.home).items() if _of(name, part)]
-    return "\n\n".join(texts)[:LONGEST]
+    """What the student wrote for a part, as a reader sees it: part3_notes.md for part3_amp, else what is no part's."""
+    files = {name: data.decode(errors="replace") for name, data in kept(one.home).items()}
+    texts = {name: text for name, text in files.items() if name.endswith(".md")}
+    own = [text for name, text in texts.items() if _prefix(name) == _prefix(part)]
+    parts = {_prefix(it.id) for it in one.result.parts}
+    own = own or [text for name, text in texts.items() if _prefix(name) not in parts]
+    tables = {name: text for name, text in files.items() if name.endswith(".csv")}
+    return "\n\n".join(_with_figures(text, tables) for text in own)[:LONGEST]
 
 
-def _of(name: str, part: str) -> bool:
-    return name.endswith(".md") and name.removesuffix(".md").partition("_")[0] == part.partition("_")[0]
+def _prefix(name: str) -> str:
+    return name.removesuffix(".md").partition("_")[0]
+
+
+def _with_figures(text: str, tables: Mapping[str, str]) -> str:
+    """Fill in the figures that a report names, from the table that has them; else leave it as it was handed in."""
+    for name, rows in tables.items():
+        with suppress(ValueError, csv.Error):
+            return rendered(text, {PurePath(name).stem: list(csv.DictReader(rows.splitlines()))})
+    return text

@@ -67,6 +67,19 @@ def test_the_sheet_has_a_row_an_item_with_what_was_written(tmp_path):
     assert "passed 6/6 follows_fp32\nfailed 0/6 amp_is_faster" in row["checks"]
 
 
+def test_a_report_is_shown_with_its_figures(tmp_path):
+    """Where a part has no notes of its own, what is no part's is its; a name of nothing is left as it is."""
+    one = a_standing(tmp_path)
+    with ZipFile(one.home / "handed_in.zip", "w") as kept:
+        kept.writestr("report.md", "It is {AMP.speedup}x as fast. {AMP.speedup:.2f}")
+        kept.writestr("results.csv", "name,speedup\nAMP,2.5\n")
+    assert "It is 2.5x as fast. 2.50" == lines(rubric.table([one]))[0]["written"]
+
+    with ZipFile(one.home / "handed_in.zip", "w") as kept:
+        kept.writestr("report.md", "It is {AMP.speedup}x as fast.")
+    assert "It is {AMP.speedup}x as fast." == lines(rubric.table([one]))[0]["written"]
+
+
 def test_nothing_kept_is_an_empty_cell(tmp_path):
     """As is an archive that is broken."""
     one = a_standing(tmp_path)

@@ -36,7 +36,8 @@ Profiles
 
 Texts, pictures and command lines
     plot            reads a PNG; what figures show
-    report, facts   what a report states, and whether a table says so
+    report          a report's headings and points, and the figures that it names
+    rendered        fills the figures of a table into a report that names them; students run it, too
     findings        faults of a training by their lines
     commands        command lines of Nsight Systems
     torchrun        command lines of torchrun, calls between processes

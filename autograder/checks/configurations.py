@@ -6,12 +6,11 @@ what is wrong in one sentence, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.facts import SPEED, TIME, WAIT, WARM, Fact, compared
 from autograder.checks.numerics import close, explained, shown
 from autograder.checks.timing import JUMPS, STEADY, WALL
 
@@ -201,47 +200,13 @@ def implausible(rows: Sequence[Row]) -> str:
     return ""
 
 
-MEASURED = {  # column -> its unit, and what a sentence about it says
-    "throughput": ("samples/s", SPEED),
-    "epoch_time": ("s", SPEED),
-    "data_wait": ("s", WAIT),
-    "warm_up_s": ("s", WARM),
-    "peak_memory_mb": ("MB", r"memory|peak|\b[MG]B\b|footprint|\blean"),
-    "accuracy": ("%", r"accura|correct|learn|chance|guess"),
+UNITS = {  # of the columns that a report types figures of
+    "throughput": "samples/s",
+    "epoch_time": "s",
+    "data_wait": "s",
+    "warm_up_s": "s",
+    "peak_memory_mb": "MB",
+    "accuracy": "%",
+    "speedup": "x",
+    "gain": "x",
 }
-GUESSED = 10.0  # percent: one of ten classes
-NAMED = {  # row -> how a report names it; the first one goes without saying
-    "Baseline": "",
-    "Data loader": r"(?i:load|worker)",
-    "AMP": r"(?i:\bamp\b|precision|16.bit|float16|\b(?:bf|fp)16\b|autocast)",
-    "Compile": r"(?i:compil)",
-    "Accumulation": r"(?i:accumul)",
-    "Checkpointing": r"(?i:checkpoint)",
-}
-
-
-def facts(rows: Sequence[Row]) -> list[Fact]:
-    """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
-    own = [fact for row in rows for fact in (*_own(row), *_speeds(row, rows))]
-    guess = Fact(GUESSED, "%", "the accuracy of a guess", MEASURED["accuracy"][1])
-    return [*own, guess, *compared(rows, BUILDS_ON, MEASURED)]
-
-
-def _own(row: Row) -> Iterator[Fact]:
-    name, share = row["configuration"], f"{WAIT}|{TIME}"
-    for column, (unit, words) in MEASURED.items():
-        yield Fact(row[column], unit, f"{column} of {name}", words)
-    for column, words in (("data_wait", share), ("warm_up_s", WARM)):
-        about = f"{column} / epoch_time of {name}"
-        yield Fact(row[column] / row["epoch_time"], "x", about, words)
-        yield Fact(100 * row[column] / row["epoch_time"], "%", about, words)
-    waiting = 100 * row["data_wait"] / row["epoch_time"]
-    yield Fact(100 - waiting, "%", f"what is left of the epoch of {name} without data_wait", share)
-    yield Fact(row["epoch_time"] - row["data_wait"], "s", f"epoch_time - data_wait of {name}")
-    yield Fact(1 / row["throughput"], "s", f"1 / throughput of {name}")
-
-
-def _speeds(row: Row, rows: Sequence[Row]) -> Iterator[Fact]:
-    name, rates = row["configuration"], {it["configuration"]: it["throughput"] for it in rows}
-    for column, other in (("speedup", rows[0]["configuration"]), ("gain", BUILDS_ON[name] or name)):
-        yield Fact(row["throughput"] / rates[other], "x", f"{column} of {name}")

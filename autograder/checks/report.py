@@ -1,100 +1,33 @@
-"""Judges what a report says: its headings, what is left to fill in, and each result that it states.
+"""Judges a report: its headings, what is left to fill in, its points, and the figures that it names.
 
-A result is a number with a unit: x, %, s, ms, MB, GB or samples/s; a cell of a table has the unit that the header of
-its column or row names in brackets. What stands in `code`, in "quotation marks" or behind > is quoted: settings and
-figures from elsewhere. A range is an expectation. Style is never judged.
+A figure is written by its name in the table, {AMP.speedup}; see `rendered`. Style is never judged.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import PurePath
 
-QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)|^[ \t]*>.*?$|`[^`\n]*`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”"
-    r"|\]\([^)\n]{0,500}\)|https?://\S+",
-    re.DOTALL | re.MULTILINE,
-)
+from autograder.checks import rendered
+from autograder.checks.rendered import QUOTED, Named
+from autograder.model import Table, Text
+
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE)
 PARAGRAPH = re.compile(r"(?:\A|\n[ \t]*\n)(?=\S)")
-LINE, ROW = re.compile(r"^.*$", re.MULTILINE), re.compile(r"^[ \t]*\|", re.MULTILINE)
+ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
 MARK = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
-PLAIN = str.maketrans("*_", "  ")  # what makes words bold
-# Bounded, as every repeat here: a report may be hostile.
-NUMBER = r"(?:\d{1,3}(?:[,' \u2019\u00a0\u2009\u202f]\d{3}){1,4}|\d{1,12})(?:\.\d{1,9})?(?!\d)"
-UNITS = {  # unit -> its spellings; how many of the first one it is
-    "samples/s": (
-        r"(?:samples?|images?|imgs?)\s*(?:/\s*s(?:ec(?:ond)?)?|per\s+s(?:ec(?:ond)?)?|s⁻¹)",
-        "samples/s",
-        1.0,
-    ),
-    "%": (r"\\?%|per\s?cent", "%", 1.0),
-    "ms": (r"ms|milliseconds?", "s", 1e-3),
-    "s": (r"s|secs?|seconds?", "s", 1.0),
-    "MB": (r"MB|megabytes?", "MB", 1.0),
-    "GB": (r"GB|gigabytes?", "MB", 1e3),
-    "x": (r"(?:[xX\u00d7]|\\times)(?!\s*\d)|-?fold|times", "x", 1.0),
-}
-UNIT = "|".join(f"(?P<u{i}>{spelling})" for i, (spelling, _, _) in enumerate(UNITS.values()))
-ABOUT = r"about|around|roughly|nearly|almost|some|approximately|circa|ca\.|close to|just|~|≈"
-STATED = re.compile(
-    rf"(?<![\w.,/])(?:(?P<low>{NUMBER})\s{{0,3}}(?:{UNIT.replace('?P<u', '?P<low')})?"
-    rf"\s{{0,3}}(?P<joint>->|[-\u2013→±]|to|and|vs\.?|versus|\+/-)\s{{0,3}}(?:{ABOUT})?\s{{0,3}})?"
-    rf"(?P<number>{NUMBER})\s{{0,3}}(?:{UNIT})(?![\w/])"
-)
-FACTOR = re.compile(
-    rf"\b(?:factor|speed-?\s?up|gain)s?\s*(?:of|is|was|=|:)?\s*(?P<about>{ABOUT})?\s*[x\u00d7]?\s*(?P<number>{NUMBER})"
-    r"(?!\w|\.\d|\s+(?:workers|cores|epochs|batches|runs)\b|\s*(?:to|-|\u2013|->|→)\s*\d"
-    rf"|\s{{0,3}}(?:{UNIT.replace('?P<u', '?P<not')})(?![\w/]))",
-    re.IGNORECASE,
-)
-COUNT = re.compile(r"\d+ times(?!\s+(?:as|faster|slower|less|more|higher|lower|better))")  # 3 times in a row
-END = re.compile(r"[.!?;](?=\s)|\n[ \t]*(?=\n|[-*+•|]|\d{1,3}[.)]\s)")
-DECIMALS = r"(?![1-9]\d{0,2},\d{3}(?!\d))(?:\d{1,3}(?:\.\d{3}){1,4}|\d{1,12}),\d{1,9}"  # behind a comma
-COMMA = re.compile(rf"(?<![\w.,/]){DECIMALS}\s{{0,3}}(?:{UNIT})(?![\w/])")
-BRACKETED = re.compile(rf"[(\[](?:{UNIT})[)\]]")
-FROM = re.compile(r"\bfrom\b[^.,;:\d\n]{0,40}$", re.IGNORECASE)
-BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
-MORE, LESS = r"(?:more|larger|longer|higher|greater)", r"(?:less|fewer|smaller|shorter|lower)"
-RELATIONS = {  # what stands before a number -> its relation to what was measured
-    "more": rf"\b(?:(?<!no )(?<!not ){MORE} than|not? {LESS} than|over|above|at least|beats|exceed(?:s|ed)?)|[>≥]",
-    "less": rf"\b(?:not? {MORE} than|(?<!no )(?<!not ){LESS} than|under|below|up to|at most|within)|[<≤]",
-    "about": rf"(?<!\w)(?:{ABOUT})",
-}
-NOTHING = re.compile(r"\b(?:none|nothing|nobody|never|no)\b(?! more| less)[^.,;:]*$", re.IGNORECASE)  # ... over 2x
-RELATION = re.compile("|".join(f"(?P<{name}>(?:{words})\\s*$)" for name, words in RELATIONS.items()), re.IGNORECASE)
 NAMED = 12  # of what is wrong
-WIDE = 4000  # characters of what stands around a result
-MOST = 500  # results that are looked at, of sentences and of tables
+MOST = 500  # places that are looked at
 LEFT_OVER = re.compile(
     r"\*?Your answer here\.?\*?|\b(?:TODO|TBD|FIXME|XXX|lorem ipsum)\b"
     r"|\[(?:Description|Recommendation|Lesson|High|Medium|Low|evidence|your|fill|insert)\b[^\]\n]{0,200}\](?![(\[])"
     r"|(?-i:(?<![\w'])(?:[XYZ]\s?(?:x\b|%|samples\b|MB\b|s\b)|[XYZN]\shours?\b)|=\s?X\b)",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True)
-class Stated:
-    """A result that a report states."""
-
-    said: str
-    value: float
-    unit: str
-    half: float
-    """Half a unit of its last digit."""
-    at: int
-    relation: str = ""
-    """What was measured is "about" it, "less" or "more" than it, or it."""
-    line: int = 0
-    around: str = ""
-    """Its paragraph, point or row of a table, and the headings above."""
-    sentence: str = ""
-    """Its sentence, or the names of a table's column and row; nothing in a row's text."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +86,23 @@ def left_over(text: str) -> list[str]:
 
 
 def words(text: str) -> int:
-    """Count words; those of code and tables are none."""
-    lines = FENCED.sub("", text).splitlines()
+    """Count words; those of code, tables and names of figures are none."""
+    lines = rendered.BRACES.sub("", FENCED.sub("", text)).splitlines()
     return sum(len(re.findall(r"[^\W\d_]{2,}", line)) for line in lines if not line.lstrip().startswith("|"))
+
+
+def figures(text: Text, table: Table, units: Mapping[str, str]) -> tuple[list[Named], list[str]]:
+    """Return the figures that a report names, and what no table has: names, and typed numbers with a unit."""
+    try:
+        named = rendered.named(text.text, {PurePath(table.file).stem: table.rows})
+    except ValueError as error:
+        return [], str(error).splitlines()
+    return named, rendered.contradicted(text.text, table.rows, units)
+
+
+def names(text: str) -> int:
+    """Count the figures that a text names, be there such ones or not."""
+    return len(rendered.BRACES.findall(QUOTED.sub(_spaces, text)))
 
 
 def points(text: str) -> list[list[str]]:
@@ -180,105 +127,6 @@ def _cut(text: str, starts: Sequence[int]) -> list[str]:
 def _bare(text: str) -> str:
     """Return a text without its headings, and as long."""
     return HEADING.sub(_spaces, text)
-
-
-def stated(text: str) -> list[Stated]:
-    """Return every result that a report states, in its order."""
-    plain = QUOTED.sub(_spaces, text).translate(PLAIN)
-    found = (one for it in STATED.finditer(plain) for one in _stated(it, plain))
-    factors = (
-        _made(it[0], it["number"], "x", it.start(), "about" * bool(it["about"])) for it in FACTOR.finditer(plain)
-    )
-    cells = (it for it in _cells(plain) if re.fullmatch(NUMBER, it[0]))
-    bare = (_made(f"{cell} {unit[0]}", cell, _unit(unit, "u"), at, names=names) for cell, unit, at, names in cells)
-    read = [*islice(found, MOST), *islice(factors, MOST), *islice(bare, MOST)]
-    around, sentence = _around(text), _sentences(plain)
-    return [
-        replace(one, line=_line(plain, one.at), around=around(one.at), sentence=one.sentence or sentence(one.at))
-        for one in sorted(read, key=lambda one: one.at)
-    ]
-
-
-def _sentences(plain: str) -> Callable[[int], str]:
-    """Return what tells the sentence around a place; a row of a table is none."""
-    starts = [0, *(it.end() for it in END.finditer(plain)), len(plain)]
-
-    def sentence(at: int) -> str:
-        number = bisect_right(starts, at)
-        found = " ".join(plain[starts[number - 1] : min(starts[number], starts[number - 1] + WIDE)].split())
-        return "" if found.count("|") > 1 else found
-
-    return sentence
-
-
-def commas(text: str) -> list[str]:
-    """Name results with a comma where a point is asked for, each with its line; 1,140 is a number of thousands."""
-    plain = QUOTED.sub(_spaces, text).translate(PLAIN)
-    found = [(it.start(), " ".join(it[0].split())) for it in islice(COMMA.finditer(plain), MOST)]
-    found += [(at, cell) for cell, _, at, _ in islice(_cells(plain), MOST) if re.fullmatch(DECIMALS, cell)]
-    return [f"line {_line(plain, at)}: {said}" for at, said in sorted(found)]
-
-
-def _around(text: str) -> Callable[[int], str]:
-    """Return what tells the words around a place: its paragraph, point or row of a table, and the headings above."""
-    heads = {it.start(): it for it in HEADING.finditer(FENCED.sub(_spaces, text))}
-    outer = [it.start() for it in MARK.finditer(text) if len(it[1]) <= 1]
-    cuts = {0, *heads, *(it.end() for it in [*heads.values(), *PARAGRAPH.finditer(text)]), *outer}
-    starts = sorted(cuts | {it.start() for it in ROW.finditer(text)})
-    pieces, above, header = [], dict[int, str](), ""
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        piece = text[start : min(end, start + WIDE)]
-        if head := heads.get(start):
-            above = {level: name for level, name in above.items() if level < _level(head)} | {_level(head): piece}
-        header = (header or piece) if ROW.match(piece) else ""
-        pieces.append((*above.values(), header, piece))
-    return lambda at: " ".join(pieces[bisect_right(starts, at) - 1])
-
-
-def _stated(match: re.Match[str], plain: str) -> Iterator[Stated]:
-    """Yield a result; "from 10 to 20 s" and "10 -> 20 s" are two, "10 to 20 s" and "between 10 and 20 s" are none."""
-    said, unit, low, joint = match[0], _unit(match, "u"), _unit(match, "low"), match["joint"]
-    if COUNT.match(plain, match.start("number")):
-        return
-    before, at = plain[max(0, match.start() - 60) : match.start()], match.start()
-    related = RELATION.search(before)
-    relation = (related and related.lastgroup) or ""
-    if NOTHING.search(before):
-        relation = {"more": "less", "less": "more"}.get(relation, relation)
-    spread = joint in ("±", "+/-")
-    both = spread or FROM.search(before) or joint in ("->", "→", "vs", "vs.", "versus")
-    if match["low"] and not both and (joint != "and" or BETWEEN.search(before)):
-        return
-    if match["low"] and (both or low):
-        yield _made(said, match["low"], low or unit, at, relation)
-    if not spread:
-        yield _made(said, match["number"], unit, at, relation)
-
-
-def _unit(match: re.Match[str], group: str) -> str:
-    """Return the unit that a match names, or nothing."""
-    return next((unit for i, unit in enumerate(UNITS) if match[f"{group}{i}"]), "")
-
-
-def _made(said: str, digits: str, unit: str, at: int, relation: str = "", names: str = "") -> Stated:
-    _, first, scale = UNITS[unit]
-    decimals, value = len(digits.partition(".")[2]), float(re.sub(r"[^\d.]", "", digits))
-    return Stated(
-        " ".join(said.split()), value * scale, first, 0.5 * 10**-decimals * scale, at, relation, sentence=names
-    )
-
-
-def _cells(plain: str) -> Iterator[tuple[str, re.Match[str], int, str]]:
-    """Yield cells of tables whose column's or row's name has a unit; with that, their place, and both names."""
-    header: list[str] = []
-    for line in LINE.finditer(plain):
-        row = line[0].strip()
-        cells = [cell.strip() for cell in row.strip("|").split("|")] if row.startswith("|") else []
-        for name, cell in zip(header, cells, strict=False):
-            unit = BRACKETED.search(name) or BRACKETED.search(cells[0])
-            if unit:
-                yield cell, unit, line.start(), f"{name} {cells[0]}"
-        header = (header or cells) if cells else []
 
 
 def listed(wrong: Sequence[str]) -> str:

@@ -1,20 +1,19 @@
 """Judges a table of versions of one training that do the same work, each with one optimization more than the last.
 
 A row has the version, how busy it kept the device, the figures of its run, speedup and device. Each judge says what is
-wrong in one sentence, or nothing; `facts` says what follows from the table.
+wrong in one sentence, or nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import report, table
-from autograder.checks.facts import SPEED, TIME, WAIT, WARM, Fact, compared, unfounded
 from autograder.checks.numerics import close, explained, shown
+from autograder.model import Table, Text
 
 VERSIONS = ("Baseline", "DataLoader", "Model", "Memory", "Final")
-BUILDS_ON = dict(zip(VERSIONS, ("", *VERSIONS), strict=False))
 FIGURES = ("throughput", "seconds", "data_wait", "warm_up_s", "samples", "steps", "batch_size", "loss")
 COLUMNS = ("version", "busy_percent", *FIGURES, "speedup", "device")
 NUMBERS = COLUMNS[1:-1]
@@ -22,21 +21,14 @@ SAME = 0.03  # relative: numbers of samples that follow from rounded figures
 ROUNDED = 0.011  # seconds: two figures of two decimals
 WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
 NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
-BUSY = r"busy|idle|utili|operator|kernel|\bGPU\b"
-LEAST, MOST, RESULTS = 150, 2000, 4  # of a reflection: words; results
-MEASURED = {  # column -> its unit, and what a sentence about it says
-    "throughput": ("samples/s", SPEED),
-    "seconds": ("s", SPEED),
-    "data_wait": ("s", WAIT),
-    "warm_up_s": ("s", WARM),
-    "busy_percent": ("%", BUSY),
-}
-NAMED = {  # row -> how a reflection names it; the first one goes without saying
-    "Baseline": "",
-    "DataLoader": r"(?i:load|worker)",
-    "Model": r"\bModel\b|(?i:\bmodel (?:version|row|step)|compil|\bfus(?:e|ing|ion))",
-    "Memory": r"(?i:\bmemory\b|\bamp\b|precision|16.bit|float16|\b(?:bf|fp)16\b|autocast)",
-    "Final": r"(?i:\bfinal\b|larger? batch)",
+LEAST, MOST, FIGURES_NAMED = 150, 2000, 4  # of a reflection: words; figures
+UNITS = {  # of the columns that a reflection types figures of
+    "throughput": "samples/s",
+    "seconds": "s",
+    "data_wait": "s",
+    "warm_up_s": "s",
+    "busy_percent": "%",
+    "speedup": "x",
 }
 
 Row = Mapping[str, Any]
@@ -120,32 +112,15 @@ def _leak(told: float, printed: float) -> str:
     return explained(told, stories, 0.01)
 
 
-def facts(rows: Sequence[Row]) -> list[Fact]:
-    """Return what a report may say: the figures of each row, what follows from them, and any two rows compared."""
-    own = [fact for row in rows for fact in _own(row)]
-    return [*own, *compared(rows, BUILDS_ON, MEASURED)]
-
-
-def _own(row: Row) -> Iterator[Fact]:
-    name, share, words = row["version"], 100 * row["data_wait"] / row["seconds"], f"{WAIT}|{TIME}"
-    for column, (unit, said) in MEASURED.items():
-        yield Fact(row[column], unit, f"{column} of {name}", said)
-    yield Fact(row["speedup"], "x", f"speedup of {name}")
-    yield Fact(100 - row["busy_percent"], "%", f"what is left of 100 % by busy_percent of {name}", BUSY)
-    yield Fact(share, "%", f"data_wait / seconds of {name}", words)
-    yield Fact(100 - share, "%", f"what is left of the seconds of {name} without data_wait", words)
-    yield Fact(row["seconds"] - row["data_wait"], "s", f"seconds - data_wait of {name}")
-    yield Fact(row["seconds"] / row["steps"], "s", f"seconds / steps of {name}")
-
-
-def reflected(text: str, rows: Sequence[Row], headings: Mapping[str, str]) -> tuple[str, str]:
-    """Look whether a reflection is whole, and its results are of the table: what was measured, and what is wrong."""
-    words, said = report.words(text), report.stated(text)
-    if wrong := report.gaps(text, headings) or report.left_over(text):
+def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tuple[str, str]:
+    """Look whether a reflection is whole, and its figures are the table's: what was measured, and what is wrong."""
+    words = report.words(reflection.text)
+    if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
         return f"{words} words", report.listed(wrong)
     if not LEAST <= words <= MOST:
-        return f"{words} words", f"{LEAST} to {MOST} are asked for, without tables and code"
-    if odd := unfounded(said, facts(rows), NAMED):
-        return f"{len(odd)} of {len(said)} results are not in the table, and do not follow from it", report.listed(odd)
-    measured = f"{words} words, {len(said)} results, all of them measured"
-    return measured, "" if len(said) >= RESULTS else f"{RESULTS} results are asked for: numbers with a unit"
+        return f"{words} words", f"it has to have {LEAST} to {MOST}, without tables and code"
+    named, wrong = report.figures(reflection, table, UNITS)
+    if wrong:
+        return f"{len(wrong)} figures that are not in the table", report.listed(wrong)
+    short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
+    return f"{words} words, {len(named)} figures of the table", "" if len(named) >= FIGURES_NAMED else short

@@ -1,6 +1,7 @@
 """reference/ -> student_template/: the same files with every solution cut out, byte for byte the same each time.
 
-And in assignments/ the last line of each handout's table: which check waits for which.
+And in assignments/ the last line of each handout's table: which check waits for which. What fills figures into a report
+has one source, checks/rendered.py; each lab whose given/ has it gets a copy.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.checks import rendered
 from autograder.course import Course, read_tree
 from autograder.errors import CourseError
 from autograder.lab import Part
@@ -18,6 +20,7 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TEXT, END_TEXT = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 ANSWER = "*Your answer here.*"
 SHARED = ("given", "baseline")  # handed out as they are
+RENDERED = Path(rendered.__file__)  # students render a report with what the grader reads it with
 WAITS = "A check may be judged only when another one has passed, and until then it earns nothing:"
 
 
@@ -26,6 +29,7 @@ def built(course: Course, lab_name: str) -> dict[str, bytes]:
     source, lab = course.reference(lab_name), course.lab(lab_name)
     files = {f"{name}/{path}": data for name in SHARED for path, data in read_tree(source / name).items()}
     files = {name: data for name, data in files.items() if Path(name).name not in course.left_out(lab_name)}
+    files |= {name: RENDERED.read_bytes() for name in files if name == f"given/{RENDERED.name}"}
     for part in lab.parts:
         files[part.file] = _stripped(source / part.file)
         for name in part.artefacts.values():
@@ -62,6 +66,8 @@ def write(course: Course, lab_name: str) -> list[str]:
 def _wanted(course: Course, lab_name: str) -> dict[Path, bytes]:
     folder, home = course.template(lab_name), course.root / "assignments" / lab_name
     want = {folder / name: data for name, data in built(course, lab_name).items()}
+    if (copy := folder / "given" / RENDERED.name) in want:
+        want[course.reference(lab_name) / "given" / RENDERED.name] = want[copy]
     handouts = {home / f"{part.id}.md": part for part in course.lab(lab_name).parts}
     told = {
         path: with_needs(path.read_text(encoding="utf-8"), part) for path, part in handouts.items() if path.is_file()

@@ -221,7 +221,7 @@ REFLECTIONS = {
     ),
     "something to fill in": (lambda text: text + "\n*Your answer here.*\n", "Your answer here"),
     "too short": (lambda text: "\n\nFine.\n\n".join(f"## {name}" for name in [*HEADINGS, "Rest"]), "150 to 2000"),
-    "no results": (lambda text: re.sub(r"\d", "N", text), "4 results are asked for"),
+    "no figures": (lambda text: re.sub(r"\{[^}]*\}", "some", text), "4 or more of the table are needed"),
 }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
-from autograder.checks import configurations, facts, numerics, outputs, plot, report, table
+from autograder.checks import configurations, numerics, outputs, plot, report, table
 from autograder.checks.configurations import BUILDS_ON, FIGURES, NUMBERS
 from autograder.checks.numerics import close, explained, shown
 from autograder.lab import (
@@ -601,7 +601,7 @@ HEADINGS = {  # of the report -> what one has to hold
     "Lessons Learned": r"lessons?",
 }
 LEAST, MOST = 250, 3000  # words
-SUMMARY = {"samples/s": 2, "x": 1}  # unit -> how many results of it
+SUMMARY = {"throughput": 2, "speedup": 1}  # column -> how many rows of it
 RECOMMENDATIONS, WORDS = 3, 6
 
 
@@ -617,7 +617,9 @@ def report_is_complete(optimization_report: Text) -> Verdict:
     if left:
         return Failed(f"{len(left)} places left to fill in", report.listed(left), "replace them with what you found")
     if not LEAST <= found <= MOST:
-        return Failed(f"{found} words", f"{LEAST} to {MOST} are asked for, without tables and code", "say what you saw")
+        return Failed(
+            f"{found} words", f"it has to have {LEAST} to {MOST}, without tables and code", "say what you saw"
+        )
     cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
     given = max((sum(report.words(it) >= WORDS for it in cut) for cut in cuts), default=0)
     if given < RECOMMENDATIONS:
@@ -628,32 +630,22 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 
 @part.check(basis="artefact")
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
-    """Each result in the report is in optimization_results.csv or follows from it; the summary has before and after."""
-    if commas := report.commas(optimization_report.text):
-        why = f"{report.listed(commas)}: a comma parts thousands here, and decimals begin at a point"
-        return Failed(f"{len(commas)} results with a decimal comma", why, "1.62x and 1140 MB, or 1,140 MB")
-    rows = _measured(optimization_results)
-    if why := _unread(rows):
-        return Failed("optimization_results.csv holds no figures to compare with", why, AGAIN)
-    known = configurations.facts(rows)
-    said = report.stated(optimization_report.text)
-    wrong = facts.unfounded(said, known, configurations.NAMED)
-    units = [one.unit for one in report.stated(report.below(optimization_report.text, HEADINGS["Executive Summary"]))]
-    short = [
-        f"the summary states {units.count(unit)} results in {unit}, and {least} are asked for"
-        for unit, least in SUMMARY.items()
-        if units.count(unit) < least
-    ]
+    """Each figure of the report is one of optimization_results.csv; the summary has before and after."""
+    named, wrong = report.figures(optimization_report, optimization_results, configurations.UNITS)
     if wrong:
-        measured = f"{len(wrong)} of {len(said)} results are not in the table, and do not follow from it"
-        return Failed(measured, report.listed([*short, *wrong]), QUOTE)
-    if short:
-        why = "throughput before and after in samples/s, and the speedup in x"
-        return Failed(f"{len(said)} results", report.listed(short), why)
-    return Passed(f"{len(said)} results, all of them measured")
+        return Failed(f"{len(wrong)} figures that are not in the table", report.listed(wrong), BY_NAME)
+    summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
+    there = {place for one in named if one.said in summary for place in one.places}
+    for column, least in SUMMARY.items():
+        rows = [row for row, other in there if other == column]
+        if len(rows) < least:
+            why = f"the summary names the {column} of {len(rows)} rows, and {least} at least are needed"
+            return Failed(f"{len(named)} figures of the table", why, SUMMED_UP)
+    return Passed(f"{len(named)} figures, all of them of the table")
 
 
-QUOTE = 'correct it, name what it compares, or quote it: see "What a result is" in the part 6 handout'
+BY_NAME = 'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
+SUMMED_UP = "the throughput before and after, and the speedup: {Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
 EVIDENCE = {
     "data loading": r"data|load",
     "compute": r"comput|arithmetic|GPU|CPU|kernel",
@@ -663,24 +655,24 @@ EVIDENCE = {
 
 @part.check(basis="artefact")
 def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
-    """Data loading, compute and memory are each discussed as bottlenecks, with a measured result."""
+    """Data loading, compute and memory are each discussed as bottlenecks, with a figure of the table."""
     cuts = report.points(report.below(optimization_report.text, HEADINGS["Bottlenecks Identified"]))
     if any(_apart(cut) for cut in cuts):
-        return Passed(f"{', '.join(EVIDENCE)}: each with a result")
+        return Passed(f"{', '.join(EVIDENCE)}: each with a figure")
     for name, one in EVIDENCE.items():
         about = [it for cut in cuts for it in cut if re.search(one, it, re.IGNORECASE)]
-        if not any(report.stated(it) for it in about):
-            why = f"{name} is {'named without a result' if about else 'not named'}"
+        if not any(map(report.names, about)):
+            why = f"{name} is {'named without a figure' if about else 'not named'}"
             measured = f"{max(map(len, cuts), default=0)} points"
             return Failed(measured, why, POINTS)
-    return Failed("fewer than three points with a result", "one of them stands for two", POINTS)
+    return Failed("fewer than three points with a figure", "one of them stands for two", POINTS)
 
 
-POINTS = "one point for each, with a figure from the table"
+POINTS = "one point for each, with a figure of the table: {Baseline.data_wait}"
 
 
 def _apart(points: Sequence[str]) -> bool:
-    """Whether each of the three has a point of its own with a result in it."""
-    told = [(at, it) for at, it in enumerate(points) if report.stated(it)]
+    """Whether each of the three has a point of its own with a figure in it."""
+    told = [(at, it) for at, it in enumerate(points) if report.names(it)]
     about = [[at for at, it in told if re.search(one, it, re.IGNORECASE)][:3] for one in EVIDENCE.values()]
     return any(len({*chosen}) == len(EVIDENCE) for chosen in product(*about))
