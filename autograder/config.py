@@ -51,6 +51,8 @@ class PartConfig:
     limits: Limits
     checks: Mapping[str, CheckConfig]
     rubric: Mapping[str, float]
+    says: Mapping[str, str]
+    """What a person looks for, by the rubric's names."""
     bonus: bool = False
     """Whether its points only make up for points lost in other parts."""
     off: frozenset[str] = frozenset()
@@ -227,9 +229,16 @@ def _part(raw: Mapping[str, Any]) -> PartConfig:
     limits = {name: float(value) if name == "seconds" else int(value) for name, value in raw.get("limits", {}).items()}
     on, off = _on(raw["checks"])
     checks = {name: _check(value) for name, value in on.items()}
-    rubric = {name: float(value) for name, value in raw.get("rubric", {}).items()}
+    items = {name: value if isinstance(value, dict) else {"points": value} for name, value in _rubric(raw).items()}
+    rubric = {name: float(value["points"]) for name, value in items.items()}
+    says = {name: value.get("says", name.replace("_", " ").capitalize()) for name, value in items.items()}
     bonus = raw.get("bonus", False)
-    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, bonus, off)  # type: ignore[arg-type]
+    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, says, bonus, off)  # type: ignore[arg-type]
+
+
+def _rubric(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = raw.get("rubric", {})
+    return found
 
 
 def _check(raw: Any) -> CheckConfig:

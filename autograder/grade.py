@@ -267,7 +267,7 @@ class PartGrader:
         return [self._read_by_a_person(name, points, pages) for name, points in self.config.rubric.items()]
 
     def _read_by_a_person(self, name: str, points: float, pages: list[str]) -> CheckResult:
-        title, reason = name.replace("_", " ").capitalize(), f"a person reads {', '.join(pages) or 'it'}"
+        title, reason = self.config.says[name], f"a person reads {', '.join(pages) or 'it'}"
         owed = CheckResult(name, "unavailable", "person", 0.0, points, title, reason=reason)
         if self._unread:
             return replace(owed, outcome="unread", reason=self._unread)

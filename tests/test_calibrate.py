@@ -119,7 +119,7 @@ class Lab:
                 return Unavailable("waits for a clock", shares(x=x))
             return Passed("", shares(x=x)) if x <= 1 else Failed("", "", "", shares(x=x))
 
-        config = PartConfig(1.0, Limits(), {"near": CheckConfig(1.0, {}, "")}, {})
+        config = PartConfig(1.0, Limits(), {"near": CheckConfig(1.0, {}, "")}, {}, {})
         lab = toy.Lab("toy", (self.part,))
         self.whole = Kit(lab, LabConfig("toy", 1, None, None, {self.part.id: config}), {}, {})
         (folder / self.part.file).write_text("0.1")
@@ -128,7 +128,7 @@ class Lab:
     def another_part(self):
         """One that no entry is for."""
         other = Part("part2_toy", writes=[])
-        config = {other.id: PartConfig(0.0, Limits(), {}, {}), **self.whole.config.parts}
+        config = {other.id: PartConfig(0.0, Limits(), {}, {}, {}), **self.whole.config.parts}
         lab = toy.Lab("toy", (self.part, other))
         self.whole = replace(self.whole, lab=lab, config=replace(self.whole.config, parts=config))
 

@@ -56,9 +56,20 @@ def test_a_part_is_read_with_its_points_limits_bars_and_rubric(good: Config):
             "amp_is_faster": CheckConfig(6.0, {"t4": 1.5, "hopper": 1.3}, "seed"),
         },
         rubric={"explains_autocast": 2.0},
+        says={"explains_autocast": "Explains autocast"},
     )
 
     assert expected == good.lab("resnet18").parts["part3_amp"]
+
+
+def test_a_rubric_item_says_what_a_person_looks_for(tmp_path: Path):
+    item = '{explains_autocast: {points: 2, says: "notes.md says where, and why"}}'
+    part = (
+        config.load(written(tmp_path, GOOD.replace("{explains_autocast: 2}", item))).lab("resnet18").parts["part3_amp"]
+    )
+
+    assert {"explains_autocast": "notes.md says where, and why"} == part.says
+    assert {"explains_autocast": 2.0} == part.rubric
 
 
 def test_a_lab_is_read_with_its_version_due_time_and_late_policy(good: Config):
@@ -143,7 +154,7 @@ MISTAKES = {
     "a check off and its points kept": ("follows_fp32: 6", "follows_fp32: off", f"{PART}.points: 14.3 is not 8.3, the sum of its checks and rubric; change one of them"),
     "zero points": ("follows_fp32: 6", "follows_fp32: 0", f"{PART}.checks.follows_fp32: 0 is not a number of points from above 0 to 1000, a mapping with points, bar and from, or off"),
     "infinite points": ("follows_fp32: 6", "follows_fp32: 1e999", f"{PART}.checks.follows_fp32: inf is not a number of points from above 0 to 1000, a mapping with points, bar and from, or off"),
-    "negative rubric": ("explains_autocast: 2", "explains_autocast: -2", f"{PART}.rubric.explains_autocast: -2 is not a number of points above 0 and at most 1000"),
+    "negative rubric": ("explains_autocast: 2", "explains_autocast: -2", f"{PART}.rubric.explains_autocast: -2 is not a number of points above 0 and at most 1000, or a mapping with points and says"),
     "points too fine": ("unscales: 0.3", "unscales: 0.333", f"{PART}.checks.unscales: 0.333 points are finer than 0.01; round them"),
     "sum differs": ("points: 14.3", "points: 20", f"{PART}.points: 20 is not 14.3, the sum of its checks and rubric; change one of them"),
     "rubric named as a check": ("explains_autocast: 2", "follows_fp32: 2", f"{PART}.rubric.follows_fp32: is the name of a check too; give the rubric item its own"),

@@ -113,7 +113,7 @@ def toy_kit(bars: Mapping[str, float] | None = None) -> Kit:
     points = {name: CheckConfig(2.0, {}, "") for name in part.checks}
     for name in ("faster", "much_faster"):
         points[name] = CheckConfig(2.0, bars if bars is not None else {"t4": 1.5}, "seed")
-    config = PartConfig(14.0, Limits(), points, {"explains": 2.0})
+    config = PartConfig(14.0, Limits(), points, {"explains": 2.0}, {"explains": "Explains"})
     lab = LabConfig("toy", 1, None, None, {part.id: config})
     return Kit(Lab("toy", (part,)), lab, {"given/__init__.py": b""}, {part.file: b"def work(): ..."})
 

@@ -1,19 +1,18 @@
 """reference/ -> student_template/: the same files with every solution cut out, byte for byte the same each time.
 
-And in assignments/ the last line of each handout's table: which check waits for which. What fills figures into a report
+And in assignments/ each handout's table of what is judged (judged.py). What fills figures into a report
 has one source, checks/rendered.py; each lab whose given/ has it gets a copy.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.checks import rendered
 from autograder.course import Course, read_tree
+from autograder.course.judged import with_table
 from autograder.errors import CourseError
-from autograder.lab import Part
 from autograder.notebook import STUB
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -21,7 +20,6 @@ BEGIN_TEXT, END_TEXT = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 ANSWER = "*Your answer here.*"
 SHARED = ("given", "baseline")  # handed out as they are
 RENDERED = Path(rendered.__file__)  # students render a report with what the grader reads it with
-WAITS = "A check may be judged only when another one has passed, and until then it earns nothing:"
 
 
 def built(course: Course, lab_name: str) -> dict[str, bytes]:
@@ -69,26 +67,13 @@ def _wanted(course: Course, lab_name: str) -> dict[Path, bytes]:
     if (copy := folder / "given" / RENDERED.name) in want:
         want[course.reference(lab_name) / "given" / RENDERED.name] = want[copy]
     handouts = {home / f"{part.id}.md": part for part in course.lab(lab_name).parts}
+    config = course.config.labs[lab_name].parts
     told = {
-        path: with_needs(path.read_text(encoding="utf-8"), part) for path, part in handouts.items() if path.is_file()
+        path: with_table(path.read_text(encoding="utf-8"), part, config[part.id])
+        for path, part in handouts.items()
+        if path.is_file()
     }
     return want | {path: text.encode() for path, text in told.items()}
-
-
-def with_needs(text: str, part: Part) -> str:
-    """Say below a handout's last table which check waits for which."""
-    text = re.sub(rf"\n{re.escape(WAITS)}.*\n", "", text)
-    waiting: dict[tuple[str, ...], list[str]] = {}
-    for check in part.checks.values():
-        waiting.setdefault(check.needs, []).append(check.name)
-    told = "; ".join(f"{_listed(names)} after {_listed(needs)}" for needs, names in waiting.items() if needs)
-    rows = [match.end() for match in re.finditer(r"^\|.*\n", text, re.MULTILINE)]
-    return f"{text[: rows[-1]]}\n{WAITS} {told}.\n{text[rows[-1] :]}" if told and rows else text
-
-
-def _listed(names: Sequence[str]) -> str:
-    *others, last = (f"`{name}`" for name in names)
-    return " and ".join(filter(None, (", ".join(others), last)))
 
 
 def _stripped(path: Path) -> bytes:

@@ -68,9 +68,8 @@ HANDOUT = """# {title}
 
 ## How it is judged
 
-| check | points | what it asks |
-|---|---|---|
-| `sums_are_right` | 5 | The sums equal those of the baseline. |
+<!-- BEGIN JUDGED -->
+<!-- END JUDGED -->
 
 ## What usually goes wrong
 

@@ -11,6 +11,7 @@ from zipfile import ZipFile, is_zipfile
 from autograder import course as finding
 from autograder.course import Course, read_tree
 from autograder.course.build import SHARED, built, stale
+from autograder.course.judged import with_table
 from autograder.errors import CourseError, UserError
 from autograder.nbgrader import leaks, source
 from autograder.submission import zipped
@@ -61,13 +62,15 @@ def _wheel(course: Course, lab: str, files: Mapping[str, bytes], wheel: Path) ->
 
 
 def _handouts(course: Course, lab: str) -> dict[str, bytes]:
-    """Read the handouts, without what this course does without: parts, their rows in the list, rows of checks."""
+    """Read the handouts, their tables as this course judges, without the parts that it does without."""
     stems = {name.partition(".")[0] for name in course.left_out(lab)}
     found = read_tree(course.root / "assignments" / lab)
     shown = {name: data for name, data in found.items() if Path(name).name.partition(".")[0] not in stems}
-    gone = {f"]({stem}.md)" for stem in stems} | {
-        f"| `{check}` |" for part in course.lab(lab).parts for check in part.off
-    }
+    for part in course.lab(lab).parts:
+        if data := shown.get(f"{part.id}.md"):
+            config = course.config.labs[lab].parts[part.id]
+            shown[f"{part.id}.md"] = with_table(data.decode(), part, config).encode()
+    gone = {f"]({stem}.md)" for stem in stems}
     return {name: _without(data, gone) if name.endswith(".md") else data for name, data in shown.items()}
 
 

@@ -43,7 +43,7 @@ def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, st
         text_cell("judged-text", JUDGED),
         *(_check_cell(part, check, most[check.name]) for check in part.checks.values()),
         *(cell for name, text in texts.items() for cell in _report_cells(name, text)),
-        *(_rubric_cell(name, most[name]) for name in config.rubric),
+        *(_rubric_cell(name, said, most[name]) for name, said in config.says.items()),
     ]
     ids = [cell["id"] for cell in cells]
     if twice := [name for name in ids if ids.count(name) > 1]:
@@ -98,9 +98,8 @@ def _check_cell(part: Part, check: Check, most: float) -> Json:
     return code_cell(check.name, source, CHECK, most)
 
 
-def _rubric_cell(name: str, most: float) -> Json:
-    title = name.replace("_", " ").capitalize()
-    return text_cell(name, f"**{title}** ({worth(most)}): a person reads your answers above.", RUBRIC, most)
+def _rubric_cell(name: str, said: str, most: float) -> Json:
+    return text_cell(name, f"**{said}** ({worth(most)}): a person reads your answers above.", RUBRIC, most)
 
 
 def _report_cells(file: str, text: str) -> Iterator[Json]:

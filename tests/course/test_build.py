@@ -7,10 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Course
-from autograder.course.build import WAITS, built, strip_code, strip_text, with_needs
+from autograder.course.build import built, strip_code, strip_text
 from autograder.errors import CourseError
 from autograder.lab import Lab, Part
-from tests.toy import toy_part
 
 SOURCE = '''# %%
 def work(x):
@@ -119,27 +118,3 @@ def test_a_stray_marker_in_a_report_is_named_with_its_line(text, message):
         strip_text(text, "x.md")
 
     assert message == str(caught.value)
-
-
-HANDOUT = """# Part 1
-
-| check | must hold |
-|---|---|
-| `positive` | it is |
-| `equal` | it is |
-"""
-
-
-def test_a_handout_says_below_its_table_which_check_waits_for_which():
-    """Said once, however often it is built."""
-    told = with_needs(HANDOUT, toy_part())
-
-    assert told.startswith(f"{HANDOUT}\n{WAITS} ")
-    assert "`equal` and `faster` after `positive`" in told
-    assert told == with_needs(told, toy_part())
-
-
-def test_a_handout_of_checks_that_wait_for_none_stays_as_it_is():
-    part = Part("part1_toy", writes=[])
-
-    assert HANDOUT == with_needs(HANDOUT, part)

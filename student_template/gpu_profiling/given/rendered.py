@@ -25,7 +25,7 @@ QUOTED = re.compile(
     r"|\]\([^)\n]{0,500}\)|https?://\S+",
     re.DOTALL | re.MULTILINE,
 )
-BRACES = re.compile(r"\{([^{}\n]{1,200})\}")
+BRACES = re.compile(r"\{([^{}\n]{0,200}\S\.[A-Za-z_][^{}\n]{0,200})\}")  # {a} of a formula is none
 SHAPE = re.compile(r"(?P<figures>.*?)(?::(?P<format>\+?,?(?:\.\d)?[feg%]))?")
 NAME = re.compile(r"(?:(?P<table>\w+):)?(?P<row>.+)\.(?P<column>[A-Za-z_]\w*)")
 NUMBER = r"(?<![\w.,/])(?P<number>\d{1,12}(?:[.,]\d{1,9}){0,4})"

@@ -1,0 +1,80 @@
+"""The table of a handout is what judges: titles, points, bases, bars, needs, and what a person looks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.config import CheckConfig, PartConfig
+from autograder.course.judged import BEGIN, END, table, with_table
+from autograder.errors import CourseError
+from autograder.lab import Bar, Part, Passed, Verdict
+from autograder.model import Limits
+
+
+def a_part():
+    part = Part("part1_toy", writes=["double"])
+
+    @part.check(basis="outputs")
+    def right() -> Verdict:
+        """It is right | always."""
+        return Passed("")
+
+    @part.check(basis="outputs", needs=[right])
+    def faster(bar: Bar) -> Verdict:
+        """It is at least {bar} as fast."""
+        return Passed(f"{bar}")
+
+    @part.check(basis="report", needs=[right])
+    def leaner(bar: Bar) -> Verdict:
+        """It needs less memory."""
+        return Passed(f"{bar}")
+
+    return part
+
+
+CONFIG = PartConfig(
+    6.5,
+    Limits(),
+    {
+        "right": CheckConfig(2.0),
+        "faster": CheckConfig(2.5, {"t4": 1.5, "hopper": 1.3, "ampere": 1.3}, "seed"),
+        "leaner": CheckConfig(1.0, {"t4": 2.0}, "seed"),
+    },
+    {"explains": 1.0},
+    {"explains": "notes.md says why"},
+)
+ROWS = """| check | points | rests on | what must hold |
+|---|---|---|---|
+| `right` | 2 | outputs | It is right &#124; always. |
+| `faster` | 2.5 | outputs | It is at least 1.30x (ampere, hopper) or 1.50x (t4) as fast. Owed on other devices. |
+| `leaner` | 1 | report | It needs less memory. The bar: 2.00x (t4). Owed on other devices. |
+| `explains` | 1 | a person | notes.md says why. |
+
+A check may be judged only when another one has passed, and until then it earns nothing: `faster` and `leaner` after `right`.
+"""
+
+
+def test_each_check_has_a_row():
+    assert ROWS == table(a_part(), CONFIG)
+
+
+def test_the_table_is_written_between_its_marks():
+    """Whatever stood there, and as often as one likes; all around it stays."""
+    handout = f"# Part 1\n\n{BEGIN}\nold\n{END}\n\n## Last\n"
+
+    told = with_table(handout, a_part(), CONFIG)
+
+    assert f"# Part 1\n\n{BEGIN}\n{ROWS}{END}\n\n## Last\n" == told
+    assert told == with_table(told, a_part(), CONFIG)
+
+
+def test_what_the_course_does_without_has_no_row():
+    told = table(a_part().without({"faster"}), CONFIG)
+
+    assert "faster" not in told
+    assert "`leaner` after `right`" in told
+
+
+def test_a_handout_without_a_place_is_told_what_to_add():
+    with pytest.raises(CourseError, match="has no place"):
+        with_table("# Part 1\n", a_part(), CONFIG)
