@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
@@ -54,6 +56,8 @@ __all__ = [
 
 Schema = Mapping[str, Any]
 F = TypeVar("F", bound=Callable[..., Any])
+
+NUMBERED = re.compile(r"part(\d{1,4})(?![a-zA-Z0-9])")
 
 BOOLEAN: Schema = {"type": "boolean"}
 INTEGER: Schema = {"type": "integer"}
@@ -301,8 +305,9 @@ class Lab:
         return tuple(file for part in self.parts for file in (part.file, *part.artefacts.values()))
 
     def part(self, id: str) -> Part:  # noqa: A002
-        """Find a part by its id, or by the beginning of it that is its own: part3."""
-        found = [p for p in self.parts if p.id == id] or [p for p in self.parts if p.id.startswith(id)]
+        """Find a part by its id, by its number (part3, part03), or by the beginning of it that is its own."""
+        numbered = [p for p in self.parts if same_part(p.id, id)]
+        found = numbered or [p for p in self.parts if p.id.startswith(id)]
         if len(found) != 1:
             raise CourseError(f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}")
         return found[0]
@@ -331,9 +336,26 @@ def load_lab(name: str) -> Lab:
     return lab
 
 
-def _place(name: str) -> tuple[bool, str]:
-    """A bonus comes last."""
-    return name.startswith("bonus"), name
+def same_part(name: str, other: str) -> bool:
+    """Whether two names mean one part: part1, part01 and part1_baseline do, part10 does not."""
+    return name == other or (number(name) is not None and _bare(other) and number(name) == number(other))
+
+
+def number(name: str) -> int | None:
+    """Return the number of a part: 1 of part1, part01_baseline and part01_notes.md."""
+    found = NUMBERED.match(name)
+    return int(found[1]) if found else None
+
+
+def _bare(name: str) -> bool:
+    """Whether a name is a number and nothing else."""
+    return NUMBERED.fullmatch(name) is not None
+
+
+def _place(name: str) -> tuple[bool, float, str]:
+    """Parts come by their numbers; a bonus comes last."""
+    at = number(name)
+    return name.startswith("bonus"), math.inf if at is None else at, name
 
 
 def load_part(module_name: str) -> Part:

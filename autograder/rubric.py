@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from autograder import sheet
 from autograder.checks.rendered import rendered
 from autograder.errors import UserError
+from autograder.lab import number as part_number
 from autograder.model import CheckResult, PartResult
 from autograder.overrides import BY_HAND, Override, decide, wanted
 from autograder.standing import Standing, kept
@@ -85,15 +86,16 @@ def _written(one: Standing, part: str) -> str:
     """What the student wrote for a part, as a reader sees it: part3_notes.md for part3_amp, else what is no part's."""
     files = {name: data.decode(errors="replace") for name, data in kept(one.home).items()}
     texts = {name: text for name, text in files.items() if name.endswith(".md")}
+    parts = [_prefix(it.id) for it in one.result.parts]
     own = [text for name, text in texts.items() if _prefix(name) == _prefix(part)]
-    parts = {_prefix(it.id) for it in one.result.parts}
     own = own or [text for name, text in texts.items() if _prefix(name) not in parts]
     tables = {name: text for name, text in files.items() if name.endswith(".csv")}
     return "\n\n".join(_with_figures(text, tables) for text in own)[:LONGEST]
 
 
-def _prefix(name: str) -> str:
-    return name.removesuffix(".md").partition("_")[0]
+def _prefix(name: str) -> int | str:
+    at = part_number(name)
+    return name.removesuffix(".md").partition("_")[0] if at is None else at
 
 
 def _with_figures(text: str, tables: Mapping[str, str]) -> str:

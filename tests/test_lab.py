@@ -11,6 +11,7 @@ from autograder.lab import (
     INTEGER,
     NUMBER,
     TEXT,
+    Lab,
     Part,
     Passed,
     Probe,
@@ -122,6 +123,24 @@ def test_an_unknown_lab_or_part_offers_the_nearest_name():
 def test_a_part_is_found_by_the_beginning_of_its_name():
     """perflab check part3."""
     assert "part3_amp" == load_lab("resnet18").part("part3").id
+
+
+MANY = Lab("many", tuple(Part(f"part{at:02}_of_many") for at in range(1, 15)))
+
+
+@pytest.mark.parametrize("asked", ["part1", "part01", "part001", "part01_of_many", "part01_"])
+def test_a_part_is_found_by_its_number_among_fourteen(asked):
+    """Though part1 is also the beginning of part10."""
+    assert "part01_of_many" == MANY.part(asked).id
+    assert "part11_of_many" == MANY.part("part11").id
+
+
+def test_the_number_of_a_part_is_all_of_it():
+    few = Lab("few", (Part("part1_one"), Part("part10_ten"), Part("bonus")))
+
+    assert ["part1_one", "part10_ten", "bonus"] == [few.part(asked).id for asked in ("part1", "part10", "bonus")]
+    with pytest.raises(CourseError, match="has no part 'part2'"):
+        few.part("part2")
 
 
 def test_parts_come_by_their_names_and_a_bonus_last():

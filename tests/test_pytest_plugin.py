@@ -8,7 +8,7 @@ from functools import cached_property
 import pytest
 
 from autograder import pytest_plugin
-from autograder.lab import load_lab
+from autograder.lab import Lab, Part, load_lab
 from autograder.model import Observation
 from tests.toy import FakeWorkers, toy_session
 
@@ -41,6 +41,24 @@ def test_each_check_is_one_test_named_by_part_and_check(folder):
     found = folder.runpytest("--collect-only", "-q", "-k", "part3")
 
     assert [f"part3_amp.py::{name}" for name in PART.checks] == [line for line in found.outlines if "::" in line]
+
+
+KEYWORDS = {
+    "part1": "part01_first",
+    "part01 and not part11": "part01_first and not part11_last",
+    "part1_": "part1_",
+    "part2": "part2",
+    "sums or bonus": "sums or bonus",
+    "": "",
+}
+
+
+@pytest.mark.parametrize(("asked", "meant"), KEYWORDS.items(), ids=KEYWORDS)
+def test_a_part_is_chosen_by_its_number(asked, meant):
+    """Of fourteen parts, part1 is one, and not five."""
+    many = Lab("many", tuple(Part(f"part{name}") for name in ("01_first", "10_tenth", "11_last")))
+
+    assert meant == pytest_plugin.by_id(asked, many)
 
 
 def test_a_failure_is_the_four_parts_and_no_traceback(folder):

@@ -19,7 +19,7 @@ from autograder.course.lanes import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
-from autograder.lab import Lab, Part
+from autograder.lab import Lab, Part, same_part
 from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission
 from autograder.sandbox.stage import temporary
 
@@ -259,7 +259,7 @@ def load_cases(course: Course, lab: Lab) -> list[Case]:
 
 def _asked(said: dict[str, Any], lab: Lab) -> bool:
     """Leave out an entry about what this course does without; of one about more, what is left of it stands."""
-    if any(part.startswith(str(said.get("part"))) for part in lab.off):
+    if any(same_part(part, str(said.get("part"))) for part in lab.off):
         return False
     off = frozenset[str]().union(*(part.off for part in lab.parts))
     stated = said.get("fails") or {}
