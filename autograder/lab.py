@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from autograder.errors import CourseError, UserError, nearest
 from autograder.model import (
@@ -113,6 +113,20 @@ PANELS: Schema = list_of(record(label=TEXT, title=TEXT, place=INTEGER, bars=INTE
 """What a saved figure shows, as `rig.figures` noted it."""
 
 
+class TableForm(Protocol):
+    """The form of a table; see checks/forms.py."""
+
+    @property
+    def file(self) -> str:
+        """The file that holds it."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a row."""
+
+    def listed(self) -> str:
+        """Return the columns as a table of a handout."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """Something to run in a worker, and the exact form of what it may answer."""
@@ -164,10 +178,12 @@ class Part:
         writes: Sequence[str] = (),
         hands_in: Sequence[str] = (),
         made_by: Mapping[str, str] | None = None,
+        tables: Sequence[TableForm] = (),
     ) -> None:
         """Name the functions that a student writes, but for exercises, and the files that come with them.
 
-        *made_by* says of a file how it is made, where running the student's file does not write it.
+        *made_by* says of a file how it is made, where running the student's file does not write it. *tables* are the
+        forms of results that it hands in: their schemas and lists of columns are written by `perflab build`.
         """
         self.id = id
         self.writes = tuple(writes)
@@ -175,6 +191,7 @@ class Part:
         self.artefacts = dict(zip(stems, hands_in, strict=True))
         self._stems = stems
         self.made_by = dict(made_by or {})
+        self.tables = tuple(tables)
         self.probes: dict[str, Probe] = {}
         self.checks: dict[str, Check] = {}
         self.exercises: list[Any] = []

@@ -17,6 +17,7 @@ Times and memory
 
 Tables
     table           reads a CSV; rows against rows
+    forms           the form of a table, declared once: rows, schema, list of columns
     comparison      two trainings
     configurations  runs of a training program
     versions        versions of one training, each with one optimization more

@@ -1,11 +1,12 @@
 """reference/ -> student_template/: the same files with every solution cut out, byte for byte the same each time.
 
-And in assignments/ each handout's table of what is judged (judged.py). What fills figures into a report
+And in assignments/ the tables of each handout (judged.py) and the schemas of results. What fills figures into a report
 has one source, checks/rendered.py; each lab whose given/ has it gets a copy.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -73,7 +74,12 @@ def _wanted(course: Course, lab_name: str) -> dict[Path, bytes]:
         for path, part in handouts.items()
         if path.is_file()
     }
-    return want | {path: text.encode() for path, text in told.items()}
+    schemas = {
+        home / "schemas" / f"{Path(form.file).stem}.schema.json": json.dumps(form.schema(), indent=2) + "\n"
+        for part in handouts.values()
+        for form in part.tables
+    }
+    return want | {path: text.encode() for path, text in {**told, **schemas}.items()}
 
 
 def _stripped(path: Path) -> bytes:

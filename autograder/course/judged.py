@@ -1,4 +1,4 @@
-"""Writes the table "How it is judged" of a handout from what judges: titles, bases, points, bars and needs."""
+"""Writes the tables of a handout: what is judged, from what judges it, and the columns of results, from their forms."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ WAITS = "A check may be judged only when another one has passed, and until then 
 
 
 def with_table(text: str, part: Part, config: PartConfig) -> str:
-    """Put the table where a handout has its place."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
+    """Put the table where a handout has its place, and the columns of results where it has places for them."""
+    told = _between(text, BEGIN, END, table(part, config))
+    if told is None:
         raise CourseError(f"{part.id}.md: has no place for the table of its checks; add {BEGIN} and, below, {END}")
-    return f"{before}{begin}\n{table(part, config)}{end}{after}"
+    for form in part.tables:
+        begin, end = (f"<!-- {word} COLUMNS {form.file} -->" for word in ("BEGIN", "END"))
+        told = _between(told, begin, end, form.listed()) or told
+    return told
+
+
+def _between(text: str, begin: str, end: str, said: str) -> str | None:
+    before, _, rest = text.partition(begin)
+    _, there, after = rest.partition(end)
+    return f"{before}{begin}\n{said}{end}{after}" if there else None
 
 
 def table(part: Part, config: PartConfig) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import growth, memory, outputs, plot, speedup, table, timing
+from autograder.checks.forms import DEVICE, Form, any_number, count, positive, words
 from autograder.checks.numerics import close, shown
 from autograder.lab import (
     CELL,
@@ -34,14 +35,25 @@ from autograder.lab import (
     map_of,
 )
 
+GROWTH = Form(
+    "attention_growth.csv",
+    (
+        words("version", "its name"),
+        count("length", "positions of the input"),
+        positive("milliseconds", "median of the calls, after a warm-up", "ms"),
+        positive("memory_mb", "1e6 bytes, at the peak of one call, beyond its inputs", "MB"),
+        any_number("time_exponent", "slope of log(milliseconds) against log(length), one for each version"),
+        any_number("memory_exponent", "the same for the memory"),
+        DEVICE,
+    ),
+)
 part = Part(
     "part1_attention",
     writes=["attention", "measure_growth"],
-    hands_in=["attention_growth.csv", "attention_curves.png", "part1_notes.md"],
+    hands_in=[GROWTH.file, "attention_curves.png", "part1_notes.md"],
+    tables=[GROWTH],
 )
 
-COLUMNS = ("version", "length", "milliseconds", "memory_mb", "time_exponent", "memory_exponent", "device")
-FIGURES = COLUMNS[1:-1]
 UNITS = {"milliseconds": r"\bms\b|millisec", "memory_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
 WIDTH = 32  # head_dim of the long cases
 FINE = Close(rtol=1e-4, atol=1e-5)  # a late row is a mean of many: 0.1, of which 16 bits are wrong by 1e-4
@@ -471,7 +483,7 @@ def measures_honestly(scripted_growth: Pair) -> Verdict:
         f"{row.get('version')} at {shown(row.get('length'))}: {shown(row.get('milliseconds'))} ms" for row in rows[:3]
     )
     why = (
-        _row_problem(rows)
+        GROWTH.problem(rows)
         or _order_problem(rows, script)
         or _time_problem(rows, script)
         or _memory_problem(rows, script)
@@ -479,22 +491,6 @@ def measures_honestly(scripted_growth: Pair) -> Verdict:
     why = why or _exponents_problem(rows)
     try_ = f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
-
-
-def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what is wrong with the form of the rows."""
-    if not rows:
-        return "there are no rows"
-    form = table.form_problem(rows, COLUMNS, FIGURES)
-    if form:
-        return form
-    for row in rows:
-        where = f"{row['version']} at {shown(row['length'])}"
-        if not isinstance(row["version"], str) or not row["version"].strip():
-            return "a row has no version"
-        if not (row["length"] >= 1 and row["milliseconds"] > 0 and row["memory_mb"] > 0):
-            return f"length, milliseconds or memory_mb of {where} cannot be"
-    return table.device_problem(rows)
 
 
 def _order_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
@@ -539,7 +535,7 @@ def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 def csv_says_what_was_measured(scripted_growth: Pair) -> Verdict:
     """measure_growth writes attention_growth.csv with the rows that it returns."""
     seen = scripted_growth.student.values
-    return table.holds_the_rows(seen["csv"], "attention_growth.csv", seen["rows"])
+    return table.holds_the_rows(seen["csv"], GROWTH.file, seen["rows"])
 
 
 @part.check(basis="scripted")
@@ -640,8 +636,8 @@ def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
 @part.check(basis="artefact")
 def csv_is_consistent(attention_growth: Table) -> Verdict:
     """The attention_growth.csv handed in has rows of numbers at several lengths, and exponents that fit them."""
-    rows = table.as_numbers(attention_growth.rows, FIGURES)
-    why = _row_problem(rows) or _exponents_problem(rows)
+    rows = GROWTH.read(attention_growth)
+    why = GROWTH.problem(rows) or _exponents_problem(rows)
     measured = f"{len(rows)} rows of {len(attention_growth.columns)} columns"
     return Failed(measured, why, "hand in the file that measure_growth wrote, unchanged") if why else Passed(measured)
 

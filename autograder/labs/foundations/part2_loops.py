@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import outputs, speedup, table, timing
+from autograder.checks.forms import DEVICE, Form, positive, words
 from autograder.checks.numerics import shown
 from autograder.lab import (
     CELL,
@@ -38,10 +39,19 @@ WIDTH = {  # what TIMES as many are counted with
     "top_k_hits": "classes and k",
 }
 FUNCTIONS = tuple(WIDTH)
-part = Part("part2_loops", writes=[*FUNCTIONS, "measure_speedups"], hands_in=["loop_speedups.csv"])
+SPEEDUPS = Form(
+    "loop_speedups.csv",
+    (
+        words("function", "its name"),
+        positive("loop_ms", "median of the loop's calls, after a warm-up", "ms"),
+        positive("vectorized_ms", "median of yours", "ms"),
+        positive("speedup", "`loop_ms` / `vectorized_ms`", "x"),
+        DEVICE,
+    ),
+    rows=FUNCTIONS,
+)
+part = Part("part2_loops", writes=[*FUNCTIONS, "measure_speedups"], hands_in=[SPEEDUPS.file], tables=[SPEEDUPS])
 
-COLUMNS = ("function", "loop_ms", "vectorized_ms", "speedup", "device")
-FIGURES = COLUMNS[1:-1]
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
 SHORT, LONG = 48, 432  # rows
 TIMES = 24  # as many columns, centers or classes
@@ -422,27 +432,9 @@ def measures_honestly(scripted_times: Pair) -> Verdict:
         f"{row.get('function')}: {shown(row.get('loop_ms'))} ms, {shown(row.get('vectorized_ms'))} ms"
         for row in rows[:4]
     )
-    why = (
-        table.form_problem(rows, COLUMNS, FIGURES, script["names"])
-        or _row_problem(rows)
-        or _time_problem(rows, script)
-        or _ratio_problem(rows)
-    )
+    why = SPEEDUPS.problem(rows, script["names"]) or _time_problem(rows, script) or _ratio_problem(rows)
     try_ = f"call once, then time repeats calls one by one; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
-
-
-def _row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what is wrong with the form of the rows."""
-    if not rows:
-        return "there are no rows"
-    form = table.form_problem(rows, COLUMNS, FIGURES)
-    if form:
-        return form
-    for row in rows:
-        if not (row["loop_ms"] > 0 and row["vectorized_ms"] > 0):
-            return f"a time of {row['function']} cannot be"
-    return table.device_problem(rows)
 
 
 def _ratio_problem(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -468,13 +460,13 @@ def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) 
 def csv_says_what_was_measured(scripted_times: Pair) -> Verdict:
     """measure_speedups writes loop_speedups.csv with the rows that it returns."""
     seen = scripted_times.student.values
-    return table.holds_the_rows(seen["csv"], "loop_speedups.csv", seen["rows"])
+    return table.holds_the_rows(seen["csv"], SPEEDUPS.file, seen["rows"])
 
 
 @part.check(basis="artefact")
 def csv_is_consistent(loop_speedups: Table) -> Verdict:
     """The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times."""
-    rows = table.as_numbers(loop_speedups.rows, FIGURES)
-    why = table.form_problem(rows, COLUMNS, FIGURES, FUNCTIONS) or _row_problem(rows) or _ratio_problem(rows)
+    rows = SPEEDUPS.read(loop_speedups)
+    why = SPEEDUPS.problem(rows) or _ratio_problem(rows)
     measured = f"{len(rows)} rows of {len(loop_speedups.columns)} columns"
     return Failed(measured, why, "hand in the file that measure_speedups wrote, unchanged") if why else Passed(measured)
