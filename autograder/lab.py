@@ -263,6 +263,24 @@ class Part:
 
         return register
 
+    def add_check(
+        self,
+        name: str,
+        says: str,
+        basis: Basis,
+        judge: Callable[..., Verdict],
+        reads: Sequence[str],
+        needs: Sequence[str] = (),
+        compared: str = "",
+    ) -> None:
+        """Register a check that hands what it *reads* to the judge, in this order; *says* is what students read."""
+
+        def judged(*first: Any, **evidence: Any) -> Verdict:
+            return judge(*first, *(evidence[each] for each in reads[len(first) :]))
+
+        judged.__doc__ = says
+        self.checks[name] = Check(name, judged, basis, tuple(needs), tuple(reads), compared)
+
     def without(self, off: Collection[str]) -> Part:
         """Leave checks out that a course does without; one that another check needs is refused."""
         part = copy(self)

@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.claims.families import Case, Sizes
 from autograder.errors import CourseError
-from autograder.lab import Check, Part, Probe, record
+from autograder.lab import Part, Probe, record
 from autograder.model import Basis, Verdict
 
 Draw = Callable[..., Mapping[str, Any]]
@@ -112,19 +112,13 @@ class Claimed:
         structural: bool = False,
         compared: str = "",
     ) -> None:
-        """Register a check that hands what it *reads* to the judge, in this order; *says* is what students read.
+        """Register a check, as `lab.Part` does, under this exercise's name.
 
         A *structural* one is about how it is computed, so the slow version fails it. *compared*: see `lab.Check`.
         """
-
-        def judged(**evidence: Any) -> Verdict:
-            return judge(*(evidence[each] for each in reads))
-
-        judged.__doc__ = says
-        needed = tuple(one for one in map(self.named, needs) if one in self.part.checks)
+        needed = [one for one in map(self.named, needs) if one in self.part.checks]
         self.structural += [self.named(name)] * structural
-        name = self.named(name)
-        self.part.checks[name] = Check(name, judged, basis, needed, tuple(reads), compared)
+        self.part.add_check(self.named(name), says, basis, judge, reads, needed, compared)
 
 
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import growth, memory, outputs, plot, speedup, table, timing
+from autograder.checks import growth, memory, outputs, plot, speedup, timing
 from autograder.checks.forms import DEVICE, Form, any_number, count, positive, words
 from autograder.checks.numerics import close, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -27,8 +28,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
-    Table,
     Timed,
     Verdict,
     list_of,
@@ -531,24 +530,23 @@ def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(scripted_growth: Pair) -> Verdict:
-    """measure_growth writes attention_growth.csv with the rows that it returns."""
+study = Study(part, GROWTH, "measure_growth", by=scripted_growth)
+
+
+def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
     seen = scripted_growth.student.values
-    return table.holds_the_rows(seen["csv"], GROWTH.file, seen["rows"])
+    why = plot.linear(seen["panels"], seen["scales"], seen["rows"], list(UNITS))
+    return (why, "axis.loglog(...): a power of the length is a straight line there") if why else None
 
 
-@part.check(basis="scripted")
-def figure_shows_the_rows(scripted_growth: Pair) -> Verdict:
-    """measure_growth draws time and memory of its rows on logarithmic axes, and writes attention_curves.png."""
-    try_ = "one line per version with every row's figure, and set_ylabel with the unit"
-    seen = scripted_growth.student
-    found = plot.shows_the_rows(seen, "attention_curves.png", UNITS, "version", try_)
-    why = plot.linear(seen.values["panels"], seen.values["scales"], seen.values["rows"], list(UNITS))
-    if isinstance(found, Passed) and why:
-        return Failed(found.measured, why, "axis.loglog(...): a power of the length is a straight line there")
-    return found
-
+study.is_written()
+study.is_drawn(
+    "attention_curves.png",
+    UNITS,
+    says="measure_growth draws time and memory of its rows on logarithmic axes, and writes attention_curves.png.",
+    try_="one line per version with every row's figure, and set_ylabel with the unit",
+    also=_axes,
+)
 
 # --- what is judged: memory and speed ---------------------------------------------------------------------------------
 
@@ -632,17 +630,8 @@ def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
 
-
-@part.check(basis="artefact")
-def csv_is_consistent(attention_growth: Table) -> Verdict:
-    """The attention_growth.csv handed in has rows of numbers at several lengths, and exponents that fit them."""
-    rows = GROWTH.read(attention_growth)
-    why = GROWTH.problem(rows) or _exponents_problem(rows)
-    measured = f"{len(rows)} rows of {len(attention_growth.columns)} columns"
-    return Failed(measured, why, "hand in the file that measure_growth wrote, unchanged") if why else Passed(measured)
-
-
-@part.check(basis="artefact")
-def plot_is_a_picture(attention_curves: Picture) -> Verdict:
-    """The attention_curves.png handed in is a picture with something on it."""
-    return plot.is_drawn(attention_curves, try_="hand in the file that measure_growth wrote")
+study.is_consistent(
+    _exponents_problem,
+    says="The attention_growth.csv handed in has rows of numbers at several lengths, and exponents that fit them.",
+)
+study.is_pictured("attention_curves.png")

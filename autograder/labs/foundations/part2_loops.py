@@ -11,6 +11,7 @@ import numpy as np
 from autograder.checks import outputs, speedup, table, timing
 from autograder.checks.forms import DEVICE, Form, positive, words
 from autograder.checks.numerics import shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -24,7 +25,6 @@ from autograder.lab import (
     Part,
     Partial,
     Passed,
-    Table,
     Timed,
     Verdict,
     list_of,
@@ -456,17 +456,9 @@ def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) 
     return next(filter(None, problems), "")
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(scripted_times: Pair) -> Verdict:
-    """measure_speedups writes loop_speedups.csv with the rows that it returns."""
-    seen = scripted_times.student.values
-    return table.holds_the_rows(seen["csv"], SPEEDUPS.file, seen["rows"])
-
-
-@part.check(basis="artefact")
-def csv_is_consistent(loop_speedups: Table) -> Verdict:
-    """The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times."""
-    rows = SPEEDUPS.read(loop_speedups)
-    why = SPEEDUPS.problem(rows) or _ratio_problem(rows)
-    measured = f"{len(rows)} rows of {len(loop_speedups.columns)} columns"
-    return Failed(measured, why, "hand in the file that measure_speedups wrote, unchanged") if why else Passed(measured)
+study = Study(part, SPEEDUPS, "measure_speedups", by=scripted_times)
+study.is_written()
+study.is_consistent(
+    _ratio_problem,
+    says="The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times.",
+)
