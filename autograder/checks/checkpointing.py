@@ -11,11 +11,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, any_number, not_negative, or_nothing, positive, words
 from autograder.checks.numerics import close, explained
 
 MODELS = ("Standard", "With Checkpointing")
-COLUMNS = ("model", "throughput", "epoch_time", "peak_memory_mb", "saved_mb", "loss", "slowdown", "device")
-NUMBERS = ("throughput", "epoch_time", "saved_mb", "loss", "slowdown")
+RESULTS = Form(
+    "checkpointing_results.csv",
+    (
+        words("model", "Standard in the first row, With Checkpointing in the second"),
+        positive("throughput", "waiting for data included", "samples/s"),
+        positive("epoch_time", "of the measured epoch", "s"),
+        or_nothing(not_negative("peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB")),
+        positive("saved_mb", "1e6 bytes that autograd keeps for the backward pass of the first batch", "MB"),
+        any_number("loss", "mean over all samples of the epoch"),
+        positive("slowdown", "Standard's throughput / this row's", "x"),
+        DEVICE,
+    ),
+    rows=MODELS,
+)
 PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
 EXACT = 0.01  # relative: of a loss beside the trusted one, where a ReLU may turn
 
@@ -39,12 +52,8 @@ class Script:
 
 def row_problem(rows: Sequence[Row]) -> str:
     """Say what is wrong with the form of the two rows, or how they contradict themselves."""
-    form = table.form_problem(rows, COLUMNS, NUMBERS, MODELS)
-    if form:
-        return form
-    odd = next((words for row in rows if (words := _odd_cell(row))), "") or table.device_problem(rows)
-    if odd:
-        return odd
+    if wrong := RESULTS.problem(rows):
+        return wrong
     for row in rows:
         ratio = rows[0]["throughput"] / row["throughput"]
         if not table.alike(row["slowdown"], ratio):
@@ -62,16 +71,6 @@ def doubt(rows: Sequence[Row]) -> str:
     if rows[1]["slowdown"] >= 1:
         return ""
     return f"checkpointing came out faster ({rows[1]['slowdown']:.2f}) and computes more: repeat the measurement"
-
-
-def _odd_cell(row: Row) -> str:
-    if not (row["throughput"] > 0 and row["epoch_time"] > 0 and row["saved_mb"] > 0):
-        return f"throughput, epoch_time or saved_mb of {row['model']} is not above 0"
-    if not isinstance(row["device"], str) or not row["device"].strip():
-        return "the device is not named"
-    if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
-        return f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
-    return ""
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:

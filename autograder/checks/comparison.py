@@ -11,11 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, not_negative, or_nothing, percent, positive, words
 from autograder.checks.numerics import close, nearest
 
-COLUMNS = ("precision", "throughput", "epoch_time", "peak_memory_mb", "accuracy", "speedup", "device")
-NUMBERS = ("throughput", "epoch_time", "accuracy", "speedup")
 MODES = ("FP32", "AMP")
+RESULTS = Form(
+    "amp_results.csv",
+    (
+        words("precision", "FP32 in the first row, AMP in the second"),
+        positive("throughput", "waiting for data included", "samples/s"),
+        positive("epoch_time", "of the measured epoch", "s"),
+        or_nothing(not_negative("peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB")),
+        percent("accuracy", "of the samples"),
+        positive("speedup", "throughput / FP32's throughput", "x"),
+        DEVICE,
+    ),
+    rows=MODES,
+)
 PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
 EPOCHS = 0.1  # relative: samples of two epochs, by throughput and epoch_time
 ROUNDED = 0.0051  # seconds: half of the last of two decimals; an epoch on a GPU may take 0.02 s
@@ -46,25 +58,17 @@ class Script:
 
 def row_problem(rows: Sequence[Row]) -> Problem:
     """Say what is wrong with the form of the two rows, or how they contradict themselves."""
-    form = table.form_problem(rows, COLUMNS, NUMBERS, MODES)
-    if form:
-        return form, f"two rows, {' and '.join(MODES)}, of {', '.join(COLUMNS)}; numbers as numbers: 2.1, not '2.10x'"
+    if wrong := RESULTS.problem(rows):
+        return (
+            wrong,
+            f"two rows, {' and '.join(MODES)}, of {', '.join(RESULTS.names)}; numbers as numbers: 2.1, not '2.10x'",
+        )
     for row in rows:
-        if not (row["throughput"] > 0 and row["epoch_time"] > 0 and 0 <= row["accuracy"] <= 100):
-            why = f"throughput, epoch_time or accuracy of {row['precision']} cannot be"
-            return why, "throughput and epoch_time are above 0, accuracy is a percentage"
-        if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
-            why = f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
-            return why, MEMORY
         ratio = row["throughput"] / rows[0]["throughput"]
         if not table.alike(row["speedup"], ratio):
             why = f"speedup of {row['precision']} is {row['speedup']:.4g}, but throughput / FP32's is {ratio:.4g}"
             return why, "speedup = throughput / throughput of the FP32 row"
-    device = table.device_problem(rows)
-    return (device, "device_name(device), from given") if device else None
-
-
-MEMORY = "torch.cuda.max_memory_allocated(device) / 1e6 on a GPU, None elsewhere"
+    return None
 
 
 def run_problem(rows: Sequence[Row]) -> str:

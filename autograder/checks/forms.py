@@ -8,7 +8,7 @@ From it follow the judge of rows, the JSON Schema that students read, and the li
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -71,6 +71,11 @@ def words(name: str, about: str) -> Column:
     return Column(name, about, {"type": "string", "minLength": 1})
 
 
+def or_nothing(column: Column) -> Column:
+    """Allow an empty cell, or None, for what a machine cannot show."""
+    return replace(column, schema={"anyOf": [column.schema, {"type": "null"}, {"const": ""}]})
+
+
 DEVICE = words("device", "name of the GPU or CPU, from `given.device_name`; one for all rows")
 
 
@@ -100,7 +105,8 @@ class Form:
 
     def read(self, handed_in: Table) -> list[dict[str, Any]]:
         """Return the rows of a file, their numbers as numbers."""
-        return table.as_numbers(handed_in.rows, self.numbers)
+        optional = [column.name for column in self.columns if "anyOf" in column.schema]
+        return table.as_numbers(handed_in.rows, [*self.numbers, *optional])
 
     def problem(self, rows: Sequence[Row], expected: Sequence[str | int] | None = None) -> str:
         """Say what is wrong with rows of a file, or with those that a function returned; or nothing."""
@@ -154,6 +160,8 @@ def _needed(error: Any) -> str:
     asked = error.validator_value
     if error.validator == "type":
         return {"integer": "has to be a whole number", "number": "has to be a number"}.get(asked, "has to be a text")
+    if error.validator == "anyOf":
+        return "has to be a number, or nothing where there is none"
     if error.validator == "enum":
         return f"has to be one of {', '.join(asked)}"
     return {

@@ -60,14 +60,16 @@ class Study:
 
         self.part.add_check(name, says, "scripted", judge, [self.probe])
 
-    def is_consistent(self, rule: Rule, *, says: str, try_: str = "") -> None:
-        """Claim that the rows handed in have the form and keep a rule."""
+    def is_consistent(self, rule: Rule, *, says: str, try_: str = "", note: Rule | None = None) -> None:
+        """Claim that the rows handed in have the form and keep a rule; a *note* says what is odd, and costs nothing."""
         try_ = try_ or f"hand in the file that {self.function} wrote, unchanged"
 
         def judge(handed_in: Table) -> Verdict:
             rows = self.form.read(handed_in)
             why = self.form.problem(rows) or rule(rows)
-            return Failed(f"{len(rows)} rows", why, try_) if why else Passed(f"{len(rows)} rows")
+            if why:
+                return Failed(f"{len(rows)} rows", why, try_)
+            return Passed("; ".join(filter(None, [f"{len(rows)} rows", note(rows) if note else ""])))
 
         self.part.add_check("csv_is_consistent", says, "artefact", judge, [_stem(self.form.file)])
 

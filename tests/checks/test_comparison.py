@@ -55,12 +55,12 @@ def test_right_rows_have_no_problem():
     ("found", "why", "try_"),
     [
         pytest.param([row()], "the rows are FP32; FP32, AMP are asked for", "two rows, FP32 and AMP", id="one row"),
-        pytest.param(rows(speedup="1.5x"), "speedup of AMP is '1.5x'", "numbers as numbers", id="a unit"),
-        pytest.param(rows(epoch_time=-1.0), "epoch_time or accuracy of AMP cannot be", "above 0", id="negative"),
-        pytest.param(rows(accuracy=101.0), "or accuracy of AMP cannot be", "a percentage", id="more than all"),
-        pytest.param(rows(device=" "), "the device is not named", "device_name(device)", id="no device"),
-        pytest.param(rows(device=None), "the device is not named", "device_name(device)", id="None for the device"),
-        pytest.param(rows(peak_memory_mb="none"), "peak_memory_mb is 'none'", "None elsewhere", id="a word"),
+        pytest.param(rows(speedup="1.5x"), "speedup of AMP is '1.5x'", "and not '2.10x'", id="a unit"),
+        pytest.param(rows(epoch_time=-1.0), "epoch_time of AMP is -1, and has to be above 0", "two rows", id="negative"),
+        pytest.param(rows(accuracy=101.0), "accuracy of AMP is 101, and has to be at most 100", "two rows", id="more than all"),
+        pytest.param(rows(device=" "), "the device is not named", "two rows", id="no device"),
+        pytest.param(rows(device=None), "the device is not named", "two rows", id="None for the device"),
+        pytest.param(rows(peak_memory_mb="none"), "peak_memory_mb of AMP is 'none'", "two rows", id="a word"),
         pytest.param(rows(speedup=0.67), "speedup of AMP is 0.67, but throughput / FP32's is 2", "= throughput", id="upside down"),
     ],
 )  # fmt: skip

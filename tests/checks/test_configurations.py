@@ -8,7 +8,6 @@ from autograder.checks.configurations import (
     BUILDS_ON,
     Script,
     copied_problem,
-    facts,
     implausible,
     pace_problem,
     row_problem,
@@ -142,46 +141,3 @@ def test_a_unit_that_is_another_one_is_implausible(change, words):
     found = implausible(rows(AMP=change))
 
     assert (words in found) if words else "" == found
-
-
-@pytest.mark.parametrize(
-    ("value", "unit"),
-    [
-        pytest.param(240.0, "samples/s", id="a throughput"),
-        pytest.param(2.4, "x", id="a speedup"),
-        pytest.param(2.0, "x", id="a gain"),
-        pytest.param(140.0, "samples/s", id="a difference"),
-        pytest.param(58.3, "%", id="seconds saved in percent"),
-        pytest.param(8.33, "%", id="the share of waiting"),
-        pytest.param(91.7, "%", id="the rest"),
-        pytest.param(30.0, "%", id="an accuracy"),
-        pytest.param(0.75, "x", id="a slowdown over what it builds on"),
-        pytest.param(0.6, "x", id="two rows, neither of which builds on the other"),
-        pytest.param(72.0, "%", id="a ratio in percent"),
-        pytest.param(4.5, "s", id="the rest of an epoch without the wait"),
-        pytest.param(0.01, "s", id="the seconds of a sample"),
-        pytest.param(0.4, "x", id="a warm-up in epochs"),
-        pytest.param(40.0, "%", id="a warm-up in percent of an epoch"),
-        pytest.param(0.2, "x", id="the share of waiting as a ratio"),
-    ],
-)
-def test_figures_and_what_follows_from_them_are_facts(value, unit):
-    assert any(unit == fact.unit and abs(fact.value - value) < 0.006 * value for fact in facts(rows()))
-
-
-@pytest.mark.parametrize(
-    ("value", "unit"),
-    [
-        pytest.param(7.0, "s", id="a warm-up and an epoch in all"),
-        pytest.param(6.0, "x", id="an epoch in warm-ups"),
-        pytest.param(0.07, "s", id="the seconds of seven samples"),
-    ],
-)
-def test_what_does_not_follow_is_no_fact(value, unit):
-    assert not any(unit == fact.unit and abs(fact.value - value) < 0.006 * value for fact in facts(rows()))
-
-
-def test_without_a_wait_there_is_no_ratio_of_it():
-    found = facts(rows(Baseline={"data_wait": 0.0}))
-
-    assert not any("ratio of data_wait of Baseline and" in fact.about for fact in found if fact.value == float("inf"))

@@ -89,17 +89,10 @@ def test_the_files_of_the_reference_are_as_their_schema_says(stem):
     assert tuple(schema["required"]) == columns
 
 
-def test_the_handout_says_of_each_check_what_it_says_itself():
-    """And where to look is there."""
-    said = dict(
-        re.findall(
-            r"^\| `(\w+)` \| (?:outputs|scripted|report|artefact) \| (.*?)(?: \(.*\))? \|$", HANDOUT, re.MULTILINE
-        )
-    )
+def test_a_check_points_to_sections_that_are_there():
     sections = re.findall(r"^## (.*)$", HANDOUT, re.MULTILINE)
-
-    assert {check.name: check.title.rstrip(".") for check in part.checks.values()} == said
     source = (ROOT / "autograder/labs/resnet18/bonus.py").read_text(encoding="utf-8")
+
     assert set(re.findall(r"see \"(.*?)\" in the bonus handout", source)) <= set(sections)
 
 

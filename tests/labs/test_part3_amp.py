@@ -309,13 +309,13 @@ MISTAKEN_COMPARISONS = {
     "a word for the memory": (
         [("if on_gpu else None\n", 'if on_gpu else "none"\n')],
         {
-            "compares_both": "peak_memory_mb is 'none'",
+            "compares_both": "is 'none', and has to be a number",
         },
     ),
     "a negative epoch": (
         [("epoch_time = time.perf_counter() - start", "epoch_time = start - time.perf_counter()")],
         {
-            "compares_both": "throughput, epoch_time or accuracy of FP32 cannot be",
+            "compares_both": "epoch_time of FP32 is -",
         },
     ),
     "the time of one batch": (

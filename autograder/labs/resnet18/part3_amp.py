@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.checks import comparison as compare
-from autograder.checks import memory, numerics, plot, precision, speedup, table, timing
+from autograder.checks import memory, numerics, plot, precision, speedup, timing
 from autograder.checks.numerics import close, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CELL,
@@ -23,8 +24,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
-    Table,
     Timed,
     Tolerance,
     Verdict,
@@ -37,7 +36,8 @@ from autograder.lab import (
 part = Part(
     "part3_amp",
     writes=["train_epoch_amp", "compare_precision"],
-    hands_in=["amp_results.csv", "amp_comparison.png", "part3_notes.md"],
+    hands_in=[compare.RESULTS.file, "amp_comparison.png", "part3_notes.md"],
+    tables=[compare.RESULTS],
 )
 
 HALVES = ("bfloat16", "float16")
@@ -506,49 +506,31 @@ def _script(comparison: Pair) -> compare.Script:
     return compare.Script(**named, accuracy=known["rows"][0]["accuracy"], device=known["rows"][0]["device"])
 
 
-MADE_UP = (
-    "nothing was trained: the rows are made up",
-    "train with what make_training returns, and write what you measured",
+def _made_up(comparison: Pair) -> tuple[str, str] | None:
+    """Say that the rows cannot have been measured at all; compares_both looks closer."""
+    if any(it["steps"] for it in comparison.student.values["trainings"]):
+        return None
+    return (
+        "nothing was trained: the rows are made up",
+        "train with what make_training returns, and write what you measured",
+    )
+
+
+study = Study(part, compare.RESULTS, "compare_precision", by=comparison)
+study.is_written(also=_made_up)
+study.is_drawn(
+    "amp_comparison.png",
+    UNITS,
+    says="compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png.",
+    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+    apart="bars",
+    also=_made_up,
 )
-
-
-def _trained(comparison: Pair) -> bool:
-    """Whether the rows can have been measured at all; compares_both looks closer."""
-    return any(it["steps"] for it in comparison.student.values["trainings"])
-
-
-@part.check(basis="scripted")
-def csv_says_what_was_measured(comparison: Pair) -> Verdict:
-    """compare_precision writes amp_results.csv with the rows that it returns."""
-    seen = comparison.student.values
-    found = table.holds_the_rows(seen["csv"], "amp_results.csv", seen["rows"])
-    return found if isinstance(found, Failed) or _trained(comparison) else Failed("the same rows", *MADE_UP)
-
-
-@part.check(basis="scripted")
-def figure_shows_the_rows(comparison: Pair) -> Verdict:
-    """compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."""
-    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    found = plot.shows_the_rows(comparison.student, "amp_comparison.png", UNITS, "precision", try_, apart="bars")
-    return found if isinstance(found, Failed) or _trained(comparison) else Failed("the rows", *MADE_UP)
-
-
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
-
-
-@part.check(basis="artefact")
-def csv_is_consistent(amp_results: Table) -> Verdict:
-    """The amp_results.csv handed in has two rows of numbers that fit each other."""
-    rows = table.as_numbers(amp_results.rows, (*compare.NUMBERS, "peak_memory_mb"))
-    why, try_ = compare.form_words(rows) or compare.run_problem(rows), "run part3_amp.py again and hand in its file"
-    return Failed(f"{len(rows)} rows", why, f"{try_}, unchanged") if why else Passed(f"{len(rows)} rows")
-
-
-@part.check(basis="artefact")
-def plot_is_a_picture(amp_comparison: Picture) -> Verdict:
-    """The amp_comparison.png handed in is a picture with something on it."""
-    return plot.is_drawn(amp_comparison, try_="hand in the file that compare_precision wrote")
-
+study.is_consistent(
+    lambda rows: compare.form_words(rows) or compare.run_problem(rows),
+    says="The amp_results.csv handed in has two rows of numbers that fit each other.",
+)
+study.is_pictured("amp_comparison.png")
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import checkpointing, memory, numerics, outputs, plot, table, timing
+from autograder.checks import checkpointing, memory, numerics, outputs, plot, timing
 from autograder.checks.comparison import run_problem
 from autograder.checks.numerics import close, explained, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -26,8 +27,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
-    Table,
     Verdict,
     list_of,
     map_of,
@@ -39,7 +38,8 @@ from autograder.traces.words import many
 part = Part(
     "part4_memory",
     writes=["train_epoch_with_accumulation", "run_checkpointed", "ResNet18Checkpointed", "compare_checkpointing"],
-    hands_in=["checkpointing_results.csv", "checkpointing_comparison.png", "part4_notes.md"],
+    hands_in=[checkpointing.RESULTS.file, "checkpointing_comparison.png", "part4_notes.md"],
+    tables=[checkpointing.RESULTS],
 )
 
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
@@ -649,41 +649,31 @@ COMPARE = (
 )
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(comparison: Pair) -> Verdict:
-    """compare_checkpointing writes checkpointing_results.csv with the rows that it returns."""
-    seen = comparison.student.values
-    return table.holds_the_rows(seen["csv"], "checkpointing_results.csv", seen["rows"])
-
-
-@part.check(basis="scripted")
-def figure_shows_the_rows(comparison: Pair) -> Verdict:
-    """compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png."""
-    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+def _zeros(comparison: Pair) -> tuple[str, str] | None:
     panels = [panel for panel in comparison.student.values["panels"] if panel["values"]]
-    if zeros := [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]:
-        return Failed(
-            f"the bars of {zeros[0]!r} are 0",
-            "nothing was measured; without a GPU there is no peak to show",
-            "leave the panel of the peak out without a GPU; throughput and saved_mb are above 0 anywhere",
-        )
-    return plot.shows_the_rows(comparison.student, "checkpointing_comparison.png", UNITS, "model", try_)
+    zeros = [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]
+    why = (
+        f"the bars of {zeros[0]!r} are 0: nothing was measured; without a GPU there is no peak to show" if zeros else ""
+    )
+    return (why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere") if why else None
 
+
+study = Study(part, checkpointing.RESULTS, "compare_checkpointing", by=comparison)
+study.is_written()
+study.is_drawn(
+    "checkpointing_comparison.png",
+    UNITS,
+    says="compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png.",
+    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+    also=_zeros,
+)
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
 
 
-@part.check(basis="artefact")
-def csv_is_consistent(checkpointing_results: Table) -> Verdict:
-    """The checkpointing_results.csv handed in has two rows of numbers that fit each other."""
-    rows = table.as_numbers(checkpointing_results.rows, (*checkpointing.NUMBERS, "peak_memory_mb"))
-    measured, why = f"{len(rows)} rows", checkpointing.row_problem(rows) or run_problem(rows)
-    if why:
-        return Failed(measured, why, "run part4_memory.py again and hand in the file that it wrote, unchanged")
-    return Passed("; ".join(filter(None, (measured, checkpointing.doubt(rows)))))
-
-
-@part.check(basis="artefact")
-def plot_is_a_picture(checkpointing_comparison: Picture) -> Verdict:
-    """The checkpointing_comparison.png handed in is a picture with something on it."""
-    return plot.is_drawn(checkpointing_comparison, try_="hand in the file that compare_checkpointing wrote")
+study.is_consistent(
+    lambda rows: checkpointing.row_problem(rows) or run_problem(rows),
+    says="The checkpointing_results.csv handed in has two rows of numbers that fit each other.",
+    note=checkpointing.doubt,
+)
+study.is_pictured("checkpointing_comparison.png")

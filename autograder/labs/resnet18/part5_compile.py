@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import compiling, numerics, outputs, plot, speedup, table, timing
+from autograder.checks import compiling, numerics, outputs, plot, speedup, timing
 from autograder.checks.comparison import samples_problem
 from autograder.checks.numerics import close, explained, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -26,8 +27,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
-    Table,
     Timed,
     Tolerance,
     Verdict,
@@ -40,7 +39,8 @@ from autograder.lab import (
 part = Part(
     "part5_compile",
     writes=["SpikeGuard", "compile_model", "train_epoch_compiled", "warm_up", "compare_compile"],
-    hands_in=["compile_results.csv", "compile_comparison.png", "part5_notes.md"],
+    hands_in=[compiling.RESULTS.file, "compile_comparison.png", "part5_notes.md"],
+    tables=[compiling.RESULTS],
 )
 
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "compile_s": r"\bs\b|sec"}  # a panel's label must match
@@ -445,37 +445,19 @@ COMPARE = (
 )
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(comparison: Pair) -> Verdict:
-    """compare_compile writes compile_results.csv with the rows that it returns."""
-    seen = comparison.student.values
-    return table.holds_the_rows(seen["csv"], "compile_results.csv", seen["rows"])
-
-
-@part.check(basis="scripted")
-def figure_shows_the_rows(comparison: Pair) -> Verdict:
-    """compare_compile draws throughput and cold start of its rows, and writes compile_comparison.png."""
-    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    return plot.shows_the_rows(comparison.student, "compile_comparison.png", UNITS, "model", try_)
-
-
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
-
-
-@part.check(basis="artefact")
-def csv_is_consistent(compile_results: Table) -> Verdict:
-    """The compile_results.csv handed in has two rows of numbers that fit each other."""
-    rows = table.as_numbers(compile_results.rows, compiling.NUMBERS)
-    measured, why = f"{len(rows)} rows", compiling.row_problem(rows) or samples_problem(rows)
-    if why:
-        return Failed(measured, why, "run part5_compile.py again and hand in the file that it wrote, unchanged")
-    return Passed(measured)
-
-
-@part.check(basis="artefact")
-def plot_is_a_picture(compile_comparison: Picture) -> Verdict:
-    """The compile_comparison.png handed in is a picture with something on it."""
-    return plot.is_drawn(compile_comparison, try_="hand in the file that compare_compile wrote")
+study = Study(part, compiling.RESULTS, "compare_compile", by=comparison)
+study.is_written()
+study.is_drawn(
+    "compile_comparison.png",
+    UNITS,
+    says="compare_compile draws throughput and cold start of its rows, and writes compile_comparison.png.",
+    try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
+)
+study.is_consistent(
+    lambda rows: compiling.row_problem(rows) or samples_problem(rows),
+    says="The compile_results.csv handed in has two rows of numbers that fit each other.",
+)
+study.is_pictured("compile_comparison.png")
 
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------
