@@ -162,17 +162,18 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
 @cli.command()
 @click.argument("lab")
 @click.argument("part")
+@click.option("--exercise", is_flag=True, help="One function and what is claimed of it: the form to begin with.")
 @course_option
-def new(lab: str, part: str, root: Path | None) -> int:
+def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     """Write the files of a new part, or of a new lab with its first part, ready to fill.
 
     \b
-    Example:  perflab new resnet18 part4_memory
+    Example:  perflab new mylab part1_first --exercise
     """
     from autograder.course.scaffold import scaffold
 
     course, here = open_course(root), Path(autograder.__file__).parents[1]
-    written, lines = scaffold(course, lab, part)
+    written, lines = scaffold(course, lab, part, exercise=exercise)
     for path in written:
         click.echo(f"wrote  {path}")
     click.echo(f"\nNow add to grading_config.yaml, {lines}\nthen: perflab build && perflab course check {lab}")

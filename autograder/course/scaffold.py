@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
-from autograder.course import Course
+from autograder.course import Course, first_exercise
 from autograder.errors import UserError
 
-PROBES = '''"""{title}: sums of squares. One sentence on what the student learns here."""
+JUDGED = '''"""{title}: sums of squares. One sentence on what the student learns here."""
 
 from autograder.lab import Failed, Pair, Part, Passed, Verdict
 
@@ -75,7 +76,7 @@ HANDOUT = """# {title}
 
 One line for each mistake that you have seen.
 """
-MUTANT = """- id: {part}_forgets_to_square
+MUTANTS = """- id: {part}_forgets_to_square
   about: adds the numbers themselves
   part: {part}
   replace:
@@ -92,8 +93,12 @@ LINES = """under labs.{lab}{hint}:
 """
 
 
-def scaffold(course: Course, lab: str, part: str) -> tuple[list[Path], str]:
-    """Write what is missing; return the files and the lines for the configuration."""
+def scaffold(course: Course, lab: str, part: str, *, exercise: bool = False) -> tuple[list[Path], str]:
+    """Write what is missing; return the files and the lines for the configuration.
+
+    An *exercise* is one function and what is claimed of it; else the part has a probe and a check of its own.
+    """
+    start = first_exercise if exercise else sys.modules[__name__]
     if not re.fullmatch(r"[a-z][a-z0-9_]*", lab) or not re.fullmatch(r"[a-z]+[0-9]*_[a-z0-9_]+|bonus[a-z0-9_]*", part):
         raise UserError(
             f"new {lab} {part}: use names such as resnet18 part4_memory: small letters, digits, and _ between the words"
@@ -102,21 +107,21 @@ def scaffold(course: Course, lab: str, part: str) -> tuple[list[Path], str]:
     if lab not in course.labs:
         words["hint"] = ", with `version: 1` and `parts:`"
     files = {
-        f"autograder/labs/{lab}/{part}.py": PROBES,
-        f"reference/{lab}/{part}.py": REFERENCE,
-        f"reference/{lab}/baseline/{part}.py": BASELINE,
-        f"assignments/{lab}/{part}.md": HANDOUT,
+        f"autograder/labs/{lab}/{part}.py": start.JUDGED,
+        f"reference/{lab}/{part}.py": start.REFERENCE,
+        f"reference/{lab}/baseline/{part}.py": start.BASELINE,
+        f"assignments/{lab}/{part}.md": start.HANDOUT,
     }
     taken = [name for name in files if (course.root / name).exists()]
     if taken:
         raise UserError(f"{taken[0]}: exists already; choose another name, or edit it")
     for name, text in files.items():
         _write(course.root / name, text.format(**words))
-    extras = _shared_files(course.root, lab, words)
-    return [Path(name) for name in [*files, *extras]], LINES.format(**words)
+    extras = _shared_files(course.root, lab, start.MUTANTS.format(**words))
+    return [Path(name) for name in [*files, *extras]], start.LINES.format(**words)
 
 
-def _shared_files(root: Path, lab: str, words: dict[str, str]) -> list[str]:
+def _shared_files(root: Path, lab: str, added: str) -> list[str]:
     """Files that a lab has once."""
     written = []
     for name, text in {
@@ -128,7 +133,7 @@ def _shared_files(root: Path, lab: str, words: dict[str, str]) -> list[str]:
             written.append(name)
     mutants = f"tests/submissions/{lab}/mutants.yaml"
     before = (root / mutants).read_text(encoding="utf-8") if (root / mutants).exists() else ""
-    _write(root / mutants, before + MUTANT.format(**words))
+    _write(root / mutants, before + added)
     return [*written, mutants]
 
 

@@ -58,15 +58,15 @@ class Calls:
 
     @staticmethod
     def gradients(call: Callable[[Given], Any], given: Given, names: Sequence[str], seed: int) -> list[Tensor | None]:
-        """Return the gradients of a drawn sum of all results, or None for what has none."""
+        """Return the gradients of a drawn sum of all results, or None for what has none and is not empty."""
         leaves = [given[name].detach().requires_grad_() for name in names]
         returned = call({**given, **dict(zip(names, leaves, strict=True))})
         results = [it for it in tree_leaves(returned) if isinstance(it, Tensor) and it.requires_grad]
-        if not results:
-            return [None] * len(leaves)
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
-        return list(torch.autograd.grad(results, leaves, above, allow_unused=True))
+        found = torch.autograd.grad(results, leaves, above, allow_unused=True) if results else [None] * len(leaves)
+        pairs = zip(leaves, found, strict=True)
+        return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
 
     @staticmethod
     def flags() -> Flags:

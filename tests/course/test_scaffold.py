@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 import yaml
 
 from autograder.course import Course, find_root
@@ -56,6 +57,27 @@ def test_a_second_part_shares_what_the_lab_has(course):
 
     assert "DATA = 1\n" == given.read_text()
     assert 2 == len(yaml.safe_load((course.root / "tests/submissions/sums/mutants.yaml").read_text()))
+
+
+def test_an_exercise_is_written_as_claims_and_fits(course):
+    """Its checks are those of the configuration; each mistake replaces what the reference has once."""
+    written, lines = scaffold(course, "sums", "part1_squares", exercise=True)
+    root, rows = course.root, torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    assert all((root / path).is_file() for path in written)
+    reference = (root / "reference/sums/part1_squares.py").read_text()
+    baseline = load(root / "reference/sums/baseline/part1_squares.py")["sums_of_squares"]
+    assert [5.0, 25.0] == load(None, reference)["sums_of_squares"](rows).tolist() == baseline(rows).tolist()
+    assert (0,) == baseline(rows[:0]).shape
+    with pytest.raises(NotImplementedError):
+        load(None, strip_code(reference, "x"))["sums_of_squares"](rows)
+    checks = load(root / "autograder/labs/sums/part1_squares.py")["part"].part.checks
+    mutants = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
+    assert [1, 1] == [reference.count(mutant["replace"][0]["old"]) for mutant in mutants]
+    assert {name for mutant in mutants for name in mutant["fails"]} <= set(checks)
+    configured = yaml.safe_load(lines.split(":\n", 1)[1])["part1_squares"]
+    assert list(checks) == list(configured["checks"])
+    assert "<!-- BEGIN JUDGED -->" in (root / "assignments/sums/part1_squares.md").read_text()
 
 
 MISTAKES = {
