@@ -12,15 +12,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from autograder import __version__
+from autograder import __version__, labs
 from autograder.config import PartConfig
 from autograder.grade import Kit, Session
 from autograder.gradebook import Circumstances
 from autograder.lanes import Work
 
 HERE = Path(__file__).parent
-LABS = HERE / "labs"
-SHARED = ("checks", "worker")
+SHARED = ("checks", "claims", "worker")
 """Judges, and what probes run on: a change there may change any verdict."""
 
 
@@ -115,7 +114,8 @@ def _own(part: str) -> Sequence[str]:
 
 def _files(kit: Kit) -> dict[str, str]:
     files = {**kit.given, **{f"baseline/{name}": data for name, data in kit.baseline.items()}}
-    files |= {path.name: path.read_bytes() for path in sorted((LABS / kit.lab.name).glob("*.py"))}
+    homes = [Path(home, kit.lab.name) for home in labs.__path__]
+    files |= {path.name: path.read_bytes() for home in homes for path in sorted(home.glob("*.py"))}
     shared = [path for folder in SHARED for path in sorted((HERE / folder).rglob("*.py"))]
     files |= {path.relative_to(HERE).as_posix(): path.read_bytes() for path in shared}
     return {name: sha256(data).hexdigest() for name, data in files.items()}

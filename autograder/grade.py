@@ -45,7 +45,7 @@ Clock = Callable[[Probe, Job, Job, float], Compared]
 """Times a probe, the student's job against the baseline's, and judges the ratio by a bar."""
 Squeeze = Callable[[Job, Job, int, int], Observation]
 """Runs the student's job with so many bytes of the GPU left (the last), where the baseline's took so many."""
-HANDED_OUT = ("given/", "baseline/", "handout/", "pytest.ini", "perflab-")
+HANDED_OUT = (".perflab/", "given/", "baseline/", "handout/", "pytest.ini", "perflab-")
 """Comes with the template; the grader stages its own."""
 SLOW_IMPORT_SECONDS = 3.0
 SLOW_IMPORT = (

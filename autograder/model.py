@@ -28,6 +28,7 @@ FORMAT = 1  # of Result in JSON. 1: the first.
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Basis = Literal["outputs", "scripted", "report", "artefact", "person"]
+OWN_LABS = "PERFLAB_LABS"  # in the environment: the folder with a course's own labs; workers inherit it
 Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error", "unread"]
 SettledBy = Literal["gpu", "again", "person"]
 Side = Literal["student", "baseline"]

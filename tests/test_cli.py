@@ -27,6 +27,7 @@ COMMANDS = [
     "build",
     "calibrate",
     "new",
+    "new-course",
     "release",
     "sync",
     "doctor",

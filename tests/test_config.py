@@ -202,7 +202,6 @@ def test_a_mistake_is_one_line_with_file_path_value_and_what_to_do(tmp_path: Pat
 WHOLE_FILES = {
     "empty": (b"", "the file: None is not a mapping with format, tiers and labs"),
     "a list": (b"- 1", "the file: [1] is not a mapping with format, tiers and labs"),
-    "no lab": (b"format: 1\nlabs: {}", "labs: {} is not a mapping from lab to its parts"),
     "two documents": (
         b"format: 1\n---\nformat: 1",
         "line 2: this is not YAML that can be read: but found another document",

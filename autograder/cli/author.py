@@ -170,16 +170,36 @@ def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     \b
     Example:  perflab new mylab part1_first --exercise
     """
+    from autograder.course import own
     from autograder.course.scaffold import scaffold
 
     course, here = open_course(root), Path(autograder.__file__).parents[1]
     written, lines = scaffold(course, lab, part, exercise=exercise)
     for path in written:
         click.echo(f"wrote  {path}")
-    click.echo(f"\nNow add to grading_config.yaml, {lines}\nthen: perflab build && perflab course check {lab}")
-    if not here.samefile(course.root):
+    if lines:
+        click.echo(f"\nNow add to grading_config.yaml, {lines}")
+    click.echo(f"\nthen: perflab build && perflab course check {lab}")
+    if not here.samefile(course.root) and not own.is_own(course.root):
         why = f"this perflab is in {here}, and would not find the part"
         click.echo(f"\nFirst, in {course.root}: pip install -e .   ({why})")
+    return DONE
+
+
+@cli.command(name="new-course")
+@click.argument("folder", type=click.Path(path_type=Path))
+def new_course(folder: Path) -> int:
+    """Make a course of your own: a folder for labs beside those that come with perflab.
+
+    Its labs are Python that perflab runs, so the folder has to be yours, and nobody else may write there.
+
+    \b
+    Example:  perflab new-course ~/course && cd ~/course && perflab new mylab part1_first --exercise
+    """
+    from autograder.course import own
+
+    own.make(folder)
+    click.echo(f"wrote  {folder}\nthen: cd {folder} && perflab new mylab part1_first --exercise")
     return DONE
 
 

@@ -40,7 +40,7 @@ FOR = {
     "Students": ("check", "trace", "doctor"),
     "Instructors, to grade": ("release", "grade", "report", "replay", "diff", "similar", "forget", "grade-one"),
     "Instructors, with grades": ("rubric", "override", "export", "sync", "gradescope"),
-    "Authors of labs": ("new", "build", "course", "calibrate"),
+    "Authors of labs": ("new-course", "new", "build", "course", "calibrate"),
 }
 
 

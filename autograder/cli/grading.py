@@ -95,11 +95,13 @@ def grade(
     Example:  perflab grade resnet18 handed_in/ --roster roster.csv --out results
               perflab grade resnet18 incoming/ --watch --out results
     """
+    from autograder.course import find_root, own
     from autograder.intake import Intake
     from autograder.lanes import Work
     from autograder.practice import open_session
     from autograder.watch import Arrivals, forever
 
+    own.refuse_inside(find_root(root), paths)
     course = open_course(root)
     kit = course.kit(lab)
     chosen, rules = kit.lab.chosen(parts, only), rules_for(out, root, roster)

@@ -9,12 +9,14 @@ from pathlib import Path
 from autograder import __version__
 from autograder import config as configuration
 from autograder.config import Config
+from autograder.course import own
+from autograder.course.own import CONFIG as CONFIG
+from autograder.course.own import RELEASED
 from autograder.errors import CourseError, nearest
 from autograder.grade import Kit
 from autograder.lab import Lab, load_lab
 from autograder.notebook import Released
 
-CONFIG = "grading_config.yaml"
 PACKAGED = Path(__file__).parents[1] / "_course"
 
 
@@ -28,6 +30,8 @@ def find_root(given: Path | None = None, start: Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / CONFIG).is_file():
             return folder
+        if (folder / RELEASED / CONFIG).is_file():
+            return folder / RELEASED
     if (PACKAGED / CONFIG).is_file():
         return PACKAGED
     # An editable install of a checkout: the course stands beside the package.
@@ -42,6 +46,11 @@ class Course:
     """A folder with grading_config.yaml, assignments/ and student_template/; instructors also have reference/."""
 
     root: Path
+
+    def __post_init__(self) -> None:
+        """Let the labs be found that a course has of its own."""
+        if own.is_own(self.root):
+            own.open_labs(self.root)
 
     @cached_property
     def config(self) -> Config:

@@ -83,8 +83,7 @@ MUTANTS = """- id: {part}_forgets_to_square
   fails:
     same_results: each row is added up
 """
-LINES = """under labs.{lab}{hint}:
-      {part}:
+LINES = """      {part}:
         points: 10
         limits: {{seconds: 30, memory_mb: 2048}}
         checks:

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from autograder.course import Course, first_exercise
+from autograder.course import CONFIG, Course, first_exercise, own
 from autograder.errors import UserError
 
 JUDGED = '''"""{title}: sums of squares. One sentence on what the student learns here."""
@@ -84,8 +84,7 @@ MUTANTS = """- id: {part}_forgets_to_square
   fails:
     sums_are_right: differs from the baseline
 """
-LINES = """under labs.{lab}{hint}:
-      {part}:
+LINES = """      {part}:
         points: 5
         limits: {{seconds: 30, memory_mb: 2048}}
         checks:
@@ -94,7 +93,7 @@ LINES = """under labs.{lab}{hint}:
 
 
 def scaffold(course: Course, lab: str, part: str, *, exercise: bool = False) -> tuple[list[Path], str]:
-    """Write what is missing; return the files and the lines for the configuration.
+    """Write what is missing; return the files, and the lines that are left to add to the configuration.
 
     An *exercise* is one function and what is claimed of it; else the part has a probe and a check of its own.
     """
@@ -103,11 +102,10 @@ def scaffold(course: Course, lab: str, part: str, *, exercise: bool = False) -> 
         raise UserError(
             f"new {lab} {part}: use names such as resnet18 part4_memory: small letters, digits, and _ between the words"
         )
-    words = {"lab": lab, "part": part, "title": part.replace("_", " ").capitalize(), "hint": ".parts"}
-    if lab not in course.labs:
-        words["hint"] = ", with `version: 1` and `parts:`"
+    words = {"lab": lab, "part": part, "title": part.replace("_", " ").capitalize()}
+    home = own.LABS if own.is_own(course.root) else "autograder/labs"
     files = {
-        f"autograder/labs/{lab}/{part}.py": start.JUDGED,
+        f"{home}/{lab}/{part}.py": start.JUDGED,
         f"reference/{lab}/{part}.py": start.REFERENCE,
         f"reference/{lab}/baseline/{part}.py": start.BASELINE,
         f"assignments/{lab}/{part}.md": start.HANDOUT,
@@ -117,15 +115,29 @@ def scaffold(course: Course, lab: str, part: str, *, exercise: bool = False) -> 
         raise UserError(f"{taken[0]}: exists already; choose another name, or edit it")
     for name, text in files.items():
         _write(course.root / name, text.format(**words))
-    extras = _shared_files(course.root, lab, start.MUTANTS.format(**words))
-    return [Path(name) for name in [*files, *extras]], start.LINES.format(**words)
+    extras = _shared_files(course.root, home, lab, start.MUTANTS.format(**words))
+    lines, config = start.LINES.format(**words), course.root / CONFIG
+    if lab not in course.labs and _added(config, f"  {lab}:\n    version: 1\n    parts:\n{lines}"):
+        return [Path(name) for name in [*files, *extras, CONFIG]], ""
+    return [Path(name) for name in [*files, *extras]], f"under labs.{lab}.parts:\n{lines}"
 
 
-def _shared_files(root: Path, lab: str, added: str) -> list[str]:
+def _added(config: Path, lab: str) -> bool:
+    """Add a lab at the end of the configuration, where its labs stand last."""
+    text = config.read_text(encoding="utf-8")
+    sections = re.findall(r"^(\w+):", text, re.MULTILINE)
+    if not sections or sections[-1] != "labs":
+        return False
+    before = re.sub(r"^labs: *\{\} *$", "labs:", text.rstrip(), flags=re.MULTILINE)
+    _write(config, f"{before}\n\n{lab}" if before.count("labs:\n") else f"{before}\n{lab}")
+    return True
+
+
+def _shared_files(root: Path, home: str, lab: str, added: str) -> list[str]:
     """Files that a lab has once."""
     written = []
     for name, text in {
-        f"autograder/labs/{lab}/__init__.py": f'"""What each part of {lab} is judged on."""\n',
+        f"{home}/{lab}/__init__.py": f'"""What each part of {lab} is judged on."""\n',
         f"reference/{lab}/given/__init__.py": '"""Handed out as it is: data and models that parts share."""\n',
     }.items():
         if not (root / name).exists():

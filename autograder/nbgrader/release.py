@@ -9,7 +9,7 @@ from typing import Any
 from zipfile import ZipFile, is_zipfile
 
 from autograder import course as finding
-from autograder.course import Course, read_tree
+from autograder.course import Course, own, read_tree
 from autograder.course.build import SHARED, built, stale
 from autograder.course.judged import with_table
 from autograder.errors import CourseError, UserError
@@ -34,7 +34,8 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     handouts = {f"{HANDOUT}/{name}": data for name, data in _handouts(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
-    beside_them = {**handouts, **(_wheel(course, lab, files, wheel) if wheel else {})}
+    beside_them = {**handouts, **own.released(course.root, lab, files)}
+    beside_them |= _wheel(course, lab, files, wheel) if wheel else {}
     home = to / "course" / "source" / lab
     programs = {name for part in course.lab(lab).parts for name in part.programs}  # no notebook stands for them
     beside = {"pytest.ini", *programs}
@@ -54,6 +55,8 @@ def _wheel(course: Course, lab: str, files: Mapping[str, bytes], wheel: Path) ->
         raise UserError(f"--wheel {wheel}: this is no wheel; {BUILD} makes one")
     with ZipFile(wheel) as archive:
         inside = {name: archive.read(name) for name in archive.namelist() if name.startswith(COURSE)}
+    if own.is_own(course.root):  # the lab goes beside it
+        return {wheel.name: wheel.read_bytes()}
     wanted = {f"student_template/{lab}/{name}": data for name, data in files.items()}
     wanted[finding.CONFIG] = (course.root / finding.CONFIG).read_bytes()
     if other := next((name for name, data in wanted.items() if inside.get(f"{COURSE}{name}") != data), ""):

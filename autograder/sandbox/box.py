@@ -21,6 +21,7 @@ from typing import TypedDict
 
 from autograder import turns
 from autograder.errors import UserError
+from autograder.model import OWN_LABS
 from autograder.sandbox import gpu, seccomp, tree, usage, view
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
@@ -243,6 +244,7 @@ def environment() -> list[Path]:
     parts = ("bin", "include", "lib", "lib64", "pyvenv.cfg")
     wanted = {Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in parts}
     wanted |= {PACKAGE, *(Path(path) for path in sys.path if path.endswith("-packages"))}
+    wanted |= {Path(own) for own in [os.environ.get(OWN_LABS)] if own}
     return sorted(path for path in wanted if path.exists() and not path.is_relative_to("/usr"))
 
 

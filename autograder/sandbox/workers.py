@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from autograder.errors import WireError, WorkerLostError
-from autograder.model import Job, Observation
+from autograder.model import OWN_LABS, Job, Observation
 from autograder.sandbox import box, cgroup, stage, usage
 from autograder.sandbox.card import Card, Gauge
 from autograder.sandbox.usage import Inherited
@@ -284,6 +284,7 @@ def _environ(home: str) -> dict[str, str]:
         "MPLCONFIGDIR": home,
         "USER": "student",
         "LOGNAME": "student",
+        **{name: path for name, path in os.environ.items() if name == OWN_LABS and path},
         "GLOO_SOCKET_IFNAME": "lo",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

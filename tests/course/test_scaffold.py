@@ -41,11 +41,9 @@ def test_every_piece_of_a_part_is_written_and_fits(course):
     [mutant] = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
     assert 1 == reference.count(mutant["replace"][0]["old"])
     part = load(root / "autograder/labs/sums/part1_squares.py")["part"]
-    assert (
-        set(mutant["fails"])
-        == set(part.checks)
-        == set(yaml.safe_load(lines.split(":\n", 1)[1])["part1_squares"]["checks"])
-    )
+    configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"]["parts"]["part1_squares"]
+    assert set(mutant["fails"]) == set(part.checks) == set(configured["checks"])
+    assert "" == lines
 
 
 def test_a_second_part_shares_what_the_lab_has(course):
@@ -53,8 +51,9 @@ def test_a_second_part_shares_what_the_lab_has(course):
     scaffold(course, "sums", "part1_squares")
     given = course.root / "reference/sums/given/__init__.py"
     given.write_text("DATA = 1\n")
-    scaffold(course, "sums", "part2_cubes")
+    _, lines = scaffold(Course(course.root), "sums", "part2_cubes")
 
+    assert lines.startswith("under labs.sums.parts:\n      part2_cubes:\n")
     assert "DATA = 1\n" == given.read_text()
     assert 2 == len(yaml.safe_load((course.root / "tests/submissions/sums/mutants.yaml").read_text()))
 
@@ -75,8 +74,9 @@ def test_an_exercise_is_written_as_claims_and_fits(course):
     mutants = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
     assert [1, 1] == [reference.count(mutant["replace"][0]["old"]) for mutant in mutants]
     assert {name for mutant in mutants for name in mutant["fails"]} <= set(checks)
-    configured = yaml.safe_load(lines.split(":\n", 1)[1])["part1_squares"]
+    configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"]["parts"]["part1_squares"]
     assert list(checks) == list(configured["checks"])
+    assert "" == lines
     assert "<!-- BEGIN JUDGED -->" in (root / "assignments/sums/part1_squares.md").read_text()
 
 
