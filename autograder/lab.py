@@ -272,14 +272,15 @@ class Part:
         reads: Sequence[str],
         needs: Sequence[str] = (),
         compared: str = "",
-    ) -> None:
+    ) -> Callable[..., Verdict]:
         """Register a check that hands what it *reads* to the judge, in this order; *says* is what students read."""
 
         def judged(*first: Any, **evidence: Any) -> Verdict:
             return judge(*first, *(evidence[each] for each in reads[len(first) :]))
 
-        judged.__doc__ = says
+        judged.__name__, judged.__doc__ = name, says
         self.checks[name] = Check(name, judged, basis, tuple(needs), tuple(reads), compared)
+        return judged
 
     def without(self, off: Collection[str]) -> Part:
         """Leave checks out that a course does without; one that another check needs is refused."""

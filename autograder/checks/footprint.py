@@ -9,12 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, count, or_nothing, positive, words
 from autograder.checks.numerics import close, explained
 
-COLUMNS = ("net", "batch_size", "precision", "peak_memory_mb", "saved_mb", "throughput", "device")
-NUMBERS = ("batch_size", "saved_mb", "throughput")
 PRECISIONS = ("FP32", "AMP")
+RESULTS = Form(
+    "memory_results.csv",
+    (
+        words("net", "its name in `nets`"),
+        count("batch_size", "images of a step"),
+        words("precision", "`FP32` or `AMP`; FP32 first, at each batch size"),
+        or_nothing(positive("peak_memory_mb", "`torch.cuda.max_memory_allocated() / 1e6`; empty without a GPU", "MB")),
+        positive("saved_mb", "1e6 bytes kept for the backward pass of a step", "MB"),
+        positive("throughput", "of complete training steps", "samples/s"),
+        DEVICE,
+    ),
+)
 EXACT, PACE = 0.01, 0.02  # relative: of bytes, which are counted; of throughput on a scripted clock
 
 Row = Mapping[str, Any]
@@ -22,19 +32,13 @@ Row = Mapping[str, Any]
 
 def row_problem(rows: Sequence[Row], expected: Sequence[tuple[str, int, str]] | None = None) -> str:
     """Say what is wrong with the form of rows; *expected* are (net, batch_size, precision), in order."""
-    form: str = table.form_problem(rows, COLUMNS, NUMBERS) or "there are no rows" * (not rows)
-    if form:
-        return form
-    for row in rows:
-        if not (row["batch_size"] > 0 and row["saved_mb"] > 0 and row["throughput"] > 0):
-            return f"batch_size, saved_mb or throughput of {_named(row)} is not above 0"
-        if row["peak_memory_mb"] not in (None, "") and not isinstance(row["peak_memory_mb"], float | int):
-            return f"peak_memory_mb is {row['peak_memory_mb']!r}; a number is asked for, or nothing without a GPU"
+    if wrong := RESULTS.problem(rows):
+        return wrong
     found = [(row["net"], row["batch_size"], row["precision"]) for row in rows]
     if expected is not None and found != list(expected):
         told, asked = ("; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected))
         return f"the rows are {told}; asked for are {asked}, and so on"
-    return table.device_problem(rows)
+    return ""
 
 
 def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:

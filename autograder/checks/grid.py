@@ -13,12 +13,23 @@ from itertools import product
 from typing import Any
 
 from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, count, positive, words
 from autograder.checks.numerics import close, explained, shown
 
 KEYS = ("batch_size", "num_workers", "pin_memory")
-COLUMNS = (*KEYS, "samples", "seconds", "throughput", "device")
-NUMBERS = ("batch_size", "num_workers", "samples", "seconds", "throughput")
 PINS = ("False", "True")
+RESULTS = Form(
+    "dataloader_results.csv",
+    (
+        count("batch_size", "samples of a batch"),
+        count("num_workers", "processes that read", least=0),
+        words("pin_memory", "`True` or `False`, as the loader was asked"),
+        count("samples", "of the batches that count"),
+        positive("seconds", "from the end of the warm-up until the last of them is on the device", "s"),
+        positive("throughput", "`samples / seconds`", "samples/s"),
+        DEVICE,
+    ),
+)
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
 KNOWN = 1e-4  # relative: so near is a mistake to the figure that it gives, and hardly ever to another one
 EACH = 4  # batch sizes, and numbers of workers, of a table that is handed in
@@ -99,10 +110,7 @@ def place(row: Row) -> Place:
 
 def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) -> str:
     """Say what is wrong with the form of rows, or how one contradicts itself; *expected* are in order."""
-    form: str = table.form_problem(rows, COLUMNS, NUMBERS) or "there are no rows" * (not rows)
-    if form:
-        return form
-    if odd := next((words for row in rows if (words := _odd(row))), "") or table.device_problem(rows):
+    if odd := RESULTS.problem(rows) or next((why for row in rows if (why := _odd(row))), ""):
         return odd
     found = [place(row) for row in rows]
     if expected is not None and found != list(expected):
@@ -114,8 +122,6 @@ def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) ->
 def _odd(row: Row) -> str:
     if row["pin_memory"] not in PINS:
         return f"pin_memory is {str(row['pin_memory'])[:40]!r}; True or False is asked for"
-    if not (row["batch_size"] > 0 and row["samples"] > 0 and row["seconds"] > 0 and row["num_workers"] >= 0):
-        return f"batch_size, samples or seconds of {_plain(place(row))} is not above 0"
     if not table.alike(row["throughput"], row["samples"] / row["seconds"]):
         right = row["samples"] / row["seconds"]
         return f"throughput of {_plain(place(row))} is {row['throughput']:.4g}, but samples / seconds is {right:.4g}"

@@ -9,11 +9,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import table, timing
+from autograder.checks.forms import DEVICE, Form, count, positive, words
 from autograder.checks.numerics import explained, shown
 from autograder.model import Failed, Passed, Verdict
 
-COLUMNS = ("net", "launches", "ms", "speedup", "device")
-FIGURES = COLUMNS[1:-1]
+RESULTS = Form(
+    "kernel_results.csv",
+    (
+        words("net", "its name in `nets`"),
+        count("launches", "of one call, counted in a trace of it"),
+        positive("ms", "median of the calls, after a warm-up", "ms"),
+        positive("speedup", "`ms` of the first net / `ms`", "x"),
+        DEVICE,
+    ),
+)
 
 FIRST = 4  # launches more in the first call of a scripted net
 WATCHED = "the profiler ran, or gradients were recorded"
@@ -66,19 +75,14 @@ def one_graph(seen: Seen, known: Seen) -> Verdict:
 
 def row_problem(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
     """Say what is wrong with the form of rows, or how they contradict themselves."""
-    form: str = table.form_problem(rows, COLUMNS, FIGURES, names) or "there are no rows" * (not rows)
-    if form:
-        return form
-    for row in rows:
-        if not (row["launches"] > 0 and row["launches"] == int(row["launches"]) and row["ms"] > 0):
-            told = f"launches of {row['net']} is {shown(row['launches'])} and ms {shown(row['ms'])}"
-            return f"{told}: a count, and above 0"
+    if wrong := RESULTS.problem(rows, names):
+        return wrong
     for row in rows:
         ratio = rows[0]["ms"] / row["ms"]
         if not table.alike(row["speedup"], ratio):
             told = f"speedup of {row['net']} is {row['speedup']:.4g}"
             return f"{told}, but ms of {rows[0]['net']} / its own is {ratio:.4g}"
-    return table.device_problem(rows)
+    return ""
 
 
 def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | None]) -> str:
@@ -87,8 +91,8 @@ def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | 
     Launches may be what the student's *own* function counts, which is judged by itself.
     """
     counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
-    for row, launches, seconds, count in zip(rows, known["launches"], known["seconds"], counts, strict=False):
-        if row["launches"] not in (launches, count):
+    for row, launches, seconds, own_count in zip(rows, known["launches"], known["seconds"], counts, strict=False):
+        if row["launches"] not in (launches, own_count):
             told = (
                 f"launches of {row['net']} is {shown(row['launches'])}, and it asks for {launches} operators in a call"
             )

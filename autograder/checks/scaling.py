@@ -11,12 +11,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, count, positive, words
 from autograder.checks.numerics import close, explained, shown
 
-COLUMNS = (
-    "scaling", "processes", "batch_size", "samples", "seconds", "throughput", "speedup", "efficiency", "device"
-)  # fmt: skip
-NUMBERS, COUNTS = COLUMNS[1:-1], COLUMNS[1:4]
+RESULTS = Form(
+    "scaling_results.csv",
+    (
+        words("scaling", "`strong` or `weak`; all rows of strong scaling first"),
+        count("processes", "1 in the first row of each kind"),
+        count("batch_size", "samples of a batch of each process, as `run` was given it"),
+        count("samples", "of all processes together, as `run` was given it"),
+        positive("seconds", "median of the epochs after the first: in that one everything starts", "s"),
+        positive("throughput", "`samples / seconds`", "samples/s"),
+        positive("speedup", "`throughput` / that of one process, in the same kind of scaling", "x"),
+        positive("efficiency", "`speedup / processes`, a share: 0.8, not 80"),
+        DEVICE,
+    ),
+)
 KINDS = ("strong", "weak")
 MOST = 2.0  # efficiency: caches make a share of the work faster than the whole of it, but not that much
 EXACT = 0.005  # relative: nothing but rounding is between the seconds that are handed over and what is made of them
@@ -75,21 +86,12 @@ def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
 
 def row_problem(rows: Sequence[Row]) -> str:
     """Say what is wrong with the form of rows, or how they contradict themselves."""
-    form: str = table.form_problem(rows, COLUMNS, NUMBERS) or "there are no rows" * (not rows)
-    if form:
-        return form
-    for row in rows:
-        low = next((name for name in NUMBERS if not row[name] > 0), "")
-        if low:
-            return f"{low} of {_row(row)} is {shown(row[low])}, and it is above 0"
-        odd = next((name for name in COUNTS if row[name] != int(row[name])), "")
-        if odd:
-            return f"{odd} of {_row(row)} is {shown(row[odd])}, and it is a whole number"
+    if wrong := RESULTS.problem(rows):
+        return wrong
     kinds = [row["scaling"] for row in rows]
     if set(kinds) != set(KINDS) or kinds != sorted(kinds):
         return f"scaling is {', '.join(map(str, dict.fromkeys(kinds)))}; rows of 'strong' come first, then 'weak'"
-    odd = next((why for kind in KINDS if (why := _series_problem([r for r in rows if r["scaling"] == kind]))), "")
-    return odd or table.device_problem(rows)
+    return next((why for kind in KINDS if (why := _series_problem([r for r in rows if r["scaling"] == kind]))), "")
 
 
 def _series_problem(rows: Sequence[Row]) -> str:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, count, positive, words
 from autograder.checks.numerics import close, explained, shown
 from autograder.model import Failed, Pair, Passed, Verdict
 from autograder.traces.words import many
@@ -21,9 +22,17 @@ OTHER_CLOCK = (
 )
 
 Row = Mapping[str, Any]
-COLUMNS = ("option", "threads", "ms", "speedup", "device")
-NUMBERS = ("threads", "ms", "speedup")
 OPTIONS = ("plain", "channels_last", "bfloat16")
+CPU = Form(
+    "cpu_study.csv",
+    (
+        words("option", "each with each number of threads, in their order"),
+        count("threads", "that torch used"),
+        positive("ms", "median of the seven calls", "ms"),
+        positive("speedup", "`ms` of the first row / `ms`", "x"),
+        DEVICE,
+    ),
+)
 PACE = 0.02  # relative
 USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
@@ -180,22 +189,17 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
 
 def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None = None) -> str:
     """Say what is wrong with the rows of a study: those *asked* for, or, in a file, with any numbers of threads."""
-    form = table.form_problem(rows, COLUMNS, NUMBERS)
-    if form:
-        return form
+    if wrong := CPU.problem(rows):
+        return wrong
     found = [(row["option"], row["threads"]) for row in rows]
     counts = list(dict.fromkeys(count for _, count in found))
     wanted = [(option, count) for option in OPTIONS for count in counts] if asked is None else list(asked)
     if found != wanted or not found:
         return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
     for row in rows:
-        if not row["ms"] > 0:
-            return f"ms of {row['option']} is {shown(row['ms'])}"
         ratio, name = rows[0]["ms"] / row["ms"], _named(row)
         if not table.alike(row["speedup"], ratio):
             return f"speedup of {name} is {row['speedup']:.4g}, but ms of the first row / ms is {ratio:.4g}"
-        if not str(row["device"] or "").strip() or row["device"] != rows[0]["device"]:
-            return "the device is not named, or not the same in all rows"
     return ""
 
 

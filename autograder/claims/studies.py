@@ -60,8 +60,11 @@ class Study:
 
         self.part.add_check(name, says, "scripted", judge, [self.probe])
 
-    def is_consistent(self, rule: Rule, *, says: str, try_: str = "", note: Rule | None = None) -> None:
-        """Claim that the rows handed in have the form and keep a rule; a *note* says what is odd, and costs nothing."""
+    def is_consistent(self, rule: Rule, *, says: str, try_: str = "", note: Rule | None = None) -> Any:
+        """Claim that the rows handed in have the form and keep a rule; a *note* says what is odd, and costs nothing.
+
+        Return the check, which others may need.
+        """
         try_ = try_ or f"hand in the file that {self.function} wrote, unchanged"
 
         def judge(handed_in: Table) -> Verdict:
@@ -71,7 +74,7 @@ class Study:
                 return Failed(f"{len(rows)} rows", why, try_)
             return Passed("; ".join(filter(None, [f"{len(rows)} rows", note(rows) if note else ""])))
 
-        self.part.add_check("csv_is_consistent", says, "artefact", judge, [_stem(self.form.file)])
+        return self.part.add_check("csv_is_consistent", says, "artefact", judge, [_stem(self.form.file)])
 
     def is_pictured(self, figure: str, name: str = "plot_is_a_picture") -> None:
         """Claim that the figure handed in is a picture."""

@@ -69,9 +69,13 @@ def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
         pytest.param({}, "", id="rows that fit"),
         pytest.param({"AMP": {"throughput": "240x"}}, "a number is asked for", id="text"),
         pytest.param({"AMP": {"builds_on": "Baseline"}}, "it builds on 'Data loader'", id="another order"),
-        pytest.param({"AMP": {"peak_memory_mb": 0.0}}, "peak_memory_mb of AMP is not above 0", id="no memory"),
+        pytest.param(
+            {"AMP": {"peak_memory_mb": 0.0}}, "peak_memory_mb of AMP is 0, and has to be above 0", id="no memory"
+        ),
         pytest.param({"AMP": {"data_wait": 3.0}}, "its epoch took 2.5 s", id="a longer wait than the epoch"),
-        pytest.param({"AMP": {"accuracy": 130.0}}, "a percentage is asked for", id="no percentage"),
+        pytest.param(
+            {"AMP": {"accuracy": 130.0}}, "accuracy of AMP is 130, and has to be at most 100", id="no percentage"
+        ),
         pytest.param({"AMP": {"device": " "}}, "the device is not named", id="no device"),
         pytest.param({"AMP": {"device": "another"}}, "the rows are from two machines", id="two machines"),
         pytest.param({"AMP": {"epoch_time": 3.5}}, "throughput x epoch_time of AMP is 840 samples", id="other samples"),

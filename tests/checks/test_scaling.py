@@ -25,7 +25,7 @@ def rows():
         rate = samples / epochs[2]
         alone = rate if count == 1 else next(row["throughput"] for row in found if row["scaling"] == kind)
         values = (kind, count, batch, samples, epochs[2], rate, rate / alone, rate / alone / count, "a CPU")
-        found.append(dict(zip(scaling.COLUMNS, values, strict=True)))
+        found.append(dict(zip(scaling.RESULTS.names, values, strict=True)))
     return found
 
 
@@ -80,8 +80,8 @@ def changed(at, **cells):
 ODD_ROWS = {
     "nothing": ([], "there are no rows"),
     "text": (changed(1, seconds="2 s"), "a number is asked for"),
-    "no time": (changed(1, seconds=0.0), "seconds of strong scaling with 2 processes is 0, and it is above 0"),
-    "half a process": (changed(1, processes=1.5), "is 1.5, and it is a whole number"),
+    "no time": (changed(1, seconds=0.0), "seconds of strong is 0, and has to be above 0"),
+    "half a process": (changed(1, processes=1.5), "is 1.5, and has to be a whole number"),
     "no device": (changed(1, device=" "), "the device is not named"),
     "two machines": (changed(1, device="a GPU"), "the rows are from two machines"),
     "one kind": (rows()[:3], "scaling is strong; rows of 'strong' come first"),

@@ -182,7 +182,7 @@ ROWS = {
     "no time": ({"ms": 0.0}, "ms of channels_last is 0"),
     "upside down": ({"speedup": 0.5}, "speedup of channels_last, 1 thread is 0.5, but ms of the first row / ms is 2"),
     "no device": ({"device": None}, "the device is not named"),
-    "two devices": ({"device": "GPU"}, "not the same in all rows"),
+    "two devices": ({"device": "GPU"}, "the rows are from two machines"),
 }
 
 
@@ -195,7 +195,7 @@ def test_rows_of_a_study_fit_each_other(changes, problem):
 
 
 def test_a_study_without_rows_is_none():
-    assert "the rows are 0 pairs" in studies.row_problem([], None)
+    assert "there are no rows" in studies.row_problem([], None)
 
 
 MILLISECONDS = {

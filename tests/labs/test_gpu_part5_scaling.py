@@ -5,13 +5,11 @@ Mistakes in what two processes do are entries of tests/submissions/gpu_profiling
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
 import pytest
 
-from autograder.checks import scaling
 from autograder.labs.gpu_profiling.part5_scaling import part
 from autograder.model import Job, Limits, Pair
 from autograder.sandbox.workers import Workers
@@ -147,18 +145,9 @@ def test_a_missing_set_epoch_costs_its_own_check_only(asked, trained, right):
     assert (set() if right else names) == set(failing({name: part.checks[name].judge(seen) for name in names}))
 
 
-def test_the_handout_says_of_each_check_what_it_says_itself():
-    """And where to look is there."""
-    said = dict(re.findall(r"^\| `(\w+)` \| (?:outputs|scripted|report|artefact) \| (.*?) \|$", HANDOUT, re.MULTILINE))
+def test_a_check_points_to_sections_that_are_there():
     source = (ROOT / "autograder/labs/gpu_profiling/part5_scaling.py").read_text(encoding="utf-8")
 
-    assert {check.name: check.title.rstrip(".") for check in part.checks.values()} == said
     assert set(re.findall(r"see \"(.*?)\" in the part 5 handout", source)) <= set(
         re.findall(r"^## (.*)$", HANDOUT, re.MULTILINE)
     )
-
-
-def test_the_schema_is_of_the_columns_that_are_judged():
-    schema = ROOT / "assignments/gpu_profiling/schemas/scaling_results.schema.json"
-
-    assert tuple(json.loads(schema.read_text(encoding="utf-8"))["required"]) == scaling.COLUMNS

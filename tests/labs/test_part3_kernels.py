@@ -175,8 +175,8 @@ ROW = {"net": "SimpleNet", "launches": 12, "ms": 4.0, "speedup": 1.0, "device": 
     [
         pytest.param([ROW, {**ROW, "ms": 2.0, "speedup": 2.0}], "", id="rows that fit"),
         pytest.param([], "there are no rows", id="none"),
-        pytest.param([{**ROW, "launches": 0}], "a count, and above 0", id="nothing launched"),
-        pytest.param([{**ROW, "launches": 11.5}], "a count, and above 0", id="half a launch"),
+        pytest.param([{**ROW, "launches": 0}], "has to be at least 1", id="nothing launched"),
+        pytest.param([{**ROW, "launches": 11.5}], "has to be a whole number", id="half a launch"),
         pytest.param([{**ROW, "speedup": 3.0}], "ms of SimpleNet / its own is 1", id="another speedup"),
         pytest.param([{**ROW, "device": " "}], "the device is not named", id="no device"),
         pytest.param([ROW, {**ROW, "device": "a GPU"}], "from two machines", id="two machines"),

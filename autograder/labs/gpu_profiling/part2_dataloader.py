@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from autograder.checks import grid, loaders, numerics, speedup, table, timing
+from autograder.checks import grid, loaders, numerics, speedup, timing
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.studies import Study
 from autograder.digest import Epoch, differing
 from autograder.images import Samples
 from autograder.lab import (
@@ -51,6 +52,7 @@ part = Part(
         "after_profile.gz",
         "part2_notes.md",
     ],
+    tables=[grid.RESULTS],
 )
 
 BATCH, WORKERS = 8, 2
@@ -342,11 +344,8 @@ def measures_each_configuration(benchmark: Pair) -> Verdict:
     return Failed(found, why, try_) if why else Passed(f"{len(rows)} rows: {found} ...")
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(benchmark: Pair) -> Verdict:
-    """benchmark_dataloader writes dataloader_results.csv with the rows that it returns."""
-    seen = benchmark.student.values
-    return table.holds_the_rows(seen["csv"], part.artefacts["dataloader_results"], seen["rows"])
+study = Study(part, grid.RESULTS, "benchmark_dataloader", by=benchmark)
+study.is_written()
 
 
 @part.check(basis="outputs")
@@ -364,22 +363,16 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
 
 
-def _rows(results: Table) -> tuple[Sequence[Mapping[str, Any]], str]:
-    rows = table.as_numbers(results.rows, grid.NUMBERS)
-    return rows, grid.row_problem(rows) or grid.whole_problem(rows)
-
-
-@part.check(basis="artefact")
-def csv_is_consistent(dataloader_results: Table) -> Verdict:
-    """The dataloader_results.csv handed in has four batch sizes, four numbers of workers and both pins, once each."""
-    rows, why = _rows(dataloader_results)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
+csv_is_consistent = study.is_consistent(
+    lambda rows: grid.row_problem(rows) or grid.whole_problem(rows),
+    says="The dataloader_results.csv handed in has four batch sizes, four numbers of workers and both pins, once each.",
+)
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text) -> Verdict:
     """The dataloader_optimum.json handed in is the best row of the table handed in with it."""
-    why = grid.optimum_problem(dataloader_optimum.text, _rows(dataloader_results)[0])
+    why = grid.optimum_problem(dataloader_optimum.text, grid.RESULTS.read(dataloader_results))
     measured = dataloader_optimum.text.strip()[:120] or "nothing"
     return Failed(measured, why, AGAIN) if why else Passed(measured)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
-from autograder.checks import launches, ncu, outputs, table
+from autograder.checks import launches, ncu, outputs
 from autograder.checks.numerics import shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     CASES,
     CELL,
@@ -34,9 +36,9 @@ part = Part(
     "part3_kernels",
     writes=["OptimizedNet", "map_weights", "compile_net", "count_launches", "compare_nets", "ncu_command", "read_ncu"],
     hands_in=["kernel_results.csv", "kernel_report.txt", "part3_notes.md"],
+    tables=[launches.RESULTS],
 )
 
-FIGURES = launches.FIGURES
 WIDTHS = (2, 5)  # channels of the first convolution
 LARGE = {"width": 4, "side": 96, "batch": 4}
 LESS = (
@@ -310,11 +312,8 @@ def compares_honestly(scripted_nets: Pair) -> Verdict:
     return Failed(measured or "no rows", why, try_) if why else Passed(f"{measured} (a clock that the grader moves)")
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(scripted_nets: Pair) -> Verdict:
-    """compare_nets writes kernel_results.csv with the rows that it returns."""
-    seen = scripted_nets.student.values
-    return table.holds_the_rows(seen["csv"], "kernel_results.csv", seen["rows"])
+study = Study(part, launches.RESULTS, "compare_nets", by=scripted_nets)
+study.is_written()
 
 
 # --- what is judged: Nsight Compute -----------------------------------------------------------------------------------
@@ -369,22 +368,22 @@ def _read(reports: Pair, problem: ncu.Problem) -> Verdict:
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
 
 
-@part.check(basis="artefact")
-def csv_is_consistent(kernel_results: Table) -> Verdict:
-    """The kernel_results.csv handed in compares SimpleNet with OptimizedNet, with numbers that fit each other."""
-    rows = table.as_numbers(kernel_results.rows, FIGURES)
-    measured = "; ".join(f"{row.get('net')}: {shown(row.get('launches'))} launches" for row in rows[:4]) or "no rows"
-    names = [row.get("net") for row in rows[:2]]
+def _nets(rows: Sequence[Mapping[str, Any]]) -> str:
+    names = [row["net"] for row in rows[:2]]
     order = "" if names == ["SimpleNet", "OptimizedNet"] else "the first rows are to be SimpleNet and OptimizedNet"
-    why = launches.row_problem(rows) or order
-    try_ = "run part3_kernels.py again and hand in the file that it wrote, unchanged"
-    return Failed(measured, why, try_) if why else Passed(measured)
+    return launches.row_problem(rows) or order
+
+
+csv_is_consistent = study.is_consistent(
+    _nets,
+    says="The kernel_results.csv handed in compares SimpleNet with OptimizedNet, with numbers that fit each other.",
+)
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def fewer_launches(kernel_results: Table) -> Verdict:
     """In the kernel_results.csv handed in, the compiled net launches less than SimpleNet; owed without a compiler."""
-    rows = table.as_numbers(kernel_results.rows, FIGURES)
+    rows = launches.RESULTS.read(kernel_results)
     compiled_rows = [row for row in rows if "compiled" in str(row["net"])]
     if not compiled_rows:
         return Unavailable("no row is of a compiled net; a machine with a C++ compiler or a GPU can make it")

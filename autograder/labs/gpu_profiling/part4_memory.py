@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from autograder.checks import footprint, memory, numerics, outputs, precision, table
+from autograder.checks import footprint, memory, numerics, outputs, precision
 from autograder.checks.numerics import close, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -20,7 +21,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Table,
     Tolerance,
     Verdict,
     list_of,
@@ -32,6 +32,7 @@ part = Part(
     "part4_memory",
     writes=["MemoryEfficientNet", "train_with_amp", "measure_memory_and_speed", "benchmark_memory"],
     hands_in=["memory_results.csv", "part4_notes.md"],
+    tables=[footprint.RESULTS],
 )
 
 BATCH, SIDE = 6, 32  # samples, pixels: so many that shrink has something to average
@@ -404,20 +405,14 @@ def _expected(known: Mapping[str, Any]) -> list[tuple[str, int, str]]:
     return [(net, size, mode) for net in known["nets"] for size in known["sizes"] for mode in footprint.PRECISIONS]
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(measured: Pair) -> Verdict:
-    """benchmark_memory writes memory_results.csv with the rows that it returns."""
-    seen = measured.student.values
-    return table.holds_the_rows(seen["csv"], "memory_results.csv", seen["rows"])
+study = Study(part, footprint.RESULTS, "benchmark_memory", by=measured)
+study.is_written()
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
 
 
-@part.check(basis="artefact")
-def csv_is_consistent(memory_results: Table) -> Verdict:
-    """The memory_results.csv handed in has both nets at four batch sizes and precisions, with less kept by yours."""
-    rows = table.as_numbers(memory_results.rows, (*footprint.NUMBERS, "peak_memory_mb"))
-    why = footprint.row_problem(rows) or footprint.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4)
-    try_ = "run part4_memory.py again and hand in the file that it wrote, unchanged"
-    return Failed(f"{len(rows)} rows", why, try_) if why else Passed(f"{len(rows)} rows")
+study.is_consistent(
+    lambda rows: footprint.row_problem(rows) or footprint.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4),
+    says="The memory_results.csv handed in has both nets at four batch sizes and precisions, with less kept by yours.",
+)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import plot, scaling, studies, table, together
+from autograder.checks import plot, scaling, studies, together
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CELL,
@@ -21,8 +22,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
-    Table,
     Verdict,
     exactly,
     list_of,
@@ -34,6 +33,7 @@ part = Part(
     "part5_scaling",
     writes=["setup_ddp", "train_ddp", "measure_scaling_efficiency"],
     hands_in=["scaling_results.csv", "scaling_curves.png", "part5_notes.md"],
+    tables=[scaling.RESULTS],
 )
 
 START = 'see "Who is who" in the part 5 handout'
@@ -328,35 +328,16 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(measured: Pair) -> Verdict:
-    """measure_scaling_efficiency writes scaling_results.csv with the rows that it returns."""
-    seen = measured.student.values
-    return table.holds_the_rows(seen["csv"], "scaling_results.csv", seen["rows"])
-
-
-@part.check(basis="scripted")
-def figure_shows_the_rows(measured: Pair) -> Verdict:
-    """measure_scaling_efficiency draws speedup and efficiency of its rows, and writes scaling_curves.png."""
-    units = {"speedup": r"[Ss]peed-?up", "efficiency": r"[Ee]fficiency"}
-    try_ = "a panel for each, with a line of strong and one of weak scaling, and its name on the axis"
-    return plot.shows_the_rows(measured.student, "scaling_curves.png", units, "scaling", try_)
-
-
-# --- what is judged: the files that are handed in ---------------------------------------------------------------------
-
-AGAIN = "run part5_scaling.py again and hand in the file that it wrote, unchanged"
-
-
-@part.check(basis="artefact")
-def csv_is_consistent(scaling_results: Table) -> Verdict:
-    """The scaling_results.csv handed in has both kinds of scaling, for one and more processes, in rows that fit."""
-    rows = table.as_numbers(scaling_results.rows, scaling.NUMBERS)
-    why = scaling.row_problem(rows) or scaling.whole_problem(rows)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
-
-
-@part.check(basis="artefact")
-def plot_is_a_picture(scaling_curves: Picture) -> Verdict:
-    """The scaling_curves.png handed in is a picture with something on it."""
-    return plot.is_drawn(scaling_curves, try_=AGAIN)
+study = Study(part, scaling.RESULTS, "measure_scaling_efficiency", by=measured)
+study.is_written()
+study.is_drawn(
+    "scaling_curves.png",
+    {"speedup": r"[Ss]peed-?up", "efficiency": r"[Ee]fficiency"},
+    says="measure_scaling_efficiency draws speedup and efficiency of its rows, and writes scaling_curves.png.",
+    try_="a panel for each, with a line of strong and one of weak scaling, and its name on the axis",
+)
+study.is_consistent(
+    lambda rows: scaling.row_problem(rows) or scaling.whole_problem(rows),
+    says="The scaling_results.csv handed in has both kinds of scaling, for one and more processes, in rows that fit.",
+)
+study.is_pictured("scaling_curves.png")

@@ -11,6 +11,7 @@ from typing import Any
 from autograder.checks import checklist, launches, outputs, plot, precision, speedup, table, timing, versions
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.studies import Study
 from autograder.digest import Epoch, differing
 from autograder.lab import (
     BOOLEAN,
@@ -28,7 +29,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
     Table,
     Text,
     Timed,
@@ -52,6 +52,7 @@ part = Part(
     "part6_final",
     writes=["run_version", "busy_percent", "compare_versions", "draw_comparison", "read_stats"],
     hands_in=[PROGRAM, *TABLES, "final_profile.gz", *STATS, "reflection.md"],
+    tables=[versions.RESULTS],
     made_by=dict.fromkeys(STATS, BEFORE_AFTER),
 )
 
@@ -388,24 +389,18 @@ AGAIN = "run part6_final.py again and hand in the files that it wrote, unchanged
 GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with a kernel
 
 
-@part.check(basis="artefact")
-def csv_is_consistent(final_results: Table) -> Verdict:
-    """The final_results.csv handed in has five versions that did the same work, with losses alike."""
-    rows = table.as_numbers(final_results.rows, versions.NUMBERS)
-    why = versions.row_problem(rows) or versions.learning_problem(rows)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
-
-
-@part.check(basis="artefact")
-def comparison_is_a_picture(final_comparison: Picture) -> Verdict:
-    """The final_comparison.png handed in is a picture with something on it."""
-    return plot.is_drawn(final_comparison, try_="hand in the file that draw_comparison wrote")
+study = Study(part, versions.RESULTS, "compare_versions", by=comparison)
+csv_is_consistent = study.is_consistent(
+    lambda rows: versions.row_problem(rows) or versions.learning_problem(rows),
+    says="The final_results.csv handed in has five versions that did the same work, with losses alike.",
+)
+study.is_pictured("final_comparison.png", name="comparison_is_a_picture")
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> Verdict:
     """busy_percent of Final in final_results.csv is what the final_profile.gz handed in with it shows."""
-    last = table.as_numbers(final_results.rows, versions.NUMBERS)[-1]
+    last = versions.RESULTS.read(final_results)[-1]
     steps = len(final_profile.steps)
     if not steps or not final_profile.figure("dataloader", "steps"):
         return Failed(f"{final_profile.tool}, {steps} steps", "it holds no steps, or no wait for a loader", AGAIN)
@@ -416,7 +411,7 @@ def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> V
 @part.check(basis="artefact", needs=[profile_bears_out_the_table])
 def three_times_as_fast(final_results: Table, final_profile: Trace, device: Device) -> Verdict:
     """On a GPU, Final has at least 3 times the throughput of Baseline."""
-    rows = table.as_numbers(final_results.rows, versions.NUMBERS)
+    rows = versions.RESULTS.read(final_results)
     found, name = rows[-1]["speedup"], rows[0]["device"].strip()
     measured = f"{found:.4g} times as fast, measured on {name[:60]}"
     if not profile.has_gpu(final_profile):

@@ -8,6 +8,7 @@ import numpy as np
 
 from autograder.checks import outputs, plot, studies, table, together
 from autograder.checks.numerics import close, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CELL,
@@ -20,7 +21,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
     Table,
     Verdict,
     exactly,
@@ -36,6 +36,7 @@ part = Part(
         "plan_memory", "largest_batch", "timed", "profile_calls", "time_lines", "study_cpu", "train_distributed"
     ],
     hands_in=["memory_plan.csv", "cpu_study.csv", "cpu_threads.png", "bonus_notes.md"],
+    tables=[studies.CPU],
 )  # fmt: skip
 
 KINDS = (*studies.BYTES, "total")
@@ -323,32 +324,19 @@ def study_is_honest(study: Pair) -> Verdict:
     return Passed(measured)
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(study: Pair) -> Verdict:
-    """study_cpu writes cpu_study.csv with the rows that it returns."""
-    seen = study.student.values
-    return table.holds_the_rows(seen["csv"], "cpu_study.csv", seen["rows"])
-
-
-@part.check(basis="scripted")
-def figure_shows_the_rows(study: Pair) -> Verdict:
-    """study_cpu draws the milliseconds of its rows, and writes cpu_threads.png."""
-    try_ = "a line or bars for each option, as high as the rows say, and the unit on the axis"
-    return plot.shows_the_rows(study.student, "cpu_threads.png", {"ms": r"\bms\b|[Mm]illisecond"}, "option", try_)
-
-
-@part.check(basis="artefact")
-def csv_is_consistent(cpu_study: Table) -> Verdict:
-    """The cpu_study.csv handed in has a row for each option and number of threads, and numbers that fit each other."""
-    rows = table.as_numbers(cpu_study.rows, studies.NUMBERS)
-    why = studies.row_problem(rows)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
-
-
-@part.check(basis="artefact")
-def plot_is_a_picture(cpu_threads: Picture) -> Verdict:
-    """The cpu_threads.png handed in is a picture with something on it."""
-    return plot.is_drawn(cpu_threads, try_="hand in the file that study_cpu wrote")
+cpu = Study(part, studies.CPU, "study_cpu", by=study)
+cpu.is_written()
+cpu.is_drawn(
+    "cpu_threads.png",
+    {"ms": r"\bms\b|[Mm]illisecond"},
+    says="study_cpu draws the milliseconds of its rows, and writes cpu_threads.png.",
+    try_="a line or bars for each option, as high as the rows say, and the unit on the axis",
+)
+cpu.is_consistent(
+    studies.row_problem,
+    says="The cpu_study.csv handed in has a row for each option and number of threads, and numbers that fit.",
+)
+cpu.is_pictured("cpu_threads.png")
 
 
 # --- what is judged: two processes ------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from itertools import product
 from typing import Any
 
 from autograder.checks import configurations, numerics, outputs, plot, report, table
-from autograder.checks.configurations import BUILDS_ON, FIGURES, NUMBERS
+from autograder.checks.configurations import BUILDS_ON, FIGURES
 from autograder.checks.numerics import close, explained, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -23,7 +24,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Picture,
     Table,
     Text,
     Unavailable,
@@ -39,6 +39,7 @@ part = Part(
     "part6_comparison",
     writes=["run_configuration", "compare_all", "summarize", "draw_dashboard"],
     hands_in=[PROGRAM, "optimization_results.csv", "optimization_dashboard.png", "optimization_report.md"],
+    tables=[configurations.RESULTS],
     made_by={
         PROGRAM: 'write it: see "The program" in the part 6 handout',
         "optimization_report.md": 'write it, with the figures of your table: see "The report" in the part 6 handout',
@@ -492,7 +493,7 @@ def starts_a_process_each(comparison: Pair) -> Verdict:
     measured = "; ".join(f"{row.get('configuration')}: {shown(row.get('throughput'))} samples/s" for row in rows[:6])
     builds_on = {run["configuration"]: run["builds_on"] for run in runs}
     why = (
-        table.form_problem(rows, configurations.COLUMNS, NUMBERS, tuple(builds_on))
+        configurations.RESULTS.problem(rows, tuple(builds_on))
         or configurations.copied_problem(rows, {run["configuration"]: run for run in runs})
         or configurations.row_problem(rows, builds_on)
     )
@@ -500,11 +501,8 @@ def starts_a_process_each(comparison: Pair) -> Verdict:
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
 
 
-@part.check(basis="scripted")
-def csv_says_what_was_measured(comparison: Pair) -> Verdict:
-    """compare_all writes optimization_results.csv with the rows that it returns."""
-    seen = comparison.student.values
-    return table.holds_the_rows(seen["csv"], "optimization_results.csv", seen["rows"])
+study = Study(part, configurations.RESULTS, "compare_all", by=comparison)
+study.is_written()
 
 
 @part.check(basis="scripted")
@@ -564,12 +562,10 @@ def _unread(rows: Sequence[dict[str, Any]]) -> str:
 AGAIN = "run part6_comparison.py again and hand in the file that it wrote, unchanged"
 
 
-@part.check(basis="artefact")
-def csv_is_consistent(optimization_results: Table) -> Verdict:
-    """The optimization_results.csv handed in has six rows of numbers that fit each other."""
-    rows = table.as_numbers(optimization_results.rows, NUMBERS)
-    measured, why = f"{len(rows)} rows", configurations.row_problem(rows)
-    return Failed(measured, why, AGAIN) if why else Passed(measured)
+study.is_consistent(
+    configurations.row_problem,
+    says="The optimization_results.csv handed in has six rows of numbers that fit each other.",
+)
 
 
 @part.check(basis="artefact")
@@ -585,10 +581,7 @@ def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
     return Passed(f"{len(rows)} rows, measured on this machine")
 
 
-@part.check(basis="artefact")
-def dashboard_is_a_picture(optimization_dashboard: Picture) -> Verdict:
-    """The optimization_dashboard.png handed in is a picture with something on it."""
-    return plot.is_drawn(optimization_dashboard, try_="hand in the file that draw_dashboard wrote")
+study.is_pictured("optimization_dashboard.png", name="dashboard_is_a_picture")
 
 
 HEADINGS = {  # of the report -> what one has to hold
@@ -631,7 +624,7 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 @part.check(basis="artefact")
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
     """Each figure of the report is one of optimization_results.csv; the summary has before and after."""
-    named, wrong = report.figures(optimization_report, optimization_results, configurations.UNITS)
+    named, wrong = report.figures(optimization_report, optimization_results, configurations.RESULTS.units)
     if wrong:
         return Failed(f"{len(wrong)} figures that are not in the table", report.listed(wrong), BY_NAME)
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
