@@ -45,10 +45,17 @@ class Loader(DataLoader[Any]):
         """Keep the order of *dataset*; the last batch may be shorter."""
         super().__init__(dataset, batch_size)
         self.listeners: list[Callable[[int], None]] = []
+        self.starters: list[Callable[[], None]] = []
+        """Called by iter(loader), when a DataLoader starts its workers."""
         self.step: int | None = None
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # a generator does all that a loop needs
-        """Fetch batch by batch; `step` is None before the first and after the last."""
+        """Begin, and fetch batch by batch; `step` is None before the first and after the last."""
+        for starter in self.starters:
+            starter()
+        return self._batches()
+
+    def _batches(self) -> Iterator[Any]:
         for index, batch in enumerate(super().__iter__()):
             for listener in self.listeners:
                 listener(index)

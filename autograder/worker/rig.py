@@ -270,19 +270,23 @@ class Rig:
                 labels[clear] = outputs.argmax(1)[clear]
         window.model.load_state_dict(make_net(self.seed, self.device).state_dict())  # batch norms have moved
 
-    def script(self, window: Window, waits: Sequence[float], work: Sequence[float], uneven: float = 0.0) -> None:
+    def script(
+        self, window: Window, waits: Sequence[float], work: Sequence[float], uneven: float = 0.0, start: float = 0.0
+    ) -> None:
         """Stop real time and let each fetch and each forward pass of *window* take scripted seconds.
 
         Whole passes over the loader wait by that share more and less, in turns: any two of them as long as two others.
+        So much of the first wait as *start* passes in iter(loader), where workers start.
         """
         self.clock.freeze(WALL)
         steps, shares = iter(work), [1 + uneven, 1 - uneven]
 
         def fetch(index: int) -> None:
-            self.clock.advance(waits[index] * shares[0])
+            self.clock.advance(waits[index] * shares[0] - start * (index == 0))
             if index == len(window.loader) - 1:
                 shares.reverse()
 
+        window.loader.starters.append(lambda: self.clock.advance(start))
         window.loader.listeners.append(fetch)
         window.model.register_forward_hook(Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True)))
 

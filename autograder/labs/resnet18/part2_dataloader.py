@@ -167,10 +167,11 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     count = rig.integer(7, 11)
     sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
     waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
+    waits[0] += timing.START
 
     def epoch(device: Any) -> Any:
         window, left = rig.window(sizes), queued * (device.type != "cpu")
-        rig.script(window, waits, [])
+        rig.script(window, waits, [], start=timing.START)
         step = rig.loading.step(work, begun=window.model)
         with rig.queue(window, left):
             seen = student.measure_loading(window.loader, step, device)
@@ -402,7 +403,7 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
         measured = f"step was given {len(seen['labels'])} samples of {samples}, or in another order"
         return Failed(measured, "step has to get each batch once, as the loader gave it", "step(images, labels)")
     queued = known["queued"] if seen["queued"] else 0.0
-    script = timing.Script(known["waits"], known["work"], samples, BATCH, queued)
+    script = timing.Script(known["waits"], known["work"], samples, BATCH, queued, timing.START)
     found = timing.honest(seen, script)
     if not isinstance(found, Passed):
         return found
