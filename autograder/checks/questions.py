@@ -93,10 +93,14 @@ def _missing_reason(answers: Answers) -> str:
 
 def _wrong_band(answers: Answers) -> str:
     percent, told = answers["gpu_utilization_percent"], answers["gpu_utilization_band"]
-    word = None if percent is None else band(percent)
-    if told == word:
+    words = {None} if percent is None else {band(percent - ROUNDED), band(percent + ROUNDED)}
+    if told in words:
         return ""
-    right = "a utilization of null has no band: null" if percent is None else f"{shown(percent)} % is {_quoted(word)}"
+    right = (
+        "a utilization of null has no band: null"
+        if percent is None
+        else f"{shown(percent)} % is {_quoted(band(percent))}"
+    )
     return f"gpu_utilization_band is {_quoted(told)}, and {right}"
 
 
@@ -104,6 +108,7 @@ def loading_problem(answers: Answers, known: Answers) -> str:
     """Say how the share of waiting is not that of a made trace."""
     stories = [
         (known["loading"] / 100, "that is the fraction, and percent is asked for"),
+        (known["loading_outside"], "waits outside of the steps are counted as well"),
         (known["loading_of_all"], "that is the share of the whole recording, and the steps are the window"),
         (known["loading_of_gpu"], GPU_WINDOW),
         (100 - known["loading"], "that is the rest of the window"),

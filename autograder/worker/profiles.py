@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.autograd.profiler import record_function
+from torch.profiler import ProfilerAction, profile
 
 from autograder.worker.hooks import Hook
 from autograder.worker.timelines import Timeline
@@ -33,7 +34,7 @@ OPERATORS = ("aten::convolution", "aten::batch_norm", "aten::addmm", "aten::relu
 OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
 STREAMS = (7, 20)
 TOP = 3  # operators that are asked for
-EARLY = "prof.step before a batch"
+EARLY, WARM_UP = "prof.step before a batch", "warm-up"
 LAUNCH = 900  # microseconds of a call in the next operator, which would make it the first of all
 
 
@@ -44,13 +45,17 @@ class Ranges:
         """Start at none."""
         self._open: list[str] = []
         self._seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self.running: set[int] = set()
+        """Profilers that were started and not stopped."""
 
     def note(self, work: str) -> None:
         """Count one piece of work in the ranges that are open."""
         self._seen[work, tuple(name[:60] for name in self._open[:8])] += 1
 
-    def stepped(self) -> None:
-        """Note a step of the profiler: at the end of a batch, or before there was any."""
+    def stepped(self, action: ProfilerAction) -> None:
+        """Note a step of the profiler: at the end of a batch, of warm-up or not, or before there was any."""
+        if action == ProfilerAction.WARMUP:
+            self.note(WARM_UP)
         self.note("prof.step" if any(work == "forward" for work, _ in self._seen) else EARLY)
 
     def values(self) -> list[dict[str, Any]]:
@@ -64,7 +69,7 @@ class Ranges:
 def ranges(window: Any) -> Iterator[Ranges]:
     """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
     seen, old = Ranges(), (vars(record_function)["__enter__"], vars(record_function)["__exit__"])
-    step = torch.profiler.profile.step
+    start, step, stop = (getattr(profile, name) for name in ("start", "step", "stop"))
 
     @wraps(old[0])
     def enter(self: Any) -> Any:
@@ -84,21 +89,31 @@ def ranges(window: Any) -> Iterator[Ranges]:
         if isinstance(output, torch.Tensor) and output.requires_grad:
             output.register_hook(lambda _: seen.note("backward"))
 
+    @wraps(start)
+    def started(self: Any) -> None:
+        seen.running.add(id(self))
+        start(self)
+
     @wraps(step)
     def stepped(self: Any) -> None:
-        seen.stepped()
+        seen.stepped(self.current_action)
         step(self)
+
+    @wraps(stop)
+    def stopped(self: Any) -> None:
+        seen.running.discard(id(self))
+        stop(self)
 
     window.model.register_forward_hook(Hook(passed))
     window.criterion.register_forward_hook(Hook(lambda *_: seen.note("loss")))
     window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
     record_function.__enter__, record_function.__exit__ = enter, leave  # type: ignore[method-assign]
-    torch.profiler.profile.step = stepped  # type: ignore[method-assign]
+    profile.start, profile.step, profile.stop = started, stepped, stopped  # type: ignore[method-assign]
     try:
         yield seen
     finally:
         record_function.__enter__, record_function.__exit__ = old  # type: ignore[method-assign]
-        torch.profiler.profile.step = step  # type: ignore[method-assign]
+        profile.start, profile.step, profile.stop = start, step, stop  # type: ignore[method-assign]
 
 
 def profiling() -> bool:
@@ -189,6 +204,7 @@ class Made:
         gpu = max(marks, default=self.start + self.window) - self.start  # the window of those who take them for steps
         return {
             "loading": 100 * self.loading / self.window,
+            "loading_outside": 100 * (self.loading + 8_000) / self.window,
             "loading_of_all": 100 * (self.loading + 8_000) / whole,
             "loading_of_gpu": 100 * self.loading / gpu,
             "busy": 100 * self.busy / self.window if self.gpu else None,

@@ -122,6 +122,20 @@ def test_bands(told, percent, word):
     assert word == told == questions.band(percent)
 
 
+@pytest.mark.parametrize(
+    ("told", "percent", "right"), [("high", 80.0, True), ("medium", 80.0, True), ("low", 50, True), ("high", 79.9, False), ("medium", 80.1, False)]
+)  # fmt: skip
+def test_at_a_limit_either_band_is_right(told, percent, right):
+    of_a_gpu = {
+        "gpu_utilization_percent": percent,
+        "gpu_utilization_band": told,
+        "host_to_device_ms": 1.0,
+        "reason": None,
+    }
+
+    assert (questions.form_problem({**ANSWERS, **of_a_gpu}) == "") == right
+
+
 OTHERS = {
     "of another run": ({"data_loading_percent": 45.0}, "no accepted definition gives that number"),
     "one point apart": ({"data_loading_percent": ANSWERS["data_loading_percent"] + 1.0}, None),
@@ -180,6 +194,7 @@ def test_answers_of_a_gpu_are_compared_too(on_a_gpu, name, value, words):
 
 KNOWN = {
     "loading": 30.0,
+    "loading_outside": 44.0,
     "loading_of_all": 20.0,
     "loading_of_gpu": 9.0,
     "busy": 60.0,
@@ -197,6 +212,7 @@ LOADING = {
     "right": (30.0, ""),
     "one decimal": (30.05, ""),
     "more than rounding": (30.06, "data_loading_percent is 30.06, and 30 is right"),
+    "of outside": (44.0, "data_loading_percent is 44, and 30 is right: waits outside of the steps are counted as well"),
     "a fraction": (0.3, "data_loading_percent is 0.3, and 30 is right: that is the fraction, and percent is asked for"),
     "of all": (
         20.0,

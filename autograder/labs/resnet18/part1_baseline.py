@@ -232,12 +232,12 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     right = [first if at < count // 2 else second for at in range(count)]
     right[-1] = sizes[-1]  # so that a mean of the batches' accuracies is another
     waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
-    waits[0] += 1.0  # the first batch takes longest, as it does when workers start
+    waits[0] += timing.START
 
     def epoch(device: Any) -> Any:
         window = rig.window(sizes, lr=0.0)
         rig.label(window, right=right)
-        rig.script(window, waits, work)
+        rig.script(window, waits, work, start=timing.START)
         left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
         with rig.queue(window, left):
             return count * left, train(student, replace(window, device=device))
@@ -271,7 +271,7 @@ def profiled(student: Any, rig: Any) -> Any:
     with rig.profiles.ranges(window) as seen:
         returned = student.profile_training(*arguments, folder=str(rig.made_folder()))
     file = rig.file_bytes(rig.made_folder() / part.artefacts["baseline_trace"], BYTES + 1)
-    told = {"ran": seen.values(), "still": rig.profiles.profiling(), "taken": len(taken)}
+    told = {"ran": seen.values(), "still": bool(seen.running) or rig.profiles.profiling(), "taken": len(taken)}
     told["returned"] = "" if hasattr(returned, "key_averages") else type(returned).__name__[:60]
     return {**told, "start": start, "weights": window.weights(), "trace": file}
 
@@ -286,7 +286,7 @@ ANSWERS = {
 }
 SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU is busy
 FIGURES = (
-    *("loading", "loading_of_all", "loading_of_gpu"),
+    *("loading", "loading_outside", "loading_of_all", "loading_of_gpu"),
     *("busy", "summed", "busy_of_all", "busy_of_gpu"),
     *("copied", "copied_inside", "copied_both"),
 )
@@ -457,7 +457,7 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
     queued = known["queued"] if scripted_epoch.student.values["queued"] else 0.0
-    script = timing.Script(known["waits"], known["work"], sum(known["sizes"]), BATCH, queued)
+    script = timing.Script(known["waits"], known["work"], sum(known["sizes"]), BATCH, queued, timing.START)
     found = timing.honest(scripted_epoch.student.values, script)
     return Failed(found.measured, found.why, f"{found.try_}; {CLOCK}") if isinstance(found, Failed) else found
 
@@ -501,7 +501,7 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         why = "its steps then begin in the middle of a batch, and hold batches 1 to 10"
         return Failed("prof.step() was called before a batch was trained on", why, try_)
     if profiled.student.values["still"]:
-        return Failed("a profiler is still recording", "it was started and never stopped", "with profile(...) as prof:")
+        return Failed("a profiler is still on", "it was started and never stopped", "with profile(...) as prof:")
     if kind := profiled.student.values["returned"]:
         return Failed(
             f"profile_training returned {kind}", "it has to return the profiler", "return prof, after its with block"
@@ -509,6 +509,8 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     try:
         why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
         steps = sum(one["count"] for one in profiled.student.values["ran"] if one["work"] == "prof.step")
+        if not why and not any(one["work"] == profile.WARM_UP for one in profiled.student.values["ran"]):
+            why = "no batch was for warm-up, so the first recorded step pays for the profiler"
         if not why and steps < BATCHES:
             why = f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: the last one ended with the profiler"
     except SubmissionError as error:
