@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks import table
+from autograder.checks import table, timing
 from autograder.checks.forms import DEVICE, Form, not_negative, or_nothing, percent, positive, words
 from autograder.checks.numerics import close, nearest
 
@@ -131,6 +131,7 @@ def _rates(script: Script, mode: str, other: str) -> list[tuple[float, tuple[str
     return [
         (script.samples / (seconds + script.cold), ("includes the slow first step: warm up before", warm)),
         (script.samples / (seconds - script.wait), ("leaves out the wait for data", "time whole iterations")),
+        (script.samples / seconds / timing.WALL, (f"is wrong: {timing.JUMPS}", timing.STEADY)),
         (script.samples / script.seconds(other), (f"is that of {other}: autocast was {cast[0]}", cast[1])),
     ]
 

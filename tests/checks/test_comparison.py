@@ -108,6 +108,7 @@ def test_a_device_has_its_name_and_a_cpu_no_memory_of_a_gpu(changes, on_gpu, why
     ("found", "why", "try_"),
     [
         pytest.param([row(throughput=60 / 11), row("AMP")], "throughput of FP32 includes the slow first step", "a few batches", id="cold"),
+        pytest.param([row(throughput=8.0), row("AMP")], "throughput of FP32 is wrong: its clock is time.time()", "perf_counter", id="a clock that is set"),
         pytest.param(rows(throughput=60.0), "throughput of AMP leaves out the wait for data", "whole iterations", id="no wait"),
         pytest.param(rows(throughput=10.0), "throughput of AMP is that of FP32: autocast was not on", "use_amp=True", id="not on"),
         pytest.param([row(throughput=20.0), row("AMP")], "throughput of FP32 is that of AMP: autocast was on", "use_amp=False", id="on"),

@@ -143,7 +143,7 @@ MISTAKES = {
     ),
     "nothing chosen": (
         [('    return min(rows, key=lambda row: (-row["throughput"], row["num_workers"]))["num_workers"]\n', "    return None\n")],
-        {"best_is_the_fastest": "the number of workers is asked for"},
+        {"best_is_the_fastest": "it has to be the num_workers of a row"},
     ),
     "the most of equal ones": (
         [('(-row["throughput"], row["num_workers"])', '(-row["throughput"], -row["num_workers"])')],

@@ -327,9 +327,7 @@ def normalises(transformed: Pair) -> Verdict:
     seen, known = transformed.student, transformed.baseline.values
     try_, size = "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])", known["size"]
     if (seen.values["shape"], seen.values["dtype"]) != ([3, size, size], "float32"):
-        measured = (
-            f"{seen.values['dtype']} {tuple(seen.values['shape'])} where float32 (3, {size}, {size}) is asked for"
-        )
+        measured = f"{seen.values['dtype']} {tuple(seen.values['shape'])}, not float32 (3, {size}, {size})"
         return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
     colour = np.array(known["colour"]) / 255
     want, pixels = (colour - MEAN) / STD, np.resize(seen.arrays["plain"], (4, 3, size * size))
@@ -340,7 +338,9 @@ def normalises(transformed: Pair) -> Verdict:
     if np.ptp(pixels, axis=2).max() > 1e-4:
         return Failed(measured, "it has edges: pixels that are in no part of the picture", try_)
     if np.ptp(pixels, axis=0).max() > 1e-4:
-        return Failed(measured, "its colours change each time; only cutting and mirroring is asked for", try_)
+        return Failed(
+            measured, "its colours change each time: something else than cutting and mirroring is random", try_
+        )
     stories = {"it is not normalised": colour, "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1]}
     why = next((words for words, other in stories.items() if np.allclose(pixels[0, :, 0], other, atol=1e-3)), "")
     return Failed(measured, why or "it is normalised by other numbers", try_)

@@ -476,12 +476,12 @@ BEST = "find the row with the highest throughput, of equal ones that with the fe
 
 def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
     if told is None:
-        return "the number of workers is asked for, num_workers of the row"
+        return "that is no number: it has to be the num_workers of a row"
     if told not in [row["num_workers"] for row in rows]:
         return f"{told:g} is not the num_workers of any row: is it the place of the row, or its throughput?"
     top = max(row["throughput"] for row in rows)
     if any(row["throughput"] == top for row in rows if row["num_workers"] == told):
-        return "that is as fast, with more workers: of equal ones, the fewest are asked for"
+        return "that is as fast, with more workers than another"
     blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
     return "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
 

@@ -144,7 +144,11 @@ def rounding(student: Any, rig: Any) -> Any:
 def op_dtypes(student: Any, rig: Any) -> Any:
     window = rig.window()
     with rig.op_dtypes(window) as seen:
-        amp(student, window)
+        try:
+            amp(student, window)
+        except (AssertionError, RuntimeError):  # of the scaler's, perhaps: what ran before it is judged all the same
+            if "backward" not in seen.values():
+                raise
     return {"dtypes": seen.values()}
 
 
