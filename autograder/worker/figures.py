@@ -106,11 +106,12 @@ def _whole_bars(axis: Any) -> int:
 def _points(axis: Any) -> Iterator[tuple[float, str]]:
     """Yield the height of each point of lines and scatter plots."""
     ticks = _ticks(axis.xaxis)
+    labels = {drawn: group.get_label() for group in axis.containers for drawn in group.get_children()}  # errorbar, stem
     for drawn in (*axis.lines, *axis.collections):
         points = drawn.get_xydata() if hasattr(drawn, "get_xydata") else drawn.get_offsets()
         for x, y in points[:MOST_VALUES]:
             if drawn.get_visible() and math.isfinite(y):
-                yield float(y), _named([_nearest(ticks, x), drawn.get_label()])
+                yield float(y), _named([_nearest(ticks, x), labels.get(drawn, drawn.get_label())])
 
 
 def _ticks(axis: Any) -> list[tuple[float, str]]:
