@@ -47,7 +47,7 @@ Squeeze = Callable[[Job, Job, int, int], Observation]
 """Runs the student's job with so many bytes of the GPU left (the last), where the baseline's took so many."""
 HANDED_OUT = (".perflab/", "given/", "baseline/", "handout/", "pytest.ini", "perflab-")
 """Comes with the template; the grader stages its own."""
-SLOW_IMPORT_SECONDS = 3.0
+SLOW_IMPORT_SECONDS = 1.5
 SLOW_IMPORT = (
     "{} took {:.0f} s of CPU time to be imported, and each probe imports it anew: "
     'put what runs there below `if __name__ == "__main__":`'

@@ -136,6 +136,22 @@ def linear(
     return ""
 
 
+def merged(
+    panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], names: Iterable[str], key: str
+) -> str:
+    """Say which column of *rows* is one line under one name, where each row's *key* has a line of its own."""
+    keys = list(dict.fromkeys(row[key] for row in rows))
+    for name in names:
+        drawn = [
+            {word for panel in panels for row in rows if row[key] == one for word in _drawn(panel, row.get(name))}
+            for one in keys
+        ]
+        said = all(map(LETTER.search, drawn[0])) and not any(one in panel["title"] for one in keys for panel in panels)
+        if said and len(keys) > 1 and all(words == drawn[0] for words in drawn):
+            return f"{name} is one line for {' and '.join(keys)}"
+    return ""
+
+
 def _drawn(panel: Mapping[str, Any], wanted: Any) -> list[str]:
     """Return the names under which a panel draws a number."""
     if not isinstance(wanted, float | int):

@@ -99,6 +99,12 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
+def other_device(rows: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> str:
+    """Say that rows name another device than those *known* to be of the same machine."""
+    told, name = (str(of[0]["device"]).strip() for of in (rows, known))
+    return f"the device is called {told[:60]!r}, and device_name(device) of given is {name!r}" * (told != name)
+
+
 def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str, Any]]) -> str:
     """Say where a file's rows are not those that were returned; two decimals are enough."""
     if len(written) != len(returned) or not returned:

@@ -147,6 +147,7 @@ def median_problem(
         (expected * 5.0, "it is the slowest call: take the median"),
         *((expected * 3.0 * times, f"it was timed while {watched}") for times in (0.8, 0.95, 1.0, 1.05, 5.0)),
         (seconds, "it is in seconds"),
+        (expected * 2.0, "its clock is process_time(), which adds up what each thread computes: perf_counter()"),
     ]
     words = explained(told, stories, EXACT)
     if not words and told >= 1000 * COLD / (repeats + 2):

@@ -14,6 +14,7 @@ from autograder.worker.clock import VirtualClock
 
 OBSERVED = 3.0  # times as slow while something watches each operation, as it really is
 FIRST = 4  # operators more in the first call of all, in which real networks allocate and are compiled
+THREADS = 2  # that compute in a call: a timer of computing adds their times up
 NEXT = 1.05  # times the median: the next call by its time
 
 
@@ -46,11 +47,11 @@ class ScriptedCall:
         self._warm.add(length)
         if _get_current_dispatch_mode() is not None:
             torch.empty(self._size.get(length, 0), dtype=torch.uint8)
-            self._clock.advance(self._seconds[length] * OBSERVED + extra, busy=True)
+            self._clock.advance(self._seconds[length] * OBSERVED + extra, busy=THREADS)
             return first
         seconds = self._seconds[length] * self._pattern[self._calls[length] % len(self._pattern)]
         self._calls[length] += 1
-        self._clock.advance(seconds * times + extra, busy=True)
+        self._clock.advance(seconds * times + extra, busy=THREADS)
         return first
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import growth, memory, outputs, plot, speedup, timing
+from autograder.checks import growth, memory, outputs, plot, speedup, table, timing
 from autograder.checks.forms import DEVICE, Form, any_number, count, positive, words
 from autograder.checks.numerics import close, shown
 from autograder.claims.studies import Study
@@ -330,7 +330,7 @@ def fast(student: Any, inputs: Any) -> Any:
 )
 def scripted_growth(student: Any, rig: Any) -> Any:
     """Two functions that take scripted seconds and bytes, each near a power of the length."""
-    repeats, versions = 2 * rig.integer(2, 4) + 1, ["by_hand", "attention"]
+    repeats, versions = 2 * rig.integer(3, 5) + 1, ["by_hand", "attention"]
     shortest = rig.integer(20, 40)
     lengths = [shortest * 2**i + i for i in range(4)]
     powers = [rig.random.uniform(1.7, 2.3, 2), rig.random.uniform(0.8, 1.4, 2)]
@@ -355,12 +355,12 @@ def scripted_growth(student: Any, rig: Any) -> Any:
 
     with rig.figures() as figures:
         returned = student.measure_growth(
-            calls, make_inputs, lengths, rig.device, folder=str(rig.folder), repeats=repeats
+            calls, make_inputs, lengths, rig.device, folder=str(rig.made_folder()), repeats=repeats
         )
     return {
         "rows": rig.rows(returned, "measure_growth"),
-        "csv": rig.file_text(rig.folder / "attention_growth.csv"),
-        "picture": rig.file_bytes(rig.folder / "attention_curves.png", plot.BYTES + 1),
+        "csv": rig.file_text(rig.made_folder() / "attention_growth.csv"),
+        "picture": rig.file_bytes(rig.made_folder() / "attention_curves.png", plot.BYTES + 1),
         "panels": figures.panels("attention_curves.png"),
         "scales": figures.scales("attention_curves.png"),
         "versions": versions,
@@ -487,7 +487,7 @@ def measures_honestly(scripted_growth: Pair) -> Verdict:
         or _time_problem(rows, script)
         or _memory_problem(rows, script)
     )
-    why = why or _exponents_problem(rows)
+    why = why or _exponents_problem(rows) or table.other_device(rows, script["rows"])
     try_ = f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
 
@@ -530,13 +530,22 @@ def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
+def _file_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    versions = dict.fromkeys(row["version"] for row in rows)
+    alone = f"it has {next(iter(versions))} alone, and no version to compare it with" * (len(versions) == 1)
+    return _exponents_problem(rows) or alone
+
+
 study = Study(part, GROWTH, "measure_growth", by=scripted_growth)
 
 
 def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
     seen = scripted_growth.student.values
     why = plot.linear(seen["panels"], seen["scales"], seen["rows"], list(UNITS))
-    return (why, "axis.loglog(...): a power of the length is a straight line there") if why else None
+    if why:
+        return why, "axis.loglog(...): a power of the length is a straight line there"
+    why = plot.merged(seen["panels"], seen["rows"], list(UNITS), "version")
+    return (why, "for each version: axis.loglog(lengths, figures, label=version)") if why else None
 
 
 study.is_written()
@@ -613,7 +622,8 @@ def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
     measured = f"{needed / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
     if not apart <= LONG:
         told = f"apart by {apart:.1e} of the largest number of its row"
-        return Failed(told, "long inputs give other numbers than by hand", BLOCKS)
+        try_ = "when a block has a larger score, multiply both sums so far by exp(old largest - new largest)"
+        return Failed(told, "long inputs give other numbers than by hand", try_)
     return memory.at_most(run, idle, matrix / 2 - 1, measured, why, try_)
 
 
@@ -631,7 +641,7 @@ def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
 
 study.is_consistent(
-    _exponents_problem,
-    says="The attention_growth.csv handed in has rows of numbers at several lengths, and exponents that fit them.",
+    _file_problem,
+    says="The attention_growth.csv handed in has both versions at several lengths, and exponents that fit them.",
 )
 study.is_pictured("attention_curves.png")

@@ -35,7 +35,7 @@ from autograder.lab import (
 WIDTH = {  # what TIMES as many are counted with
     "running_clipped_mean": "values",
     "masked_mean": "columns",
-    "pairwise_distances": "centers",
+    "pairwise_distances": "centers and columns",
     "top_k_hits": "classes and k",
 }
 FUNCTIONS = tuple(WIDTH)
@@ -191,31 +191,34 @@ def hits(student: Any, rig: Any) -> Any:
     return seen.seen()
 
 
-def tables(rig: Any, rows: int, times: int = 1) -> dict[str, dict[str, Any]]:
+def tables(rig: Any, rows: int, times: int = 1, dtype: str = "float32") -> dict[str, dict[str, Any]]:
     """Return arguments for each function, by their names: *rows* rows, *times* as many columns, centers, classes."""
+    some = partial(normal, rig, dtype=dtype)
     mask = normal(rig, rows, 6 * times) > 0
     labels = rig.tensor(rig.random.integers(0, 10 * times, rows), "int64")
+    labels[rig.integer(0, rows - 1)] = -100
     return {
-        "running_clipped_mean": {"values": normal(rig, rows), "low": -1.0, "high": 1.0},
-        "masked_mean": {"values": normal(rig, rows, 6 * times), "mask": mask},
-        "pairwise_distances": {"points": normal(rig, rows, 3), "centers": normal(rig, 4 * times, 3)},
-        "top_k_hits": {"logits": normal(rig, rows, 10 * times), "labels": labels, "k": 3 * times},
+        "running_clipped_mean": {"values": some(rows), "low": -1.0, "high": 1.0},
+        "masked_mean": {"values": some(rows, 6 * times), "mask": mask},
+        "pairwise_distances": {"points": some(rows, 3 * times), "centers": some(4 * times, 3 * times)},
+        "top_k_hits": {"logits": some(rows, 10 * times), "labels": labels, "k": 3 * times},
     }
 
 
 def returns(student: Any, rig: Any, name: str, arguments: Mapping[str, Any]) -> bool:
     """Call a function and say whether it returns; what it raises is told where its numbers are judged."""
-    call = partial(getattr(student, name), **arguments)
+    call = partial(getattr(student, name), *arguments.values())
     return not isinstance(rig.answers(student).tried(call), Exception)
 
 
 @part.probe(values={"changed": map_of(list_of(TEXT))})
 def inputs_after(student: Any, rig: Any) -> Any:
-    changed = {}
-    for name, arguments in tables(rig, 30).items():
-        before = rig.copies(arguments)
-        if returns(student, rig, name, arguments):
-            changed[name] = rig.changed(arguments, before)
+    changed: dict[str, list[str]] = {}
+    for dtype in ("float32", "float64"):  # double() copies the one, and hands back the other
+        for name, arguments in tables(rig, 30, dtype=dtype).items():
+            before = rig.copies(arguments)
+            if returns(student, rig, name, arguments):
+                changed[name] = changed.get(name) or rig.changed(arguments, before)
     return {"changed": changed}
 
 
@@ -280,16 +283,17 @@ def fast(student: Any, inputs: Any) -> Any:
 )
 def scripted_times(student: Any, rig: Any) -> Any:
     """Functions that take scripted seconds: (loop, vectorized) for each name."""
-    names, rows, repeats = list(FUNCTIONS[: rig.integer(3, 4)]), rig.integer(10, 90), 2 * rig.integer(2, 4) + 1
+    names, rows = list(FUNCTIONS[: rig.integer(3, 4)]), rig.integer(10, 90)
+    repeats = 2 * rig.integer(3, 5) + 1  # not the default
     seconds = [[rig.random.uniform(0.1, 0.9), rig.random.uniform(0.005, 0.02)] for _ in names]
     cases = {
         name: (*(rig.scripted_call({rows: each}, {}, repeats) for each in own), (normal(rig, rows, 2), 1.0))
         for name, own in zip(names, seconds, strict=True)
     }
-    returned = student.measure_speedups(cases, rig.device, folder=str(rig.folder), repeats=repeats)
+    returned = student.measure_speedups(cases, rig.device, folder=str(rig.made_folder()), repeats=repeats)
     return {
         "rows": rig.rows(returned, "measure_speedups"),
-        "csv": rig.file_text(rig.folder / "loop_speedups.csv"),
+        "csv": rig.file_text(rig.made_folder() / "loop_speedups.csv"),
         "names": names,
         "seconds": seconds,
         "repeats": repeats,
@@ -344,7 +348,8 @@ def distances_keep_digits(distances: Pair, far_distances: Pair) -> Verdict:
     """Distances keep their digits, for points close together and far from zero as well."""
     why = "|a|^2 + |b|^2 - 2ab takes two large numbers off each other; torch.cdist does so above 25 rows by default"
     try_ = 'subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist")'
-    near = outputs.same(distances, CLOSE, why={"float64": DIGITS, "": why}, try_=try_)
+    digits = f"{DIGITS}; or an eps is added, as F.pairwise_distance does"
+    near = outputs.same(distances, CLOSE, why={"float64": digits, "": why}, try_=try_)
     return near if isinstance(near, Failed) else outputs.same(far_distances, CLOSE, why=why, try_=try_)
 
 
@@ -433,6 +438,7 @@ def measures_honestly(scripted_times: Pair) -> Verdict:
         for row in rows[:4]
     )
     why = SPEEDUPS.problem(rows, script["names"]) or _time_problem(rows, script) or _ratio_problem(rows)
+    why = why or table.other_device(rows, script["rows"])
     try_ = f"call once, then time repeats calls one by one; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
 
