@@ -154,7 +154,7 @@ def shared(told: Sequence[float | None], known: Sequence[float]) -> Found:
     for value, right in zip(told, known, strict=False):
         if not close(value, right, 1e-3):
             stories = [
-                (right / 100, "that is the fraction, and percent is asked for"),
+                (right / 100, "that is the fraction, and it must be in percent"),
                 (100 - right, "that is the rest"),
             ]
             words = explained(value, stories, 1e-3)

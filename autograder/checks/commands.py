@@ -88,9 +88,9 @@ def export_problem(words: Sequence[str], report: str) -> str:
 
 def _named(words: Sequence[str], command: str) -> Iterator[str]:
     if not words or PurePath(words[0]).name != "nsys":
-        yield f"it begins with {_quoted(words)}; nsys is asked for"
+        yield f"it begins with {_quoted(words)}; it must be nsys"
     elif words[1:2] != [command]:
-        yield f"it is nsys {_quoted(words[1:])}; nsys {command} is asked for"
+        yield f"it is nsys {_quoted(words[1:])}; it must be nsys {command}"
     for word in words[2:]:
         if (name := "-" + word.partition("=")[0]) in SHORT[command].values():
             yield f"'{word}' has one dash; nsys calls it {name}"
@@ -150,12 +150,12 @@ def _summed(line: Line) -> Iterator[str]:
         if told.isdisjoint(names):
             yield f"--report is {','.join(sorted(told))}: no sum over {what} is among them ({names[0]})"
     if not any(one.split(":")[0] == "csv" for one in line.values("--format")):
-        yield f"--format is {','.join(line.values('--format')) or 'not there'}; csv is asked for"
+        yield f"--format is {','.join(line.values('--format')) or 'not there'}; it must be csv"
 
 
 def _exported(line: Line) -> Iterator[str]:
     if line.values("--type") != ["sqlite"]:
-        yield f"--type is {','.join(line.values('--type')) or 'not there'}; sqlite is asked for"
+        yield f"--type is {','.join(line.values('--type')) or 'not there'}; it must be sqlite"
 
 
 def _read(line: Line, report: str, endings: Sequence[str] = (".nsys-rep", ".sqlite")) -> Iterator[str]:

@@ -182,7 +182,7 @@ def accuracy_problem(rows: Sequence[Row], script: Script) -> Problem:
         if abs(row["accuracy"] - script.accuracy) > allowed:
             found = f"accuracy of {row['precision']} is {row['accuracy']:.4g} %"
             if abs(100 * row["accuracy"] - script.accuracy) <= allowed:
-                return f"{found}: a fraction, and percent is asked for", "100 * correct / samples"
+                return f"{found}: a fraction, and it must be in percent", "100 * correct / samples"
             try_ = "take the accuracy that train_epoch_amp returns; if you do, mend what fp32_is_untouched says first"
             return f"{found}; fresh weights give {script.accuracy:.4g} %", try_
     return None

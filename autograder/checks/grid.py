@@ -121,7 +121,7 @@ def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) ->
 
 def _odd(row: Row) -> str:
     if row["pin_memory"] not in PINS:
-        return f"pin_memory is {str(row['pin_memory'])[:40]!r}; True or False is asked for"
+        return f"pin_memory is {str(row['pin_memory'])[:40]!r}; it must be True or False"
     if not table.alike(row["throughput"], row["samples"] / row["seconds"]):
         right = row["samples"] / row["seconds"]
         return f"throughput of {_plain(place(row))} is {row['throughput']:.4g}, but samples / seconds is {right:.4g}"

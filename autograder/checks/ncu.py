@@ -66,7 +66,7 @@ class Command:
 def parsed(words: Sequence[str]) -> Command:
     """Take a command line apart; the program begins at the first word that is no option's."""
     if not words or words[0].rsplit("/", 1)[-1] != "ncu":
-        return Command({}, (), f"it begins with {words[0][:60]!r}, and ncu is asked for" if words else "it is empty")
+        return Command({}, (), f"it begins with {words[0][:60]!r}, and it must be ncu" if words else "it is empty")
     options: dict[str, str] = {}
     at = 1
     while at < len(words) and words[at].startswith("-"):

@@ -162,7 +162,7 @@ def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float,
     hits, samples, batches = sum(right), sum(sizes), len(sizes)
     rates, so_far = np.divide(right, sizes), np.cumsum(right) / np.cumsum(sizes)
     return [
-        (hits / samples, "it is a fraction, and percent is asked for"),
+        (hits / samples, "it is a fraction, and it must be in percent"),
         *((hits / batches * factor, "it was divided by the batches") for factor in (1, 100)),
         (100 * hits / (sizes[0] * batches), "the last batch was counted as a full one"),
         (100 * float(np.mean(so_far)), "it is the mean of the accuracies so far"),

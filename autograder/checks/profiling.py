@@ -88,7 +88,7 @@ def of_group(questions: Mapping[str, Question], group: Group) -> Sequence[str]:
 def parsed(text: Text) -> tuple[Answers, str]:
     """Read a file of answers; the problem says why there are none."""
     if len(re.findall(r"[\[{]", text.text)) > NESTED:
-        return {}, "it is nested; one object is asked for"
+        return {}, "it is nested; it must be one object"
     try:
         found = json.loads(text.text)
     except ValueError as error:
@@ -117,13 +117,13 @@ def _kind_problem(name: str, value: Any, question: Question) -> str:
     else:
         number = isinstance(value, float | int) and not isinstance(value, bool)
         fine, kind = number and 0 <= value <= question.most, f"a number from 0 to {question.most:g}"
-    return "" if fine else f"{name} is {repr(value)[:60]}; {kind} is asked for, or null"
+    return "" if fine else f"{name} is {repr(value)[:60]}; it must be {kind}, or null"
 
 
 def _reason_problem(answers: Answers) -> str:
     reason = answers["reason"]
     if not (reason is None or isinstance(reason, str)):
-        return f"reason is {repr(reason)[:60]}; words are asked for, or null"
+        return f"reason is {repr(reason)[:60]}; it must be words, or null"
     empty, told = (
         [name for name, value in answers.items() if value is None and name != "reason"],
         reason and reason.strip(),
@@ -160,7 +160,7 @@ def _story(value: Any, right: float, question: Question, slips: Mapping[str, flo
     if not isinstance(value, float | int):
         return ""
     if question.most == 100.0:
-        stories = [(right / 100, "that is the fraction, and percent is asked for"), (100 - right, "that is the rest")]
+        stories = [(right / 100, "that is the fraction, and it must be in percent"), (100 - right, "that is the rest")]
     else:
         stories = [(1000 * right, "the unit is one step too small"), (right / 1000, "the unit is one step too large")]
     return explained(value, [*((number, words) for words, number in slips.items()), *stories], EXACT)

@@ -45,7 +45,7 @@ def band(percent: float) -> str:
 def parsed(text: Text) -> tuple[Answers, str]:
     """Read a file of answers; the problem says why there are none."""
     if len(re.findall(r"[\[{]", text.text)) > NESTED:
-        return {}, "it is nested; one object is asked for"
+        return {}, "it is nested; it must be one object"
     try:
         found = json.loads(text.text)
     except ValueError as error:
@@ -61,13 +61,13 @@ def form_problem(answers: Answers) -> str:
         return f"'{odd[0][:60]}' is {'missing' if odd[0] in NAMES else 'not asked for'}"
     for name, most in MOST.items():
         if not (_number(answers[name], most) or (answers[name] is None and name in OF_A_GPU)):
-            asked = f"a number from 0 to {most:g} is asked for" + ", or null without a GPU" * (name in OF_A_GPU)
+            asked = f"it must be a number from 0 to {most:g}" + ", or null without a GPU" * (name in OF_A_GPU)
             return f"{name} is {_quoted(answers[name])}; {asked}"
     top, reason = answers["top_operators"], answers["reason"]
     if not (isinstance(top, list) and len(top) == TOP and all(_is_name(name) for name in top)):
-        return f"top_operators is {_quoted(top)}; a list of three names is asked for"
+        return f"top_operators is {_quoted(top)}; it must be a list of three names"
     if not (reason is None or isinstance(reason, str)):
-        return f"reason is {_quoted(reason)}; words are asked for, or null"
+        return f"reason is {_quoted(reason)}; it must be words, or null"
     return _missing_reason(answers) or _wrong_band(answers)
 
 
@@ -107,7 +107,7 @@ def _wrong_band(answers: Answers) -> str:
 def loading_problem(answers: Answers, known: Answers) -> str:
     """Say how the share of waiting is not that of a made trace."""
     stories = [
-        (known["loading"] / 100, "that is the fraction, and percent is asked for"),
+        (known["loading"] / 100, "that is the fraction, and it must be in percent"),
         (known["loading_outside"], "waits outside of the steps are counted as well"),
         (known["loading_of_all"], "that is the share of the whole recording, and the steps are the window"),
         (known["loading_of_gpu"], GPU_WINDOW),
@@ -126,11 +126,11 @@ def gpu_problem(answers: Answers, known: Answers) -> str:
         (known["summed"], "durations were added up, and kernels that overlap counted twice"),
         (known["busy_of_all"], "that is the share of the whole recording, and the steps are the window"),
         (known["busy_of_gpu"], GPU_WINDOW),
-        (known["busy"] / 100, "that is the fraction, and percent is asked for"),
+        (known["busy"] / 100, "that is the fraction, and it must be in percent"),
     ]
     units = [
-        (1000 * known["copied"], "that is in microseconds, and ms are asked for"),
-        (known["copied"] / 1000, "that is in seconds, and ms are asked for"),
+        (1000 * known["copied"], "that is in microseconds, and it must be in ms"),
+        (known["copied"] / 1000, "that is in seconds, and it must be in ms"),
         (known["copied_both"], "that counts the copies from the device as well"),
         (known["copied_inside"], "that is what the window holds, and all of the trace counts"),
     ]

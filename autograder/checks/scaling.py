@@ -119,7 +119,7 @@ def _series_problem(rows: Sequence[Row]) -> str:
 def _slip(row: Row, name: str, right: float) -> str:
     """Recognise a usual mistake in a figure."""
     count = row["processes"]
-    stories = [(100 * right, "in percent: a share is asked for")] if name == "efficiency" else []
+    stories = [(100 * right, "in percent, and it must be a share")] if name == "efficiency" else []
     if name == "speedup" and count > 1:
         stories = [
             (right / count, "seconds over seconds, where the work has grown"),

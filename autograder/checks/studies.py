@@ -172,7 +172,7 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
     """Recognise which figure stands in another's place."""
     others = [name for name, value in known.items() if name != figure and isinstance(value, float | int)]
     if not isinstance(told, float | int):
-        return "a number is asked for"
+        return "it must be a number"
     if swapped := next((name for name in others if close(told, known[name], 1e-3)), ""):
         return f"that is its {swapped}"
     if "seconds" in figure and told < FAINT * known[figure]:

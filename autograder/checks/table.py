@@ -85,7 +85,7 @@ def form_problem(
             return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not asked for'}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
-            return f"{text[0]} of {_named(row[key])} is {row[text[0]]!r}, and a number is asked for"
+            return f"{text[0]} of {_named(row[key])} is {row[text[0]]!r}, and it must be a number"
     return ""
 
 
@@ -115,11 +115,11 @@ def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str,
             if _is(cell, value):
                 continue
             if isinstance(value, float | int) and number(cell) is None and cell:
-                return f"{name} is {cell[:60]!r} in the file, and a number is asked for"
+                return f"{name} is {cell[:60]!r} in the file, and it must be a number"
             if name not in other or name not in row:
                 return f"column '{name[:60]}' is only in the {'file' if name in row else 'rows returned'}"
             if value is None:
-                return f"{name} is {cell[:60]!r} in the file, and an empty cell is asked for"
+                return f"{name} is {cell[:60]!r} in the file, and it must be an empty cell"
             found = "empty" if not cell else cell[:60] if number(cell) is None else shown(number(cell))
             return f"{name} is {found} in the file and {shown(value)} in the rows returned"
     return ""

@@ -100,10 +100,10 @@ def _waits(script: Script) -> list[Story]:
     waited = sum(script.waits)
     return [
         (waited - script.waits[0], "the first fetch is left out", SUM),
-        (waited / len(script.waits), "it is the mean, and the sum is asked for", SUM),
-        (waited / script.total, "it is a share, and seconds are asked for", SUM),
+        (waited / len(script.waits), "it is the mean, and must be the sum", SUM),
+        (waited / script.total, "it is a share, and must be in seconds", SUM),
         (waited * WALL, JUMPS, STEADY),
-        (waited * 1000, "it is in milliseconds, and seconds are asked for", SUM),
+        (waited * 1000, "it is in milliseconds, and must be in seconds", SUM),
         (script.total, "it holds the work as well", AGAIN),
         (script.total - script.queued, "it holds the work as well", AGAIN),
         (script.total - script.work[-1], "it holds the work as well", AGAIN),

@@ -53,7 +53,7 @@ def parsed(words: Sequence[str]) -> Line:
     """Take a command line apart; the program begins at the first word that is no option's."""
     rest = _started(words)
     if rest is None:
-        return Line({}, (), f"it begins with {' '.join(words[:3])[:60] or 'nothing'}, and torchrun is asked for")
+        return Line({}, (), f"it begins with {' '.join(words[:3])[:60] or 'nothing'}, and it must be torchrun")
     options: dict[str, str] = {}
     while rest and rest[0].startswith("--"):
         name, sign, value = rest.pop(0).removeprefix("--").partition("=")

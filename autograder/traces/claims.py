@@ -70,7 +70,7 @@ SLIPS = {
     0.1: "a tenth of it",
 }
 LISTED = 5.0  # percent; smaller shares meet a number by chance
-FRACTION = "that is the fraction, and percent is asked for"
+FRACTION = "that is the fraction, and it must be in percent"
 SAMPLED = 5.0  # percentage points below the kernels' share that a sampled counter may show
 
 

@@ -67,7 +67,7 @@ def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
     ("changes", "words"),
     [
         pytest.param({}, "", id="rows that fit"),
-        pytest.param({"AMP": {"throughput": "240x"}}, "a number is asked for", id="text"),
+        pytest.param({"AMP": {"throughput": "240x"}}, "it must be a number", id="text"),
         pytest.param({"AMP": {"builds_on": "Baseline"}}, "it builds on 'Data loader'", id="another order"),
         pytest.param(
             {"AMP": {"peak_memory_mb": 0.0}}, "peak_memory_mb of AMP is 0, and has to be above 0", id="no memory"

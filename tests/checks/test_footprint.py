@@ -35,7 +35,7 @@ def table(**changes):
         pytest.param(table(), "", id="right"),
         pytest.param(table(peak_memory_mb=12.5), "", id="a peak"),
         pytest.param([], "there are no rows", id="none"),
-        pytest.param(table(saved_mb="1 MB"), "a number is asked for", id="text"),
+        pytest.param(table(saved_mb="1 MB"), "it must be a number", id="text"),
         pytest.param(table(throughput=0.0), "throughput of Lean is 0, and has to be above 0", id="nothing"),
         pytest.param(table(peak_memory_mb="much"), "or nothing where there is none", id="a peak in words"),
         pytest.param(table(device=" "), "the device is not named", id="no device"),

@@ -73,7 +73,7 @@ FORMS = {
     "right": (rows(), ""),
     "two decimals": (rows(1, throughput=8.004), ""),
     "none": ([], "there are no rows"),
-    "a unit": (rows(1, seconds="10 s"), "seconds of 8 is '10 s', and a number is asked for"),
+    "a unit": (rows(1, seconds="10 s"), "seconds of 8 is '10 s', and it must be a number"),
     "pinned by a number": (rows(0, pin_memory=1.0), "and has to be a text"),
     "no samples": (rows(0, samples=0.0), "has to be at least 1"),
     "edited": (rows(2, throughput=99.0), "throughput of BS=8, Workers=1, Pinned=False is 99, but samples / seconds is 16"),

@@ -32,7 +32,7 @@ RIGHT = ["ncu", "--set", "full", "-k", "regex:^(a|b)$", "-c", "10", "-o", "kerne
         pytest.param([*RIGHT[:3], "-c10", "-kconv", "-okernels", "--", *RIGHT[-2:]], "", id="in one word"),
         pytest.param(["ncu", "-set", "full"], "'-set' has one dash; ncu calls it --set", id="one dash"),
         pytest.param([], "it is empty", id="nothing"),
-        pytest.param(["nsys", "profile"], "it begins with 'nsys', and ncu is asked for", id="nsys"),
+        pytest.param(["nsys", "profile"], "it begins with 'nsys', and it must be ncu", id="nsys"),
         pytest.param(["ncu", "--output=kernels"], "no option '--output'; it calls it --export", id="of Lab 02"),
         pytest.param(["ncu", "--fast"], "no option '--fast'", id="unknown"),
         pytest.param(["ncu", "--set"], "--set stands at the end, without its value", id="no value"),

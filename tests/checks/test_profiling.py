@@ -52,12 +52,12 @@ FORMS = {
     "null for a number": ({"longest_wait_ms": None}, ""),
     "one too many": ({"note": 1}, "'note' is not asked for"),
     "of the other form": ({"launching_percent": 3.0}, "'operators_percent' is of the other form: the names are those with a GPU, or those without one"),
-    "text for a number": ({"data_wait_percent": "78 %"}, "data_wait_percent is '78 %'; a number from 0 to 100 is asked for, or null"),
-    "true for a number": ({"data_wait_percent": True}, "data_wait_percent is True; a number from 0 to 100 is asked for, or null"),
-    "more than all": ({"data_wait_percent": 130}, "data_wait_percent is 130; a number from 0 to 100 is asked for, or null"),
-    "less than none": ({"longest_wait_ms": -1}, "longest_wait_ms is -1; a number from 0 to 1e+12 is asked for, or null"),
-    "a cause of its own": ({"gap_cause": "lunch"}, f"gap_cause is 'lunch'; one of {', '.join(profiling.CAUSES)} is asked for, or null"),
-    "a reason that is no text": ({"reason": 1}, "reason is 1; words are asked for, or null"),
+    "text for a number": ({"data_wait_percent": "78 %"}, "data_wait_percent is '78 %'; it must be a number from 0 to 100, or null"),
+    "true for a number": ({"data_wait_percent": True}, "data_wait_percent is True; it must be a number from 0 to 100, or null"),
+    "more than all": ({"data_wait_percent": 130}, "data_wait_percent is 130; it must be a number from 0 to 100, or null"),
+    "less than none": ({"longest_wait_ms": -1}, "longest_wait_ms is -1; it must be a number from 0 to 1e+12, or null"),
+    "a cause of its own": ({"gap_cause": "lunch"}, f"gap_cause is 'lunch'; it must be one of {', '.join(profiling.CAUSES)}, or null"),
+    "a reason that is no text": ({"reason": 1}, "reason is 1; it must be words, or null"),
 }  # fmt: skip
 
 
@@ -86,7 +86,7 @@ TEXTS = {
     "missing": (json.dumps({n: v for n, v in RIGHT.items() if n != "gap_cause"}), "'gap_cause' is missing"),
     "no JSON": ("{", "it is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
     "a list": ("[1]", "it is not one object, {...}"),
-    "nested": ("[" * 51, "it is nested; one object is asked for"),
+    "nested": ("[" * 51, "it is nested; it must be one object"),
 }
 
 
@@ -111,7 +111,7 @@ STORIES = {
     "missing": ("gpu", {"gap_cause": ...}, "'gap_cause' is missing"),
     "another cause": ("gpu", {"gap_cause": "lunch"}, f"gap_cause is 'lunch', and '{KNOWN['gap_cause']}' is right"),
     "added up": ("gpu", {"gpu_utilization_percent": SLIPS["gpu_utilization_percent"]["durations were added up, and kernels that overlap counted twice"]}, ": durations were added up, and kernels that overlap counted twice"),
-    "a fraction": ("data", {"data_wait_percent": KNOWN["data_wait_percent"] / 100}, ": that is the fraction, and percent is asked for"),
+    "a fraction": ("data", {"data_wait_percent": KNOWN["data_wait_percent"] / 100}, ": that is the fraction, and it must be in percent"),
     "the rest": ("data", {"copy_overlap_percent": 100 - KNOWN["copy_overlap_percent"]}, ": that is the rest"),
     "in seconds": ("cpu", {"longest_wait_ms": KNOWN["longest_wait_ms"] / 1000}, ": the unit is one step too large"),
     "in ns": ("work", {"kernel_mean_us": KNOWN["kernel_mean_us"] * 1000}, ": the unit is one step too small"),

@@ -52,25 +52,25 @@ FORMS = {
     "one too many": ({**ANSWERS, "note": 1}, "'note' is not asked for"),
     "text for a number": (
         {**ANSWERS, "data_loading_percent": "31 %"},
-        "data_loading_percent is '31 %'; a number from 0 to 100 is asked for",
+        "data_loading_percent is '31 %'; it must be a number from 0 to 100",
     ),
     "true for a number": (
         {**ANSWERS, "data_loading_percent": True},
-        "data_loading_percent is True; a number from 0 to 100 is asked for",
+        "data_loading_percent is True; it must be a number from 0 to 100",
     ),
     "more than all": (
         {**ON_A_GPU, "gpu_utilization_percent": 130.0},
-        "gpu_utilization_percent is 130.0; a number from 0 to 100 is asked for, or null without a GPU",
+        "gpu_utilization_percent is 130.0; it must be a number from 0 to 100, or null without a GPU",
     ),
     "two names": (
         {**ANSWERS, "top_operators": ["a", "b"]},
-        "top_operators is ['a', 'b']; a list of three names is asked for",
+        "top_operators is ['a', 'b']; it must be a list of three names",
     ),
     "a name of nothing": (
         {**ANSWERS, "top_operators": ["a", "b", ""]},
-        "top_operators is ['a', 'b', '']; a list of three names is asked for",
+        "top_operators is ['a', 'b', '']; it must be a list of three names",
     ),
-    "a reason that is no text": ({**ANSWERS, "reason": 1}, "reason is 1; words are asked for, or null"),
+    "a reason that is no text": ({**ANSWERS, "reason": 1}, "reason is 1; it must be words, or null"),
 }
 BETWEEN = {  # what a schema does not say: one answer beside another
     "null without a reason": (
@@ -213,7 +213,7 @@ LOADING = {
     "one decimal": (30.05, ""),
     "more than rounding": (30.06, "data_loading_percent is 30.06, and 30 is right"),
     "of outside": (44.0, "data_loading_percent is 44, and 30 is right: waits outside of the steps are counted as well"),
-    "a fraction": (0.3, "data_loading_percent is 0.3, and 30 is right: that is the fraction, and percent is asked for"),
+    "a fraction": (0.3, "data_loading_percent is 0.3, and 30 is right: that is the fraction, and it must be in percent"),
     "of all": (
         20.0,
         "data_loading_percent is 20, and 30 is right: that is the share of the whole recording, and the steps are the window",
@@ -233,7 +233,7 @@ GPU = {
     "more than rounding": ({"host_to_device_ms": 4.0062}, "host_to_device_ms is 4.006, and 4 is right"),
     "microseconds": (
         {"host_to_device_ms": 4000.0},
-        "host_to_device_ms is 4000, and 4 is right: that is in microseconds, and ms are asked for",
+        "host_to_device_ms is 4000, and 4 is right: that is in microseconds, and it must be in ms",
     ),
     "copies both ways": (
         {"host_to_device_ms": 5.0},

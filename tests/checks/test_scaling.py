@@ -79,7 +79,7 @@ def changed(at, **cells):
 
 ODD_ROWS = {
     "nothing": ([], "there are no rows"),
-    "text": (changed(1, seconds="2 s"), "a number is asked for"),
+    "text": (changed(1, seconds="2 s"), "it must be a number"),
     "no time": (changed(1, seconds=0.0), "seconds of strong is 0, and has to be above 0"),
     "half a process": (changed(1, processes=1.5), "is 1.5, and has to be a whole number"),
     "no device": (changed(1, device=" "), "the device is not named"),

@@ -110,7 +110,7 @@ PROFILES = {
     "another row twice": ([KNOWN[0], *KNOWN], "one row for each function is asked for"),
     "a row is missing": (KNOWN[1:], "one row for each function is asked for"),
     "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
-    "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "a number is asked for"),
+    "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "it must be a number"),
     "another clock": ([{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]], "cProfile.Profile(time.perf_counter)"),
     "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
     "the longest first": (KNOWN[::-1], "in another order"),
@@ -177,7 +177,7 @@ def study(**changes):
 
 ROWS = {
     "right": ({}, ""),
-    "text": ({"ms": "5 ms"}, "ms of channels_last is '5 ms', and a number is asked for"),
+    "text": ({"ms": "5 ms"}, "ms of channels_last is '5 ms', and it must be a number"),
     "another option": ({"option": "jit"}, "each option with each number, in their order"),
     "no time": ({"ms": 0.0}, "ms of channels_last is 0"),
     "upside down": ({"speedup": 0.5}, "speedup of channels_last, 1 thread is 0.5, but ms of the first row / ms is 2"),

@@ -33,7 +33,7 @@ def without_rank(node):
         pytest.param([RIGHT[0], without_rank(1)], "is 0, nothing in turn, and the nodes are 0, 1", id="one without"),
         pytest.param([without_rank(0), without_rank(1)], "is not there, and the nodes are 0, 1", id="none numbered"),
         pytest.param([[], []], "begins with nothing", id="no words"),
-        pytest.param(changed("torchrun", "python"), "torchrun is asked for", id="python alone"),
+        pytest.param(changed("torchrun", "python"), "it must be torchrun", id="python alone"),
         pytest.param(changed("--nnodes", "--nodes"), "it calls it --nnodes", id="an option of others"),
         pytest.param(changed("--nnodes", "--gpus"), "no option --gpus", id="no option"),
         pytest.param(changed(" train.py", " --role"), "without its value", id="a value is missing"),

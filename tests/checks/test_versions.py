@@ -31,7 +31,7 @@ PROBLEMS = {
     "as they should be": (rows(), ""),
     "rounded to two decimals": (rows(Model={"seconds": 5.71, "speedup": 2.1}), ""),
     "four rows": (rows()[:4], "are asked for, in that order"),
-    "text": (rows(Final={"speedup": "4.00x"}), "a number is asked for"),
+    "text": (rows(Final={"speedup": "4.00x"}), "it must be a number"),
     "no seconds": (rows(Model={"seconds": 0}), "seconds of Model is 0, and has to be above 0"),
     "a fraction of 7": (rows(Model={"busy_percent": 700}), "has to be at most 100"),
     "waits longer than it ran": (rows(Model={"data_wait": 9.0}), "data_wait of Model is 9 s of 5.714 s"),

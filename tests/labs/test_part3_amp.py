@@ -347,7 +347,7 @@ MISTAKEN_COMPARISONS = {
     ),
     "text in the file": (
         [(".to_csv(", '.assign(speedup=["1.00x", "2.10x"]).to_csv(')],
-        {"csv_says_what_was_measured": "speedup is '1.00x' in the file, and a number is asked for"},
+        {"csv_says_what_was_measured": "speedup is '1.00x' in the file, and it must be a number"},
     ),
     "figures of another run in the file": (
         [(".to_csv(", ".assign(epoch_time=[1000.0, 500.0]).to_csv(")],

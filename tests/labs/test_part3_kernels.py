@@ -180,7 +180,7 @@ ROW = {"net": "SimpleNet", "launches": 12, "ms": 4.0, "speedup": 1.0, "device": 
         pytest.param([{**ROW, "speedup": 3.0}], "ms of SimpleNet / its own is 1", id="another speedup"),
         pytest.param([{**ROW, "device": " "}], "the device is not named", id="no device"),
         pytest.param([ROW, {**ROW, "device": "a GPU"}], "from two machines", id="two machines"),
-        pytest.param([{**ROW, "ms": "4 ms"}], "a number is asked for", id="text"),
+        pytest.param([{**ROW, "ms": "4 ms"}], "it must be a number", id="text"),
     ],
 )
 def test_rows_have_their_form_and_fit_each_other(rows, words):
