@@ -48,6 +48,7 @@ class Loader(DataLoader[Any]):
         self.starters: list[Callable[[], None]] = []
         """Called by iter(loader), when a DataLoader starts its workers."""
         self.step: int | None = None
+        self.images_want_gradients = False
 
     def __iter__(self) -> Iterator[Any]:  # type: ignore[override]  # a generator does all that a loop needs
         """Begin, and fetch batch by batch; `step` is None before the first and after the last."""
@@ -60,6 +61,7 @@ class Loader(DataLoader[Any]):
             for listener in self.listeners:
                 listener(index)
             self.step = index
+            batch[0].requires_grad_(self.images_want_gradients)
             yield batch
         self.step = None
 

@@ -101,7 +101,6 @@ MISTAKES = {
         {
             "gradients_match": "the reentrant variant gives none",
             "statistics_move_once": "moved in the second run as well",
-            "every_parameter_trains": "they are not the ones that run, or the reentrant variant",
         },
     ),
     "statistics move twice": (

@@ -229,6 +229,7 @@ def statistics(student: Any, rig: Any) -> Any:
 def training(student: Any, rig: Any) -> Any:
     """A few steps of a small ResNet; then the answers, without gradients, of one whose statistics others moved."""
     window = rig.window([BATCH] * 4, model=rig.nets.small(), momentum=MOMENTUM)
+    window.loader.images_want_gradients = True  # gradients_match judges what is lost without
     net, model = window.model, student.ResNet18Checkpointed(window.model)
     start, without = window.weights(), set()
     model.train()
@@ -275,7 +276,7 @@ def shares(rig: Any, net: Any, images: Any) -> dict[str, float]:
 @part.probe(pair=True, values={"saved": INTEGER, **SHARES})
 def kept_for_backward(student: Any, rig: Any) -> Any:
     """ResNet-18 itself: 4 images of 64 pixels."""
-    images = rig.tensor(rig.random.normal(size=(4, 3, 64, 64)))
+    images = rig.tensor(rig.random.normal(size=(4, 3, 64, 64))).requires_grad_()
     net = rig.nets.resnet18()
     model = student.ResNet18Checkpointed(net)
     with rig.saved(*net.parameters(), *net.buffers(), images) as seen:
@@ -301,6 +302,7 @@ def large_group(student: Any, rig: Any) -> Any:
 def large_step(student: Any, rig: Any) -> Any:
     """One forward and backward pass of 8 images, 96 pixels a side."""
     window = rig.window([BATCH], model=rig.nets.small(), enlarged=12)
+    window.loader.images_want_gradients = True
     images, labels = next(iter(window.loader))
     known = shares(rig, rig.nets.small(), images[:1, :, :16, :16].contiguous())
     model = student.ResNet18Checkpointed(window.model)
@@ -338,6 +340,7 @@ def idle(student: Any, rig: Any) -> Any:
 def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
     window = rig.window([BATCH] * rig.integer(8, 10))  # enough that what learns and what does not are apart
+    window.loader.images_want_gradients = True
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
     waits = rig.seconds(0.02, 0.05, batches)  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
@@ -423,7 +426,7 @@ def one_step_a_group(groups: Pair) -> Verdict:
         return Failed(f"{len(taken)} epochs were counted", f"{len(told)} were run", GROUP)
     for (asked, batches, steps), found in zip(told, taken, strict=True):
         if found != asked:
-            measured = f"{many(found, 'step')} for {batches} batches in groups of {steps}; {asked} are asked for"
+            measured = f"{many(found, 'step')} for {batches} batches in groups of {steps}; it takes {asked}"
             why = "the last group has no step" if found == asked - 1 else "a step is taken elsewhere than after a group"
             return Failed(measured, why, GROUP)
     if not all(it["trained"] for it in groups.student.values["groups"]):
@@ -533,10 +536,8 @@ def every_parameter_trains(training: Pair) -> Verdict:
     without, count = training.student.values["without"], training.baseline.values["parameters"]
     if without:
         measured = f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
-        why = f"they are not the ones that run, or {NO_GRADIENT}"
-        return Failed(
-            measured, why, f"use the modules of the ResNet that is handed in, with use_reentrant=False; {WRONG}"
-        )
+        try_ = f"use the modules of the ResNet that is handed in; {WRONG}"
+        return Failed(measured, "they are not the ones that run", try_)
     moved = numerics.update(training)
     measured = f"update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
     evidence = numerics.shares(update=moved.error / APART)
