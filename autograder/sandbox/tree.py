@@ -51,6 +51,15 @@ def turns(pids: list[int]) -> dict[str, int]:
     return found
 
 
+def waited_seconds(pids: list[int]) -> float:
+    """How long that thread of theirs stood ready without a core which stood so longest."""
+    waits = [0.0]
+    for thread in threads(pids):
+        with contextlib.suppress(OSError):
+            waits.append(int((thread / "schedstat").read_text().split()[1]) / 1e9)
+    return max(waits)
+
+
 def interrupted_seconds() -> float:
     """How long the kernel has served interrupts so far on the core that is timed."""
     core = f"cpu{timed_core()} "

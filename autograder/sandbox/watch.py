@@ -189,13 +189,19 @@ class Watched:
 
     def _check_limits(self) -> None:
         now = time.monotonic()
-        if now - self.started > self.limits.seconds:
+        if now - self.started > self.limits.seconds and self._is_late(now):
             raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of {self._what}")
         if self.printed > self.limits.output_mb << 20:
             raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
         if now >= self._next_look and self.keeper is not None:
             self._next_look = now + POLL_SECONDS
             self.look()
+
+    def _is_late(self, now: float) -> bool:
+        """Whether its time is up without what it stood ready for a core, which may be three times as long at most."""
+        seconds = self.limits.seconds
+        waited = min(tree.waited_seconds(self.processes()), 3 * seconds)
+        return now - self.started - waited > seconds
 
     def look(self) -> None:
         """Note what it holds; end it where that is too much."""

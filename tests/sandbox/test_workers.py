@@ -138,6 +138,13 @@ def test_whoever_ran_out_of_time_is_told_how_much_of_it_it_computed(workers):
     assert "was stopped after 1 s, the limit of this part; it computed for 0.0 s of them" == seen.error
 
 
+@pytest.mark.parametrize(("waited", "stopped"), [(0.0, True), (60.0, False)])
+def test_waiting_for_a_core_does_not_count_for_three_times_the_limit(workers, monkeypatch, waited, stopped):
+    monkeypatch.setattr("autograder.sandbox.tree.waited_seconds", lambda pids: waited)
+
+    assert stopped == (workers(job("import time; time.sleep(2)", seconds=1)).ended == "timeout")
+
+
 def test_the_cpu_time_of_the_import_is_told(workers):
     code = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
 
