@@ -525,7 +525,7 @@ TELLING = {
         "a function is missing",
         "define it, under the name that the template has; in a notebook, in a code cell",
     ),
-    "and a JSON object is asked for": (
+    "and there is no JSON object": (
         "the program printed no figures",
         "print(json.dumps(figures)) as the last line of its output",
     ),

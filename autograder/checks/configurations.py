@@ -185,8 +185,8 @@ def slips(name: str, right: Any) -> list[tuple[float, str]]:
     """Return numbers that a figure of the summary is known to be mistaken for, and how."""
     if name != "memory_saved_percent":
         return []
-    lean = "it is a percentage of the leanest peak, and what the first row's peak is reduced by is asked for"
-    return [(right / 100, "it is a fraction, and it must be in percent"), (100 * right / (100 - right), lean)]
+    lean = "it is a percentage of the leanest peak, and not of the first row's"
+    return [(right / 100, "it is a fraction, not percent"), (100 * right / (100 - right), lean)]
 
 
 # Of the device that the rows name: what no unit but the one asked for can give. Not what is good.

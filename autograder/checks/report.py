@@ -17,7 +17,7 @@ from autograder.model import Table, Text
 
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE)
-PARAGRAPH = re.compile(r"(?:\A|\n[ \t]*\n)(?=\S)")
+PARAGRAPH = re.compile(r"(?:\A\s*|\n[ \t]*\n)(?=\S)")
 ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
 MARK = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
 NAMED = 12  # of what is wrong

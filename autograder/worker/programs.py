@@ -64,7 +64,7 @@ class Ran:
             return Returned(self.program, found)
         last = self._lines()[-1:]
         words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
-        raise BadReturn(f"{self.program} ended with status {self.status}; {words}, and a JSON object is asked for")
+        raise BadReturn(f"{self.program} ended with status {self.status}; {words}, and there is no JSON object")
 
     def after(self) -> str:
         """Return the last line, where it is none and something else is."""

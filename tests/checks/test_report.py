@@ -111,6 +111,7 @@ POINTS = {
     "a list": ("before\n\n1. one\n  more\n2) two\n", [["1. one\n  more", "2) two"]]),
     "a list below each point": ("- one\n  - more\n- two\n\n  of it\n", [["- one\n  - more", "- two\n\n  of it"]]),
     "paragraphs": ("one\n\ntwo\nmore\n \n", [["one", "two\nmore"]]),
+    "paragraphs right below a heading": ("\none\n\ntwo\n\nthree\n", [["one", "two", "three"]]),
     "paragraphs with lists": (
         "one:\n\n- a\n\ntwo:\n- b\n\nthree\n",
         [["- a\n\ntwo:", "- b\n\nthree"], ["one:\n\n- a", "two:\n- b", "three"]],
