@@ -97,7 +97,7 @@ def plan_problem(rows: Sequence[Row]) -> str:
         return form
     for row, (name, batch) in zip(rows, PLANNED, strict=True):
         if row["batch_size"] != batch:
-            return f"batch_size of {name} is {shown(row['batch_size'])}; {batch} is asked for"
+            return f"batch_size of {name} is {shown(row['batch_size'])}, and not {batch}"
         if row["total"] != sum(row[kind] for kind in BYTES):
             return f"total of {name} with {batch} images is not the sum of its kinds"
         if row["parameters"] != PARAMETERS[name]:
@@ -132,9 +132,7 @@ def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, 
     for want in known:
         named = [row for row in rows if row.get(key) == want[key]]
         if len(named) != 1:
-            return Failed(
-                f"{many(len(named), 'row')} for {key} {want[key]}", f"one row for each {key} is asked for", try_
-            )
+            return Failed(f"{many(len(named), 'row')} for {key} {want[key]}", f"each {key} has one row", try_)
         for figure in [figure for figure in figures if figure in want]:
             told = named[0].get(figure)
             if not (isinstance(told, float | int) and alike(told, want[figure])):
@@ -226,7 +224,7 @@ def _named(row: Row) -> str:
 def _otherwise(told: float, ms: float) -> str:
     if told >= 50 * ms:
         return "torch had another number of threads"
-    return "the first call is among them, or another number of threads was set"
+    return "the first call is among them, not seven were timed, or another number of threads was set"
 
 
 # --- several processes ------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def planned(name, images, **changes):
 FILES = {
     "right": ({}, ""),
     "another order": ({"model": "resnet18"}, "the rows are resnet18, resnet18, resnet50"),
-    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64; 32 is asked for"),
+    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64, and not 32"),
     "no sum": ({"total": 5}, "total of resnet50 with 32 images is not the sum"),
     "a thousand classes": (
         {"parameters": studies.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
@@ -107,8 +107,8 @@ def profiled(rows, result=5.0):
 
 
 PROFILES = {
-    "another row twice": ([KNOWN[0], *KNOWN], "one row for each function is asked for"),
-    "a row is missing": (KNOWN[1:], "one row for each function is asked for"),
+    "another row twice": ([KNOWN[0], *KNOWN], "each function has one row"),
+    "a row is missing": (KNOWN[1:], "each function has one row"),
     "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
     "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "it must be a number"),
     "another clock": ([{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]], "cProfile.Profile(time.perf_counter)"),

@@ -383,7 +383,7 @@ def one_process_writes(ranks: Pair) -> Verdict:
         )
     if seen.values["names"] != known.values["names"]:
         named = ", ".join(seen.values["names"][:2]) or "none"
-        why = f"its names are {named}, and {known.values['names'][0]} is asked for first"
+        why = f"its names are {named}, and {known.values['names'][0]} is the first of the model's"
         return Failed(written, why, "torch.save(model.state_dict(), Path(folder) / 'weights.pt'), not the wrapper's")
     if not close(outputs.furthest(seen.arrays["saved"], seen.arrays["weights0"]) + 1, 1, 1e-6):
         return Failed(written, "the file holds other weights than the model at the end", "save after the last step")
