@@ -87,7 +87,7 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
             return f"the device is called {row['device'][:60]!r}, and its name is {trusted['device']!r}"
         if trusted["peak_memory_mb"] is None and row["peak_memory_mb"] not in (None, ""):
             told = f"peak_memory_mb of {row['model']} is {row['peak_memory_mb']:.4g}"
-            return f"{told}, and no GPU was there to ask: None is asked for"
+            return f"{told}, and there was no GPU: it has to be None"
     return ""
 
 

@@ -173,7 +173,7 @@ def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]]
 
 def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], batches: int) -> str:
     """Say which of the two epochs did not follow use_amp; *eager* are passes by their dtype."""
-    ran = "with use_amp=True {} ran in {}, in its warm-up or its epoch; it must be bfloat16"
+    ran = "with use_amp=True {} ran in {}, in its warm-up or its epoch, and not in bfloat16"
     others = [dtype for dtype, count in eager.items() if count and dtype != "bfloat16"]
     if others or eager.get("bfloat16", 0) < batches:
         return ran.format("Eager", " and ".join(others) or "other batches only")
