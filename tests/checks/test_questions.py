@@ -213,7 +213,10 @@ LOADING = {
     "one decimal": (30.05, ""),
     "more than rounding": (30.06, "data_loading_percent is 30.06, and 30 is right"),
     "of outside": (44.0, "data_loading_percent is 44, and 30 is right: waits outside of the steps are counted as well"),
-    "a fraction": (0.3, "data_loading_percent is 0.3, and 30 is right: that is the fraction, and it must be in percent"),
+    "a fraction": (
+        0.3,
+        "data_loading_percent is 0.3, and 30 is right: that is the fraction, and it must be in percent",
+    ),
     "of all": (
         20.0,
         "data_loading_percent is 20, and 30 is right: that is the share of the whole recording, and the steps are the window",
