@@ -159,6 +159,7 @@ FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
         "waits": list_of(NUMBER),
         "work": list_of(NUMBER),
         "queued": NUMBER,
+        "begun": INTEGER,
         **{name: optional(NUMBER) for name in FIGURES},
     },
 )
@@ -168,10 +169,12 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
     waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
     waits[0] += timing.START
+    begun = list[int]()
 
     def epoch(device: Any) -> Any:
         window, left = rig.window(sizes), queued * (device.type != "cpu")
         rig.script(window, waits, [], start=timing.START)
+        window.loader.starters.append(lambda: begun.append(1))
         step = rig.loading.step(work, begun=window.model)
         with rig.queue(window, left):
             seen = student.measure_loading(window.loader, step, device)
@@ -179,7 +182,7 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
 
     left, labels, seen = rig.on_a_gpu(epoch)
     told = {name: rig.number(seen[name]) for name in FIGURES}
-    return {"labels": labels, "waits": waits, "work": work, "queued": left, **told}
+    return {"labels": labels, "waits": waits, "work": work, "queued": left, "begun": len(begun), **told}
 
 
 @part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
@@ -403,7 +406,8 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
         measured = f"step was given {len(seen['labels'])} samples of {samples}, or in another order"
         return Failed(measured, "step has to get each batch once, as the loader gave it", "step(images, labels)")
     queued = known["queued"] if seen["queued"] else 0.0
-    script = timing.Script(known["waits"], known["work"], samples, BATCH, queued, timing.START)
+    scripts = [_epoch(known, queued, more) for more in range(max(seen["begun"], 1))][:STARTS]
+    script = next((one for one in scripts if isinstance(timing.honest(seen, one), Passed)), scripts[0])
     found = timing.honest(seen, script)
     if not isinstance(found, Passed):
         return found
@@ -411,6 +415,16 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
         if not close(seen[name], expected, timing.EXACT):
             return Failed(f"{name} is {shown(seen[name])}", f"{expected:.4g} is what passed", CLOCK)
     return found
+
+
+STARTS = 3  # iterators: tqdm.auto asks for one when it is made, and for another in the loop
+
+
+def _epoch(known: Mapping[str, Any], queued: float, more: int) -> timing.Script:
+    """Return the epoch in which so many more iterators were asked for while the clock ran."""
+    first, *others = known["waits"]
+    waits = [first + more * timing.START, *others]
+    return timing.Script(waits, known["work"], len(known["labels"]), BATCH, queued, timing.START)
 
 
 @part.check(basis="report")
