@@ -54,7 +54,7 @@ FIGURES = {
     "trained before": (rows({"loss": 1.9}), "loss of Standard is 1.9; an epoch from fresh weights gives 2"),
     "memory of the host": (
         rows({}, {"peak_memory_mb": 977}),
-        "peak_memory_mb of With Checkpointing is 977, and no GPU",
+        "peak_memory_mb of With Checkpointing is 977, and there was no GPU",
     ),
     "another device": (rows({}, {"device": "a GPU"}), "the device is called 'a GPU', and its name is 'a CPU'"),
 }

@@ -250,7 +250,7 @@ LACKING = {  # a change of the report -> {check: words}
     ),
     "few recommendations": (
         lambda text: text.replace("2. Measure", "Measure").replace("3. Try", "Try").replace("4. Keep", "Keep"),
-        {"report_is_complete": "3 recommendations of at least 6 words"},
+        {"report_is_complete": "fewer than 3 recommendations have 6 words"},
     ),
     "a bottleneck that is not named": (
         lambda text: re.sub(r"3\. \*\*Memory\*\* is none.*", "3. The process is a small one.", text),
