@@ -46,7 +46,7 @@ def asked(made: Sequence[Mapping[str, Any]]) -> Found:
         wanted["persistent_workers"] = it["workers"] > 0
         odd = next((name for name, value in wanted.items() if options[name] != value), None)
         if odd:
-            return f"{case} {odd} is {options[odd]}", f"{odd}={wanted[odd]} is asked for"
+            return f"{case} {odd} is {options[odd]}", f"it should be {wanted[odd]}"
     return f"{len(made)} loaders, with workers and without", "" if made else "none was made"
 
 
@@ -115,7 +115,7 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
         return f"device {seen['device'][:60]!r}", f"it is called {known['device']!r}"
     if not close(told["seconds"], epochs * script.seconds, configurations.WHOLE):
         took = epochs * script.seconds
-        late = f"; {script.once:.3g} s more: {once} is timed; warm up the very modules that are timed"
+        late = f"; {script.once:.3g} s more: {once} is timed; warm up what is timed, compiled in the same way"
         along = ": one of them is profiled, which slows it; record one more"
         stories = [(script.seconds, ": it is of one epoch"), (took + script.once, late)]
         stories += [(took + script.batches * script.once, along)]

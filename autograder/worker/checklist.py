@@ -61,8 +61,6 @@ class Checklist:
         sizes, options = [GROUP * BATCH // group] * (4 * group), {"momentum": 0.9, "enlarged": 2, "lr": 0.05}
         window = self._rig.window(sizes, model=self._rig.matched.simple_net(), **options)
         window.criterion.label_smoothing = 0.1  # so that another criterion shows
-        for parameter in window.model.parameters():
-            parameter.grad = parameter.detach() + 1  # from before the epoch
         start = window.weights()
         called: list[int] = []
         losses = self._rig.series(train(window, False, group, lambda: called.append(1))["losses"], "losses")

@@ -43,8 +43,8 @@ ASKED = {
     "right": ([made(), made("cpu", 0)], ""),
     "none": ([], "none was made"),
     "no loader": ([{**made(), "options": None}], "the function returns one"),
-    "pageable": ([made(pin_memory=False)], "pin_memory=True is asked for"),
-    "workers that leave": ([made(persistent_workers=False)], "persistent_workers=True is asked for"),
+    "pageable": ([made(pin_memory=False)], "it should be True"),
+    "workers that leave": ([made(persistent_workers=False)], "it should be True"),
 }
 
 
