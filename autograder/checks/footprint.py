@@ -54,7 +54,7 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
         return f"it holds {len(rows)} rows for {len(kept)} measurements: some are there twice"
     if missing or len(found) < sizes:
         lacks = f", and {' '.join(map(_plain, missing[0]))} is missing" if missing else ""
-        return f"it holds {len(found)} batch sizes{lacks}; {sizes} are asked for, each for both nets and precisions"
+        return f"it holds {len(found)} batch sizes{lacks}, not {sizes}, each for both nets and precisions"
     for net in nets:
         for mode in PRECISIONS:
             series = [kept[net, size, mode] for size in found]
@@ -67,6 +67,11 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
         if kept[nets[1], size, "FP32"] >= kept[nets[0], size, "FP32"]:
             return f"at {size:g} images {nets[1]} keeps as much as {nets[0]}"
     return ""
+
+
+def _whole(sizes: Sequence[float], unit: int) -> bool:
+    """Whether sizes in this unit are whole numbers of four bytes, as those of float32 tensors are."""
+    return all(abs(size * unit / 4 - round(size * unit / 4)) < 1e-3 for size in sizes)
 
 
 def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: bool) -> str:
@@ -98,7 +103,7 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
         *((size / (it + extra), "the backward pass is left out") for it in (forward, other) for extra in (0, step)),
         (size / (forward + back), "the optimizer's step is left out"),
         (size / (whole - forward + other), f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}"),
-        (1 / whole, "it counts steps, and images are asked for"),
+        (1 / whole, "it counts steps, not images"),
         *(
             (size * steps / (steps * whole + n * cold), "it holds a slow first step: warm up with two")
             for n in (1, 2, 3)

@@ -66,9 +66,9 @@ def misshapen(losses: Array, expected: Array, of: str = "batch") -> str:
 
 
 def ended_early(losses: Array, expected: Array) -> str:
-    """Say that an epoch had one batch of several, or nothing."""
+    """Say why an epoch of several batches may have one loss, or nothing."""
     ended = len(losses) == 1 < len(expected)
-    return "the epoch ended after its first batch: `return` stands inside of the loop" * ended
+    return "only one loss is kept, or `return` stands inside of the loop" * ended
 
 
 def not_finite(weights: Array) -> str:

@@ -50,7 +50,7 @@ def test_rows_have_their_form(rows, words):
 
 
 def test_rows_are_those_that_were_asked_for():
-    assert "asked for are SimpleNet 4 FP32" in footprint.row_problem(table(), [("SimpleNet", 4, "FP32")])
+    assert "and not SimpleNet 4 FP32" in footprint.row_problem(table(), [("SimpleNet", 4, "FP32")])
 
 
 @pytest.mark.parametrize(

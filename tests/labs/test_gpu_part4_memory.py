@@ -107,7 +107,7 @@ MISTAKES = {
     ),
     "another order": (
         [('("FP32", "AMP")', '("AMP", "FP32")')],
-        {"measures_training_steps": "asked for are first"},
+        {"measures_training_steps": "and not first"},
     ),
     "no rows": (
         [("index=False)\n    return rows\n", "index=False)\n    return []\n")],

@@ -185,6 +185,7 @@ def overflow(student: Any, rig: Any) -> Any:
 # --- what is run: measurements ----------------------------------------------------------------------------------------
 
 ROWS = list_of(map_of(CELL))
+WARM_UP = 2  # steps, at least
 SMALLER = 64  # times is a loss, so that no scaler that begins high skips a step, whose seconds would be missed
 
 
@@ -228,6 +229,7 @@ def scripted(
         "steps": INTEGER,
         "batches": INTEGER,
         "models": INTEGER,
+        "warm": INTEGER,
         "device": TEXT,
     },
 )
@@ -245,6 +247,7 @@ def measured(student: Any, rig: Any) -> Any:
     told = {"rows": rig.rows(returned, "benchmark_memory"), "csv": rig.file_text(folder / "memory_results.csv")}
     told["batches"] = max((len(set(batches[-steps:])) for batches in passed.values()), default=0)
     told["models"] = len(passed)
+    told["warm"] = sum(len(batches) >= steps + WARM_UP for batches in passed.values())
     known = {"nets": names, "sizes": sizes, "script": script, "steps": steps, "saved": saved_by_size(rig, sizes)}
     return {**told, **known, "device": rig.text(rig.given("device_name")(rig.device))}
 
@@ -397,6 +400,8 @@ def measures_training_steps(measured: Pair, device: Device) -> Verdict:
         why = f"{known['steps']} timed steps had {measured.student.values['batches']} batches: making one is timed, too"
     if not why and measured.student.values["models"] < 2 * len(rows):
         why = "saved_mb was measured on the model that is trained then: make another one, and throw it away"
+    if not why and measured.student.values["warm"] < len(rows):
+        why = "the warm-up trained another model than the one that is measured then"
     try_ = 'see "What to write" in the part 4 handout' if form else STEPS
     return Failed(found, why, try_) if why else Passed(f"{found} (a clock that the grader moves)")
 
