@@ -135,7 +135,7 @@ def time_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
     wanted = [(kind, run) for kind in KINDS for run in planned(kind, counts, samples, batch)]
     found = [(row["scaling"], row["processes"]) for row in rows]
     if found != [(kind, run[0]) for kind, run in wanted]:
-        return f"the rows are {len(found)} pairs of scaling and processes; {len(wanted)} are asked for, in their order"
+        return f"the rows are {len(found)} pairs of scaling and processes, not the {len(wanted)} in their order"
     for row, (_, run), epochs in zip(rows, wanted, known["epochs"], strict=True):
         runs = (_median(own[1:]) for (_, same), own in zip(wanted, known["epochs"], strict=True) if same == run)
         right = min(runs, key=lambda it: abs(it - row["seconds"]))  # of one process there are two

@@ -33,6 +33,8 @@ class Rows(Dataset[tuple[Tensor, Tensor]]):
         self.vectors = torch.randn(samples, FEATURES, generator=generator)
         self.labels = torch.randint(0, CLASSES, (samples,), generator=generator)
         self.asked: list[int] = []
+        self.wait: Callable[[], None] = lambda: None
+        """What loading a sample takes."""
 
     def __len__(self) -> int:
         """Return the number of samples."""
@@ -40,6 +42,7 @@ class Rows(Dataset[tuple[Tensor, Tensor]]):
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
         """Return one, and remember that."""
+        self.wait()
         self.asked.append(int(index))
         return self.vectors[index], self.labels[index]
 

@@ -121,7 +121,7 @@ def test_seconds_of_another_kind_are_recognised(seconds, words):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        pytest.param(rows()[:5], "the rows are 5 pairs of scaling and processes; 6 are asked for", id="a row less"),
+        pytest.param(rows()[:5], "the rows are 5 pairs of scaling and processes, not the 6", id="a row less"),
         pytest.param(changed(2, device="a GPU"), "the device is called 'a GPU'", id="another device"),
         pytest.param(changed(2, samples=95), "does not say which run it was", id="another run"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def places(student: Any, rig: Any) -> Any:
 # --- what is run: two processes ---------------------------------------------------------------------------------------
 
 FIGURES = ("losses", "seconds")
+LOADING = 0.02  # seconds of each sample
 KEPT = ("weights0", "weights1", "losses0", "losses1")  # of one process, where the first epoch's order is kept
 
 
@@ -82,11 +84,12 @@ KEPT = ("weights0", "weights1", "losses0", "losses1")  # of one process, where t
     ),
 )
 def ranks(student: Any, rig: Any) -> Any:
-    """Two processes, each alone on its machine; their passes take scripted seconds, others in each epoch."""
+    """Two processes, each alone on its machine; loading and passes take scripted seconds, others in each epoch."""
     training = rig.ranks(FIGURES, PATIENCE)
     passes = [rig.seconds(0.1, 0.9, training.epochs) for _ in range(WORLD)]
     if rig.side != "student":
-        slowest = np.array([training.steps * max(both) for both in zip(*passes, strict=True)])
+        loading = LOADING * -(-training.samples // WORLD)
+        slowest = np.array([training.steps * max(both) + loading for both in zip(*passes, strict=True)])
         kept = training.alone(anew=False)
         other = {f"kept_{name}": kept[name] for name in KEPT}
         return {**training.alone(), **other, **{f"seconds{rank}": slowest for rank in range(WORLD)}}
@@ -94,6 +97,7 @@ def ranks(student: Any, rig: Any) -> Any:
     def train_ddp(_: Any, train: Any, rank: int, model: Any, dataset: Any) -> Any:
         rig.clock.freeze()
         script = iter([seconds for seconds in passes[rank] for _ in range(training.steps)])
+        dataset.wait = partial(rig.clock.advance, LOADING)
         model.register_forward_hook(lambda *_: rig.clock.advance(next(script, 0.0), busy=True))
         arguments = (model, dataset, training.criterion, training.make_optimizer, training.batch_size)
         return train(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
@@ -266,7 +270,7 @@ CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond o
 @part.check(basis="scripted", needs=[trains_as_one_process])
 def time_is_of_the_slowest(ranks: Pair) -> Verdict:
     """The seconds of an epoch are those of the process that took longest, the same in each of them."""
-    why = "an epoch is over when the last process is done: it is another process's time, a sum, or a mean"
+    why = "an epoch is over when the last process is done: it is another process's, a sum or mean, or without loading"
     try_ = f"dist.all_reduce(seconds, op=dist.ReduceOp.MAX); {TOGETHER}"
     return together.told_alike(ranks, "seconds", why, try_=try_, within=CLOCK)
 
