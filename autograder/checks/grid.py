@@ -83,7 +83,7 @@ class Stream:
             (samples / more, beyond),
             (samples / skipped, beyond),
             (samples / late, "the clock starts when the first batch that counts is there"),
-            (full / seconds, "it counts the batches that were asked for, and fewer came"),
+            (full / seconds, "it counts batches that never came"),
             (self.batches / seconds, "it counts batches and not samples"),
             (samples / (self.start + self.cold + whole), "the warm-up is timed"),
             (again / (self.start + self.cold + anew), "there is no warm-up"),
@@ -115,7 +115,7 @@ def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) ->
     found = [place(row) for row in rows]
     if expected is not None and found != list(expected):
         told, asked = ("; ".join(map(_plain, many[:4])) for many in (found, list(expected)))
-        return f"{len(found)} rows: {told}, and so on; asked for are {len(expected)}: {asked}, and so on"
+        return f"{len(found)} rows: {told}, and so on, and not {len(expected)}: {asked}, and so on"
     return ""
 
 
@@ -133,7 +133,7 @@ def whole_problem(rows: Sequence[Row]) -> str:
     sizes, workers = (sorted({row[name] for row in rows}) for name in KEYS[:2])
     if len(sizes) < EACH or len(workers) < EACH or workers[0] != 0:
         found = f"{len(sizes)} batch sizes and {', '.join(f'{n:g}' for n in workers)} workers"
-        return f"it holds {found}; {EACH} of each are asked for, 0 workers among them"
+        return f"it holds {found}, not {EACH} of each with 0 workers among them"
     found_places = [place(row) for row in rows]
     missing = [it for it in product(sizes, workers, PINS) if it not in found_places]
     if missing or len(found_places) > len(set(found_places)):
@@ -180,7 +180,7 @@ def optimum_problem(text: str, rows: Sequence[Row]) -> str:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return 'it is no JSON; {"batch_size": ..., "num_workers": ..., "pin_memory": ...} is asked for'
+        return 'it is no JSON; {"batch_size": ..., "num_workers": ..., "pin_memory": ...}'
     told = chosen(found) if isinstance(found, dict) and set(found) == set(KEYS) else None
     if told is None:
         return f"it does not hold {', '.join(KEYS)}, and nothing else"

@@ -91,12 +91,10 @@ def _of_one(line: Line, wanted: Wanted) -> str:
     if line.problem:
         return line.problem
     if list(line.program) != [wanted.script]:
-        return (
-            f"it runs {' '.join(line.program)[:60] or 'nothing'}, and {wanted.script} is asked for, after all options"
-        )
+        return f"it runs {' '.join(line.program)[:60] or 'nothing'}, not {wanted.script} after all options"
     for name, number in (("nnodes", wanted.nodes), ("nproc-per-node", wanted.processes)):
         if line.value(name) != str(number):
-            return f"--{name} is {line.value(name)[:20] or 'not there'}, and {number} is asked for"
+            return f"--{name} is {line.value(name)[:20] or 'not there'}, not {number}"
     if "standalone" in line.options:
         return "--standalone is for one node: each of these would train alone"
     return _met(line, wanted)
@@ -154,7 +152,7 @@ def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     for row in rows:
         rate, told = row.get("samples_per_s"), row.get("efficiency")
         if not isinstance(rate, float) or not isinstance(told, float) or rate <= 0 or "device" not in row:
-            return "samples_per_s, efficiency and device are asked for in each row"
+            return "a row lacks samples_per_s, efficiency or device"
         right = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
         if not close(told, right, 0.01):
             place = f"{row['nodes']:g} x {row['processes']:g}"

@@ -31,7 +31,7 @@ MISTAKES = {
     "one more": (STREAM, told(40, 28.0), "one batch more is waited for than is counted"),
     "one more, twice": (STREAM, told(40, 26.0), "one batch more is waited for than is counted"),
     "late": (STREAM, told(40, 15.0), "the clock starts when the first batch that counts is there"),
-    "as asked for": (SHORT, told(40, 10.0), "and fewer came"),
+    "as asked for": (SHORT, told(40, 10.0), "batches that never came"),
     "batches": (STREAM, told(4, 17.0), "it counts batches and not samples"),
     "the warm-up": (STREAM, told(40, 29.5), "the warm-up is timed"),
     "none": (STREAM, told(40, 17.5), "there is no warm-up"),
@@ -99,7 +99,7 @@ def test_rows_are_those_that_were_asked_for():
 
 WHOLES = {
     "right": (rows(), ""),
-    "three sizes": (rows(sizes=(8, 16, 32)), "it holds 3 batch sizes and 0, 1, 2, 3 workers; 4 of each"),
+    "three sizes": (rows(sizes=(8, 16, 32)), "it holds 3 batch sizes and 0, 1, 2, 3 workers, not 4 of each"),
     "never none": (rows(workers=(1, 2, 3, 4)), "0 workers among them"),
     "one missing": (rows()[:-1], "BS=64, Workers=3, Pinned=True is missing"),
     "one twice": (rows() + rows()[:1], "a configuration is there twice"),

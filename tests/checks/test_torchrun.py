@@ -89,7 +89,7 @@ ROWS = [
         pytest.param(ROWS, "", id="as it is written"),
         pytest.param(ROWS[:3], "are to be 1 x 1", id="a shape is missing"),
         pytest.param([*ROWS[:3], {**ROWS[3], "efficiency": 0.5}], "on 2 x 2 the efficiency is 0.25", id="invented"),
-        pytest.param([{**ROWS[0], "samples_per_s": 0.0}, *ROWS[1:]], "are asked for in each row", id="nothing"),
+        pytest.param([{**ROWS[0], "samples_per_s": 0.0}, *ROWS[1:]], "a row lacks samples_per_s", id="nothing"),
         pytest.param([*ROWS[:3], {**ROWS[3], "device": ""}], "the device is not named", id="nowhere"),
         pytest.param([*ROWS[:3], {**ROWS[3], "device": "a GPU"}], "from two machines", id="two machines"),
     ],

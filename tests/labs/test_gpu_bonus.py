@@ -39,7 +39,7 @@ MISTAKES = {
     ),
     "a step too few": (
         [("        for _ in range(2 + steps):\n", "        for _ in range(1 + steps):\n")],
-        {"records_the_steps": "steps are asked for, and two before them"},
+        {"records_the_steps": "steps, and two before them"},
     ),
     "smallest first": (
         [('key=lambda row: abs(row["change_ms"]), reverse=True', 'key=lambda row: abs(row["change_ms"])')],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from autograder.checks import nightly, outputs, table, torchrun
@@ -175,7 +176,7 @@ def folded(student: Any, rig: Any) -> Any:
     return answers.seen()
 
 
-FACTS = dict.fromkeys(("recorded", "modes", "survived", "broken_modes"), BOOLEAN)
+FACTS = dict.fromkeys(("recorded", "modes", "survived", "broken_modes", "waits"), BOOLEAN)
 
 
 @part.probe(pair=True, values={**CASES, **FACTS}, arrays=NUMBERS)
@@ -186,10 +187,19 @@ def predicted(student: Any, rig: Any) -> Any:
     batches = made.batches(model)
     if rig.side != "student":
         answers.add("the classes", made.classes(model, batches))
-        return {**answers.seen(), "recorded": False, "modes": True, "survived": True, "broken_modes": True}
-    modes = model.modes()
-    answers.add("the classes", student.predict(model.to(rig.device), iter(batches), rig.device))
+        facts = {"recorded": False, "modes": True, "survived": True, "broken_modes": True, "waits": False}
+        return {**answers.seen(), **facts}
+    modes, turn = model.modes(), SimpleNamespace(step=None)
+
+    def numbered() -> Any:
+        for turn.step, images in enumerate(batches):
+            yield images
+        turn.step = None
+
+    with rig.waits(SimpleNamespace(loader=turn), student) as waits:
+        answers.add("the classes", student.predict(model.to(rig.device), numbered(), rig.device))
     told = {"recorded": any(model.recorded), "modes": modes == model.modes()}
+    told["waits"] = any(len(it["batches"]) > 1 for it in waits.values())
     other = made.model()
     survived = made.survived(student.predict, other, batches)
     return {**answers.seen(), **told, "survived": survived, "broken_modes": other.modes() == modes}
@@ -293,9 +303,9 @@ def records_the_steps(recorded: Observation) -> Verdict:
     if not seen["file"]:
         return Failed(measured, "no Chrome trace was written", NIGHT)
     if seen["calls"] != steps + 2:
-        return Failed(measured, f"{steps} steps are asked for, and two before them", NIGHT)
+        return Failed(measured, f"it should be {steps} steps, and two before them", NIGHT)
     wrong = seen["early"] or any(count != steps for count in seen["ranges"].values())
-    why = f"{steps} of each are asked for: none of the first two calls, which are slow, and all of the others"
+    why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
     return Failed(measured, why, f"schedule(wait=1, warmup=1, active=steps); {NIGHT}") if wrong else Passed(measured)
 
 
@@ -378,6 +388,7 @@ def predicts_the_classes(predicted: Pair) -> Verdict:
 TRAINS = "the caller's next epoch trains in another mode"
 TRACES = (
     ("recorded", False, "a pass was recorded for a backward pass", "memory is kept for nothing"),
+    ("waits", False, "results were fetched in each batch", "the host waits for the device each time"),
     ("modes", True, "a module is in another mode than before", TRAINS),
     ("survived", True, "the exception of a loader did not come out", "the caller takes a part for the whole"),
     ("broken_modes", True, "after an exception a module is in another mode than before", TRAINS),
