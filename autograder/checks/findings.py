@@ -58,7 +58,7 @@ def parsed(text: Text) -> tuple[Findings | None, str]:
     before = ENTRY.split(body[: potential.start()])[1:]
     entries = before if len(before) >= 3 else ENTRY.split(body)[1:]  # what is numbered behind it is advice
     if not 3 <= len(entries) <= MOST_ENTRIES:
-        return None, f"{len(entries)} numbered bottlenecks; three are asked for, and at most {MOST_ENTRIES}"
+        return None, f"{len(entries)} numbered bottlenecks, not three to {MOST_ENTRIES}"
     of = "operators" if share[1].lower() == "operators" else "gpu"
     return Findings(of, _number(share[2]), tuple(map(_lines, entries)), _number(potential[1])), ""
 
@@ -111,7 +111,7 @@ def faults_problem(found: Findings, faults: Mapping[str, Collection[int]], least
         if len(entry) > WIDEST:
             return f"bottleneck {number} names {len(entry)} lines; name the one that is to be changed"
     different = {name for here in named for name in here}
-    return "" if len(different) >= least else f"{len(different)} different faults are named; {least} are asked for"
+    return "" if len(different) >= least else f"{len(different)} different faults are named, not {least}"
 
 
 def _said(lines: Sequence[int]) -> str:

@@ -124,9 +124,9 @@ def command_problem(words: Sequence[str], wanted: Wanted) -> str:
 def _program_problem(found: Command, wanted: Wanted) -> str:
     if [word.rsplit("/", 1)[-1] for word in found.program[:1]] not in (["python"], ["python3"]):
         ran = " ".join(found.program)[:80] or "nothing"
-        return f"it runs {ran}, and python {wanted.script} is asked for, after all options"
+        return f"it runs {ran}, not python {wanted.script} after all options"
     if list(found.program[1:]) != [wanted.script]:
-        return f"python is given {' '.join(found.program[1:])[:80] or 'nothing'}, and {wanted.script} is asked for"
+        return f"python is given {' '.join(found.program[1:])[:80] or 'nothing'}, not {wanted.script}"
     return ""
 
 
@@ -135,10 +135,10 @@ def _option_problem(found: Command, wanted: Wanted) -> str:
         return f"--set is {found.options.get('--set')!r}: without one of {', '.join(SETS)} occupancy may be missing"
     report = found.options.get("--export", "").removesuffix(".ncu-rep")
     if report != wanted.report:
-        return f"the report goes to {report[:60] or 'nowhere'}, and {wanted.report} is asked for"
+        return f"the report goes to {report[:60] or 'nowhere'}, not to {wanted.report}"
     for name, count in (("--launch-count", wanted.launches), ("--launch-skip", wanted.skipped)):
         if found.options.get(name, "0" if count == 0 else "") != str(count):
-            return f"{name} is {found.options.get(name) or 'not there'}, and {count} is asked for"
+            return f"{name} is {found.options.get(name) or 'not there'}, not {count}"
     return ""
 
 

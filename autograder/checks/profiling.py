@@ -104,7 +104,7 @@ def form_problem(answers: Answers) -> str:
     if odd and odd[0] in {*ON_A_GPU, *ON_A_CPU} and odd[0] not in names:
         return f"'{odd[0]}' is of the other form: the names are those with a GPU, or those without one"
     if odd:
-        return f"'{odd[0][:60]}' is {'missing' if odd[0] in names else 'not asked for'}"
+        return f"'{odd[0][:60]}' is {'missing' if odd[0] in names else 'none of the answers'}"
     wrong = next(filter(None, (_kind_problem(name, answers[name], questions[name]) for name in questions)), "")
     return wrong or _reason_problem(answers)
 

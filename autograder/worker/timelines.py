@@ -260,6 +260,8 @@ class Timeline:
             "a wait that goes on after the steps is taken whole": max(waits[1:-1]) / 1000,
             "that wait began before the steps": waits[0] / 1000,
         }
+        busy = self._share(self._loading | self._painted("cpu_op", *CALLS))
+        slips.setdefault("host_busy_percent", {})["a call that waits is no work of the CPU"] = busy
         return slips | (self._slips_of_a_gpu(slips) if self.gpu else self._slips_of_a_cpu())
 
     def _windows(self) -> dict[str, tuple[int, int]]:
@@ -279,7 +281,9 @@ class Timeline:
 
     def _slips_of_a_cpu(self) -> dict[str, dict[str, float]]:
         filled = self._long_gaps(self._work | self._loading)
-        return {"operator_gaps_over_1ms": {"a wait for the loader is a gap, whatever runs in it": filled}}
+        cut = self._long_gaps(self._painted("cpu_op"))
+        wait = "a wait for the loader is a gap, whatever runs in it"
+        return {"operator_gaps_over_1ms": {wait: filled, f"{wait}: its operators do not end it": cut}}
 
     def _slips_of_a_gpu(self, slips: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         lasting = [np.arange(one["ts"], one["ts"] + one["dur"]) for one in self._of("kernel")]
@@ -296,6 +300,10 @@ class Timeline:
             "gaps_over_1ms": {
                 "a copy ends a gap as a kernel does": self._long_gaps(self._painted("kernel")),
                 "a memset ends a gap as a kernel does": self._long_gaps(self._painted("kernel", "gpu_memcpy")),
+            },
+            "launching_percent": {
+                **slips.get("launching_percent", {}),
+                "allocating is a cause of its own": self._idle()["launching"] + self._idle()["allocating"],
             },
             "data_wait_percent": {
                 **slips.get("data_wait_percent", {}),

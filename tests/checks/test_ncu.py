@@ -37,12 +37,14 @@ RIGHT = ["ncu", "--set", "full", "-k", "regex:^(a|b)$", "-c", "10", "-o", "kerne
         pytest.param(["ncu", "--fast"], "no option '--fast'", id="unknown"),
         pytest.param(["ncu", "--set"], "--set stands at the end, without its value", id="no value"),
         pytest.param(RIGHT[:-2], "it runs nothing", id="no program"),
-        pytest.param([*RIGHT[:-2], "train.py"], "it runs train.py, and python train.py is asked for", id="no python"),
+        pytest.param(
+            [*RIGHT[:-2], "train.py"], "it runs train.py, not python train.py after all options", id="no python"
+        ),
         pytest.param([*RIGHT, "-c", "10"], "python is given train.py -c 10", id="options of the program"),
         pytest.param([*RIGHT[:1], *RIGHT[3:]], "--set is None", id="no set"),
         pytest.param([*RIGHT[:7], *RIGHT[9:]], "the report goes to nowhere", id="no report"),
-        pytest.param([*RIGHT[:6], "1", *RIGHT[7:]], "--launch-count is 1, and 10 is asked for", id="another count"),
-        pytest.param([*RIGHT[:-2], "-s", "3", *RIGHT[-2:]], "--launch-skip is 3, and 0", id="skips too many"),
+        pytest.param([*RIGHT[:6], "1", *RIGHT[7:]], "--launch-count is 1, not 10", id="another count"),
+        pytest.param([*RIGHT[:-2], "-s", "3", *RIGHT[-2:]], "--launch-skip is 3, not 0", id="skips too many"),
     ],
 )
 def test_a_command_line_is_judged_by_what_ncu_makes_of_it(words, problem):

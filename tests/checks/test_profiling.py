@@ -50,7 +50,7 @@ TRACE = Trace(
 FORMS = {
     "none is missing": ({}, ""),
     "null for a number": ({"longest_wait_ms": None}, ""),
-    "one too many": ({"note": 1}, "'note' is not asked for"),
+    "one too many": ({"note": 1}, "'note' is none of the answers"),
     "of the other form": ({"launching_percent": 3.0}, "'operators_percent' is of the other form: the names are those with a GPU, or those without one"),
     "text for a number": ({"data_wait_percent": "78 %"}, "data_wait_percent is '78 %'; it must be a number from 0 to 100, or null"),
     "true for a number": ({"data_wait_percent": True}, "data_wait_percent is True; it must be a number from 0 to 100, or null"),

@@ -181,7 +181,7 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
     seen, least = profiled.values, PASSED_OVER + RECORDED
     measured = f"train was called {len(seen['asked'])} times, on_step {seen['stepped']} times"
     if len(seen["asked"]) != 1:
-        return Failed(measured, "once is asked for: a second training has another profile", SCHEDULE)
+        return Failed(measured, "it was not called once: a second training has another profile", SCHEDULE)
     if seen["stepped"] < least:
         why = f"of {seen['asked'][0]} batches; {least} are passed over, warmed up with and recorded"
         return Failed(measured, why, f"train(on_step=prof.step, batches={least}); {SCHEDULE}")
