@@ -19,6 +19,7 @@ KEPT = (
     "launch_",
     "sync_",
     "step_m",
+    "step_longest",
     "gap",
     "host_",
     "item_",

@@ -48,6 +48,7 @@ DEFINITIONS: Mapping[str, str] = {
     "item_count": "operators that bring one value to the host (.item() and such)",
     "step_count": "ProfilerSteps recorded",
     "step_median": "median duration of a ProfilerStep",
+    "step_longest": "duration of the slowest ProfilerStep",
     "step_mad": "median distance of a ProfilerStep from the median one",
     "dataloader": "share of the window in which the main thread waited for the DataLoader",
     "dataloader_longest": "the longest single wait for the DataLoader that begins in the window, taken whole",

@@ -154,6 +154,7 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
     yield Figure("step_count", len(steps), "count", "steps")
     yield Figure("step_median", float(np.median(times)), "ns", "steps")
     if len(steps) > 1:
+        yield Figure("step_longest", float(times.max()), "ns", "steps")
         yield Figure("step_mad", float(np.median(np.abs(times - np.median(times)))), "ns", "steps")
     waited = loading(events).spans.within(where).length
     yield Figure("dataloader", share(waited, where[1] - where[0]), "%", "steps")

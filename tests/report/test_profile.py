@@ -71,6 +71,7 @@ def test_a_page_holds_everything_and_asks_for_nothing(made):
         "a kernel running",
         "data loading",
         '<span class="lane">step</span>',
+        'name="zoom" value="9"',
         ">3</span>",
         "both files hold the same profile",
         KERNELS_MEAN,

@@ -64,6 +64,7 @@ PROCESSOR = {
     ("item_count", "trace"): 0,
     ("step_count", "steps"): 2,
     ("step_median", "steps"): 100 * US,
+    ("step_longest", "steps"): 100 * US,
     ("step_mad", "steps"): 0,
     ("dataloader", "steps"): 40.0,
     ("dataloader_longest", "steps"): 40 * US,
