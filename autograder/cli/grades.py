@@ -50,7 +50,7 @@ def export(
     out: Path | None,
     root: Path | None,
 ) -> int:
-    """Write the results in FOLDER as another system reads them, after lateness; who cannot be told apart is named.
+    """Write the results in FOLDER as another system reads them, after lateness; ambiguous students are listed.
 
     \b
     Example:  perflab export results --to canvas --roster roster.csv --out canvas.csv
