@@ -37,8 +37,14 @@ def row_problem(rows: Sequence[Row], expected: Sequence[tuple[str, int, str]] | 
     found = [(row["net"], row["batch_size"], row["precision"]) for row in rows]
     if expected is not None and found != list(expected):
         told, asked = ("; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected))
-        return f"the rows are {told}; asked for are {asked}, and so on"
-    return ""
+        return f"the rows are {told}, and not {asked}, and so on"
+    return _unit_problem(rows)
+
+
+def _unit_problem(rows: Sequence[Row]) -> str:
+    exact = [row["saved_mb"] for row in rows if row["precision"] == "FP32"]
+    in_mib = _whole(exact, 2**20) and not _whole(exact, 10**6)
+    return "saved_mb is in MiB (1048576 bytes), and its column in MB (1e6 bytes)" * in_mib
 
 
 def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
