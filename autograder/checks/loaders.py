@@ -69,5 +69,5 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
         wanted["persistent_workers"] = it["workers"] > 0
         odd = next((name for name, value in wanted.items() if found[name] != value), None)
         if odd:
-            return Failed(f"{case} {odd} is {found[odd]}", f"{wanted[odd]} is asked for: {REASONS[odd]}", try_)
+            return Failed(f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_)
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")

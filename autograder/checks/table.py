@@ -32,7 +32,7 @@ def read(data: bytes, file: str) -> Table:
     header = [name.strip() for name in lines[0][1]]
     mark = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), "")
     if mark:
-        raise SubmissionError(f"{file}: its columns are separated by {SEPARATORS[mark]}; commas are asked for")
+        raise SubmissionError(f"{file}: its columns are separated by {SEPARATORS[mark]}; write commas")
     if len(header) > COLUMNS or len(lines) > ROWS:
         many = f"more than {ROWS}" if len(lines) > ROWS else f"{len(lines)}"
         raise SubmissionError(f"{file}: {many} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}")

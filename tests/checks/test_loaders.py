@@ -73,9 +73,9 @@ OPTIONS = {
     "right": (made(), ""),
     "one less": (made()[1:], "3 loaders were noted"),
     "none": ([{"device": "cpu", "workers": 0, "options": None}] * 4, "for cpu with 0 workers no DataLoader was made"),
-    "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; 3 is asked for"),
-    "not pinned": (made(2, pin_memory=False), "for cuda with 0 workers pin_memory is False; True is asked for"),
-    "leave": (made(3, persistent_workers=False), "persistent_workers is False; True is asked for: workers that end"),
+    "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; it must be 3"),
+    "not pinned": (made(2, pin_memory=False), "for cuda with 0 workers pin_memory is False; it must be True"),
+    "leave": (made(3, persistent_workers=False), "persistent_workers is False; it must be True: workers that end"),
 }
 
 

@@ -33,7 +33,7 @@ def test_a_table_is_its_header_and_rows(data):
         pytest.param(b"\n \n", "r.csv: is empty", id="blank"),
         pytest.param(b"a,b\n1\n", "r.csv, line 2: 1 cells, but the first line names 2", id="short row"),
         pytest.param(b"a,a\n", "r.csv: column 'a' appears twice", id="twice"),
-        pytest.param(b"a;b\n1,5;2\n", "r.csv: its columns are separated by semicolons; commas are", id="semicolons"),
+        pytest.param(b"a;b\n1,5;2\n", "r.csv: its columns are separated by semicolons; write commas", id="semicolons"),
         pytest.param(b"a\tb\n1\t2\n", "r.csv: its columns are separated by tabs", id="tabs"),
         pytest.param(b"a,b\n1,2\na,b\n1,2\n", "r.csv, line 3: names the columns again: two runs", id="two runs"),
         pytest.param(b"a\0b", "r.csv: holds a NUL byte", id="NUL"),
