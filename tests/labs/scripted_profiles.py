@@ -316,7 +316,7 @@ def before_and_after() -> dict[str, tuple[str, str, dict[str, str], dict[str, An
     before, after = of_torch(wait=30_000), of_torch(seed=2, workers="MultiProcessing", wait=1_000)
     slower = of_torch(seed=2, workers="MultiProcessing", wait=60_000)
     header, first, *rows = (REFERENCE / "dataloader_results.csv").read_text(encoding="utf-8").splitlines()
-    edited = f"{first.rpartition(',')[0].rpartition(',')[0]},99999.0,a CPU"
+    edited = f"{first.rpartition(',')[0].rpartition(',')[0]},99999.0,AMD EPYC"
     return {
         "loader_profiles_with_a_gpu": (
             "unusual", "recorded by torch.profiler with a GPU", {},
