@@ -13,7 +13,10 @@ ASIDE = "set aside"  # how the reason begins where a submission took down its gr
 MOST_NAMES = 8  # in one line
 OWED: dict[SettledBy, tuple[str, str]] = {
     "person": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
-    "gpu": ("Points that need a GPU", "grade them on a machine that has one, or do without those checks: README"),
+    "gpu": (
+        "Points that need a GPU",
+        "grade them on a machine that has one, or do without those checks: README",
+    ),
     "again": ("Points that are still undecided", "run perflab grade once more"),
 }
 
@@ -53,12 +56,22 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
     dated = f"fill in the time in {folder}/handed_in.csv, then perflab report {folder}"
     alone = "look at the files, and grade each alone on another machine"
     found = [
-        Task("Could not be read", again, _items(standings, [", ".join(one.result.unread) for one in standings])),
-        Task("Late, and nobody knows when it came", dated, _items(standings, [one.unclear for one in standings])),
+        Task(
+            "Could not be read",
+            again,
+            _items(standings, [", ".join(one.result.unread) for one in standings]),
+        ),
+        Task(
+            "Late, and nobody knows when it came",
+            dated,
+            _items(standings, [one.unclear for one in standings]),
+        ),
         Task(
             "Set aside",
             alone,
-            _items(standings, ["its grader died each time" * is_aside(one.result) for one in standings]),
+            _items(
+                standings, ["its grader died each time" * is_aside(one.result) for one in standings]
+            ),
         ),
     ]
     for who, (what, mend) in OWED.items():

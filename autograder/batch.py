@@ -33,13 +33,19 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
         return
     inside = [one for one in _visible(path) if _is_one(one)]
     if not inside:
-        raise UserError(f"{path}: holds no submission; expected {listed[0]}, folders, archives or notebooks")
+        raise UserError(
+            f"{path}: holds no submission; expected {listed[0]}, folders, archives or notebooks"
+        )
     yield from inside
 
 
 def others(path: Path, found: Collection[Path]) -> list[str]:
     """Name what lies beside submissions and is none: nobody's work is passed over in silence."""
-    return [one.name for one in _visible(path) if one not in found] if path.is_dir() and path not in found else []
+    return (
+        [one.name for one in _visible(path) if one not in found]
+        if path.is_dir() and path not in found
+        else []
+    )
 
 
 def _visible(path: Path) -> list[Path]:
@@ -64,7 +70,9 @@ def load_or_say(path: Path, listed: Sequence[str], released: Released = NOTHING)
     try:
         return submission.load(path, listed, released=released)
     except SubmissionError as problem:
-        why = plain(str(problem).replace(str(path), path.name, 1), 1000)  # where it lies here is nothing to its author
+        why = plain(
+            str(problem).replace(str(path), path.name, 1), 1000
+        )  # where it lies here is nothing to its author
         return Submission(name_of(path), _beginning(path), {}, dict.fromkeys(listed, why))
 
 
@@ -72,7 +80,11 @@ def _beginning(path: Path) -> str:
     """Hash as much of a file as would be read; a folder, and what may not be read, is nothing."""
     try:
         with path.open("rb") as file:
-            return sha256(file.read(CAPS.archive + 1)).hexdigest() if path.is_file() else sha256(b"").hexdigest()
+            return (
+                sha256(file.read(CAPS.archive + 1)).hexdigest()
+                if path.is_file()
+                else sha256(b"").hexdigest()
+            )
     except OSError:
         return sha256(b"").hexdigest()
 
@@ -93,7 +105,9 @@ def save(result: Result, out: Path) -> Path:
     """Write result.json by a temporary name, so that a reader never sees half of one."""
     target = out / result.submission / RESULT
     target.parent.mkdir(parents=True, exist_ok=True)
-    sheet.replace(target, (json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n").encode())
+    sheet.replace(
+        target, (json.dumps(to_json(result), indent=1, ensure_ascii=False) + "\n").encode()
+    )
     return target
 
 

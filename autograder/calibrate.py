@@ -121,7 +121,9 @@ def lines(course: Course, lab: str, session: Session, seed: int) -> list[Line]:
             for check in PartGrader(part, entry.submission, kit, untimed, seed).result().checks:
                 shares = check.evidence.get("shares")
                 if shares and (entry.honest or (check.id in entry.fails and not check.owed)):
-                    found[f"{part.id}.{check.id}"].append(Share(entry.name, entry.honest, max(shares.values())))
+                    found[f"{part.id}.{check.id}"].append(
+                        Share(entry.name, entry.honest, max(shares.values()))
+                    )
     return [Line(check, tuple(shares)) for check, shares in found.items()]
 
 
@@ -144,7 +146,12 @@ def speeds(course: Course, lab: str, session: Session) -> Iterator[Speed]:
         grader = PartGrader(part, _reference(course, kit), kit, session, seed=0)
         for check in part.checks.values():
             probe = next((part.probes[name] for name in check.reads if name in part.probes), None)
-            if "bar" in check.reads and probe is not None and probe.timed and probe.within is not None:
+            if (
+                "bar" in check.reads
+                and probe is not None
+                and probe.timed
+                and probe.within is not None
+            ):
                 jobs = (grader.job(probe, "student"), grader.job(probe, "baseline"))
                 yield _speed(f"{part.id}.{check.name}", session.clock(probe, *jobs, LOWEST_BAR))
 
@@ -155,7 +162,9 @@ def _speed(check: str, found: Compared) -> Speed:
     return Speed(check, found.measured, found.evidence["noise"], found.evidence["interval"][0])
 
 
-def page(lab: str, device: Device, day: date, found: Sequence[Line], fast: Sequence[Speed], picture: str) -> str:
+def page(
+    lab: str, device: Device, day: date, found: Sequence[Line], fast: Sequence[Speed], picture: str
+) -> str:
     """Write what was measured as a page of docs/measurements."""
     versions = ", ".join(f"{name} {version}" for name, version in device.versions.items())
     rows = [
@@ -200,11 +209,15 @@ def _cell(value: float, form: str) -> str:
 
 
 def _furthest(line: Line) -> str:
-    return max((one for one in line.shares if one.honest), key=lambda one: one.share, default=NOBODY).entry
+    return max(
+        (one for one in line.shares if one.honest), key=lambda one: one.share, default=NOBODY
+    ).entry
 
 
 def _nearest(line: Line) -> str:
-    return min((one for one in line.shares if not one.honest), key=lambda one: one.share, default=NOBODY).entry
+    return min(
+        (one for one in line.shares if not one.honest), key=lambda one: one.share, default=NOBODY
+    ).entry
 
 
 def _range(speed: Speed) -> str:
@@ -219,8 +232,14 @@ def draw(found: Sequence[Line], target: Path) -> None:
     axis = figure.subplots()
     for row, line in enumerate(reversed(found)):
         for honest, colour, lift in ((True, "#2d7d5a", 0.1), (False, "#b5452f", -0.1)):
-            shares = [max(one.share, 1e-4) for one in line.shares if one.honest is honest and one.share < math.inf]
-            axis.plot(shares, [row + lift] * len(shares), "o", color=colour, alpha=0.6, markersize=5)
+            shares = [
+                max(one.share, 1e-4)
+                for one in line.shares
+                if one.honest is honest and one.share < math.inf
+            ]
+            axis.plot(
+                shares, [row + lift] * len(shares), "o", color=colour, alpha=0.6, markersize=5
+            )
     axis.axvline(1.0, color="black", linewidth=1)
     axis.set_xscale("log")
     axis.set_xlabel("deviation, as a share of what is allowed")

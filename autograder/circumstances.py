@@ -55,7 +55,9 @@ def changed(then: str, now: str) -> list[str]:
     """Name what parts rest on now and did not then, as a person would look for it."""
     before, after = json.loads(then), json.loads(now)
     gone = [f"{part}, which is off" for part in before if part not in after]
-    return gone + [one for part, this in after.items() for one in _changed(part, before.get(part), this)]
+    return gone + [
+        one for part, this in after.items() for one in _changed(part, before.get(part), this)
+    ]
 
 
 def _changed(part: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[str]:
@@ -64,7 +66,9 @@ def _changed(part: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) 
         return
     if then["runs"] != now["runs"]:
         yield f"the limits or the files of {part}"
-    yield from (f"{part}.{name}, which is off" for name in then["checks"] if name not in now["checks"])
+    yield from (
+        f"{part}.{name}, which is off" for name in then["checks"] if name not in now["checks"]
+    )
     for name, (points, bar) in now["checks"].items():
         worth, level = then["checks"].get(name, (None, None))
         if worth != points:
@@ -79,7 +83,11 @@ def still_good(then: str, now: str) -> dict[str, list[str]]:
     """Name the checks of each part whose verdicts still count: nothing that they rest on has changed, points aside."""
     before, after = json.loads(then), json.loads(now)
     return {
-        part: [name for name, (_, bar) in this["checks"].items() if bar == before[part]["checks"].get(name, [0, ""])[1]]
+        part: [
+            name
+            for name, (_, bar) in this["checks"].items()
+            if bar == before[part]["checks"].get(name, [0, ""])[1]
+        ]
         for part, this in after.items()
         if part in before and this["runs"] == before[part]["runs"]
     }

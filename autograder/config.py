@@ -88,7 +88,9 @@ class LabConfig:
             return "due at no time, and lateness costs nothing"
         if self.late is None:
             return f"due {self.due}, and lateness costs nothing"
-        per_day, at_most = (f"{100 * share:g} %" for share in (self.late.per_day, self.late.at_most))
+        per_day, at_most = (
+            f"{100 * share:g} %" for share in (self.late.per_day, self.late.at_most)
+        )
         return f"due {self.due}, and each day late costs {per_day}, at most {at_most}"
 
 
@@ -105,7 +107,9 @@ class Config:
         """Name the first tier whose regex finds the device; any other GPU is 'gpu'."""
         if kind == "cpu":
             return "cpu"
-        return next((tier for tier, pattern in self.tiers.items() if re.search(pattern, device_name)), "gpu")
+        return next(
+            (tier for tier, pattern in self.tiers.items() if re.search(pattern, device_name)), "gpu"
+        )
 
     def lab(self, name: str) -> LabConfig:
         """Find a lab by its name."""
@@ -128,22 +132,33 @@ def load(path: Path) -> Config:
 
 
 def agree(
-    config: Config, lab_name: str, declared: Mapping[str, Sequence[str]], barred: Mapping[str, Collection[str]]
+    config: Config,
+    lab_name: str,
+    declared: Mapping[str, Sequence[str]],
+    barred: Mapping[str, Collection[str]],
 ) -> None:
     """Refuse points for what no part declares, and a declaration without points or without its bar."""
     parts, off = config.lab(lab_name).parts, config.lab(lab_name).off
     where = f"{config.path}: labs.{lab_name}.parts"
     for name in (*parts, *sorted(off)):
         if name not in declared:
-            raise CourseError(f"{where}.{name}: there is no such part{nearest(name, declared)}; rename or remove it")
+            raise CourseError(
+                f"{where}.{name}: there is no such part{nearest(name, declared)}; rename or remove it"
+            )
     for name, checks in declared.items():
         if name not in parts and name not in off:
-            raise CourseError(f"{where}: part '{name}' is missing; add it with its points and checks, or write off")
-        for problem in _disagreements(parts[name], checks, barred.get(name, ())) if name in parts else ():
+            raise CourseError(
+                f"{where}: part '{name}' is missing; add it with its points and checks, or write off"
+            )
+        for problem in (
+            _disagreements(parts[name], checks, barred.get(name, ())) if name in parts else ()
+        ):
             raise CourseError(f"{where}.{name}.{problem}")
 
 
-def _disagreements(part: PartConfig, declared: Sequence[str], barred: Collection[str]) -> Iterator[str]:
+def _disagreements(
+    part: PartConfig, declared: Sequence[str], barred: Collection[str]
+) -> Iterator[str]:
     here = part.checks
     for name in (*here, *sorted(part.off)):
         if name not in declared:
@@ -168,9 +183,13 @@ def read_yaml(path: Path) -> Any:
     try:
         return yaml.load(path.read_bytes().decode("utf-8-sig"), _strict_loader())  # noqa: S506 it is a SafeLoader
     except UnicodeDecodeError as error:
-        raise CourseError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+        raise CourseError(
+            f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
+        ) from None
     except OSError as error:
-        raise CourseError(f"{path}: {error.strerror}; name the folder of the course with --course") from None
+        raise CourseError(
+            f"{path}: {error.strerror}; name the folder of the course with --course"
+        ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CourseError(f"{path}: {_yaml_words(error)}") from None
 
@@ -197,7 +216,9 @@ def _strict_loader() -> type[yaml.SafeLoader]:
                 text = key.tag == "tag:yaml.org,2002:str"
                 if not text or key.value in seen:
                     problem = "stands twice; keep one" if text else "is no text; put it in quotes"
-                    raise yaml.MarkedYAMLError(problem=f"key {_show(key.value)} {problem}", problem_mark=key.start_mark)
+                    raise yaml.MarkedYAMLError(
+                        problem=f"key {_show(key.value)} {problem}", problem_mark=key.start_mark
+                    )
                 seen.add(key.value)
             return super().construct_mapping(node, deep)
 
@@ -213,7 +234,9 @@ def _strict_loader() -> type[yaml.SafeLoader]:
 
 def _lab(name: str, raw: Mapping[str, Any]) -> LabConfig:
     late = raw.get("late")
-    policy = late and LatePolicy(float(late.get("grace_minutes", 0)), _share(late["per_day"]), _share(late["at_most"]))
+    policy = late and LatePolicy(
+        float(late.get("grace_minutes", 0)), _share(late["per_day"]), _share(late["at_most"])
+    )
     on, off = _on(raw["parts"])
     parts = {part: _part(value) for part, value in on.items()}
     return LabConfig(name, int(raw.get("version", 1)), raw.get("due"), policy, parts, off)
@@ -226,12 +249,21 @@ def _on(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
 
 
 def _part(raw: Mapping[str, Any]) -> PartConfig:
-    limits = {name: float(value) if name == "seconds" else int(value) for name, value in raw.get("limits", {}).items()}
+    limits = {
+        name: float(value) if name == "seconds" else int(value)
+        for name, value in raw.get("limits", {}).items()
+    }
     on, off = _on(raw["checks"])
     checks = {name: _check(value) for name, value in on.items()}
-    items = {name: value if isinstance(value, dict) else {"points": value} for name, value in _rubric(raw).items()}
+    items = {
+        name: value if isinstance(value, dict) else {"points": value}
+        for name, value in _rubric(raw).items()
+    }
     rubric = {name: float(value["points"]) for name, value in items.items()}
-    says = {name: value.get("says", name.replace("_", " ").capitalize()) for name, value in items.items()}
+    says = {
+        name: value.get("says", name.replace("_", " ").capitalize())
+        for name, value in items.items()
+    }
     bonus = raw.get("bonus", False)
     return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, says, bonus, off)  # type: ignore[arg-type]
 
@@ -258,11 +290,16 @@ def _share(percent: str) -> float:
 def _shape_problem(raw: Any) -> str:
     import jsonschema
 
-    if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:  # then nothing else here is worth a word
+    if (
+        isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT
+    ):  # then nothing else here is worth a word
         return f"format: {_show(raw['format'])}; this perflab reads format {FORMAT}"
     errors = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).iter_errors(raw)
     # A misspelt name is also a missing one: the first of the two has the nearest name to offer.
-    order = sorted(errors, key=lambda e: (e.validator != "additionalProperties", list(map(str, e.absolute_path))))
+    order = sorted(
+        errors,
+        key=lambda e: (e.validator != "additionalProperties", list(map(str, e.absolute_path))),
+    )
     return _shape_words(order[0]) if order else ""
 
 
@@ -279,7 +316,11 @@ def _shape_words(error: Any) -> str:
 
 
 def _missing(wanted: Any, found: Mapping[str, Any]) -> str:
-    names = wanted if isinstance(wanted, list) else [name for key in wanted if key in found for name in wanted[key]]
+    names = (
+        wanted
+        if isinstance(wanted, list)
+        else [name for key in wanted if key in found for name in wanted[key]]
+    )
     return str(next(name for name in names if name not in found))
 
 
@@ -299,7 +340,9 @@ def _problems(config: Config) -> Iterator[str]:
         if not lab.parts:
             yield f"labs.{name}.parts: every part is off; a lab needs one"
         for part_id, part in lab.parts.items():
-            yield from (f"labs.{name}.parts.{part_id}.{problem}" for problem in _part_problems(part, tiers))
+            yield from (
+                f"labs.{name}.parts.{part_id}.{problem}" for problem in _part_problems(part, tiers)
+            )
 
 
 def _tier_problems(tier: str, pattern: str) -> Iterator[str]:

@@ -28,7 +28,9 @@ def find(wanted: str, tier: Tier) -> tuple[Device, str]:
     if kind != "cuda" or not (index or "0").isdigit():
         raise UserError(f"--device {wanted}: not a device; use auto, cpu or cuda:N")
     if int(index or 0) >= len(ours):
-        raise UserError(f"--device {wanted}: this machine has {len(ours)} NVIDIA GPU(s); use auto, cpu or cuda:N")
+        raise UserError(
+            f"--device {wanted}: this machine has {len(ours)} NVIDIA GPU(s); use auto, cpu or cuda:N"
+        )
     number = ours[int(index or 0)]
     known = {**versions(), "driver": driver()}
     # Workers have an environment of their own, so to them the GPU has the driver's number.
@@ -41,10 +43,15 @@ def _ours(count: int) -> list[int]:
     if given is None or not count:
         return list(range(count))
     uuids = _ask_gpus("nvmlDeviceGetUUID")
-    known = {**{str(number): number for number in range(count)}, **{uuid: n for n, uuid in enumerate(uuids)}}
+    known = {
+        **{str(number): number for number in range(count)},
+        **{uuid: n for n, uuid in enumerate(uuids)},
+    }
     words = [word.strip() for word in given.split(",")] if given.strip() else []
     if strange := [word for word in words if word not in known]:
-        raise UserError(f"{VISIBLE}={given}: '{strange[0]}' is neither the number nor the UUID of a GPU here")
+        raise UserError(
+            f"{VISIBLE}={given}: '{strange[0]}' is neither the number nor the UUID of a GPU here"
+        )
     return [known[word] for word in words]
 
 

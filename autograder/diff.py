@@ -41,8 +41,15 @@ class Move:
 
     def __str__(self) -> str:
         """Say it in a line, and under it why."""
-        old, new = (f"{score:g}" if score is not None else "no result" for score in (self.old, self.new))
-        return "\n".join([f"{self.submission}: {old} -> {new}", *(f"  {one}" for one in (*self.why, *self.because))])
+        old, new = (
+            f"{score:g}" if score is not None else "no result" for score in (self.old, self.new)
+        )
+        return "\n".join(
+            [
+                f"{self.submission}: {old} -> {new}",
+                *(f"  {one}" for one in (*self.why, *self.because)),
+            ]
+        )
 
 
 def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
@@ -56,7 +63,11 @@ def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
         elif why := list(_moves(before, after)):
             # Inputs are drawn afresh in every grading: that alone is no reason.
             other = [one for one in circumstances(before, after) if one.what != "seed"]
-            found.append(Move(name, before.score, after.score, (*why, *other), tuple(_reasons(before, after))))
+            found.append(
+                Move(
+                    name, before.score, after.score, (*why, *other), tuple(_reasons(before, after))
+                )
+            )
     return found
 
 
@@ -101,14 +112,23 @@ def circumstances(old: Result, new: Result) -> list[Difference]:
     pairs = [(name, getattr(old, name), getattr(new, name)) for name in CIRCUMSTANCES]
     pairs += [("device", old.device.name, new.device.name)]
     names = sorted({*old.device.versions, *new.device.versions})
-    pairs += [(name, old.device.versions.get(name, "none"), new.device.versions.get(name, "none")) for name in names]
-    return [Difference(name, str(before), str(after)) for name, before, after in pairs if before != after]
+    pairs += [
+        (name, old.device.versions.get(name, "none"), new.device.versions.get(name, "none"))
+        for name in names
+    ]
+    return [
+        Difference(name, str(before), str(after))
+        for name, before, after in pairs
+        if before != after
+    ]
 
 
 def outcomes(old: Result, new: Result) -> list[Difference]:
     """How the checks differ: outcome and points, else what was measured; only checks that the old result judged."""
     after = new.checks
-    return [found for id_, check in old.checks.items() for found in _compare(id_, check, after.get(id_))]
+    return [
+        found for id_, check in old.checks.items() for found in _compare(id_, check, after.get(id_))
+    ]
 
 
 def _compare(what: str, old: CheckResult, new: CheckResult | None) -> list[Difference]:
@@ -127,4 +147,6 @@ def _found(check: CheckResult) -> str:
 
 def _standing(check: CheckResult) -> str:
     hand = by_hand(check)
-    return f"{check.outcome} {check.points:g}/{check.max_points:g}" + (f", set by hand: {hand}" if hand else "")
+    return f"{check.outcome} {check.points:g}/{check.max_points:g}" + (
+        f", set by hand: {hand}" if hand else ""
+    )

@@ -32,7 +32,9 @@ class Epoch(NamedTuple):
     def samples(self) -> Counter[bytes]:
         """Count each sample; what is no whole commitment counts as one that nobody else has."""
         data = self.commitments.tobytes()
-        return Counter(data[at : at + COMMITMENT_BYTES] for at in range(0, len(data), COMMITMENT_BYTES))
+        return Counter(
+            data[at : at + COMMITMENT_BYTES] for at in range(0, len(data), COMMITMENT_BYTES)
+        )
 
 
 def commitment(output: Array) -> bytes:

@@ -34,7 +34,13 @@ def examine() -> list[Finding]:
 
 def _python() -> Finding:
     ok = sys.version_info >= (3, 11)
-    return Finding("Python", ok, platform.python_version(), "" if ok else "install Python 3.11 or newer", "everything")
+    return Finding(
+        "Python",
+        ok,
+        platform.python_version(),
+        "" if ok else "install Python 3.11 or newer",
+        "everything",
+    )
 
 
 def _package(name: str, wanted: str) -> Callable[[], Finding]:
@@ -62,7 +68,11 @@ def _between_processes() -> Finding:
     """Look for what keeps the processes of one box out of each other's memory."""
     wanted, version = "timing in the fence", landlock.abi()
     if version >= landlock.WITH_REFER:
-        signals = "" if version >= landlock.WITH_SCOPES else "; it lets signals pass, which are seen when they are sent"
+        signals = (
+            ""
+            if version >= landlock.WITH_SCOPES
+            else "; it lets signals pass, which are seen when they are sent"
+        )
         return Finding("Landlock", True, f"version {version}{signals}", "", wanted)
     if YAMA.exists() and YAMA.read_text().strip() != "0":
         return Finding("Landlock", True, "none, and Yama does as well", "", wanted)
@@ -76,7 +86,11 @@ def _memory() -> Finding:
     group = cgroup.made(0)
     if group is not None:
         group.close()
-    seen = "a group for each box" if group else "counted fifty times a second, by no group of the kernel's"
+    seen = (
+        "a group for each box"
+        if group
+        else "counted fifty times a second, by no group of the kernel's"
+    )
     mend = "" if group else "grade as root, or with `systemd-run -p MemoryMax=` (docs/runner.md)"
     return Finding("memory limit", group is not None, seen, mend, "a burst of memory in the fence")
 
@@ -97,7 +111,9 @@ def _gpu() -> Finding:
 def _tool(name: str, wanted: str, mend: str) -> Callable[[], Finding]:
     def look() -> Finding:
         path = shutil.which(name)
-        return Finding(name, path is not None, path or "not installed", "" if path else mend, wanted)
+        return Finding(
+            name, path is not None, path or "not installed", "" if path else mend, wanted
+        )
 
     return look
 
@@ -111,7 +127,11 @@ LOOKS: tuple[Callable[[], Finding], ...] = (
     _memory,
     _gpu,
     _tool("c++", "torch.compile", "apt-get install g++"),
-    _tool("nsys", "labs with Nsight Systems", "install Nsight Systems; its points stay owed without"),
-    _tool("ncu", "labs with Nsight Compute", "install Nsight Compute; its points stay owed without"),
+    _tool(
+        "nsys", "labs with Nsight Systems", "install Nsight Systems; its points stay owed without"
+    ),
+    _tool(
+        "ncu", "labs with Nsight Compute", "install Nsight Compute; its points stay owed without"
+    ),
 )
 REQUIRED = {"Python", "torch", "torchvision"}

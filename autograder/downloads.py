@@ -30,11 +30,17 @@ GRADESCOPE, NBGRADER = "submission_metadata.yml", "timestamp.txt"
 CANVAS = re.compile(
     r"(?!(?:LATE_)?anon_)(?P<name>(?:.*?_)?)(?:(?P<late>LATE)_)?(?P<id>[0-9]+)_(?P<file>[0-9]+)_(?P<rest>.+)"
 )
-CANVAS_ID = re.compile(r"(?:^|_)(?=([0-9]+)_[0-9]+_.)")  # names, and what files are called, may look like one too
-AGAIN = re.compile(r"(-\d+| \(\d+\))+(?=\.\w+$)")  # Canvas's mark of a file that was handed in again, a browser's
+CANVAS_ID = re.compile(
+    r"(?:^|_)(?=([0-9]+)_[0-9]+_.)"
+)  # names, and what files are called, may look like one too
+AGAIN = re.compile(
+    r"(-\d+| \(\d+\))+(?=\.\w+$)"
+)  # Canvas's mark of a file that was handed in again, a browser's
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>[0-9]+)_assignsubmission_file(?:_(?P<rest>.*))?")
 MOODLE_ID = re.compile(r"_([0-9]+)_assignsubmission_")
-TEXT_ENTRY = re.compile(r".+_[0-9]+_text\.html|.+_assignsubmission_onlinetext(_.*)?")  # typed there, so no file
+TEXT_ENTRY = re.compile(
+    r".+_[0-9]+_text\.html|.+_assignsubmission_onlinetext(_.*)?"
+)  # typed there, so no file
 EXCHANGE = re.compile(  # nbgrader's: student+assignment+time+random
     r"(?P<name>[^+]+)\+(?P<lab>[^+]+)\+(?P<at>\d{4}-\d\d-\d\d [\d:.]+(?: (?:[+-]\d{4}|[\w/]+))?)(?:\+.*)?"
 )
@@ -93,11 +99,18 @@ def packed(path: Path) -> bool:
     tops = {name.split("/")[0] for name in names}
     listed = any(name.split("/")[1:] == [GRADESCOPE] for name in names)
     whose = sum(any(form.fullmatch(top) for form in (MOODLE, CANVAS, TEXT_ENTRY)) for top in tops)
-    return listed or (len(tops) > 1 and 2 * whose > len(tops))  # most: there is always one who wrote a text instead
+    return listed or (
+        len(tops) > 1 and 2 * whose > len(tops)
+    )  # most: there is always one who wrote a text instead
 
 
 def find(
-    folder: Path, lab: str, roster: Roster | None, due: Callable[[Student], datetime | None], *, every: bool = False
+    folder: Path,
+    lab: str,
+    roster: Roster | None,
+    due: Callable[[Student], datetime | None],
+    *,
+    every: bool = False,
 ) -> Found:
     """Read a download: one attempt a student, the last that is in time, else the last; or every attempt."""
     read = _reader(folder, lab) or _plain
@@ -107,13 +120,19 @@ def find(
         notes += [f"{entry.source}: {entry.note}"] if entry.note else []
         for owner in entry.owners:
             student = _student(owner, roster)
-            meant = sorted({one.student for who in (owner, *entry.others) if (one := _student(who, roster))})
+            meant = sorted(
+                {one.student for who in (owner, *entry.others) if (one := _student(who, roster))}
+            )
             if student is None:
                 notes.append(f"{entry.source}: {_nobody(owner, roster)}")
             elif len(meant) > 1:
-                notes.append(f"{entry.source}: its name has the numbers of {' and '.join(meant)}; {SAY_WHOSE}")
+                notes.append(
+                    f"{entry.source}: its name has the numbers of {' and '.join(meant)}; {SAY_WHOSE}"
+                )
             else:
-                handed = Handed(student.student, entry.at, entry.marked_late, plain(entry.source, 255))
+                handed = Handed(
+                    student.student, entry.at, entry.marked_late, plain(entry.source, 255)
+                )
                 owned[student.student].append(Attempt(student.student, handed, entry.files))
     chosen = []
     for name, attempts in sorted(owned.items()):
@@ -149,7 +168,11 @@ def collect(attempt: Attempt, to: Path) -> Path:
 
 def _every(attempts: Sequence[Attempt]) -> list[Attempt]:
     ordered = sorted(attempts, key=_when)
-    return [replace(one, name=f"{one.name}-{n}") for n, one in enumerate(ordered, 1)] if len(ordered) > 1 else ordered
+    return (
+        [replace(one, name=f"{one.name}-{n}") for n, one in enumerate(ordered, 1)]
+        if len(ordered) > 1
+        else ordered
+    )
 
 
 def _when(one: Attempt) -> datetime:
@@ -176,7 +199,9 @@ def _nobody(owner: Mapping[str, str], roster: Roster | None) -> str:
     said = " or ".join(f"{column} {value!r}" for column, value in owner.items() if value)
     if roster and any(roster.count(column, value) > 1 for column, value in owner.items()):
         return f"several in the roster have {said}; give them their numbers there"
-    return f"nobody in the roster has {said}" if roster else f"whose it is takes a roster with {said}"
+    return (
+        f"nobody in the roster has {said}" if roster else f"whose it is takes a roster with {said}"
+    )
 
 
 # What a download looks like
@@ -189,7 +214,9 @@ def _reader(folder: Path, lab: str) -> Callable[[Path, str], Iterator[Entry]] | 
     inside = _inside(folder)
     files = [path for path in inside if is_file(path)]
     shapes = ((_moodle, MOODLE, inside), (_canvas, CANVAS, files), (_exchange, EXCHANGE, inside))
-    fits = {read: sum(1 for path in paths if form.fullmatch(path.name)) for read, form, paths in shapes}
+    fits = {
+        read: sum(1 for path in paths if form.fullmatch(path.name)) for read, form, paths in shapes
+    }
     read = max(fits, key=lambda one: fits[one])
     if fits[read] and 2 * fits[read] >= len(inside):
         return read
@@ -207,16 +234,26 @@ def _gradescope(folder: Path, _lab: str) -> Iterator[Entry]:
     try:
         listed = yaml.load(path.read_bytes(), yaml.BaseLoader)  # noqa: S506 it makes text and nothing else
         entries = [
-            (name, [{"email": one.get(":email", ""), "student": one.get(":sid", "")} for one in entry[":submitters"]])
+            (
+                name,
+                [
+                    {"email": one.get(":email", ""), "student": one.get(":sid", "")}
+                    for one in entry[":submitters"]
+                ],
+            )
             for name, entry in listed.items()
         ]
     except (yaml.YAMLError, AttributeError, KeyError, TypeError):
-        raise UserError(f"{path}: this is not the list that Gradescope exports; download the export again") from None
+        raise UserError(
+            f"{path}: this is not the list that Gradescope exports; download the export again"
+        ) from None
     for name, owners in entries:
         at = listed[name].get(":created_at", "")
         home = folder / Path(name).name
         note = "" if home.is_dir() else "listed, and not in the folder"
-        at = moment(at.get("utc", "") if isinstance(at, dict) else at)  # a time, or Rails' record of one
+        at = moment(
+            at.get("utc", "") if isinstance(at, dict) else at
+        )  # a time, or Rails' record of one
         yield Entry(name, ((home.name, home),), () if note else tuple(owners), at, note=note)
 
 
@@ -224,10 +261,14 @@ def _moodle(folder: Path, _lab: str) -> Iterator[Entry]:
     clear = []
     for path in _inside(folder):
         if len(numbers := dict.fromkeys(MOODLE_ID.findall(path.name))) > 1:
-            yield Entry(path.name, note=f"its name has the numbers {' and '.join(numbers)}; {SAY_WHOSE}")
+            yield Entry(
+                path.name, note=f"its name has the numbers {' and '.join(numbers)}; {SAY_WHOSE}"
+            )
         else:
             clear.append(path)
-    yield from _grouped(clear, MOODLE, lambda match: {"moodle_id": match["id"], "name": match["name"]})
+    yield from _grouped(
+        clear, MOODLE, lambda match: {"moodle_id": match["id"], "name": match["name"]}
+    )
 
 
 def _canvas(folder: Path, _lab: str) -> Iterator[Entry]:
@@ -237,7 +278,9 @@ def _canvas(folder: Path, _lab: str) -> Iterator[Entry]:
 
 
 def _grouped(
-    paths: Sequence[Path], form: re.Pattern[str], owner: Callable[[re.Match[str]], Mapping[str, str]]
+    paths: Sequence[Path],
+    form: re.Pattern[str],
+    owner: Callable[[re.Match[str]], Mapping[str, str]],
 ) -> Iterator[Entry]:
     """Put together what has one student's name and number: a download holds the latest attempt, whole or in files."""
     groups: dict[tuple[str, str], list[tuple[re.Match[str], Path]]] = defaultdict(list)
@@ -258,7 +301,9 @@ def _grouped(
 
 def _names(form: re.Pattern[str], group: Sequence[tuple[re.Match[str], Path]]) -> list[str]:
     """Call files as their author did; what is no name for a file keeps that of the download."""
-    names = [match["rest"] if (match["rest"] or "").strip(".") else path.name for match, path in group]
+    names = [
+        match["rest"] if (match["rest"] or "").strip(".") else path.name for match, path in group
+    ]
     once = [AGAIN.sub("", name) for name in names]
     return once if form is CANVAS and len(set(once)) == len(once) else names
 
@@ -271,7 +316,11 @@ def _doubled(files: Sequence[File]) -> str:
         if other != path:
             return f"'{name}' was handed in twice, as {other.name} and as {path.name}; keep one"
     folder = next((path for _, path in files if path.is_dir()), None)
-    return f"{folder.name} is a folder, and has files beside it; keep one" if folder and len(files) > 1 else ""
+    return (
+        f"{folder.name} is a folder, and has files beside it; keep one"
+        if folder and len(files) > 1
+        else ""
+    )
 
 
 def _exchange(folder: Path, lab: str) -> Iterator[Entry]:
@@ -280,7 +329,9 @@ def _exchange(folder: Path, lab: str) -> Iterator[Entry]:
         if match is None:
             yield Entry(path.name, note="not called as nbgrader's exchange does, so not looked at")
         elif match["lab"] == lab:
-            yield Entry(path.name, ((path.name, path),), ({"student": match["name"]},), moment(match["at"]))
+            yield Entry(
+                path.name, ((path.name, path),), ({"student": match["name"]},), moment(match["at"])
+            )
 
 
 def _plain(folder: Path, lab: str) -> Iterator[Entry]:

@@ -28,8 +28,13 @@ def of(out: Path, students: Collection[str]) -> list[str]:
 
 def older(out: Path, days: float, now: datetime) -> list[str]:
     """Name the submissions that were graded longer ago than that."""
-    graded = {one.result.submission: datetime.fromisoformat(one.result.started) for one in standing.read(out).whole}
-    return sorted(name for name, at in graded.items() if now - at.astimezone(UTC) > timedelta(days=days))
+    graded = {
+        one.result.submission: datetime.fromisoformat(one.result.started)
+        for one in standing.read(out).whole
+    }
+    return sorted(
+        name for name, at in graded.items() if now - at.astimezone(UTC) > timedelta(days=days)
+    )
 
 
 def forget(out: Path, names: Collection[str]) -> int:

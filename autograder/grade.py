@@ -159,7 +159,11 @@ def grade(
         max_score=max_score,
         owed=owed,
         parts=results,
-        notes=tuple(dict.fromkeys([*_notes(submission), *noted, *(note for it in graders for note in it.notes)])),
+        notes=tuple(
+            dict.fromkeys(
+                [*_notes(submission), *noted, *(note for it in graders for note in it.notes)]
+            )
+        ),
     )
 
 
@@ -237,12 +241,17 @@ class PartGrader:
         """Add up what was judged so far; what a person reads comes after the last check."""
         rubric = self._rubric() if len(self._judged) == len(self.part.checks) else []
         judged = [self._judged[name] for name in self.part.checks if name in self._judged]
-        return scoring.part_result(self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus)
+        return scoring.part_result(
+            self.part.id, self.part.title, [*judged, *rubric], bonus=self.config.bonus
+        )
 
     @property
     def notes(self) -> list[str]:
         """What is to be said beside the verdicts: that each probe was slow."""
-        took = max((seen.import_seconds for (_, side), seen in self._seen.items() if side == "student"), default=0.0)
+        took = max(
+            (seen.import_seconds for (_, side), seen in self._seen.items() if side == "student"),
+            default=0.0,
+        )
         return [SLOW_IMPORT.format(self.part.file, took)] * (took > SLOW_IMPORT_SECONDS)
 
     def check(self, name: str) -> CheckResult:
@@ -250,7 +259,9 @@ class PartGrader:
         if name not in self._judged:
             check = self.part.checks[name]
             needed = [self.check(need) for need in check.needs]
-            self._judged[name] = self._not_asked(check) or self._blocked(check, needed) or self._judge(check)
+            self._judged[name] = (
+                self._not_asked(check) or self._blocked(check, needed) or self._judge(check)
+            )
         return self._judged[name]
 
     def _not_asked(self, check: Check) -> CheckResult | None:
@@ -264,7 +275,10 @@ class PartGrader:
     def _rubric(self) -> list[CheckResult]:
         """What a person reads, and what nobody has to: notes that are missing, or are as they were handed out."""
         pages = [file for file in self.part.artefacts.values() if file.endswith(".md")]
-        return [self._read_by_a_person(name, points, pages) for name, points in self.config.rubric.items()]
+        return [
+            self._read_by_a_person(name, points, pages)
+            for name, points in self.config.rubric.items()
+        ]
 
     def _read_by_a_person(self, name: str, points: float, pages: list[str]) -> CheckResult:
         title, reason = self.config.says[name], f"a person reads {', '.join(pages) or 'it'}"
@@ -285,7 +299,10 @@ class PartGrader:
             return True
         template = self._kit.released.texts.get(page, "")
         lines = self._submission.files.get(page, b"").decode(errors="replace").splitlines()
-        return not {line.strip() for line in lines} <= {"", *(line.strip() for line in template.splitlines())}
+        return not {line.strip() for line in lines} <= {
+            "",
+            *(line.strip() for line in template.splitlines()),
+        }
 
     def _blocked(self, check: Check, needed: list[CheckResult]) -> CheckResult | None:
         for need in needed:
@@ -313,7 +330,9 @@ class PartGrader:
         if not settled.whole_part:
             return self._result(check, settled.verdict, settled.reason)
         if self._unusable:
-            return self._result(check, None, reason=f"{self.part.file} cannot be used: see {self._unusable}")
+            return self._result(
+                check, None, reason=f"{self.part.file} cannot be used: see {self._unusable}"
+            )
         self._unusable = check.name
         return self._result(check, settled.verdict, settled.reason)
 
@@ -357,10 +376,14 @@ class PartGrader:
         if clock is None:
             return seen
         if key not in self._timed:
-            self._timed[key] = clock(probe, self.job(probe, "student"), self.job(probe, "baseline"), bar.value)
+            self._timed[key] = clock(
+                probe, self.job(probe, "student"), self.job(probe, "baseline"), bar.value
+            )
         found = self._timed[key]
         if found.ended != "ok":
-            raise Settled(_failed_to_run(Observation(probe.name, found.ended, error=found.error)), found.ended)
+            raise Settled(
+                _failed_to_run(Observation(probe.name, found.ended, error=found.error)), found.ended
+            )
         return replace(seen, compared=found)
 
     def _bar(self, check: Check) -> Bar:
@@ -385,12 +408,20 @@ class PartGrader:
         baseline = self._run(probe, "baseline")
         if baseline.ended != "ok":
             raise RuntimeError(f"probe {probe.name} on the baseline: {baseline.error}")
-        return Timed(student, baseline, unavailable=NO_CLOCK) if probe.timed else Pair(student, baseline)
+        return (
+            Timed(student, baseline, unavailable=NO_CLOCK)
+            if probe.timed
+            else Pair(student, baseline)
+        )
 
     def _run(self, probe: Probe, side: Side) -> Observation:
         key = (probe.name, side)
         if key not in self._seen:
-            self._seen[key] = self._ran(probe) if side == "student" else self._run_once(self.job(probe, side), probe)
+            self._seen[key] = (
+                self._ran(probe)
+                if side == "student"
+                else self._run_once(self.job(probe, side), probe)
+            )
         return self._seen[key]
 
     def _ran(self, probe: Probe) -> Observation:
@@ -414,7 +445,11 @@ class PartGrader:
         if self.part.file not in source:
             why = self._submission.refused.get(self.part.file, "it was not handed in")
             raise Settled(
-                Failed(f"no {self.part.file}", why, f"hand in {self.part.file}, as the template names it"),
+                Failed(
+                    f"no {self.part.file}",
+                    why,
+                    f"hand in {self.part.file}, as the template names it",
+                ),
                 "missing",
                 whole_part=True,
             )
@@ -422,23 +457,39 @@ class PartGrader:
         files = {**{name: source[name] for name in code if name in source}, **self._kit.given}
         seed = probe_seed(self._seed, self.part.id, probe.name)
         lab, limits = self._kit.lab.name, self.config.limits
-        return Job(lab, self.part.id, probe.name, side, seed, limits, files, self._session.worker_device)
+        return Job(
+            lab, self.part.id, probe.name, side, seed, limits, files, self._session.worker_device
+        )
 
     def _result(self, check: Check, verdict: Verdict | None, reason: str = "") -> CheckResult:
         points = self.config.checks[check.name].points
         bar = self.config.checks[check.name].bar_for(self._session.device.tier)
         title = check.title.replace("{bar}", str(bar or "the bar of this device"))
         if verdict is None:
-            return CheckResult(check.name, "skipped", check.basis, 0.0, points, title, reason=reason)
+            return CheckResult(
+                check.name, "skipped", check.basis, 0.0, points, title, reason=reason
+            )
         if isinstance(verdict, Unavailable):
-            owed = CheckResult(check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason)
+            owed = CheckResult(
+                check.name, "unavailable", check.basis, 0.0, points, title, reason=verdict.reason
+            )
             return replace(owed, evidence=verdict.evidence)
         outcome, won = scoring.points_for(verdict, points)
         reason = verdict.reason if isinstance(verdict, Inconclusive) else reason
         why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")
         measured, why = self._in_cells(verdict.measured), self._in_cells(why)
         return CheckResult(
-            check.name, outcome, check.basis, won, points, title, measured, why, try_, reason, verdict.evidence
+            check.name,
+            outcome,
+            check.basis,
+            won,
+            points,
+            title,
+            measured,
+            why,
+            try_,
+            reason,
+            verdict.evidence,
         )
 
     def _in_cells(self, text: str) -> str:
@@ -446,7 +497,10 @@ class PartGrader:
 
     def _fault(self, check: Check, fault: Exception) -> CheckResult:
         last = traceback.extract_tb(fault.__traceback__)[-1]
-        return self._error(check, f"{type(fault).__name__}: {fault} ({Path(last.filename).name}, line {last.lineno})")
+        return self._error(
+            check,
+            f"{type(fault).__name__}: {fault} ({Path(last.filename).name}, line {last.lineno})",
+        )
 
     def _error(self, check: Check, words: str) -> CheckResult:
         points = self.config.checks[check.name].points
@@ -470,13 +524,19 @@ def probe_seed(seed: int, part: str, probe: str) -> int:
 
 def _artefact(submission: Submission, file: str, part: Part) -> Any:
     if file in submission.refused:
-        raise Settled(Failed(f"{file} was not taken", submission.refused[file], f"write {file} again"), "missing")
+        raise Settled(
+            Failed(f"{file} was not taken", submission.refused[file], f"write {file} again"),
+            "missing",
+        )
     if file not in submission.files:
         in_notebook = cells_in(submission.files.get(part.file, b""))
         run = "run your notebook to its end" if in_notebook else f"python {part.file}"
         why, try_ = f"{part.file} writes it when it is run", f"{run}, and keep {file} beside it"
         if file in part.made_by:
-            why, try_ = f"it is handed in beside {part.file}, which does not write it", part.made_by[file]
+            why, try_ = (
+                f"it is handed in beside {part.file}, which does not write it",
+                part.made_by[file],
+            )
         raise Settled(Failed(f"no {file} here yet", why, try_), "missing")
     try:
         return checks.read(submission.files[file], file)
@@ -487,10 +547,22 @@ def _artefact(submission: Submission, file: str, part: Part) -> Any:
 
 # How a worker ended -> what was measured, and what to try. The why is the worker's own words.
 ENDS = {
-    "raised": ("your code raised an exception", "make that call at the end of your own file and read the traceback"),
-    "timeout": ("no answer in time", "look for an endless loop, or for far more work than the part asks for"),
-    "memory": ("too much memory", "look for tensors that are kept from step to step, such as losses with their graph"),
-    "crash": ("the process died", "let functions return; do not end the process or start processes that outlive it"),
+    "raised": (
+        "your code raised an exception",
+        "make that call at the end of your own file and read the traceback",
+    ),
+    "timeout": (
+        "no answer in time",
+        "look for an endless loop, or for far more work than the part asks for",
+    ),
+    "memory": (
+        "too much memory",
+        "look for tensors that are kept from step to step, such as losses with their graph",
+    ),
+    "crash": (
+        "the process died",
+        "let functions return; do not end the process or start processes that outlive it",
+    ),
     "tampering": (
         "its processes worked while they were stopped",
         "let nothing continue a process that the grader has stopped, and start none that does",
@@ -552,6 +624,8 @@ TELLING = {
 
 
 def _failed_to_run(seen: Observation, hints: Mapping[str, str] | None = None) -> Failed:
-    measured, try_ = next((said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended])
+    measured, try_ = next(
+        (said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended]
+    )
     try_ = (hints or {}).get(seen.ended, try_)
     return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

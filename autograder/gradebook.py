@@ -97,7 +97,10 @@ class History:
     @property
     def standing(self) -> Standing:
         """Say what is next."""
-        if self.outcomes.count("lost") >= MOST_LOST or self.outcomes.count("cut off") >= MOST_CUT_OFF:
+        if (
+            self.outcomes.count("lost") >= MOST_LOST
+            or self.outcomes.count("cut off") >= MOST_CUT_OFF
+        ):
             return "aside"
         judged = [outcome for outcome in self.outcomes if outcome in ("graded", "timing", "again")]
         match judged[-1:]:
@@ -125,8 +128,12 @@ class Journal(JournalFile):
             "SELECT lab, seed, submissions, session IS NOT NULL"
             " FROM sessions LEFT JOIN finished ON session = id ORDER BY id DESC LIMIT 1"
         )
-        [(graded,)] = self._ask("SELECT count(DISTINCT submission) FROM story WHERE result_sha256 != ''")
-        return next((Last(lab, seed, many, graded, bool(done)) for lab, seed, many, done in rows), None)
+        [(graded,)] = self._ask(
+            "SELECT count(DISTINCT submission) FROM story WHERE result_sha256 != ''"
+        )
+        return next(
+            (Last(lab, seed, many, graded, bool(done)) for lab, seed, many, done in rows), None
+        )
 
     def seed_for(self, lab: str, asked: int | None, *, resume: bool) -> int:
         """Choose the seed of a session; work that is not finished goes on with its own, and only when told to."""
@@ -140,24 +147,46 @@ class Journal(JournalFile):
             mend = "go on with --resume, or choose another --out"
             raise UserError(f"{folder}: a grading here was not finished ({so_far}); {mend}")
         if asked not in (None, last.seed):
-            raise UserError(f"--seed {asked}: the grading in {folder} has seed {last.seed}; leave --seed out")
+            raise UserError(
+                f"--seed {asked}: the grading in {folder} has seed {last.seed}; leave --seed out"
+            )
         return last.seed
 
-    def begin(self, under: Circumstances, seed: int, submissions: int, facts: Mapping[str, Any]) -> None:
+    def begin(
+        self, under: Circumstances, seed: int, submissions: int, facts: Mapping[str, Any]
+    ) -> None:
         """Begin a session; what follows belongs to it."""
         names = {"key": under.key, "ground": under.ground}
-        row = {**asdict(under), **names, "began": self._stamp(), "seed": seed, "submissions": submissions}
+        row = {
+            **asdict(under),
+            **names,
+            "began": self._stamp(),
+            "seed": seed,
+            "submissions": submissions,
+        }
         self._session = self._add("sessions", **row, facts=json.dumps(facts))
         self.key, self._ground = under.key, under.ground
 
     def start(self, submission: str, digest: str, *, twice: bool = False) -> int:
         """Note an attempt that is about to start, and return its number; on disk when this returns."""
-        row = {"submission": submission, "sha256": digest, "began": self._stamp(), "twice": int(twice)}
+        row = {
+            "submission": submission,
+            "sha256": digest,
+            "began": self._stamp(),
+            "twice": int(twice),
+        }
         return self._add("attempts", session=self._session, **row)
 
     def end(self, attempt: int, outcome: Outcome, result_sha256: str = "", note: str = "") -> None:
         """Note what became of an attempt."""
-        self._add("ends", attempt=attempt, ended=self._stamp(), outcome=outcome, result_sha256=result_sha256, note=note)
+        self._add(
+            "ends",
+            attempt=attempt,
+            ended=self._stamp(),
+            outcome=outcome,
+            result_sha256=result_sha256,
+            note=note,
+        )
 
     def stop(self) -> None:
         """Note that whatever of this session is under way was stopped; it counts against nobody."""
@@ -203,8 +232,12 @@ class Journal(JournalFile):
 
     def choose(self, share: float) -> list[str]:
         """Draw who is graded twice, this share of all that was ever settled here; who was drawn before a kill stays."""
-        drawn = self._names("SELECT submission FROM chosen JOIN through WHERE session > through.last")
-        settled = self._names("SELECT submission FROM story WHERE open AND outcome = 'graded' AND key = ?", self.key)
+        drawn = self._names(
+            "SELECT submission FROM chosen JOIN through WHERE session > through.last"
+        )
+        settled = self._names(
+            "SELECT submission FROM story WHERE open AND outcome = 'graded' AND key = ?", self.key
+        )
         [(ever, already, seed)] = self._ask(
             "SELECT (SELECT count(*) FROM (SELECT DISTINCT submission, key FROM story WHERE outcome = 'graded')),"
             " (SELECT count(*) FROM chosen), (SELECT seed FROM sessions WHERE id = ?)",
@@ -214,7 +247,9 @@ class Journal(JournalFile):
         lot = Random(seed).sample(new, min(max(missing, 0), len(new)))  # noqa: S311 the same after a kill
         for name in lot:
             self._add("chosen", session=self._session, submission=name)
-        done = self._names("SELECT submission FROM story WHERE open AND twice AND outcome IN ('twice', 'lost')")
+        done = self._names(
+            "SELECT submission FROM story WHERE open AND twice AND outcome IN ('twice', 'lost')"
+        )
         return sorted((drawn | {*lot}) - done)
 
     def drift(self) -> list[Drift]:

@@ -18,7 +18,10 @@ def draw(random: np.random.Generator, count: int) -> dict[str, np.ndarray[Any, A
     shape = (3, SIDE, SIDE)
     labels = random.integers(0, CLASSES, count)
     patterns = random.standard_normal((CLASSES, *shape), dtype="float32")
-    return {"images": patterns[labels] + random.standard_normal((count, *shape), dtype="float32"), "labels": labels}
+    return {
+        "images": patterns[labels] + random.standard_normal((count, *shape), dtype="float32"),
+        "labels": labels,
+    }
 
 
 class Samples:
@@ -44,7 +47,9 @@ class Samples:
         return np.random.default_rng(key).random((3, SIDE, SIDE), dtype=np.float32)
 
 
-def augmented(random: np.random.Generator, stored: int = 256, side: int = 224) -> np.ndarray[Any, Any]:
+def augmented(
+    random: np.random.Generator, stored: int = 256, side: int = 224
+) -> np.ndarray[Any, Any]:
     """Return (3, side, side) in float32: a picture of *stored* pixels a side, cropped, resized, flipped, normalised.
 
     As augmentations of photographs do it, on one core and without torch; the same numbers for the same *random*.
@@ -54,11 +59,14 @@ def augmented(random: np.random.Generator, stored: int = 256, side: int = 224) -
     picture = np.frombuffer(random.bytes(3 * stored * stored), np.uint8).reshape(3, stored, stored)
     size = random.uniform(0.3, 1.0) * (stored - 1)
     places = [
-        start + np.linspace(0.0, size, side, dtype=np.float32) for start in random.uniform(0, stored - 1 - size, 2)
+        start + np.linspace(0.0, size, side, dtype=np.float32)
+        for start in random.uniform(0, stored - 1 - size, 2)
     ]
     for axis, place in ((1, places[0]), (2, places[1])):
         below = np.minimum(place.astype(np.intp), stored - 2)
         share = (place - below).astype(np.float32).reshape((-1, 1) if axis == 1 else (-1,))
-        picture = np.take(picture, below, axis) * (1 - share) + np.take(picture, below + 1, axis) * share
+        picture = (
+            np.take(picture, below, axis) * (1 - share) + np.take(picture, below + 1, axis) * share
+        )
     turned = picture[:, :, ::-1] if random.random() < 0.5 else picture
     return np.ascontiguousarray((turned / 255 - 0.5) / 0.25, dtype=np.float32)

@@ -20,7 +20,17 @@ from autograder.times import Handed
 from autograder.unpack import is_file
 
 # Files below --out, where each submission has a folder: tables, pages, keys, the journal as SQLite keeps it, jobs.
-OURS = (".csv", ".html", ".key", ".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".json", ".jsonl")
+OURS = (
+    ".csv",
+    ".html",
+    ".key",
+    ".sqlite",
+    ".sqlite-wal",
+    ".sqlite-shm",
+    ".sqlite-journal",
+    ".json",
+    ".jsonl",
+)
 TOGETHER = ".together"  # below --out, while a run lasts: the loose files of each student
 
 
@@ -46,12 +56,16 @@ class Intake:
                 said = downloads.find(path, self.lab.name, self.roster, self._due, every=self.every)
                 found, notes = [*found, *said.attempts], [*notes, *said.notes]
             elif downloads.packed(path):
-                notes.append(f"{path}: this is the download of a class; unpack it into a folder, and name that")
+                notes.append(
+                    f"{path}: this is the download of a class; unpack it into a folder, and name that"
+                )
             else:
                 inside = batch.find([path], list(self.listed))
                 named, strangers = self._named(inside)
                 found, notes = [*found, *named], [*notes, *strangers]
-                notes += [f"{name}: {downloads.NO_SUBMISSION}" for name in batch.others(path, inside)]
+                notes += [
+                    f"{name}: {downloads.NO_SUBMISSION}" for name in batch.others(path, inside)
+                ]
         notes += [f"{one.files[0][1]}: {why}" for one in found if (why := self._misnamed(one.name))]
         found = [one for one in found if not self._misnamed(one.name)]
         return _apart(found, notes)
@@ -69,9 +83,13 @@ class Intake:
             return [_plain(path) for path in paths], []
         known = [(path, self.roster.by("student", name_of(path))) for path in paths]
         strangers = [
-            f"{path.name}: nobody in the roster has student {name_of(path)!r}" for path, who in known if not who
+            f"{path.name}: nobody in the roster has student {name_of(path)!r}"
+            for path, who in known
+            if not who
         ]
-        return [Attempt(who.student, Handed(), ((path.name, path),)) for path, who in known if who], strangers
+        return [
+            Attempt(who.student, Handed(), ((path.name, path),)) for path, who in known if who
+        ], strangers
 
     def _is_class(self, path: Path) -> bool:
         """Whether what is inside has owners: a download, or with a roster any folder that is no submission itself."""
@@ -82,7 +100,9 @@ class Intake:
     def _due(self, student: Student) -> datetime | None:
         if self.lab.due is None:
             return None
-        return scoring.deadline(self.lab.late, datetime.fromisoformat(self.lab.due), student.extension_hours)
+        return scoring.deadline(
+            self.lab.late, datetime.fromisoformat(self.lab.due), student.extension_hours
+        )
 
 
 def _plain(path: Path) -> Attempt:
@@ -103,7 +123,9 @@ def _apart(found: Sequence[Attempt], notes: Sequence[str]) -> tuple[list[Attempt
 
 
 @contextmanager
-def together(found: Sequence[Attempt], out: Path) -> Iterator[tuple[Mapping[str, Path], Sequence[str]]]:
+def together(
+    found: Sequence[Attempt], out: Path
+) -> Iterator[tuple[Mapping[str, Path], Sequence[str]]]:
     """Name one path for each attempt, and say what cannot be read; keep beside the results when each came."""
     home = out / TOGETHER
     shutil.rmtree(home, ignore_errors=True)  # of a grader that was killed
@@ -127,7 +149,11 @@ def note(found: Sequence[Attempt], out: Path) -> None:
     """Write down when each came; a line that somebody mended stays, until the system it came from says a time."""
     before = times.read(out)
     known = {one.name: one.handed for one in found if one.handed.source}
-    kept = {name for name, one in known.items() if one.at is None and _source(before.get(name)) == one.source}
+    kept = {
+        name
+        for name, one in known.items()
+        if one.at is None and _source(before.get(name)) == one.source
+    }
     if said := {name: one for name, one in known.items() if name not in kept}:
         times.write(out, {**before, **said})
 

@@ -106,8 +106,18 @@ class Grader:
         self._open(job, file.parent)
         result = str(self._grade(job, file.parent)) if job.submission else ""
         device, isolation = to_json(self._session.device), self._session.isolation
-        where = {"node": node(), "gpus": os.environ.get(VISIBLE, ""), "pid": os.getpid(), "began": began}
-        return {"result": result, "device": device, "isolation": isolation, "where": {**where, "ended": _now()}}
+        where = {
+            "node": node(),
+            "gpus": os.environ.get(VISIBLE, ""),
+            "pid": os.getpid(),
+            "began": began,
+        }
+        return {
+            "result": result,
+            "device": device,
+            "isolation": isolation,
+            "where": {**where, "ended": _now()},
+        }
 
     def _open(self, job: GradeJob, home: Path) -> None:
         """Keep the session while the jobs are of one kind."""
@@ -129,9 +139,15 @@ class Grader:
         chosen = kit.lab.chosen(job.parts, job.only)
         handed_in = _handed_in(path, kit)
         settled = load_result(home / job.settled) if job.settled else None
-        session = self._session if job.timed else replace(self._session, clock=later, squeeze=squeezed_later)
+        session = (
+            self._session
+            if job.timed
+            else replace(self._session, clock=later, squeeze=squeezed_later)
+        )
         seed = settled.seed if settled else secrets.randbits(48) if job.seed is None else job.seed
-        result = grade(handed_in, kit, session, seed=seed, parts=chosen, only=job.only, settled=settled)
+        result = grade(
+            handed_in, kit, session, seed=seed, parts=chosen, only=job.only, settled=settled
+        )
         if path.name != batch.HANDED_IN:
             batch.keep(handed_in, out)
         return batch.save(result, out)

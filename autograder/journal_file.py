@@ -96,14 +96,22 @@ class JournalFile:
 
     def _create(self) -> None:
         script = "".join(f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items())
-        script += GUARDS + "".join(f"CREATE VIEW {name} AS {query};" for name, query in VIEWS.items())
+        script += GUARDS + "".join(
+            f"CREATE VIEW {name} AS {query};" for name, query in VIEWS.items()
+        )
         script += "CREATE INDEX by_submission ON attempts (submission);"
         script += f"INSERT INTO about VALUES ({FORMAT}, '{__version__}');"  # noqa: S608 both are ours
         self._rows.executescript(f"BEGIN EXCLUSIVE; {script} COMMIT;")
 
     def _check(self) -> None:
-        ours = self._rows.execute("SELECT count(*) FROM sqlite_master WHERE name = 'about'").fetchone()[0]
-        found = self._rows.execute("SELECT format FROM about").fetchone()[0] if ours else "of another program"
+        ours = self._rows.execute(
+            "SELECT count(*) FROM sqlite_master WHERE name = 'about'"
+        ).fetchone()[0]
+        found = (
+            self._rows.execute("SELECT format FROM about").fetchone()[0]
+            if ours
+            else "of another program"
+        )
         if found != FORMAT:
             raise UserError(
                 f"{self.file}: format {found}; this perflab reads format {FORMAT}; choose another --out, or go on with"
@@ -126,7 +134,9 @@ class JournalFile:
         with self._said():
             self._rows.create_function("unnamed", 1, lambda facts: _unnamed(facts, submission))
             self._rows.execute("BEGIN EXCLUSIVE")
-            [(attempts,)] = self._ask("SELECT count(*) FROM attempts WHERE submission = ?", submission)
+            [(attempts,)] = self._ask(
+                "SELECT count(*) FROM attempts WHERE submission = ?", submission
+            )
             for trigger in GUARDED:
                 self._rows.execute("DROP TRIGGER {}_{}".format(*trigger))
             for change in (
@@ -150,7 +160,10 @@ class JournalFile:
             yield
         except (sqlite3.Error, OSError) as error:
             words = str(error)
-            mend = next((advice for part, advice in ADVICE.items() if part in words), "see that it can be written")
+            mend = next(
+                (advice for part, advice in ADVICE.items() if part in words),
+                "see that it can be written",
+            )
             raise UserError(f"{self.file}: {words}; {mend}, then go on with --resume") from None
 
 
@@ -158,4 +171,6 @@ def _unnamed(facts: str, name: str) -> str:
     """Take a name out of the command that a session was started with."""
     whole = json.loads(facts)
     said = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return json.dumps({**whole, "command": [said.sub("(forgotten)", word) for word in whole.get("command", [])]})
+    return json.dumps(
+        {**whole, "command": [said.sub("(forgotten)", word) for word in whole.get("command", [])]}
+    )

@@ -98,7 +98,12 @@ def optional(item: Schema) -> Schema:
 
 def record(**fields: Schema) -> Schema:
     """Declare an object with exactly these names."""
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
 
 
 # What `rig.answers()` answers with: the form of what a function returned for each case, and all numbers in one array.
@@ -218,13 +223,22 @@ class Part:
         dataset: Dataset | None = None,
     ) -> Callable[[F], F]:
         """Register an adapter that the clock runs on both sides; calls get *inputs*, loaders *dataset* and device."""
-        within = within or (None if kind == "train" else Close() if kind == "call" else Close(0.0, 0.0))
+        within = within or (
+            None if kind == "train" else Close() if kind == "call" else Close(0.0, 0.0)
+        )
 
         def register(run: F) -> F:
             arrays = TIMED_ARRAYS[kind]
             name = run.__name__
             self.probes[name] = Probe(
-                name, run, pair=True, timed=kind, arrays=arrays, inputs=inputs, within=within, dataset=dataset
+                name,
+                run,
+                pair=True,
+                timed=kind,
+                arrays=arrays,
+                inputs=inputs,
+                within=within,
+                dataset=dataset,
             )
             return run
 
@@ -242,8 +256,14 @@ class Part:
         """Register a probe with the names and forms that it answers with, and what it *takes* of the module."""
 
         def register(run: F) -> F:
-            name, form, taken = run.__name__, record(**(values or {})), None if takes is None else frozenset(takes)
-            self.probes[name] = Probe(name, run, pair, "", form, arrays or {}, hints=hints or {}, takes=taken)
+            name, form, taken = (
+                run.__name__,
+                record(**(values or {})),
+                None if takes is None else frozenset(takes),
+            )
+            self.probes[name] = Probe(
+                name, run, pair, "", form, arrays or {}, hints=hints or {}, takes=taken
+            )
             return run
 
         return register
@@ -252,13 +272,17 @@ class Part:
         """Register a probe that runs on both sides and answers with `rig.answers()`."""
         return self.probe(pair=True, values=CASES, arrays=NUMBERS)(run)
 
-    def check(self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = (), compared: str = "") -> Callable[[F], F]:
+    def check(
+        self, *, basis: Basis, needs: Sequence[Callable[..., Any]] = (), compared: str = ""
+    ) -> Callable[[F], F]:
         """Register a check; its docstring is the line that students read. *compared*: see Check."""
 
         def register(judge: F) -> F:
             reads = tuple(inspect.signature(judge).parameters)
             needed = tuple(need.__name__ for need in needs)
-            self.checks[judge.__name__] = Check(judge.__name__, judge, basis, needed, reads, compared)
+            self.checks[judge.__name__] = Check(
+                judge.__name__, judge, basis, needed, reads, compared
+            )
             return judge
 
         return register
@@ -285,10 +309,15 @@ class Part:
     def without(self, off: Collection[str]) -> Part:
         """Leave checks out that a course does without; one that another check needs is refused."""
         part = copy(self)
-        part.checks, part.off = {n: check for n, check in self.checks.items() if n not in off}, frozenset(off)
+        part.checks, part.off = (
+            {n: check for n, check in self.checks.items() if n not in off},
+            frozenset(off),
+        )
         for check in part.checks.values():
             if need := next((need for need in check.needs if need in off), ""):
-                raise CourseError(f"{self.id}.{need} is off, but {check.name} needs it; switch that off, too")
+                raise CourseError(
+                    f"{self.id}.{need} is off, but {check.name} needs it; switch that off, too"
+                )
         return part
 
     def problems(self) -> list[str]:
@@ -345,7 +374,9 @@ class Lab:
         numbered = [p for p in self.parts if same_part(p.id, id)]
         found = numbered or [p for p in self.parts if p.id.startswith(id)]
         if len(found) != 1:
-            raise CourseError(f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}")
+            raise CourseError(
+                f"lab {self.name} has no part '{id}'{nearest(id, [p.id for p in self.parts])}"
+            )
         return found[0]
 
     def chosen(self, parts: Collection[str], only: str = "") -> list[str]:
@@ -353,7 +384,9 @@ class Lab:
         named = [self.part(part) for part in parts] or list(self.parts)
         known = [check for part in named for check in part.checks]
         if only and only not in known:
-            raise UserError(f"--only {only}: lab {self.name} has no such check{nearest(only, known)}")
+            raise UserError(
+                f"--only {only}: lab {self.name} has no such check{nearest(only, known)}"
+            )
         return [part.id for part in named if not only or only in part.checks]
 
 
@@ -374,7 +407,9 @@ def load_lab(name: str) -> Lab:
 
 def same_part(name: str, other: str) -> bool:
     """Whether two names mean one part: part1, part01 and part1_baseline do, part10 does not."""
-    return name == other or (number(name) is not None and _bare(other) and number(name) == number(other))
+    return name == other or (
+        number(name) is not None and _bare(other) and number(name) == number(other)
+    )
 
 
 def number(name: str) -> int | None:
@@ -406,8 +441,14 @@ def conform(probe: Probe, seen: Observation) -> Observation:
     """Refuse an answer that does not have exactly the form that the probe declared."""
     if seen.ended != "ok":
         return seen
-    problem = _values_problem(probe.values, seen.values) or _arrays_problem(probe.arrays, seen.arrays)
-    return replace(seen, ended="refused", error=f"the worker's answer was refused: {problem}") if problem else seen
+    problem = _values_problem(probe.values, seen.values) or _arrays_problem(
+        probe.arrays, seen.arrays
+    )
+    return (
+        replace(seen, ended="refused", error=f"the worker's answer was refused: {problem}")
+        if problem
+        else seen
+    )
 
 
 def _values_problem(schema: Schema, values: Mapping[str, Any]) -> str:
@@ -418,7 +459,9 @@ def _values_problem(schema: Schema, values: Mapping[str, Any]) -> str:
     return f"{first.json_path} does not have its declared form" if first else ""
 
 
-def _arrays_problem(declared: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]) -> str:
+def _arrays_problem(
+    declared: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]
+) -> str:
     if set(declared) != set(arrays):
         return f"arrays {sorted(arrays)} instead of {sorted(declared)}"
     for name, (dtype, ndim) in declared.items():

@@ -12,7 +12,9 @@ import struct
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every processor
 VERSION, PATH_BENEATH = 1, 1
-REFER = 1 << 13  # moving files between folders: the one right that has to be given back, or it is lost
+REFER = (
+    1 << 13
+)  # moving files between folders: the one right that has to be given back, or it is lost
 SIGNAL = 1 << 1
 WITH_REFER, WITH_SCOPES = 2, 6  # the first ABI that knows each
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -25,7 +27,9 @@ def abi() -> int:
 
 def enter(version: int) -> None:
     """Be in a domain of one's own from now on, with all that is started."""
-    if version < WITH_REFER:  # there it would forbid to move files between folders, which honest work does
+    if (
+        version < WITH_REFER
+    ):  # there it would forbid to move files between folders, which honest work does
         return
     handled = _attributes(version)
     ruleset = _called(CREATE_RULESET, handled, ctypes.c_size_t(len(handled)), 0)
@@ -42,7 +46,11 @@ def enter(version: int) -> None:
 
 def _attributes(version: int) -> bytes:
     """Return handled rights of files, of the network, and scopes."""
-    return struct.pack("=QQQ", REFER, 0, SIGNAL) if version >= WITH_SCOPES else struct.pack("=Q", REFER)
+    return (
+        struct.pack("=QQQ", REFER, 0, SIGNAL)
+        if version >= WITH_SCOPES
+        else struct.pack("=Q", REFER)
+    )
 
 
 def _called(number: int, *arguments: object) -> int:

@@ -28,7 +28,15 @@ from autograder import batch, scoring
 from autograder.diff import moved
 from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
 from autograder.grade import Kit, Session, beside_others, grade
-from autograder.model import CheckResult, Compared, Observation, PartResult, Result, Submission, load_result
+from autograder.model import (
+    CheckResult,
+    Compared,
+    Observation,
+    PartResult,
+    Result,
+    Submission,
+    load_result,
+)
 from autograder.ties import die_with, how
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
@@ -117,7 +125,9 @@ class Lane:
         self.number = number
         self.channel, theirs = FORK.Pipe()
         cores = set(os.sched_getaffinity(0)) if work.away else share(number, lanes)
-        self._process = FORK.Process(target=_serve, args=(theirs, work, clocked, os.getpid(), cores), daemon=True)
+        self._process = FORK.Process(
+            target=_serve, args=(theirs, work, clocked, os.getpid(), cores), daemon=True
+        )
         self._process.start()
         theirs.close()
 
@@ -214,12 +224,22 @@ def _one(channel: Connection, work: Work, session: Session, order: Order, *, clo
 def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
     lab, released = work.kit.lab, work.kit.released
     if order.path:
-        return replace(batch.load_or_say(Path(order.path), lab.files, released), name=order.name), None
-    return batch.kept(order.name, work.out, lab.files), load_result(work.out / order.name / batch.RESULT)
+        return replace(
+            batch.load_or_say(Path(order.path), lab.files, released), name=order.name
+        ), None
+    return batch.kept(order.name, work.out, lab.files), load_result(
+        work.out / order.name / batch.RESULT
+    )
 
 
 def _graded(
-    work: Work, session: Session, handed_in: Submission, go: Go, before: Result | None, *, clocked: bool
+    work: Work,
+    session: Session,
+    handed_in: Submission,
+    go: Go,
+    before: Result | None,
+    *,
+    clocked: bool,
 ) -> dict[str, Any]:
     if before is None:
         batch.keep(handed_in, work.out)
@@ -249,7 +269,9 @@ def _here(work: Work, session: Session, errand: Errand) -> Result:
     )  # fmt: skip
 
 
-def _graded_twice(work: Work, session: Session, handed_in: Submission, go: Go, before: Result) -> dict[str, Any]:
+def _graded_twice(
+    work: Work, session: Session, handed_in: Submission, go: Go, before: Result
+) -> dict[str, Any]:
     """Grade anew, and say what comes out differently."""
     again, _ = _result(work, session, Errand(handed_in, go.seed, None, True, go.round))
     moves = moved({before.submission: before}, {before.submission: again})
@@ -261,7 +283,12 @@ def still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
     """Read the result that is there, less what has to be judged again, at the points that checks are worth now."""
     before = load_result(work.out / name / batch.RESULT)
     parts = [
-        replace(part, checks=tuple(scoring.repriced(_kept(part, good), work.kit.config.parts[part.id].checks)))
+        replace(
+            part,
+            checks=tuple(
+                scoring.repriced(_kept(part, good), work.kit.config.parts[part.id].checks)
+            ),
+        )
         for part in before.parts
         if part.id in good
     ]

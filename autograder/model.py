@@ -28,11 +28,19 @@ FORMAT = 1  # of Result in JSON. 1: the first.
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Basis = Literal["outputs", "scripted", "report", "artefact", "person"]
-OWN_LABS = "PERFLAB_LABS"  # in the environment: the folder with a course's own labs; workers inherit it
-Outcome = Literal["passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error", "unread"]
+# In the environment: the folder with a course's own labs; workers inherit it.
+OWN_LABS = "PERFLAB_LABS"
+Outcome = Literal[
+    "passed", "partial", "failed", "skipped", "unavailable", "inconclusive", "error", "unread"
+]
 SettledBy = Literal["gpu", "again", "person"]
 Side = Literal["student", "baseline"]
-OWED: Mapping[str, SettledBy] = {"unavailable": "gpu", "inconclusive": "again", "error": "again", "unread": "person"}
+OWED: Mapping[str, SettledBy] = {
+    "unavailable": "gpu",
+    "inconclusive": "again",
+    "error": "again",
+    "unread": "person",
+}
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,14 @@ class Job:
     @property
     def fingerprint(self) -> str:
         """Name the work, whatever its seed: the same bytes for the same probe on the same device."""
-        parts = [self.lab, self.part, self.probe, self.device, *self.files, *map(bytes.hex, self.files.values())]
+        parts = [
+            self.lab,
+            self.part,
+            self.probe,
+            self.device,
+            *self.files,
+            *map(bytes.hex, self.files.values()),
+        ]
         return sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -339,7 +354,9 @@ class Result:
     @property
     def unread(self) -> tuple[str, ...]:
         """Why what was handed in could not be read, so that a person has to look: each reason once."""
-        return tuple(dict.fromkeys(one.reason for one in self.checks.values() if one.outcome == "unread"))
+        return tuple(
+            dict.fromkeys(one.reason for one in self.checks.values() if one.outcome == "unread")
+        )
 
     @property
     def lost(self) -> float:
@@ -391,7 +408,9 @@ def load_result(file: Path) -> Result:
     try:
         value = json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise ReadError(f"{where}: no result there; each lies in the folder of its submission") from None
+        raise ReadError(
+            f"{where}: no result there; each lies in the folder of its submission"
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise ReadError(f"{where}: cannot be read: {error}") from None
     return read_result(value, where)
@@ -405,16 +424,25 @@ def _read(kind: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 one return
         return value
     if origin is Literal:
         return _expect(
-            value in args and type(value) is type(args[0]), value, where, f"one of {', '.join(map(str, args))}"
+            value in args and type(value) is type(args[0]),
+            value,
+            where,
+            f"one of {', '.join(map(str, args))}",
         )
     if origin in (typing.Union, types.UnionType):
-        return None if value is None else _read(next(a for a in args if a is not type(None)), value, where)
+        return (
+            None
+            if value is None
+            else _read(next(a for a in args if a is not type(None)), value, where)
+        )
     if origin is tuple:
         _expect(type(value) is list, value, where, "a list")
         return tuple(_read(args[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if origin is not None and issubclass(origin, Mapping):
         _expect(type(value) is dict, value, where, "an object")
-        return {_read(args[0], k, where): _read(args[1], v, f"{where}.{k}") for k, v in value.items()}
+        return {
+            _read(args[0], k, where): _read(args[1], v, f"{where}.{k}") for k, v in value.items()
+        }
     return _read_plain(kind, value, where)
 
 
@@ -434,9 +462,18 @@ def _read_record(kind: Any, value: Any, where: str) -> Any:
         if name not in fields:
             raise ReadError(f"{where}: unknown name '{name}'{nearest(name, fields)}")
     for name, f in fields.items():
-        if name not in value and f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
+        if (
+            name not in value
+            and f.default is dataclasses.MISSING
+            and f.default_factory is dataclasses.MISSING
+        ):
             raise ReadError(f"{where}: '{name}' is missing")
-    return kind(**{fields[k].name: _read(hints[fields[k].name], v, f"{where}.{k}") for k, v in value.items()})
+    return kind(
+        **{
+            fields[k].name: _read(hints[fields[k].name], v, f"{where}.{k}")
+            for k, v in value.items()
+        }
+    )
 
 
 @cache  # they are text until then, and a class has many records

@@ -22,7 +22,10 @@ from autograder.errors import CourseError, SubmissionError
 from autograder.statements import Statement, plain, split
 
 SUFFIX = ".ipynb"
-STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")  # nbgrader's, so that both tools cut alike
+STUB = (
+    "# YOUR CODE HERE",
+    "raise NotImplementedError()",
+)  # nbgrader's, so that both tools cut alike
 CODE, TEXT = "# %%", "# %% [markdown]"
 OURS = "perflab"  # the name of our metadata, of a notebook and of a cell
 TAKEN = ("import", "definition", "assignment", "constant")
@@ -78,10 +81,14 @@ def cells_of(text: str, where: str) -> list[Cell]:
     for number, line in enumerate([*text.split("\n"), CODE], 1):
         if line in (CODE, TEXT):
             if source := "\n".join(lines).strip("\n"):
-                cells.append(Cell(len(cells) + 1, code, source if code else _uncommented(source, where)))
+                cells.append(
+                    Cell(len(cells) + 1, code, source if code else _uncommented(source, where))
+                )
             lines, code = [], line == CODE
         elif re.match(r"#\s*%%", line):
-            raise CourseError(f"{where}, line {number}: {line!r} is almost a marker; write exactly {CODE} or {TEXT}")
+            raise CourseError(
+                f"{where}, line {number}: {line!r} is almost a marker; write exactly {CODE} or {TEXT}"
+            )
         else:
             lines.append(line)
     return cells
@@ -90,7 +97,9 @@ def cells_of(text: str, where: str) -> list[Cell]:
 def _uncommented(source: str, where: str) -> str:
     lines = source.split("\n")
     if bare := [line for line in lines if line and not line.startswith("#")]:
-        raise CourseError(f"{where}: {bare[0]!r} stands in a text cell without '# ' before it; put {CODE} above code")
+        raise CourseError(
+            f"{where}: {bare[0]!r} stands in a text cell without '# ' before it; put {CODE} above code"
+        )
     return "\n".join(re.sub("^# ?", "", line) for line in lines)
 
 
@@ -99,12 +108,15 @@ def read(data: bytes, name: str, released: Released) -> Reading:
     notebook = parsed(data)
     cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
     if sum(len(cell.source) for cell in cells) > LONGEST:
-        raise SubmissionError(f"its cells hold more than {LONGEST // 1024} KiB; keep the part and what it needs")
+        raise SubmissionError(
+            f"its cells hold more than {LONGEST // 1024} KiB; keep the part and what it needs"
+        )
     given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
     untouched = {cell.source for cell in given}
     seen = _Seen(template, {statement.text for cell in given for statement in split(cell.source)})
     writes = re.compile(
-        rf"\A%%(?:writefile|file)\b.*\b{re.escape(released.notebooks[name])}['\"]?[ \t]*$", re.MULTILINE
+        rf"\A%%(?:writefile|file)\b.*\b{re.escape(released.notebooks[name])}['\"]?[ \t]*$",
+        re.MULTILINE,
     )
     for cell in cells:
         if cell.code and cell.source.strip("\n") not in untouched:
@@ -118,7 +130,11 @@ def read(data: bytes, name: str, released: Released) -> Reading:
 def cells_in(code: bytes) -> list[tuple[int, str]]:
     """Find the line of a part file below which each cell's lines stand; none where it was no notebook."""
     lines = enumerate(code.decode(errors="replace").split("\n"), 1)
-    return [(n, line.removeprefix(f"{CODE} ")) for n, line in lines if re.fullmatch(rf"{CODE} cell \d+", line)]
+    return [
+        (n, line.removeprefix(f"{CODE} "))
+        for n, line in lines
+        if re.fullmatch(rf"{CODE} cell \d+", line)
+    ]
 
 
 def in_cells(text: str, file: str, cells: Sequence[tuple[int, str]]) -> str:
@@ -153,7 +169,9 @@ def parsed(data: bytes) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise SubmissionError("it is damaged, or no notebook; save it again") from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise SubmissionError("it has no cells, or is of an old format; open it in Jupyter and save it again")
+        raise SubmissionError(
+            "it has no cells, or is of an old format; open it in Jupyter and save it again"
+        )
     return notebook
 
 
@@ -162,15 +180,23 @@ def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
     for number, cell in enumerate(notebook["cells"], 1):
         if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown", "raw"):
             code, metadata = cell["cell_type"] == "code", record(cell.get("metadata"))
-            own = "" if code or metadata.get("nbgrader") else file  # an answer in a new cell, below the question
+            own = (
+                "" if code or metadata.get("nbgrader") else file
+            )  # an answer in a new cell, below the question
             file = str(record(metadata.get(OURS)).get("file", own))
-            yield Cell(number, code, source_of(cell).replace("\r\n", "\n").replace("\r", "\n"), file)
+            yield Cell(
+                number, code, source_of(cell).replace("\r\n", "\n").replace("\r", "\n"), file
+            )
 
 
 def source_of(cell: Mapping[str, Any]) -> str:
     """Read what a cell says: a text or a list of them; anything else says nothing."""
     source = cell.get("source")
-    said = "".join(piece for piece in (source if isinstance(source, list) else [source]) if isinstance(piece, str))
+    said = "".join(
+        piece
+        for piece in (source if isinstance(source, list) else [source])
+        if isinstance(piece, str)
+    )
     return said.encode(errors="replace").decode()  # half of a character, as \ud83d, is no text
 
 
@@ -244,9 +270,13 @@ class _Seen:
     def _is_taken(self, statement: Statement, needed: Collection[str]) -> bool:
         if statement.kind == "computed":
             return not statement.sets.isdisjoint(needed)
-        if statement.kind in ("import", "assignment") and statement.sets:  # as little as can be of what was tried out
+        if (
+            statement.kind in ("import", "assignment") and statement.sets
+        ):  # as little as can be of what was tried out
             return any(self._mentions[name] > 1 for name in statement.sets)
-        return statement.kind in TAKEN and not (_is_stub(statement) and statement.name in self._written)
+        return statement.kind in TAKEN and not (
+            _is_stub(statement) and statement.name in self._written
+        )
 
     def _needed(self) -> set[str]:
         """Names that what is taken rests on: a computed value may rest on another."""
@@ -273,12 +303,21 @@ class _Seen:
     @cached_property
     def _mentions(self) -> Counter[str]:
         """How many of the statements that may be taken have a word, each itself included, and the template as one."""
-        texts = [s.text for _, group in self._cells for s in group if s.kind in (*TAKEN, "computed")]
-        return Counter(word for text in (self._template, *texts) for word in set(re.findall(r"\w+", text)))
+        texts = [
+            s.text for _, group in self._cells for s in group if s.kind in (*TAKEN, "computed")
+        ]
+        return Counter(
+            word for text in (self._template, *texts) for word in set(re.findall(r"\w+", text))
+        )
 
     @cached_property
     def _written(self) -> set[str]:
-        return {s.name for _, group in self._cells for s in group if s.kind == "definition" and not _is_stub(s)}
+        return {
+            s.name
+            for _, group in self._cells
+            for s in group
+            if s.kind == "definition" and not _is_stub(s)
+        }
 
 
 def _is_stub(statement: Statement) -> bool:
@@ -292,12 +331,17 @@ def _library(source: str) -> str:
 
 def _lines(source: str, taken: Sequence[Statement]) -> str:
     """Keep the lines of these statements, and comments; the others stay, empty, so that line numbers do not move."""
-    lines, kept = source.split("\n"), {number for s in taken for number in range(s.first, s.last + 1)}
+    lines, kept = (
+        source.split("\n"),
+        {number for s in taken for number in range(s.first, s.last + 1)},
+    )
     for number, of_one_line in groupby((s for s in taken if s.first == s.last), lambda s: s.first):
         whole = "; ".join(s.text for s in of_one_line)
         if not re.fullmatch(re.escape(whole) + r"\s*(#.*)?", lines[number - 1]):
             lines[number - 1] = whole  # its other statements are not taken
-    return "\n".join(line if n in kept or line.startswith("#") else "" for n, line in enumerate(lines, 1)).rstrip()
+    return "\n".join(
+        line if n in kept or line.startswith("#") else "" for n, line in enumerate(lines, 1)
+    ).rstrip()
 
 
 def _assembled(given: Sequence[str], seen: _Seen) -> str:

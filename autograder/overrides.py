@@ -43,7 +43,9 @@ def wanted(text: str) -> float | None:
     try:
         return None if text.strip() == "graded" else sheet.number(text)
     except ValueError:
-        raise UserError(f"{text}: give points as a number, or 'graded' to take back what was set") from None
+        raise UserError(
+            f"{text}: give points as a number, or 'graded' to take back what was set"
+        ) from None
 
 
 def chosen(result: Result, pattern: str) -> list[str]:
@@ -52,11 +54,15 @@ def chosen(result: Result, pattern: str) -> list[str]:
         return [pattern]
     found = fnmatch.filter(result.checks, pattern)
     if not found:
-        raise UserError(f"{pattern}: no check of {result.submission} is called so; write it like 'part3_amp.*'")
+        raise UserError(
+            f"{pattern}: no check of {result.submission} is called so; write it like 'part3_amp.*'"
+        )
     return found
 
 
-def decide(result: Result, name: str, points: float | None, reason: str, *, by: str, at: str) -> Override:
+def decide(
+    result: Result, name: str, points: float | None, reason: str, *, by: str, at: str
+) -> Override:
     """Make the record, or say why it cannot be; the check may be named without its part."""
     checks = result.checks
     found = [known for known in checks if name in (known, known.partition(".")[2])]
@@ -95,7 +101,9 @@ def read(folder: Path) -> list[Override]:
     if not path.is_file():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [_read(f"{path}: line {number}", line) for number, line in enumerate(lines, start=1) if line]
+    return [
+        _read(f"{path}: line {number}", line) for number, line in enumerate(lines, start=1) if line
+    ]
 
 
 def applied(result: Result, made: Sequence[Override]) -> Result:
@@ -106,10 +114,18 @@ def applied(result: Result, made: Sequence[Override]) -> Result:
     others = {one.check for one in made} - set(ours)
     parts = tuple(_part(part, ours) for part in result.parts)
     notes = tuple(
-        f"{name} was set by hand for other files than these; that does not count here" for name in sorted(others)
+        f"{name} was set by hand for other files than these; that does not count here"
+        for name in sorted(others)
     )
     score, max_score, owed = scoring.totals(parts)
-    return replace(result, parts=parts, score=score, max_score=max_score, owed=owed, notes=(*result.notes, *notes))
+    return replace(
+        result,
+        parts=parts,
+        score=score,
+        max_score=max_score,
+        owed=owed,
+        notes=(*result.notes, *notes),
+    )
 
 
 def by_hand(check: CheckResult) -> str:
@@ -129,7 +145,10 @@ def _check(check: CheckResult, one: Override | None) -> CheckResult:
     points = min(one.points, check.max_points)  # the check may be worth less by now
     outcome: Outcome = "passed" if points == check.max_points else "partial" if points else "failed"
     graded = f"{check.outcome}, {check.points:g} of {check.max_points:g}"
-    evidence = {**check.evidence, BY_HAND: {"reason": one.reason, "by": one.by, "at": one.at, "graded": graded}}
+    evidence = {
+        **check.evidence,
+        BY_HAND: {"reason": one.reason, "by": one.by, "at": one.at, "graded": graded},
+    }
     return replace(check, outcome=outcome, points=points, reason="", evidence=evidence)
 
 

@@ -46,11 +46,17 @@ def open_session(
         now = time.monotonic
         if not rehearsal:
             turns, whole = Turns(device.identity(worker_device)), Turns()
-            run, clock, alone = during(turns.many, run), during(turns.alone, clock), during(whole.alone, workers)
+            run, clock, alone = (
+                during(turns.many, run),
+                during(turns.alone, clock),
+                during(whole.alone, workers),
+            )
             squeeze = during(turns.alone, Ballast(workers.fresh, card)) if card else None
             now = lambda: time.monotonic() - turns.waited - whole.waited  # noqa: E731 what is waited for is no work
         inside = gpu.INSIDE if lent else worker_device
-        yield Session(run, found, inside, workers.isolation, started, now, clock, squeeze, alone, rehearsal)
+        yield Session(
+            run, found, inside, workers.isolation, started, now, clock, squeeze, alone, rehearsal
+        )
 
 
 def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "none"]:
@@ -62,7 +68,9 @@ def fence_for(wanted: Isolation, worker_device: str) -> Literal["bubblewrap", "n
     except BoxError as problem:
         if wanted == "best":
             return "none"
-        raise UserError(f"no fence: {problem}; --isolation none does without, for work that you trust") from None
+        raise UserError(
+            f"no fence: {problem}; --isolation none does without, for work that you trust"
+        ) from None
     return "bubblewrap"
 
 
@@ -72,15 +80,21 @@ def lab_of(folder: Path, course: Course) -> str:
     try:
         ini.read(folder / "pytest.ini", encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError) as error:
-        raise UserError(f"pytest.ini: {str(error).splitlines()[0]}; take the one of the released folder") from None
+        raise UserError(
+            f"pytest.ini: {str(error).splitlines()[0]}; take the one of the released folder"
+        ) from None
     lab = ini.get("pytest", "perflab_lab", fallback=folder.name)
     if lab not in course.labs:
         known = f"student_template/{course.labs[0]}"
-        raise UserError(f"{folder.name}: not a lab's folder; go to one whose pytest.ini names a lab, such as {known}")
+        raise UserError(
+            f"{folder.name}: not a lab's folder; go to one whose pytest.ini names a lab, such as {known}"
+        )
     return lab
 
 
-def check_folder(folder: Path, course: Course, session: Session, part: str | None, seed: int) -> Result:
+def check_folder(
+    folder: Path, course: Course, session: Session, part: str | None, seed: int
+) -> Result:
     """Grade the folder as it is now, all parts or one."""
     kit = course.kit(lab_of(folder, course))
     parts = [kit.lab.part(part).id] if part else []

@@ -73,7 +73,10 @@ class Practice:
 
     def said(self) -> list[str]:
         """What is to be said of the files and of how they ran, each once."""
-        return list(self.notes | dict.fromkeys(note for grader in self._graders.values() for note in grader.notes))
+        return list(
+            self.notes
+            | dict.fromkeys(note for grader in self._graders.values() for note in grader.notes)
+        )
 
     def close(self) -> None:
         """End the session, if it was opened."""
@@ -108,7 +111,9 @@ def by_id(asked: str, lab: Lab) -> str:
     from autograder.lab import same_part
 
     ids = [part.id for part in lab.parts]
-    return re.sub(r"\bpart\d+\b", lambda it: next((id_ for id_ in ids if same_part(id_, it[0])), it[0]), asked)
+    return re.sub(
+        r"\bpart\d+\b", lambda it: next((id_ for id_ in ids if same_part(id_, it[0])), it[0]), asked
+    )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -124,9 +129,13 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if practice is None:
         return []
     released, current = str(config.getini("perflab_version")), str(practice.kit.config.version)
-    lines = [f"perflab: lab {practice.lab_name}, version {current}; your code runs in its own process, without a fence"]
+    lines = [
+        f"perflab: lab {practice.lab_name}, version {current}; your code runs in its own process, without a fence"
+    ]
     if released != current:
-        lines.append(f"perflab: this folder is version {released}, the checks are version {current}; see CHANGELOG.md")
+        lines.append(
+            f"perflab: this folder is version {released}, the checks are version {current}; see CHANGELOG.md"
+        )
     return lines
 
 
@@ -136,7 +145,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
     if practice is None or file_path.parent != practice.folder:
         return None
     known = {part.file for part in practice.kit.lab.parts}
-    known |= {name for name, file in practice.kit.released.notebooks.items() if not (practice.folder / file).exists()}
+    known |= {
+        name
+        for name, file in practice.kit.released.notebooks.items()
+        if not (practice.folder / file).exists()
+    }
     return PartFile.from_parent(parent, path=file_path) if file_path.name in known else None
 
 
@@ -196,7 +209,9 @@ class NotPassed(Exception):  # noqa: N818 a verdict is no error
         return four_parts(self.part_id, self.result)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print the points of this run."""
     practice = config.stash.get(PRACTICE, None)
     if practice is None or not practice.results():
@@ -209,7 +224,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     results = practice.results()
     checks = [(part.id, check) for part in results for check in part.checks]
     # What a person reads is no test: notes that nobody wrote yet are told here, or nowhere.
-    open_ = [(part, check) for part, check in checks if check.outcome in OPEN or check.basis == "person"]
+    open_ = [
+        (part, check) for part, check in checks if check.outcome in OPEN or check.basis == "person"
+    ]
     if open_:
         terminalreporter.section("owed and skipped")
     for part_id, check in open_:

@@ -17,6 +17,8 @@ def replay(folder: Path, old: Result, course: Course, session: Session) -> Resul
     handed_in = submission.unpacked(folder / batch.HANDED_IN, old.submission, kit.lab.files)
     if handed_in.sha256 != old.submission_sha256:
         kept, then = handed_in.sha256[:12], old.submission_sha256[:12]
-        raise UserError(f"{folder / batch.HANDED_IN}: its files hash to {kept}, the result was of {then}")
+        raise UserError(
+            f"{folder / batch.HANDED_IN}: its files hash to {kept}, the result was of {then}"
+        )
     parts = [part.id for part in old.parts]
     return grade(handed_in, kit, session, seed=old.seed, attempt=old.attempt, parts=parts)

@@ -44,7 +44,11 @@ class Revealed:
 
 def seal(calls: Sequence[Mapping[str, Array]]) -> Revealed:
     """Write the inputs of all calls of a window into a new file."""
-    form = {"names": list(calls[0]), "dtypes": [str(array.dtype) for array in calls[0].values()], "calls": len(calls)}
+    form = {
+        "names": list(calls[0]),
+        "dtypes": [str(array.dtype) for array in calls[0].values()],
+        "calls": len(calls),
+    }
     table, end = _table(calls, form)
     fd = os.memfd_create("window", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.truncate(fd, end)
@@ -63,7 +67,9 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
     data = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
     names, dtypes = form["names"], [np.dtype(name) for name in form["dtypes"]]
     width = len(names) * (1 + MAX_DIMENSIONS)
-    table = np.frombuffer(data, np.int64, form["calls"] * width).reshape(form["calls"], len(names), -1)
+    table = np.frombuffer(data, np.int64, form["calls"] * width).reshape(
+        form["calls"], len(names), -1
+    )
     return [
         {
             name: np.ndarray([n for n in shape if n >= 0], dtype, data, offset)
@@ -76,11 +82,15 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
 def _table(calls: Sequence[Mapping[str, Array]], form: Mapping[str, Any]) -> tuple[Array, int]:
     import numpy as np
 
-    assert set(form["dtypes"]) <= KNOWN, f"inputs of {form['dtypes']}; use {', '.join(sorted(KNOWN))}"
+    assert set(form["dtypes"]) <= KNOWN, (
+        f"inputs of {form['dtypes']}; use {', '.join(sorted(KNOWN))}"
+    )
     alike = [(name, array.dtype) for name, array in calls[0].items()]
     rows, end = [], len(calls) * len(alike) * (1 + MAX_DIMENSIONS) * 8
     for call in calls:
-        assert alike == [(n, a.dtype) for n, a in call.items()], "the calls of a window take the same arguments"
+        assert alike == [(n, a.dtype) for n, a in call.items()], (
+            "the calls of a window take the same arguments"
+        )
         for array in call.values():
             end = -(-end // ALIGNMENT) * ALIGNMENT
             rows.append((end, *array.shape, *[-1] * (MAX_DIMENSIONS - array.ndim)))

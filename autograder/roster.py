@@ -17,7 +17,10 @@ FORMS = {  # a column -> what stands in it, and the words for it
     "student": (re.compile(r"[^\W_][\w.@-]*"), "a short name of letters, digits and . _ - @"),
     "email": (re.compile(r"[^\s@=+-][^\s@]*@[^\s@]+"), "an address such as ada@example.org"),
     "canvas_id": (re.compile(r"\d+"), "a number, the column ID of Canvas's gradebook"),
-    "moodle_id": (re.compile(r"\d+"), "a number, that after 'Participant' in Moodle's grading worksheet"),
+    "moodle_id": (
+        re.compile(r"\d+"),
+        "a number, that after 'Participant' in Moodle's grading worksheet",
+    ),
     "leaderboard": (re.compile(r"yes|no"), "'no' for who does not want to stand there, or empty"),
 }
 MOST_HOURS = 24 * 366
@@ -55,7 +58,11 @@ class Roster:
 
     def _all(self, column: str, value: str) -> list[Student]:
         wanted = _same(value)
-        return [one for one in self.students.values() if wanted and _same(getattr(one, column)) == wanted]
+        return [
+            one
+            for one in self.students.values()
+            if wanted and _same(getattr(one, column)) == wanted
+        ]
 
 
 def read(path: Path) -> Roster:
@@ -66,7 +73,9 @@ def read(path: Path) -> Roster:
         for column in ("student", "email", "canvas_id", "moodle_id"):
             value = _same(getattr(one, column))
             if value and value in {_same(getattr(other, column)) for other in found.values()}:
-                raise UserError(f"{path}: row {number}: {column} {getattr(one, column)!r} stands twice; keep one")
+                raise UserError(
+                    f"{path}: row {number}: {column} {getattr(one, column)!r} stands twice; keep one"
+                )
         found[one.student] = one
     return Roster(found)
 
@@ -86,7 +95,9 @@ def _hours(where: str, value: str) -> float:
     except ValueError:
         hours = math.nan
     if not 0 <= hours <= MOST_HOURS:
-        raise UserError(f"{where}: extension_hours {value!r} is not a number of hours from 0 to {MOST_HOURS}")
+        raise UserError(
+            f"{where}: extension_hours {value!r} is not a number of hours from 0 to {MOST_HOURS}"
+        )
     return hours
 
 

@@ -33,12 +33,26 @@ from autograder.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.model import Device, Result, Submission, load_result
 
 TICK_SECONDS = 0.5
-MOST_SECONDS = 3600.0  # of one attempt; workers have limits of their own, so this is for a grader that hangs
+# Of one attempt; workers have limits of their own, so this is for a grader that hangs.
+MOST_SECONDS = 3600.0
 LANE_BYTES = 3 << 30  # a warm process and one worker at its usual limit
 ASIDE = "set aside: its grader died each time; a person looks at what was handed in and grades it alone, elsewhere"
 UNREAD = "set aside: what was kept of it cannot be read back; a person has what was handed in graded again"
 
-What = Literal["begins", "round", "starts", "says", "graded", "waits", "kept", "lost", "aside", "twice", "tick", "ends"]
+What = Literal[
+    "begins",
+    "round",
+    "starts",
+    "says",
+    "graded",
+    "waits",
+    "kept",
+    "lost",
+    "aside",
+    "twice",
+    "tick",
+    "ends",
+]
 
 
 @dataclass(frozen=True)
@@ -87,31 +101,59 @@ class Rounds:
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
         """Grade all by their names, and yield what happens; close it early, and lanes and attempts are ended."""
-        with self.work.open() as session:  # its workers never start; it says what it is, and signs what is set aside
-            under, facts = circumstances(self.work, session), {**machine(session), "jobs": self.jobs}
+        with (
+            self.work.open() as session
+        ):  # its workers never start; it says what it is, and signs what is set aside
+            under, facts = (
+                circumstances(self.work, session),
+                {**machine(session), "jobs": self.jobs},
+            )
             self._parts = under.parts
             self.journal.begin(under, self.seed, len(found), facts)
             yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
-            orders, suspects = [Order(name, str(path)) for name, path in found.items()], self.journal.cut_off()
-            yield from self._round("first", [one for one in orders if one.name not in suspects], session)
+            orders, suspects = (
+                [Order(name, str(path)) for name, path in found.items()],
+                self.journal.cut_off(),
+            )
+            yield from self._round(
+                "first", [one for one in orders if one.name not in suspects], session
+            )
             # Who was met most often is the likeliest to take the grader down once more: it comes last.
-            alone = sorted((one for one in orders if one.name in suspects), key=lambda one: suspects[one.name])
+            alone = sorted(
+                (one for one in orders if one.name in suspects), key=lambda one: suspects[one.name]
+            )
             yield from self._round("alone", alone, session)
             for name in ("timed", "again"):
                 orders, self._waiting = self._waiting, []
                 yield from self._round(name, orders, session)
             if self.twice:
-                yield from self._round("twice", [Order(name) for name in self.journal.choose(self.twice)], session)
+                yield from self._round(
+                    "twice", [Order(name) for name in self.journal.choose(self.twice)], session
+                )
         twice = self.journal.drift()
         drift.write(self.work.out, twice)
         self.journal.finish()
-        yield Event("ends", facts={"undecided": len(self._waiting), "drift": [str(one) for one in twice if one.first]})
+        yield Event(
+            "ends",
+            facts={
+                "undecided": len(self._waiting),
+                "drift": [str(one) for one in twice if one.first],
+            },
+        )
 
-    def _round(self, name: str, orders: Sequence[Order], session: Session) -> Generator[Event, None, None]:
+    def _round(
+        self, name: str, orders: Sequence[Order], session: Session
+    ) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
-        self._queue, self._round_name, self._clocked = deque(orders), name, name not in ("first", "alone")
+        self._queue, self._round_name, self._clocked = (
+            deque(orders),
+            name,
+            name not in ("first", "alone"),
+        )
         # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
-        lanes = self._lanes = min(self.jobs if name == "first" or self.work.away else 1, len(orders))
+        lanes = self._lanes = min(
+            self.jobs if name == "first" or self.work.away else 1, len(orders)
+        )
         if not lanes:
             return
         yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
@@ -138,7 +180,11 @@ class Rounds:
         return Lane(number, work, clocked=self._clocked, lanes=self._lanes)
 
     def _next(self, seat: Seat) -> None:
-        seat.order, seat.digest, seat.attempt = (self._queue.popleft() if self._queue else None), "", 0
+        seat.order, seat.digest, seat.attempt = (
+            (self._queue.popleft() if self._queue else None),
+            "",
+            0,
+        )
         if seat.order:
             seat.since = self.now()
             seat.lane.tell(seat.order)
@@ -176,9 +222,16 @@ class Rounds:
             standing = "new"
         if standing != "aside" and (self._clocked or standing == "new"):
             good = {} if self._clocked else self._good(order, seat.digest)
-            seat.attempt, seat.tries = self.journal.start(order.name, seat.digest), history.tries + 1
-            seat.lane.tell(Go(self.seed, last=seat.tries >= MOST_TRIES, good=good, round=self._round_name))
-            return Event("starts", order.name, seat.lane.number, {"attempt": len(history.outcomes) + 1})
+            seat.attempt, seat.tries = (
+                self.journal.start(order.name, seat.digest),
+                history.tries + 1,
+            )
+            seat.lane.tell(
+                Go(self.seed, last=seat.tries >= MOST_TRIES, good=good, round=self._round_name)
+            )
+            return Event(
+                "starts", order.name, seat.lane.number, {"attempt": len(history.outcomes) + 1}
+            )
         seat.lane.tell(None)
         if standing == "aside":
             return self._aside(seat, order, session)
@@ -200,7 +253,9 @@ class Rounds:
         waits = outcome == "timing" or (outcome == "again" and seat.tries < MOST_TRIES)
         return self._done(seat, order, "graded", said, waits=waits)
 
-    def _done(self, seat: Seat, order: Order, what: What, facts: dict[str, Any], *, waits: bool) -> Event:
+    def _done(
+        self, seat: Seat, order: Order, what: What, facts: dict[str, Any], *, waits: bool
+    ) -> Event:
         if waits:
             self._waiting.append(Order(order.name))
         return Event("waits" if waits else what, order.name, seat.lane.number, facts)
@@ -208,7 +263,11 @@ class Rounds:
     def _lost(self, seat: Seat, order: Order, session: Session) -> Event:
         """Note that a lane died, and start another."""
         why, twice = seat.lane.bury(), self._round_name == "twice"
-        self.journal.end(seat.attempt or self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
+        self.journal.end(
+            seat.attempt or self.journal.start(order.name, seat.digest, twice=twice),
+            "lost",
+            note=why,
+        )
         seat.attempt, seat.lane = 0, self._lane(seat.lane.number)
         return self._once_more(seat, order, session, why)
 
@@ -231,10 +290,19 @@ class Rounds:
         """Leave to a person what cannot be read back; nobody died of it, and the lane goes on."""
         twice = self._round_name == "twice"
         self.journal.end(self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
-        return _not_twice(seat, order, why) if twice else self._aside(seat, order, session, UNREAD, why)
+        return (
+            _not_twice(seat, order, why)
+            if twice
+            else self._aside(seat, order, session, UNREAD, why)
+        )
 
     def _aside(
-        self, seat: Seat, order: Order, session: Session, refusal: str = ASIDE, why: str = "its grader died each time"
+        self,
+        seat: Seat,
+        order: Order,
+        session: Session,
+        refusal: str = ASIDE,
+        why: str = "its grader died each time",
     ) -> Event:
         """Write a result that owes to a person whatever was not judged before."""
         before = self._so_far(order) if self._clocked else None

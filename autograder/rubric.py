@@ -18,17 +18,32 @@ from autograder.model import CheckResult, PartResult
 from autograder.overrides import BY_HAND, Override, decide, wanted
 from autograder.standing import Standing, kept
 
-HASH = "sha256 "  # 12 digits alone, or 123e45, a spreadsheet would rewrite; older sheets have them so
-COLUMNS = ("submission", "item", "points", "of", "comment", "question", "written", "checks", "files")
+# 12 digits alone, or 123e45, a spreadsheet would rewrite; older sheets have them so.
+HASH = "sha256 "
+COLUMNS = (
+    "submission",
+    "item",
+    "points",
+    "of",
+    "comment",
+    "question",
+    "written",
+    "checks",
+    "files",
+)
 LONGEST = 8_000  # characters of one cell; Excel cuts at 32,767
 
 
 def table(standings: Sequence[Standing]) -> str:
     """Write the sheet: fill in `points` and `comment`."""
-    return sheet.text(COLUMNS, (_row(one, part, check) for one in standings for part, check in _items(one)))
+    return sheet.text(
+        COLUMNS, (_row(one, part, check) for one in standings for part, check in _items(one))
+    )
 
 
-def read(path: Path, standings: Sequence[Standing], *, by: str, at: str) -> list[tuple[Path, Override]]:
+def read(
+    path: Path, standings: Sequence[Standing], *, by: str, at: str
+) -> list[tuple[Path, Override]]:
     """Read the sheet back, all of it or nothing: what has points and is not set so already, and whose home it is."""
     known = {one.result.submission: one for one in standings}
     made = []
@@ -40,7 +55,9 @@ def read(path: Path, standings: Sequence[Standing], *, by: str, at: str) -> list
             if one is None:
                 raise UserError(f"{where}: there is no result of '{row['submission']}'")
             if (item := (row["submission"], row["item"])) in seen:
-                raise UserError(f"{where}: '{row['item']}' of '{row['submission']}' has points twice; keep one")
+                raise UserError(
+                    f"{where}: '{row['item']}' of '{row['submission']}' has points twice; keep one"
+                )
             seen.add(item)
             if decision := _decision(where, row, one, by, at):
                 made.append((one.home, decision))
@@ -49,7 +66,9 @@ def read(path: Path, standings: Sequence[Standing], *, by: str, at: str) -> list
 
 def _decision(where: str, row: sheet.Row, one: Standing, by: str, at: str) -> Override | None:
     if row.get("files", "").removeprefix(HASH) not in ("", _files(one).removeprefix(HASH)):
-        raise UserError(f"{where}: the sheet is about other files than were graded; write a new one")
+        raise UserError(
+            f"{where}: the sheet is about other files than were graded; write a new one"
+        )
     items = {f"{part.id}.{check.id}": check for part, check in _items(one)}
     if row["item"] not in items:
         raise UserError(f"{where}: '{row['item']}' is no item that a person reads")
@@ -72,9 +91,18 @@ def _items(one: Standing) -> Iterator[tuple[PartResult, CheckResult]]:
 def _row(one: Standing, part: PartResult, check: CheckResult) -> tuple[object, ...]:
     then = check.evidence.get(BY_HAND, {})
     points = check.points if then else ""
-    machine = [f"{other.outcome} {other.points:g}/{other.max_points:g} {other.id}" for other in part.checks]
+    machine = [
+        f"{other.outcome} {other.points:g}/{other.max_points:g} {other.id}" for other in part.checks
+    ]
     item = f"{part.id}.{check.id}"
-    first = (one.result.submission, item, points, check.max_points, then.get("reason", ""), check.title)
+    first = (
+        one.result.submission,
+        item,
+        points,
+        check.max_points,
+        then.get("reason", ""),
+        check.title,
+    )
     return (*first, _written(one, part.id), "\n".join(machine), _files(one))
 
 

@@ -77,7 +77,9 @@ def _partly(credit: float, max_points: float) -> tuple[Outcome, float]:
 def _tenths(credit: float) -> float:
     """Round down to tenths within 0 to 1: partial credit pays only what is proved."""
     if math.isnan(credit):
-        raise ValueError("a check gave a credit that is not a number")  # its own fault, so not the student's zero
+        raise ValueError(
+            "a check gave a credit that is not a number"
+        )  # its own fault, so not the student's zero
     # 1 - 0.7 is 0.30000000000000004 and 1 - 0.9 is 0.09999999999999998: both mean what they look like.
     return math.floor(round(min(max(credit, 0.0), 1.0) * 10, 9)) / 10
 
@@ -90,7 +92,10 @@ def part_result(
     bonus: bool = False,
 ) -> PartResult:
     """Put a part together from its checks, rubric items included."""
-    score, max_score = _sum(check.points for check in checks), _sum(check.max_points for check in checks)
+    score, max_score = (
+        _sum(check.points for check in checks),
+        _sum(check.max_points for check in checks),
+    )
     return PartResult(id, title, score, max_score, tuple(checks), bonus)
 
 
@@ -113,14 +118,21 @@ def _paid(check: CheckResult, worth: float) -> float:
 def left_to_a_person(result: Result) -> Result:
     """Have a person settle what was to be judged again."""
     return replace(
-        result, owed=tuple(replace(o, settled_by="person") if o.settled_by == "again" else o for o in result.owed)
+        result,
+        owed=tuple(
+            replace(o, settled_by="person") if o.settled_by == "again" else o for o in result.owed
+        ),
     )
 
 
 def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:
     """List the points that wait for a machine or a person."""
     return tuple(
-        Owed(f"{part.id}.{check.id}", check.owed, "person" if check.basis == "person" else OWED[check.outcome])
+        Owed(
+            f"{part.id}.{check.id}",
+            check.owed,
+            "person" if check.basis == "person" else OWED[check.outcome],
+        )
         for part in parts
         for check in part.checks
         if check.outcome in OWED
@@ -137,7 +149,9 @@ def totals(parts: Sequence[PartResult]) -> Totals:
     return Totals(_sum([won, min(bonus, lost)]), most, waiting)
 
 
-def late_factor(policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0) -> float:
+def late_factor(
+    policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0
+) -> float:
     """Say what share of the score is kept: all within the grace, then less for each day begun since it was due."""
     late = _late_by(due, handed_in, extension_hours)
     if late <= timedelta(minutes=policy.grace_minutes):
@@ -151,7 +165,11 @@ def late(
 ) -> Late | None:
     """Say what lateness takes from a score; nothing within the grace."""
     share = round(1 - late_factor(policy, due, handed_in, extension_hours), 6)
-    return Late(_late_by(due, handed_in, extension_hours), share, _sum([share * score])) if share else None
+    return (
+        Late(_late_by(due, handed_in, extension_hours), share, _sum([share * score]))
+        if share
+        else None
+    )
 
 
 def deadline(policy: LatePolicy | None, due: datetime, extension_hours: float = 0) -> datetime:

@@ -72,17 +72,26 @@ def read(path: Path, required: Collection[str], known: Collection[str]) -> list[
         lines = csv.reader(io.StringIO(whole, newline=""), delimiter=_delimiter(whole), strict=True)
         header = [name.strip() for name in next(lines, [])]
         _columns(path, header, required, known)
-        found = [(row, cells) for row, cells in enumerate(lines, 2) if any(cell.strip() for cell in cells)]
+        found = [
+            (row, cells)
+            for row, cells in enumerate(lines, 2)
+            if any(cell.strip() for cell in cells)
+        ]
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: this is no CSV in UTF-8: {error}; save it as 'CSV UTF-8'") from None
+        raise UserError(
+            f"{path}: this is no CSV in UTF-8: {error}; save it as 'CSV UTF-8'"
+        ) from None
     for row, cells in found:
         if len(cells) > len(header):
             raise UserError(
                 f"{path}: row {row}: {len(cells)} cells under {len(header)} columns; quote what has a comma"
             )
-    return [(row, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False))) for row, cells in found]
+    return [
+        (row, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False)))
+        for row, cells in found
+    ]
 
 
 def _delimiter(whole: str) -> str:
@@ -91,10 +100,14 @@ def _delimiter(whole: str) -> str:
     return next((mark for mark in ",;\t" if mark in header), ",")
 
 
-def _columns(path: Path, header: Sequence[str], required: Collection[str], known: Collection[str]) -> None:
+def _columns(
+    path: Path, header: Sequence[str], required: Collection[str], known: Collection[str]
+) -> None:
     for name in header:
         if name not in known:
-            raise UserError(f"{path}: unknown column '{name}'{nearest(name, known)}; columns: {', '.join(known)}")
+            raise UserError(
+                f"{path}: unknown column '{name}'{nearest(name, known)}; columns: {', '.join(known)}"
+            )
         if header.count(name) > 1:
             raise UserError(f"{path}: column '{name}' stands twice; keep one")
     for name in required:

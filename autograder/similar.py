@@ -51,8 +51,14 @@ class Likeness:
 
 def find(submissions: Mapping[str, Files], handed_out: Files) -> list[Likeness]:
     """Compare every file with its namesakes: first those that are the same, the most of them first, then the alike."""
-    names = {file for files in submissions.values() for file in files if file.endswith((".py", ".csv"))}
-    found = [one for name in sorted(names) for one in _in_file(name, submissions, handed_out.get(name, b""))]
+    names = {
+        file for files in submissions.values() for file in files if file.endswith((".py", ".csv"))
+    }
+    found = [
+        one
+        for name in sorted(names)
+        for one in _in_file(name, submissions, handed_out.get(name, b""))
+    ]
     return sorted(found, key=lambda one: (not one.same, -len(one.who), -one.share, -one.shared))
 
 
@@ -69,8 +75,17 @@ def _in_file(name: str, submissions: Mapping[str, Files], handed_out: bytes) -> 
     for first, group in groups.items():
         own = marks[first].keys() - known.keys()
         if len(group) > 1 and len(own) >= LEAST[kind]:
-            yield Likeness(group, name, len(own), 1.0, _evidence(kind, marks[first], marks[group[1]], own), same=True)
-    yield from _alike(name, kind, {first: marks[first] for first in groups}, known, limit(len(marks)))
+            yield Likeness(
+                group,
+                name,
+                len(own),
+                1.0,
+                _evidence(kind, marks[first], marks[group[1]], own),
+                same=True,
+            )
+    yield from _alike(
+        name, kind, {first: marks[first] for first in groups}, known, limit(len(marks))
+    )
 
 
 def _groups(marks: Mapping[str, Marks], known: Marks) -> dict[str, tuple[str, ...]]:
@@ -81,9 +96,14 @@ def _groups(marks: Mapping[str, Marks], known: Marks) -> dict[str, tuple[str, ..
     return {group[0]: tuple(group) for group in found.values()}
 
 
-def _alike(name: str, kind: str, marks: Mapping[str, Marks], known: Marks, most: int) -> Iterator[Likeness]:
+def _alike(
+    name: str, kind: str, marks: Mapping[str, Marks], known: Marks, most: int
+) -> Iterator[Likeness]:
     spread = Counter(mark for own in marks.values() for mark in own)
-    rare = {who: {mark for mark in own if mark not in known and spread[mark] <= most} for who, own in marks.items()}
+    rare = {
+        who: {mark for mark in own if mark not in known and spread[mark] <= most}
+        for who, own in marks.items()
+    }
     for one, other in _pairs(rare):
         both = rare[one] & rare[other]
         own = min(len(marks[who].keys() - known.keys()) for who in (one, other))
@@ -113,13 +133,18 @@ def _runs(source: bytes) -> Marks:
     """Each run of words, and the line where it begins; what is no Python is read all the same."""
     read = [(_word(word), word.line) for word in words(source.decode(errors="replace"))]
     # By their hashes, since a class of a thousand has millions of runs.
-    runs = ((hash(tuple(word for word, _ in read[i : i + RUN])), read[i][1]) for i in range(len(read) - RUN + 1))
+    runs = (
+        (hash(tuple(word for word, _ in read[i : i + RUN])), read[i][1])
+        for i in range(len(read) - RUN + 1)
+    )
     return {f"{run:x}": str(line) for run, line in runs}
 
 
 def _word(word: Word) -> str:
     """Take one name for another, and one text; a keyword, a number and a mark are what they are."""
-    own = word.kind == "name" and not word.string[0].isdigit() and not keyword.iskeyword(word.string)
+    own = (
+        word.kind == "name" and not word.string[0].isdigit() and not keyword.iskeyword(word.string)
+    )
     return word.kind if own or word.kind == "text" else word.string
 
 

@@ -67,7 +67,9 @@ class Class:
     def whole(self) -> tuple[Standing, ...]:
         """The results, if all of them could be read."""
         if self.broken:
-            raise ReadError(f"{len(self.broken)} results could not be read: {'; '.join(self.broken)}")
+            raise ReadError(
+                f"{len(self.broken)} results could not be read: {'; '.join(self.broken)}"
+            )
         return self.standings
 
 
@@ -87,29 +89,41 @@ def read(folder: Path, rules: Rules | None = None) -> Class:
     """Read every `<folder>/*/result.json`, or the one result that *folder* is."""
     files = [folder / RESULT] if (folder / RESULT).is_file() else sorted(folder.glob(f"*/{RESULT}"))
     if not files:
-        raise UserError(f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote")
+        raise UserError(
+            f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote"
+        )
     handed = times.read(files[0].parent.parent)
     standings, broken = [], []
     for file in files:
         try:
             result = load(file)
-            standings.append(stand(result, file.parent, handed.get(result.submission, Handed()), rules or Rules()))
+            standings.append(
+                stand(
+                    result, file.parent, handed.get(result.submission, Handed()), rules or Rules()
+                )
+            )
         except ReadError as error:
             broken.append(str(error))
-    return Class(tuple(standings), tuple(broken), _absent(standings, rules.roster if rules else None))
+    return Class(
+        tuple(standings), tuple(broken), _absent(standings, rules.roster if rules else None)
+    )
 
 
 def _absent(standings: Sequence[Standing], roster: Roster | None) -> tuple[Student, ...]:
     there = {one.student.student for one in standings}
     students = roster.students.values() if roster else ()
-    return tuple(sorted((one for one in students if one.student not in there), key=lambda one: one.student))
+    return tuple(
+        sorted((one for one in students if one.student not in there), key=lambda one: one.student)
+    )
 
 
 def kept(home: Path, ending: str = "") -> dict[str, bytes]:
     """Read the files that were kept beside a result; none where there are none, or they cannot be read."""
     try:
         with ZipFile(home / HANDED_IN) as archive:
-            names = [name for name in archive.namelist() if name.endswith(ending) and name != RECORD]
+            names = [
+                name for name in archive.namelist() if name.endswith(ending) and name != RECORD
+            ]
             return {name: archive.read(name) for name in names}
     except (OSError, BadZipFile, zlib.error):
         return {}
@@ -117,16 +131,25 @@ def kept(home: Path, ending: str = "") -> dict[str, bytes]:
 
 def stand(result: Result, home: Path, handed: Handed, rules: Rules) -> Standing:
     """Say how a result stands under the rules."""
-    listed = rules.roster.students.get(handed.student or result.submission) if rules.roster else None
+    listed = (
+        rules.roster.students.get(handed.student or result.submission) if rules.roster else None
+    )
     student = listed or Student(handed.student or result.submission)
     late, unclear = _late(result, handed, student, rules.labs.get(result.lab))
-    return Standing(result, home, student, listed is not None or rules.roster is None, handed, late, unclear)
+    return Standing(
+        result, home, student, listed is not None or rules.roster is None, handed, late, unclear
+    )
 
 
-def _late(result: Result, handed: Handed, student: Student, lab: LabConfig | None) -> tuple[Late | None, str]:
+def _late(
+    result: Result, handed: Handed, student: Student, lab: LabConfig | None
+) -> tuple[Late | None, str]:
     if lab is None or lab.late is None or lab.due is None:
         return None, ""
     if handed.at is None:
-        return None, "marked as late, and when it was handed in is not known" if handed.marked_late else ""
+        return (
+            None,
+            "marked as late, and when it was handed in is not known" if handed.marked_late else "",
+        )
     due = datetime.fromisoformat(lab.due)
     return scoring.late(lab.late, due, handed.at, result.score, student.extension_hours), ""

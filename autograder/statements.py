@@ -15,17 +15,30 @@ from typing import Literal
 
 from autograder.tokens import OPEN, tokens
 
-Kind = Literal["future", "import", "definition", "assignment", "computed", "constant", "main", "other"]
+Kind = Literal[
+    "future", "import", "definition", "assignment", "computed", "constant", "main", "other"
+]
 Line = list[tokenize.TokenInfo]
 PYTHON_BELOW = ("%%time", "%%timeit", "%%capture", "%%prun")
-MAGIC = re.compile(r"^\s*(!|[%?]\S)|^\s*[\w.*]+\?\??\s*$|^\s*[\w.][\w., ]*=\s*(!|%\w)")  # the last: files = !ls
+MAGIC = re.compile(
+    r"^\s*(!|[%?]\S)|^\s*[\w.*]+\?\??\s*$|^\s*[\w.][\w., ]*=\s*(!|%\w)"
+)  # the last: files = !ls
 DEFINES = ("def", "class", "async", "@")
 HEADS = (*DEFINES, "if", "for", "while", "with", "try")
 ENDLESS = 1 << 30
 CONTINUES = ("else", "elif", "except", "finally")
-ASSIGNS = frozenset(["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="])
+ASSIGNS = frozenset(
+    ["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="]
+)
 TARGETS = frozenset([",", ":", *ASSIGNS])
-SILENT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+SILENT = {
+    tokenize.NL,
+    tokenize.COMMENT,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
 
 
 @dataclass(frozen=True)
@@ -50,10 +63,16 @@ def split(source: str) -> list[Statement]:
     if _is_foreign(source):
         raise SyntaxError(lines[0])
     try:
-        return [_statement(piece, lines) for group in _groups(_logical(source)) for piece in _pieces(group)]
+        return [
+            _statement(piece, lines)
+            for group in _groups(_logical(source))
+            for piece in _pieces(group)
+        ]
     except (tokenize.TokenError, SyntaxError) as error:
         said = str(error.args[0])
-        is_open = "EOF in multi-line" in said or "unterminated" in said  # each version has words of its own
+        is_open = (
+            "EOF in multi-line" in said or "unterminated" in said
+        )  # each version has words of its own
         raise SyntaxError(OPEN if is_open else said) from None
 
 
@@ -63,7 +82,11 @@ def plain(source: str) -> str:
         return source
     lines = source.split("\n")
     try:
-        commands = {line[0].start[0] for line in _logical(source) if MAGIC.search(lines[line[0].start[0] - 1])}
+        commands = {
+            line[0].start[0]
+            for line in _logical(source)
+            if MAGIC.search(lines[line[0].start[0] - 1])
+        }
     except (tokenize.TokenError, SyntaxError):  # a shell command may hold half a quote
         commands = {n for n, line in enumerate(lines, 1) if MAGIC.search(line)}
     return "\n".join(_without(lines, commands))
@@ -94,7 +117,9 @@ def _logical(source: str) -> list[Line]:
     return [line for line in found if line]
 
 
-def _whole(tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
+def _whole(
+    tokens: Iterable[tokenize.TokenInfo], lines: Sequence[str]
+) -> Iterator[tokenize.TokenInfo]:
     """Make one token of each f-string, as it was until Python 3.12."""
     opened: list[tokenize.TokenInfo] = []
     for token in tokens:
@@ -127,7 +152,12 @@ def _pieces(group: Sequence[Line]) -> Iterator[Sequence[Line]]:
     """Part what stands on one line with semicolons between; a body on the line of its head belongs to that."""
     line = group[0]
     marks = [i for i, token in enumerate(line) if token.string == ";"]
-    if not marks or len(group) > 1 or line[0].string in HEADS or line[0].start[0] != line[-1].end[0]:
+    if (
+        not marks
+        or len(group) > 1
+        or line[0].string in HEADS
+        or line[0].start[0] != line[-1].end[0]
+    ):
         yield group
         return
     for first, last in pairwise([-1, *marks, len(line)]):
@@ -140,7 +170,11 @@ def _statement(group: Sequence[Line], lines: Sequence[str]) -> Statement:
     head = next((line for line in group if line[0].string != "@"), group[0])
     words = [token.string for token in head[:3]]
     defines = {"def": 1, "class": 1, "async": 2}.get(words[0])
-    name = words[defines] if defines and len(words) > defines and (words[0] != "async" or words[1] == "def") else ""
+    name = (
+        words[defines]
+        if defines and len(words) > defines and (words[0] != "async" or words[1] == "def")
+        else ""
+    )
     kind: Kind = "definition" if name else _kind(group)
     sets, uses = _names(group)
     text = lines[first - 1][column:end] if first == last else "\n".join(lines[first - 1 : last])
@@ -153,7 +187,9 @@ def _kind(group: Sequence[Line]) -> Kind:
         return "main"
     if len(group) == 1:
         return _simple(group[0])
-    if words[0] not in ("if", "try", "with") or {"await", "yield"} & {token.string for line in group for token in line}:
+    if words[0] not in ("if", "try", "with") or {"await", "yield"} & {
+        token.string for line in group for token in line
+    }:
         return "other"
     # An import or a function for want of another, or a value that is chosen.
     defines = words[0] != "with" and {"other", "computed"}.isdisjoint(_inner(group))
@@ -192,7 +228,8 @@ def _simple(line: Line) -> Kind:
 def _calls(line: Line) -> bool:
     """Whether an opening bracket stands behind what can be called."""
     return any(
-        after.string == "(" and (before.string in (")", "]") or _is_name(before)) for before, after in pairwise(line)
+        after.string == "(" and (before.string in (")", "]") or _is_name(before))
+        for before, after in pairwise(line)
     )
 
 
@@ -205,14 +242,20 @@ def _names(group: Sequence[Line]) -> tuple[frozenset[str], frozenset[str]]:
     roles = [role for line in group for role in _roles(line)]
     shared = {name for name, role in roles if role == "shared"}
     sets = {name for name, role in roles if role == "set"} - shared
-    return frozenset(sets), frozenset({name for name, role in roles if role == "use"} | shared) - sets
+    return frozenset(sets), frozenset(
+        {name for name, role in roles if role == "use"} | shared
+    ) - sets
 
 
 def _roles(line: Line) -> Iterator[tuple[str, Literal["set", "use", "shared"]]]:
     """Say of each name in a line whether it is set there, used, or declared as one of the file's."""
     words = [token.string for token in line] + [""]
-    depths = list(accumulate((word in "([{") - (word in ")]}") if len(word) == 1 else 0 for word in words))
-    target = max((i for i, word in enumerate(words) if word in ASSIGNS and not depths[i]), default=0)
+    depths = list(
+        accumulate((word in "([{") - (word in ")]}") if len(word) == 1 else 0 for word in words)
+    )
+    target = max(
+        (i for i, word in enumerate(words) if word in ASSIGNS and not depths[i]), default=0
+    )
     header, binding = words[0] in ("def", "async"), ""
     for i, token in enumerate(line):
         before, word, after = words[i - 1] if i else "", words[i], words[i + 1]
@@ -234,7 +277,13 @@ def _roles(line: Line) -> Iterator[tuple[str, Literal["set", "use", "shared"]]]:
         ):
             yield word, "set"
             binding = "" if binding == "as" else binding
-        elif (binding == "lambda" or (header and depths[i] == 1)) and before in ("lambda", "(", ",", "*", "**"):
+        elif (binding == "lambda" or (header and depths[i] == 1)) and before in (
+            "lambda",
+            "(",
+            ",",
+            "*",
+            "**",
+        ):
             yield word, "set"
         elif not depths[i] or after != "=":  # not f(name=...)
             yield word, "use"

@@ -18,7 +18,16 @@ from dataclasses import dataclass, field
 from statistics import stdev
 from typing import Any, NamedTuple
 
-from autograder.clock.pairs import TIMED, WARM_UP, Gathered, Take, alternating, compare, rehearse, sequential
+from autograder.clock.pairs import (
+    TIMED,
+    WARM_UP,
+    Gathered,
+    Take,
+    alternating,
+    compare,
+    rehearse,
+    sequential,
+)
 from autograder.clock.session import Session, examine
 from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
@@ -83,7 +92,11 @@ class Stopwatch:
         sides, began = Sides(probe, student, baseline), self.now()
         size = self._size(sides, bar)
         try:
-            return self._rehearsed(sides, size, bar) if self.rehearsal else self._judged(sides, size, bar, began)
+            return (
+                self._rehearsed(sides, size, bar)
+                if self.rehearsal
+                else self._judged(sides, size, bar, began)
+            )
         except Stopped as stopped:
             return Compared("FAIL", "", ended=stopped.ended, error=stopped.words)
 
@@ -91,7 +104,10 @@ class Stopwatch:
         gathered = rehearse(self._take(sides, size), self.now)
         evidence = _evidence(gathered, rule(gathered.pairs, bar, last=True), size)
         return Compared(
-            "INCONCLUSIVE", practice(gathered.pairs, bar), undecided="a grading run decides", evidence=evidence
+            "INCONCLUSIVE",
+            practice(gathered.pairs, bar),
+            undecided="a grading run decides",
+            evidence=evidence,
         )
 
     def _judged(self, sides: Sides, size: Size, bar: float, began: float) -> Compared:
@@ -125,7 +141,10 @@ class Stopwatch:
         gate = examine(noted, GATE_SECONDS, self.now)
         canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
         if not gate.problem:
-            half = _told(self._take(itself, size, fewer=size.amount // 2), f"{EXAMINED} with half of the work")
+            half = _told(
+                self._take(itself, size, fewer=size.amount // 2),
+                f"{EXAMINED} with half of the work",
+            )
             canaries["known-good"] = compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now).ruling
         self._session.record(self.now(), gate, canaries)
 
@@ -141,7 +160,11 @@ class Stopwatch:
         work = self._work(sides.probe, SAMPLES if sides.probe.timed == "load" else 2)
         arm = TimedWorker("baseline", sides.baseline, self.workers, work, math.inf)
         # A loader is built once, for a data set of one length.
-        most = work.count if sides.probe.timed == "load" else min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
+        most = (
+            work.count
+            if sides.probe.timed == "load"
+            else min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
+        )
         try:
             arm.start(0)
             arm.window()  # the first one is colder than all others
@@ -193,7 +216,9 @@ class Stopwatch:
         if sides.student.side == "baseline":
             self._session.interrupted = max(quiet, share)
         elif not self.rehearsal and share > quiet + MOST_INTERRUPTED:
-            raise SpoiltError(f"the kernel served interrupts in {share:.0%} of the time that the baseline was timed")
+            raise SpoiltError(
+                f"the kernel served interrupts in {share:.0%} of the time that the baseline was timed"
+            )
 
     def _work(self, probe: Probe, count: int, seed: int = 0, fewer: int = 0) -> Work:
         if isinstance(probe.within, Tolerance):
@@ -216,7 +241,10 @@ def _told(take: Take, what: str) -> Take:
 
 def _enough(amount: int, ratio: float, probe: Probe) -> int:
     """Return how much fills a window of the slower side, which may be the student."""
-    return max(min(amount, SAMPLES if probe.timed == "load" else 2), math.ceil(amount * min(1.0, math.exp(ratio))))
+    return max(
+        min(amount, SAMPLES if probe.timed == "load" else 2),
+        math.ceil(amount * min(1.0, math.exp(ratio))),
+    )
 
 
 def _compared(ruling: Ruling, gathered: Gathered, evidence: dict[str, Any]) -> Compared:
@@ -224,8 +252,16 @@ def _compared(ruling: Ruling, gathered: Gathered, evidence: dict[str, Any]) -> C
     undecided = ""
     if ruling.decision == "INCONCLUSIVE":
         few = ruling.pairs < FIRST_LOOK
-        undecided = f"only {ruling.pairs} pairs could be measured" if few else "the pairs differ too much to tell"
-        undecided += f"; {len(gathered.dropped)} were dropped: {gathered.dropped[0]}" if gathered.dropped else ""
+        undecided = (
+            f"only {ruling.pairs} pairs could be measured"
+            if few
+            else "the pairs differ too much to tell"
+        )
+        undecided += (
+            f"; {len(gathered.dropped)} were dropped: {gathered.dropped[0]}"
+            if gathered.dropped
+            else ""
+        )
     return Compared(ruling.decision, str(ruling), ruling.credit, undecided, evidence)
 
 

@@ -41,22 +41,43 @@ class Record:
     notes: tuple[str, ...] = ()
 
 
-def load(path: Path, listed: Collection[str], caps: Caps = CAPS, released: Released = NOTHING) -> Submission:
+def load(
+    path: Path, listed: Collection[str], caps: Caps = CAPS, released: Released = NOTHING
+) -> Submission:
     """Take the listed files, and notebooks that stand for one, from the shallowest folder that holds one."""
     names = {*listed, *released.notebooks}
-    found = [*_known([entry for entry in entries(path, names, caps) if not passed_over(entry.path)], released)]
+    found = [
+        *_known(
+            [entry for entry in entries(path, names, caps) if not passed_over(entry.path)], released
+        )
+    ]
     chosen = _choose(found, names)
     files, refused = _take(chosen, caps)
-    for entry in found:  # a link or the like elsewhere is worth a word only when nothing else has its name
+    for (
+        entry
+    ) in found:  # a link or the like elsewhere is worth a word only when nothing else has its name
         if entry.problem and entry.path[-1] in names and entry.path[-1] not in files:
             refused.setdefault(entry.path[-1], entry.problem)
-    notes = [note for name in released.notebooks for note in _settle(name, files, refused, released)]
+    notes = [
+        note for name in released.notebooks for note in _settle(name, files, refused, released)
+    ]
     code = {name: data for name, data in sorted(files.items()) if name.endswith(".py")}
-    notes += [note for name, data in code.items() for note in (*_of_grader(name, data), *_outside(name, data))]
+    notes += [
+        note
+        for name, data in code.items()
+        for note in (*_of_grader(name, data), *_outside(name, data))
+    ]
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in found if id(entry) not in taken)
     left_out = tuple(plain("/".join(names)) for names in sorted(rest, key=len)[:50])
-    return Submission(name_of(path), _digest(files), files, refused, left_out, tuple(plain(n, 1000) for n in notes))
+    return Submission(
+        name_of(path),
+        _digest(files),
+        files,
+        refused,
+        left_out,
+        tuple(plain(n, 1000) for n in notes),
+    )
 
 
 def _known(found: Sequence[Entry], released: Released) -> Iterator[Entry]:
@@ -65,11 +86,17 @@ def _known(found: Sequence[Entry], released: Released) -> Iterator[Entry]:
     for entry in found:
         *home, name = entry.path
         meant = [one for one in released.notebooks if one.removesuffix(notebook.SUFFIX) in name]
-        path = (*home, *meant) if name.lower().endswith(notebook.SUFFIX) and len(meant) == 1 else entry.path
+        path = (
+            (*home, *meant)
+            if name.lower().endswith(notebook.SUFFIX) and len(meant) == 1
+            else entry.path
+        )
         yield entry if path in there else replace(entry, path=path)
 
 
-def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], released: Released) -> Sequence[str]:
+def _settle(
+    name: str, files: dict[str, bytes], refused: dict[str, str], released: Released
+) -> Sequence[str]:
     """Put the part file in the notebook's place; of both, the one with more of it written counts, else the file."""
     file = released.notebooks[name]
     try:
@@ -84,7 +111,9 @@ def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], release
         files.setdefault(text, data)
     if file in files and notebook.unwritten(files[file]) <= notebook.unwritten(seen.code):
         return (f"both {file} and {name} were handed in; {file} was graded",)
-    both = (f"both {file} and {name} were handed in; {name} was graded, more of it is written",) * (file in files)
+    both = (f"both {file} and {name} were handed in; {name} was graded, more of it is written",) * (
+        file in files
+    )
     files[file] = seen.code
     refused.pop(file, None)
     return (*both, *seen.notes)
@@ -93,7 +122,9 @@ def _settle(name: str, files: dict[str, bytes], refused: dict[str, str], release
 def _of_grader(name: str, source: bytes) -> Iterator[str]:
     """Say where a file's code speaks of this package, whose modules hold what its functions are compared with."""
     if GRADER.encode() in source.lower():
-        named = (word.line for word in words(source.decode(errors="replace")) if _names_grader(word))
+        named = (
+            word.line for word in words(source.decode(errors="replace")) if _names_grader(word)
+        )
         for line in islice(named, 1):
             yield f"{name}, line {line} names the grader's own package, which no part needs"
 
@@ -193,7 +224,9 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
     except Exception:  # the archive readers raise a dozen kinds on damaged bytes
         return b"", DAMAGED
     if len(data) > cap:
-        clear = "; clear its outputs, save it and hand it in again" if suffix == notebook.SUFFIX else ""
+        clear = (
+            "; clear its outputs, save it and hand it in again" if suffix == notebook.SUFFIX else ""
+        )
         return b"", f"it is larger than {in_words(cap)}{clear}"
     return (data.removeprefix(b"\xef\xbb\xbf"), _text_problem(data)) if text else (data, "")
 

@@ -18,4 +18,8 @@ def die_with(parent: int) -> None:
 
 def how(code: int) -> str:
     """Say how a grader ended."""
-    return f"its grader was killed by {signal.Signals(-code).name}" if code < 0 else f"its grader ended with {code}"
+    return (
+        f"its grader was killed by {signal.Signals(-code).name}"
+        if code < 0
+        else f"its grader ended with {code}"
+    )

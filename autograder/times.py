@@ -43,10 +43,14 @@ def moment(text: str) -> datetime | None:
     try:
         if zone[:1] in ("+", "-"):
             return datetime.fromisoformat(f"{day}T{clock[:15]}{zone}")
-        at = datetime.fromisoformat(f"{day}T{clock[:15]}")  # to the microsecond; Ruby writes nine digits
+        at = datetime.fromisoformat(
+            f"{day}T{clock[:15]}"
+        )  # to the microsecond; Ruby writes nine digits
         if zone in ("", "Z", "UTC", "GMT"):
             return at.replace(tzinfo=UTC)
-        return at.replace(tzinfo=ZoneInfo(zone)) if "/" in zone else None  # IST is three zones, so it is none
+        return (
+            at.replace(tzinfo=ZoneInfo(zone)) if "/" in zone else None
+        )  # IST is three zones, so it is none
     except (ValueError, OSError, LookupError):
         return None
 
@@ -54,7 +58,13 @@ def moment(text: str) -> datetime | None:
 def write(out: Path, handed: Mapping[str, Handed]) -> Path:
     """Keep when each submission came; an instructor may mend it."""
     rows = [
-        (name, one.student, one.at.isoformat() if one.at else "", "yes" if one.marked_late else "", one.source)
+        (
+            name,
+            one.student,
+            one.at.isoformat() if one.at else "",
+            "yes" if one.marked_late else "",
+            one.source,
+        )
         for name, one in handed.items()
     ]
     return sheet.write(out / FILE, COLUMNS, rows)
@@ -67,7 +77,9 @@ def read(out: Path) -> Mapping[str, Handed]:
     found: dict[str, Handed] = {}
     for number, row in rows:
         if row["submission"] in found:
-            raise UserError(f"{path}: row {number}: submission {row['submission']!r} stands twice; keep one")
+            raise UserError(
+                f"{path}: row {number}: submission {row['submission']!r} stands twice; keep one"
+            )
         found[row["submission"]] = _handed(f"{path}: row {number}", row)
     return found
 
@@ -78,7 +90,9 @@ def _handed(where: str, row: sheet.Row) -> Handed:
     if said and at is None:
         raise UserError(f"{where}: handed_in {said!r} is not a time like 2027-01-20T23:59+05:30")
     if at and not FORM.fullmatch(said)[3]:  # type: ignore[index]
-        raise UserError(f"{where}: handed_in {said!r} does not say where that was; write 2027-01-20T23:59+05:30")
+        raise UserError(
+            f"{where}: handed_in {said!r} does not say where that was; write 2027-01-20T23:59+05:30"
+        )
     if mark not in ("", "yes"):
         raise UserError(f"{where}: marked_late {mark!r} is neither 'yes' nor empty")
     return Handed(row.get("student", ""), at, mark == "yes", row.get("source", ""))

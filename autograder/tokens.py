@@ -50,7 +50,9 @@ def tokens(source: str) -> Iterator[tokenize.TokenInfo]:
     """Tokenise a file; SyntaxError where it is none, or where that would take longer than anybody waits."""
     if any(len(line) > LONGEST_LINE for line in source.split("\n")):
         raise SyntaxError(f"a line has more than {LONGEST_LINE} characters")
-    if sys.version_info < (3, 12) and not all(map(_ends, words(source))):  # later ones say so themselves, at once
+    if sys.version_info < (3, 12) and not all(
+        map(_ends, words(source))
+    ):  # later ones say so themselves, at once
         raise SyntaxError(OPEN)
     return tokenize.generate_tokens(io.StringIO(source).readline)
 
@@ -58,4 +60,6 @@ def tokens(source: str) -> Iterator[tokenize.TokenInfo]:
 def _ends(word: Word) -> bool:
     """Whether a text has its closing quotes."""
     quote = word.string[:3] if word.string[:3] in ("'''", '"""') else word.string[:1]
-    return word.kind != "text" or (len(word.string) >= 2 * len(quote) and word.string.endswith(quote))
+    return word.kind != "text" or (
+        len(word.string) >= 2 * len(quote) and word.string.endswith(quote)
+    )

@@ -107,24 +107,34 @@ def holder(lock: int, proc: Path = PROC) -> str:
         lines = [line.split() for line in (proc / "locks").read_text(encoding="ascii").splitlines()]
     except OSError:
         lines = []
-    pids = dict.fromkeys(words[4] for words in lines if len(words) > 5 and words[1] == "FLOCK" and words[5] == file)
-    return " and ".join(_named(pid, proc) for pid in pids) or "a process that cannot be seen from here"
+    pids = dict.fromkeys(
+        words[4] for words in lines if len(words) > 5 and words[1] == "FLOCK" and words[5] == file
+    )
+    return (
+        " and ".join(_named(pid, proc) for pid in pids) or "a process that cannot be seen from here"
+    )
 
 
 def _named(pid: str, proc: Path) -> str:
     """Say what a process is, and since when it runs."""
     try:
         command = (proc / pid / "cmdline").read_text(errors="replace").replace("\0", " ").strip()
-        ticks = int((proc / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+        ticks = int(
+            (proc / pid / "stat").read_text(errors="replace").rpartition(")")[2].split()[19]
+        )
         up = float((proc / "uptime").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
         return f"process {pid}"
-    since = time.strftime("%H:%M", time.localtime(time.time() - up + ticks / os.sysconf("SC_CLK_TCK")))
+    since = time.strftime(
+        "%H:%M", time.localtime(time.time() - up + ticks / os.sysconf("SC_CLK_TCK"))
+    )
     shown = "".join(c if c.isprintable() else "?" for c in command)[:80]
     return f"process {pid} ({shown}; it runs since {since})"
 
 
-def during(turn: Callable[[], AbstractContextManager[None]], work: Callable[P, R]) -> Callable[P, R]:
+def during(
+    turn: Callable[[], AbstractContextManager[None]], work: Callable[P, R]
+) -> Callable[P, R]:
     """Return *work* that waits for its turn."""
 
     def waits(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -141,7 +151,9 @@ def number(of: int, place: Path | None = None) -> int:
 
 @cache
 def _number(process: int, of: int, place: Path) -> int:
-    return next((found for found in range(of) if _kept(place / f"perflab-{found}.number")), process % of)
+    return next(
+        (found for found in range(of) if _kept(place / f"perflab-{found}.number")), process % of
+    )
 
 
 def _kept(path: Path) -> bool:
@@ -164,7 +176,9 @@ def only_one(folder: Path, patience: float = 5.0) -> Iterator[None]:
     """Be the only grader that writes to a folder; its lanes hold the lock with it, so none outlives it unseen."""
     folder.mkdir(parents=True, exist_ok=True)
     with _opened(folder / ".grading") as lock:
-        end = time.monotonic() + patience  # the lanes of a grader that was just killed take a moment to be gone
+        end = (
+            time.monotonic() + patience
+        )  # the lanes of a grader that was just killed take a moment to be gone
         while not _taken(lock, fcntl.LOCK_EX):
             if time.monotonic() > end:
                 mend = f"wait for that, {holder(lock)}, or choose another --out"
@@ -184,7 +198,9 @@ def _opened(path: Path) -> Iterator[int]:
             found = os.open(path, flags | os.O_CREAT, 0o644)
             os.fchmod(found, 0o644)
     except OSError as error:
-        raise UserError(f"{path}: {error.strerror}; this lock must be a file that every user can read") from None
+        raise UserError(
+            f"{path}: {error.strerror}; this lock must be a file that every user can read"
+        ) from None
     try:
         yield found
     finally:

@@ -31,7 +31,10 @@ OTHERS = {
     b"BZh": "a bzip2 archive",
     b"\xfd7zX": "an xz archive",
 }
-PASSED_OVER = {"__MACOSX", "__pycache__"}  # beside everything hidden: .git, .ipynb_checkpoints, .DS_Store
+PASSED_OVER = {
+    "__MACOSX",
+    "__pycache__",
+}  # beside everything hidden: .git, .ipynb_checkpoints, .DS_Store
 # What is taken for one hand-in by its name; what it is its bytes say.
 ARCHIVE = re.compile(r"\.(zip|ipynb|rar|7z|(tar\.)?(gz|bz2|xz)|tar|t[gbx]z2?)$", re.IGNORECASE)
 NESTED = 3  # archives in archives
@@ -81,14 +84,20 @@ def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
     """List a folder or archive; of too large ones only as much as the listed files need."""
     found, room = _entries(path, listed, caps), caps.archive
     for _ in range(NESTED):
-        inner = [one for one in found if not one.problem and not passed_over(one.path) and _packs(one.path[-1])]
+        inner = [
+            one
+            for one in found
+            if not one.problem and not passed_over(one.path) and _packs(one.path[-1])
+        ]
         if not inner or any(one.path[-1] in listed and not passed_over(one.path) for one in found):
             break
         found, room = _opened(path, found, inner, replace(caps, archive=room))
     return found
 
 
-def _opened(path: Path, found: Sequence[Entry], inner: Sequence[Entry], caps: Caps) -> tuple[Sequence[Entry], int]:
+def _opened(
+    path: Path, found: Sequence[Entry], inner: Sequence[Entry], caps: Caps
+) -> tuple[Sequence[Entry], int]:
     """Put what is in archives in their place; one that cannot be read stays, and if it is the only one that is said."""
     packed, room = set(inner), caps.archive
     out = [one for one in found if one not in packed]
@@ -122,9 +131,13 @@ def _entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]
         if stat.S_ISREG(mode) and path.suffix.lower() == ".ipynb":
             return [Entry((path.name,), partial(_read_below, path, ()))]
         if stat.S_ISREG(mode):
-            return _archive(path, _unpacked(path, _read_below(path, (), caps.archive + 1), caps), caps)
+            return _archive(
+                path, _unpacked(path, _read_below(path, (), caps.archive + 1), caps), caps
+            )
     except OSError as error:
-        raise SubmissionError(f"{path}: {error.strerror or error}; name a folder, zip, tar or notebook") from None
+        raise SubmissionError(
+            f"{path}: {error.strerror or error}; name a folder, zip, tar or notebook"
+        ) from None
     what = (
         "is a link; name the folder or archive itself"
         if stat.S_ISLNK(mode)
@@ -161,7 +174,9 @@ def _folder(root: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
         if seen > caps.entries:
             if any(entry.path[-1] in listed and len(entry.path) <= len(above) for entry in found):
                 break
-            raise SubmissionError(f"{root}: more than {caps.entries} files; hand in the listed ones alone")
+            raise SubmissionError(
+                f"{root}: more than {caps.entries} files; hand in the listed ones alone"
+            )
         for name, mode in _list(root, above):
             seen += 1
             path = (*above, name)
@@ -181,7 +196,10 @@ def _list(root: Path, names: tuple[str, ...]) -> list[tuple[str, int]]:
             return []  # a folder that may not be read holds nothing that could be taken
         raise
     try:
-        return [(name, os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode) for name in sorted(os.listdir(fd))]  # noqa: PTH208
+        return [
+            (name, os.stat(name, dir_fd=fd, follow_symlinks=False).st_mode)
+            for name in sorted(os.listdir(fd))  # noqa: PTH208
+        ]
     finally:
         os.close(fd)
 
@@ -211,7 +229,9 @@ def _open_below(root: Path, names: tuple[str, ...], flags: int) -> int:
 
 def _archive(path: Path, data: bytes, caps: Caps) -> Sequence[Entry]:
     if len(data) > caps.archive:
-        raise SubmissionError(f"{path}: holds more than {in_words(caps.archive)}; hand in the listed files alone")
+        raise SubmissionError(
+            f"{path}: holds more than {in_words(caps.archive)}; hand in the listed files alone"
+        )
     if other := next((words for magic, words in OTHERS.items() if data.startswith(magic)), ""):
         raise SubmissionError(f"{path}: is {other}; hand in a folder, zip or tar")
     zipped = data.startswith(ZIP)
@@ -223,7 +243,9 @@ def _archive(path: Path, data: bytes, caps: Caps) -> Sequence[Entry]:
         what = "is a damaged zip" if zipped else "is not a folder, zip or tar, or is a damaged one"
         raise SubmissionError(f"{path}: {what}; make the archive again") from None
     if many or len(entries) > caps.entries:
-        raise SubmissionError(f"{path}: more than {caps.entries} files; hand in the listed ones alone")
+        raise SubmissionError(
+            f"{path}: more than {caps.entries} files; hand in the listed ones alone"
+        )
     return [entry for entry in entries if entry.path]
 
 
@@ -240,9 +262,15 @@ def _unpacked(path: Path, data: bytes, caps: Caps) -> bytes:
 def _zip(data: bytes) -> Iterator[Entry]:
     archive = zipfile.ZipFile(io.BytesIO(data))
     for info in archive.infolist():
-        name = info.orig_filename.replace("\\", "/")  # as some Windows tools write it; a NUL is not cut off here
+        name = info.orig_filename.replace(
+            "\\", "/"
+        )  # as some Windows tools write it; a NUL is not cut off here
         if not name.endswith("/"):
-            yield Entry(_names(name), partial(_read_zip, archive, info), _outside(name) or _zip_problem(info))
+            yield Entry(
+                _names(name),
+                partial(_read_zip, archive, info),
+                _outside(name) or _zip_problem(info),
+            )
 
 
 def _zip_problem(info: zipfile.ZipInfo) -> str:
@@ -263,8 +291,14 @@ def _tar(data: bytes) -> Iterator[Entry]:
     archive = tarfile.open(fileobj=io.BytesIO(data), mode="r:")  # noqa: SIM115 entries are read from memory later
     for member in archive:
         if not member.isdir():
-            problem = LINK if member.islnk() or member.issym() else "" if member.isreg() else SPECIAL
-            yield Entry(_names(member.name), partial(_read_tar, archive, member), _outside(member.name) or problem)
+            problem = (
+                LINK if member.islnk() or member.issym() else "" if member.isreg() else SPECIAL
+            )
+            yield Entry(
+                _names(member.name),
+                partial(_read_tar, archive, member),
+                _outside(member.name) or problem,
+            )
 
 
 def _read_tar(archive: tarfile.TarFile, member: tarfile.TarInfo, count: int) -> bytes:
@@ -277,4 +311,8 @@ def _names(name: str) -> tuple[str, ...]:
 
 
 def _outside(name: str) -> str:
-    return OUTSIDE if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name) else ""
+    return (
+        OUTSIDE
+        if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name)
+        else ""
+    )

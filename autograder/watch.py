@@ -41,7 +41,9 @@ class Arrivals:
         states = {one.name: state(path for _, path in one.files) for one in found}
         self._since = {name: self._quiet(name, now) for name, now in states.items()}
         whole = [one for one in found if self._is_whole(one.name)]
-        chosen = sorted(whole, key=lambda one: max(written for *_, written in states[one.name]), reverse=True)[:most]
+        chosen = sorted(
+            whole, key=lambda one: max(written for *_, written in states[one.name]), reverse=True
+        )[:most]
         self._taken |= {one.name: states[one.name] for one in chosen}
         return chosen
 
@@ -65,11 +67,15 @@ def state(paths: Iterator[Path]) -> State:
             except OSError:
                 continue
             folder = stat.S_ISDIR(seen.st_mode)
-            found.append((str(file), 0, 0) if folder else (str(file), seen.st_size, seen.st_mtime_ns))
+            found.append(
+                (str(file), 0, 0) if folder else (str(file), seen.st_size, seen.st_mtime_ns)
+            )
     return tuple(sorted(found))
 
 
-def forever(arrivals: Arrivals, most: int, sleep: Callable[[float], None]) -> Iterator[list[Attempt]]:
+def forever(
+    arrivals: Arrivals, most: int, sleep: Callable[[float], None]
+) -> Iterator[list[Attempt]]:
     """Yield what is to be graded next, a few at a time, since whoever comes meanwhile goes first."""
     while True:
         if some := arrivals.ready(most):

@@ -29,7 +29,9 @@ DTYPES = {"float32": 4, "float64": 8, "int64": 8, "uint8": 1}
 MAX_ARRAYS = 16
 MAX_DEPTH = 16
 MAX_DIMENSIONS = 4
-NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters and halves of one
+NO_TEXT = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
+)  # control characters and halves of one
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,9 @@ def receive(read: Callable[[int], bytes]) -> Message:
     sizes = [_array_bytes(spec) for spec in specs]
     if sum(sizes) > ARRAYS_CAP:
         raise WireError(f"arrays of {sum(sizes)} bytes; at most {ARRAYS_CAP} are read")
-    arrays = {spec["name"]: _array(spec, read(size)) for spec, size in zip(specs, sizes, strict=True)}
+    arrays = {
+        spec["name"]: _array(spec, read(size)) for spec, size in zip(specs, sizes, strict=True)
+    }
     return Message(kind, body, arrays)
 
 
@@ -73,7 +77,11 @@ def decode_json(data: bytes) -> Any:
     """Read JSON strictly: UTF-8, finite numbers, no duplicate names, no control characters, bounded depth."""
     try:
         value = json.loads(
-            data.decode("utf-8"), parse_constant=_refuse, parse_float=_float, parse_int=_int, object_pairs_hook=_unique
+            data.decode("utf-8"),
+            parse_constant=_refuse,
+            parse_float=_float,
+            parse_int=_int,
+            object_pairs_hook=_unique,
         )
     except (ValueError, RecursionError) as error:
         raise WireError(f"not strict JSON: {type(error).__name__}") from None
@@ -85,7 +93,12 @@ def _header(header: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     if type(header) is not dict or set(header) != {"kind", "body", "arrays"}:
         raise WireError("the header's names are not kind, body and arrays")
     kind, body, specs = header["kind"], header["body"], header["arrays"]
-    if type(kind) is not str or type(body) is not dict or type(specs) is not list or len(specs) > MAX_ARRAYS:
+    if (
+        type(kind) is not str
+        or type(body) is not dict
+        or type(specs) is not list
+        or len(specs) > MAX_ARRAYS
+    ):
         raise WireError("the header's values have other types")
     names = [spec.get("name") if type(spec) is dict else None for spec in specs]
     if not all(type(name) is str for name in names) or len(set(names)) != len(names):

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="wants selenium, which the extra dev installs")
+webdriver = pytest.importorskip(
+    "selenium.webdriver", reason="wants selenium, which the extra dev installs"
+)
 DRIVER, CHROMIUM = shutil.which("chromedriver"), shutil.which("chromium")
 needed = pytest.mark.skipif(
-    not (DRIVER and CHROMIUM), reason="wants the Debian packages chromium and chromium-driver: make system"
+    not (DRIVER and CHROMIUM),
+    reason="wants the Debian packages chromium and chromium-driver: make system",
 )
 
 
@@ -21,7 +24,13 @@ def start(profile: Path) -> Any:
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    for flag in ("--headless=new", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}", *root):
+    for flag in (
+        "--headless=new",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        f"--user-data-dir={profile}",
+        *root,
+    ):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))

@@ -6,7 +6,9 @@ import signal
 
 import pytest
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # begun with & in a script: children would be deaf to Ctrl-C, too
+if (
+    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):  # begun with & in a script: children would be deaf to Ctrl-C, too
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

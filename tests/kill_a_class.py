@@ -63,7 +63,9 @@ def main(kills: int) -> None:
         print(f"then to its end: {standing(home / 'killed')}")
         differ = differences(home / "whole", home / "killed")
         tables = [(home / out / "grades.csv").read_text() for out in ("whole", "killed")]
-        print(f"results that differ: {differ or 'none'}; grades.csv the same: {tables[0] == tables[1]}")
+        print(
+            f"results that differ: {differ or 'none'}; grades.csv the same: {tables[0] == tables[1]}"
+        )
         sys.exit(bool(differ))
 
 
@@ -74,7 +76,9 @@ def course(root: Path) -> None:
     config = (find_root() / "grading_config.yaml").read_text()
     head, lab = config.split("  foundations:\n")
     lab = lab.replace("{seconds: 30, memory_mb: 2048}", "{seconds: 3, memory_mb: 1024}")
-    (root / "grading_config.yaml").write_text(head[: head.index("labs:")] + "labs:\n  foundations:\n" + lab)
+    (root / "grading_config.yaml").write_text(
+        head[: head.index("labs:")] + "labs:\n  foundations:\n" + lab
+    )
 
 
 def hand_in(folder: Path) -> None:
@@ -85,7 +89,11 @@ def hand_in(folder: Path) -> None:
     for number in range(20):
         put(folder, f"wrong{number:02}", f"{spiked(WRONG[number % 4])}\n# {number}\n", number)
     for number, line in enumerate(HOSTILE):
-        code = spiked(line) if number % 2 else CODE.replace("import torch\n", f"import torch\n{line}\n", 1)
+        code = (
+            spiked(line)
+            if number % 2
+            else CODE.replace("import torch\n", f"import torch\n{line}\n", 1)
+        )
         put(folder, f"hostile{number:02}", code, number)
     for name, data in no_archives().items():
         (folder / name).write_bytes(data)
@@ -149,7 +157,9 @@ def start(home: Path, out: str, *options: str) -> subprocess.Popen[str]:
         "--only", CHECK, "--course", str(home / "course"), "--device", "cpu", "--json", *options,
     ]  # fmt: skip
     errors = (home / f"{out}.log").open("a")
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=errors, text=True, start_new_session=True
+    )
 
 
 def finish(home: Path, out: str, *options: str) -> None:
@@ -187,14 +197,20 @@ def standing(out: Path) -> str:
     if not (out / "journal.sqlite").exists():
         return "no journal yet"
     with Journal(out) as journal:
-        found = Counter(outcome for (outcome,) in journal._rows.execute("SELECT outcome FROM story"))
-    return f"{len(list(out.glob('*/result.json')))} results; attempts: {dict(sorted(found.items()))}"
+        found = Counter(
+            outcome for (outcome,) in journal._rows.execute("SELECT outcome FROM story")
+        )
+    return (
+        f"{len(list(out.glob('*/result.json')))} results; attempts: {dict(sorted(found.items()))}"
+    )
 
 
 def differences(one: Path, other: Path) -> list[str]:
     """Compare all that two runs leave but times."""
     found = []
-    for file in sorted({path.relative_to(run) for run in (one, other) for path in run.glob("*/result.json")}):
+    for file in sorted(
+        {path.relative_to(run) for run in (one, other) for path in run.glob("*/result.json")}
+    ):
         old, new = (load_result(run / file) for run in (one, other))
         if replace(old, started="", seconds=0.0) != replace(new, started="", seconds=0.0):
             found += [f"{old.submission}: {said}" for said in diff.outcomes(old, new)] or [
@@ -208,7 +224,9 @@ def outcomes(out: Path) -> str:
     found: dict[str, Counter[str]] = {}
     for file in sorted(out.glob("*/result.json")):
         checks = {
-            check["id"]: check["outcome"] for part in json.loads(file.read_text())["parts"] for check in part["checks"]
+            check["id"]: check["outcome"]
+            for part in json.loads(file.read_text())["parts"]
+            for check in part["checks"]
         }
         found.setdefault(file.parent.name.rstrip("0123456789"), Counter())[checks[CHECK]] += 1
     return "; ".join(f"{kind}: {dict(counts)}" for kind, counts in found.items())

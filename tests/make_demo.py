@@ -34,7 +34,9 @@ def make(out: Path) -> None:
             write(out / lab / student, cases[entry].submission.files)
         write(out / lab / "ada_by_the_book", reference(course, lab))
     shutil.copytree(course.template("resnet18"), out / "resnet18" / "zeno_has_not_begun")
-    shutil.copytree(course.template("foundations") / "baseline", out / "foundations" / "zeno_hands_in_the_loops")
+    shutil.copytree(
+        course.template("foundations") / "baseline", out / "foundations" / "zeno_hands_in_the_loops"
+    )
     with zipfile.ZipFile(out / "resnet18" / "hopper_sends_a_zip.zip", "w") as archive:
         for name, data in reference(course, "resnet18").items():
             archive.writestr(f"lab/{name}", data)

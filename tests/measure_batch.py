@@ -66,8 +66,16 @@ def measure(what: str, home: Path) -> dict[str, float]:
         write(home / "out")
     else:
         grade(home)
-    own, lanes = (resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return {"cpu": cpu_seconds() - before, "seconds": time.monotonic() - began, "own_mb": own, "lane_mb": lanes}
+    own, lanes = (
+        resource.getrusage(who).ru_maxrss / 1024
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return {
+        "cpu": cpu_seconds() - before,
+        "seconds": time.monotonic() - began,
+        "own_mb": own,
+        "lane_mb": lanes,
+    }
 
 
 def grade(home: Path) -> None:
@@ -124,8 +132,25 @@ def real(many: int, isolation: str) -> tuple[float, float]:
             folder = Path(home) / "in" / f"student{number:03}"
             folder.mkdir(parents=True)
             (folder / template.name).write_text(f"{template.read_text()}\n# {number}\n")
-        options = ["--part", "part3", "--twice", "0", "--isolation", isolation, "--out", f"{home}/out"]
-        command = [sys.executable, "-m", "autograder.cli", "grade", "resnet18", f"{home}/in", *options]
+        options = [
+            "--part",
+            "part3",
+            "--twice",
+            "0",
+            "--isolation",
+            isolation,
+            "--out",
+            f"{home}/out",
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "autograder.cli",
+            "grade",
+            "resnet18",
+            f"{home}/in",
+            *options,
+        ]
         before, began = busy(), time.monotonic()
         subprocess.run(command, check=True, capture_output=True, cwd=find_root())
         return busy() - before, time.monotonic() - began
@@ -133,7 +158,9 @@ def real(many: int, isolation: str) -> tuple[float, float]:
 
 def busy() -> float:
     """Return the seconds for which the machine's cores have been busy; ended workers count for nobody else."""
-    user, nice, system, _, _, irq, softirq, *_ = map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+    user, nice, system, _, _, irq, softirq, *_ = map(
+        int, Path("/proc/stat").read_text().split("\n")[0].split()[1:]
+    )
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 

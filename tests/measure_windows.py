@@ -46,17 +46,29 @@ def echoed(workers: Workers, work: Calls | Train, code: str, probe: str) -> None
                 took.append(time.monotonic() - begun)
     finally:
         arm.end()
-    named = {"GO to the last answer": seconds, "supervisor's CPU": own, "freeze": froze, "thaw": thawed}
+    named = {
+        "GO to the last answer": seconds,
+        "supervisor's CPU": own,
+        "freeze": froze,
+        "thaw": thawed,
+    }
     for name, values in named.items():
-        print(f"| {probe} | {name} | {1e3 * median(values):.2f} | {1e3 * quantiles(values, n=20)[-1]:.2f} |")
+        print(
+            f"| {probe} | {name} | {1e3 * median(values):.2f} | {1e3 * quantiles(values, n=20)[-1]:.2f} |"
+        )
 
 
-def checked(stopwatch: Stopwatch, probe: str, about: str, student: str, baseline: str, bar: float) -> None:
+def checked(
+    stopwatch: Stopwatch, probe: str, about: str, student: str, baseline: str, bar: float
+) -> None:
     """Judge one speedup as a grading run does; each time it is another submission's bytes."""
     for number in range(CHECKS):
         begun = time.monotonic()
         found = stopwatch(
-            toy.part.probes[probe], job(f"{student}\n# {number}", probe=probe), job(baseline, "baseline", probe), bar
+            toy.part.probes[probe],
+            job(f"{student}\n# {number}", probe=probe),
+            job(baseline, "baseline", probe),
+            bar,
         )
         row = (about, found.decision, found.measured or found.error, found.evidence.get("noise"))
         print("|", " | ".join(map(str, row)), f"| {time.monotonic() - begun:.0f} |", flush=True)
@@ -69,7 +81,14 @@ def main() -> None:
         one = Calls(lambda random: {"x": random.standard_normal(1, dtype="float32")}, 1, 1, Close())
         echoed(workers, one, ECHO, "sums")
         stopwatch = Stopwatch(workers)
-        checked(stopwatch, "sums", "sums: a third of the loop in Python", toy.TWICE_AS_FAST, toy.BASELINE, 1.5)
+        checked(
+            stopwatch,
+            "sums",
+            "sums: a third of the loop in Python",
+            toy.TWICE_AS_FAST,
+            toy.BASELINE,
+            1.5,
+        )
         checked(stopwatch, "sums", "sums: the baseline itself", toy.BASELINE, toy.BASELINE, 1.1)
         slower = toy.BASELINE.replace(toy.TRAIN, SLOWER)
         checked(stopwatch, "training", "training: without a second pass", toy.BASELINE, slower, 1.3)

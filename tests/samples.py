@@ -112,12 +112,16 @@ def every_outcome() -> tuple[PartResult, ...]:
 
 def a_part(part_id: str, title: str, *checks: CheckResult) -> PartResult:
     """A part whose score is the sum of its checks."""
-    return PartResult(part_id, title, sum(c.points for c in checks), sum(c.max_points for c in checks), checks)
+    return PartResult(
+        part_id, title, sum(c.points for c in checks), sum(c.max_points for c in checks), checks
+    )
 
 
 def a_bonus(won: float = 2.0) -> PartResult:
     """A bonus part of one check."""
-    check = a_silent_check(id="finds_the_hot_line", outcome="partial", points=won, max_points=9.0, title="The hot line")
+    check = a_silent_check(
+        id="finds_the_hot_line", outcome="partial", points=won, max_points=9.0, title="The hot line"
+    )
     return replace(a_part("bonus", "Bonus", check), bonus=True)
 
 
@@ -131,7 +135,11 @@ def a_result(*parts: PartResult, **changes: Any) -> Result:
     """A result whose sums agree: by default the one with every outcome."""
     parts = parts or every_outcome()
     owed = tuple(
-        Owed(f"{part.id}.{check.id}", check.owed, "person" if check.basis == "person" else OWED[check.outcome])
+        Owed(
+            f"{part.id}.{check.id}",
+            check.owed,
+            "person" if check.basis == "person" else OWED[check.outcome],
+        )
         for part in parts
         for check in part.checks
         if check.owed
@@ -170,19 +178,27 @@ def a_class(size: int) -> list[Result]:
         "unavailable",
     )
     shares = {"passed": 1.0, "partial": 0.5}
-    reasons = {"skipped": "needs follows_fp32, which failed", "unavailable": "this machine has no GPU"}
+    reasons = {
+        "skipped": "needs follows_fp32, which failed",
+        "unavailable": "this machine has no GPU",
+    }
 
     def graded(check: CheckResult, draw: int) -> CheckResult:
         if check.outcome not in ("passed", "failed", "partial"):
             return check
         outcome = outcomes[draw % len(outcomes)]
         return replace(
-            check, outcome=outcome, points=check.max_points * shares.get(outcome, 0.0), reason=reasons.get(outcome, "")
+            check,
+            outcome=outcome,
+            points=check.max_points * shares.get(outcome, 0.0),
+            reason=reasons.get(outcome, ""),
         )
 
     def student(n: int) -> Result:
         parts = [
-            a_part(p.id, p.title, *(graded(c, n * n + 3 * i + n // 3) for i, c in enumerate(p.checks)))
+            a_part(
+                p.id, p.title, *(graded(c, n * n + 3 * i + n // 3) for i, c in enumerate(p.checks))
+            )
             for p in every_outcome()
         ]
         return a_result(*parts, submission=f"student{n:02}")

@@ -43,7 +43,10 @@ def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
 
 MISTAKES = {
     "no such path": (lambda p: [p / "nowhere"], "nowhere: there is no such file or folder"),
-    "nothing inside": (lambda p: [p], f"holds no submission; expected {FILE}, folders, archives or notebooks"),
+    "nothing inside": (
+        lambda p: [p],
+        f"holds no submission; expected {FILE}, folders, archives or notebooks",
+    ),
 }
 
 
@@ -95,18 +98,29 @@ def test_grades_have_what_a_person_set_by_hand(tmp_path):
     owed = ada.owed[0]
     made = overrides.decide(ada, owed.check, owed.points, "seen on a GPU", by="meera", at="now")
     overrides.append(tmp_path / "out/ada", [made])
-    lines = batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path / "out").read_text().splitlines()
+    lines = (
+        batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path / "out")
+        .read_text()
+        .splitlines()
+    )
 
     score = ada.score + owed.points
-    assert f"ada,{score:g},{score:g},,{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}" == lines[1]
+    assert (
+        f"ada,{score:g},{score:g},,{ada.points_owed - owed.points:g},4,14,1,none,{owed.check}"
+        == lines[1]
+    )
 
 
 def test_grades_are_numbers_and_never_formulas(tmp_path):
     """A spreadsheet must not run a student's name."""
     graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
-    lines = batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path).read_text().splitlines()
+    lines = (
+        batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path).read_text().splitlines()
+    )
 
-    assert "submission,final,score,late,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
+    assert (
+        "submission,final,score,late,owed,lost,max_score,attempt,isolation,set_by_hand" == lines[0]
+    )
     assert "'=cmd,4,4,,6,4,14,1,none," == lines[1]
 
 

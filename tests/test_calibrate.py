@@ -66,12 +66,23 @@ def test_a_bar_leaves_room_on_both_sides(low, allowed, proposal):
 
 def test_the_page_names_machine_day_and_who_stands_where():
     """Everything on it was measured; a line that does not hold is shouted."""
-    lines = [Line("part3_amp.follows_fp32", HONEST + WRONG), Line("c", (HONEST[1], Share("skips", False, 1.2)))]
-    speeds = [Speed("p.fast", "4.10x (4.00 to 4.20, 5 pairs)", 0.021, 4.0), Speed("p.slow", "no pair", None, 0.0)]
+    lines = [
+        Line("part3_amp.follows_fp32", HONEST + WRONG),
+        Line("c", (HONEST[1], Share("skips", False, 1.2))),
+    ]
+    speeds = [
+        Speed("p.fast", "4.10x (4.00 to 4.20, 5 pairs)", 0.021, 4.0),
+        Speed("p.slow", "no pair", None, 0.0),
+    ]
     text = page("resnet18", H100, date(2027, 1, 13), lines, speeds, "picture.png")
 
-    assert "on 2027-01-13, NVIDIA H100 80GB HBM3 (tier `hopper`), torch 2.15.0, python 3.11.7." in text
-    assert "| part3_amp.follows_fp32 | 0.5 | channels_last | 4.5 | skips_a_step | 9.0 | yes | 1.5 |" in text
+    assert (
+        "on 2027-01-13, NVIDIA H100 80GB HBM3 (tier `hopper`), torch 2.15.0, python 3.11.7." in text
+    )
+    assert (
+        "| part3_amp.follows_fp32 | 0.5 | channels_last | 4.5 | skips_a_step | 9.0 | yes | 1.5 |"
+        in text
+    )
     assert "| c | 0.5 | channels_last | 1.2 | skips | 2.4 | NO | 0.77 |" in text
     assert "| p.fast | 4.10x (4.00 to 4.20, 5 pairs) | 2.1% | 1.15 to 3.48 | 2.00 |" in text
     assert "| p.slow | no pair |  | none | none |" in text
@@ -94,7 +105,9 @@ def test_a_line_without_wrong_work_names_nobody():
 
 def test_the_picture_is_one(tmp_path):
     """Drawn by the same library that students use, and read by the reader that judges their pictures."""
-    draw([Line("part3_amp.follows_fp32", HONEST + WRONG), Line("c", WRONG)], tmp_path / "picture.png")
+    draw(
+        [Line("part3_amp.follows_fp32", HONEST + WRONG), Line("c", WRONG)], tmp_path / "picture.png"
+    )
 
     seen = plot.read((tmp_path / "picture.png").read_bytes(), "picture.png")
     assert seen.width > 800
@@ -140,7 +153,14 @@ class Lab:
 
     def cases(self, *_):
         return [
-            Case(name, "", kind, self.part.id, dict.fromkeys(fails, ""), Submission(name, "", {self.part.file: text}))
+            Case(
+                name,
+                "",
+                kind,
+                self.part.id,
+                dict.fromkeys(fails, ""),
+                Submission(name, "", {self.part.file: text}),
+            )
             for name, kind, fails, text in self.entries
         ]
 
@@ -163,13 +183,18 @@ def test_lines_are_drawn_from_the_reference_and_the_corpus(tmp_path, monkeypatch
     [line] = calibrate.lines(lab, "toy", toy.toy_session(deviation), seed=1)
 
     assert "part1_toy.near" == line.check
-    assert (Share("reference", True, 0.1), Share("channels_last", True, 0.5), Share("skips_a_step", False, 8)) == (
-        line.shares
-    )
+    assert (
+        Share("reference", True, 0.1),
+        Share("channels_last", True, 0.5),
+        Share("skips_a_step", False, 8),
+    ) == (line.shares)
 
 
 TIMED = {
-    "timed": (Compared("PASS", "3.1x", evidence={"noise": 0.02, "interval": [3.0, 3.2]}), ("3.1x", 0.02, 3.0)),
+    "timed": (
+        Compared("PASS", "3.1x", evidence={"noise": 0.02, "interval": [3.0, 3.2]}),
+        ("3.1x", 0.02, 3.0),
+    ),
     "too noisy to begin": (
         Compared("INCONCLUSIVE", "", undecided="this machine is noisy"),
         ("this machine is noisy", None, 0),

@@ -16,7 +16,9 @@ PART = "part1_toy"
 def part(**changes):
     """The toy lab with another part."""
     kit = toy_kit()
-    return replace(kit, config=replace(kit.config, parts={PART: replace(kit.config.parts[PART], **changes)}))
+    return replace(
+        kit, config=replace(kit.config, parts={PART: replace(kit.config.parts[PART], **changes)})
+    )
 
 
 def check(name, **changes):
@@ -52,7 +54,9 @@ def test_what_the_course_does_without_now_is_named():
     checks = toy_kit().config.parts[PART].checks
     now = part(checks={name: check for name, check in checks.items() if name != "equal"})
 
-    assert [f"{PART}.equal, which is off"] == changed(rests_on(toy_kit(), "t4")[1], rests_on(now, "t4")[1])
+    assert [f"{PART}.equal, which is off"] == changed(
+        rests_on(toy_kit(), "t4")[1], rests_on(now, "t4")[1]
+    )
     assert [f"{PART}, which is off"] == changed(rests_on(toy_kit(), "t4")[1], "{}")
 
 
@@ -73,5 +77,7 @@ def test_a_change_of_a_claim_or_of_a_lab_of_ones_own_grades_again(tmp_path, monk
     before = rests_on(toy_kit(), "t4")
     code.write_text("BAR = 2\n")
 
-    assert [f"the limits or the files of {PART}"] == changed(before[1], rests_on(toy_kit(), "t4")[1])
+    assert [f"the limits or the files of {PART}"] == changed(
+        before[1], rests_on(toy_kit(), "t4")[1]
+    )
     assert "claims" in SHARED

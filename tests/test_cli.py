@@ -64,7 +64,10 @@ MISTAKES = {
         ["course", "check", "--device", "tpu"],
         "--device tpu: not a device; use auto, cpu or cuda:N",
     ),
-    "a GPU that is not there": (["course", "check", "--device", "cuda:99"], "use auto, cpu or cuda:N"),
+    "a GPU that is not there": (
+        ["course", "check", "--device", "cuda:99"],
+        "use auto, cpu or cuda:N",
+    ),
     "an unknown check": (
         ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--only", "folows_fp32"],
         "--only folows_fp32: lab resnet18 has no such check (did you mean 'follows_fp32'?)",
@@ -74,11 +77,26 @@ MISTAKES = {
         "lab resnet18 has no part 'part33'",
     ),
     "a check of another part": (
-        ["grade", "resnet18", ".", "--out", "x", "--isolation", "none", "--part", "part4", "--only", "follows_fp32"],
+        [
+            "grade",
+            "resnet18",
+            ".",
+            "--out",
+            "x",
+            "--isolation",
+            "none",
+            "--part",
+            "part4",
+            "--only",
+            "follows_fp32",
+        ],
         "--only follows_fp32: lab resnet18 has no such check",
     ),
     "a folder without results": (["report", "/nonexistent"], "/nonexistent: no */result.json here"),
-    "a result that is not there": (["replay", "/nonexistent"], "nonexistent/result.json: no result there"),
+    "a result that is not there": (
+        ["replay", "/nonexistent"],
+        "nonexistent/result.json: no result there",
+    ),
     "a bad name": (["new", "resnet18", "Part 4"], "use names such as resnet18 part4_memory"),
     "a part that exists": (["new", "resnet18", "part3_amp"], "part3_amp.py: exists already"),
     "an unknown command": (["grad"], "No such command 'grad'"),
@@ -97,8 +115,12 @@ def test_what_the_user_can_mend_is_one_clear_line(monkeypatch, capsys, arguments
 
 def test_a_part_of_another_checkout_says_what_it_takes(monkeypatch, capsys, tmp_path):
     """The installed perflab would not find it."""
-    (tmp_path / "grading_config.yaml").write_bytes((find_root() / "grading_config.yaml").read_bytes())
-    status, output, _ = run(monkeypatch, capsys, "new", "sums", "part1_squares", "--course", str(tmp_path))
+    (tmp_path / "grading_config.yaml").write_bytes(
+        (find_root() / "grading_config.yaml").read_bytes()
+    )
+    status, output, _ = run(
+        monkeypatch, capsys, "new", "sums", "part1_squares", "--course", str(tmp_path)
+    )
 
     assert status == 0
     assert f"First, in {tmp_path}: pip install -e ." in output
@@ -123,7 +145,15 @@ def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr("autograder.practice.try_out", no_box)
     out = tmp_path / "out"
     status, _, errors = run(
-        monkeypatch, capsys, "grade", "resnet18", str(TEMPLATE), "--out", str(out), "--device", "cpu"
+        monkeypatch,
+        capsys,
+        "grade",
+        "resnet18",
+        str(TEMPLATE),
+        "--out",
+        str(out),
+        "--device",
+        "cpu",
     )
 
     assert (status, False) == (2, out.exists())
@@ -185,10 +215,18 @@ def test_templates_are_current(monkeypatch, capsys):
 
 def test_help_is_there_at_once():
     """No torch, numpy or rich at the start: the best of five starts, since a busy machine only adds."""
-    command = [sys.executable, "-X", "importtime", "-c", "from autograder.cli import cli; cli(['--help'])"]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-c",
+        "from autograder.cli import cli; cli(['--help'])",
+    ]
     loaded = subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
-    assert not re.search(r"\| +(torch|numpy|pandas|matplotlib|jsonschema|rich|jinja2|yaml)$", loaded, re.MULTILINE)
+    assert not re.search(
+        r"\| +(torch|numpy|pandas|matplotlib|jsonschema|rich|jinja2|yaml)$", loaded, re.MULTILINE
+    )
 
 
 def test_help_takes_less_than_0_3_seconds():
@@ -196,7 +234,9 @@ def test_help_takes_less_than_0_3_seconds():
     times = []
     for _ in range(7):
         begun = time.monotonic()
-        subprocess.run([sys.executable, "-m", "autograder.cli", "--help"], capture_output=True, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "autograder.cli", "--help"], capture_output=True, check=True
+        )
         times.append(time.monotonic() - begun)
 
     assert min(times) <= 0.3
@@ -205,9 +245,14 @@ def test_help_takes_less_than_0_3_seconds():
 def test_without_nbgrader_the_command_that_needs_it_says_how_to_get_it(monkeypatch, capsys):
     """It is an extra; everything else does without."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    status, _, errors = run(monkeypatch, capsys, "sync", "results", "--gradebook", "sqlite:////nowhere/gradebook.db")
+    status, _, errors = run(
+        monkeypatch, capsys, "sync", "results", "--gradebook", "sqlite:////nowhere/gradebook.db"
+    )
 
-    assert (2, "perflab: this needs nbgrader: pip install 'perflab[nbgrader]'\n") == (status, errors)
+    assert (2, "perflab: this needs nbgrader: pip install 'perflab[nbgrader]'\n") == (
+        status,
+        errors,
+    )
 
 
 @pytest.mark.parametrize("below", ["", "/results"])
@@ -227,9 +272,15 @@ def test_where_nothing_can_be_written_is_one_clear_line(monkeypatch, capsys, tmp
 
 WRONG = {
     "a full disk, which has no name": (OSError(errno.ENOSPC, "No space left on device"), 2),
-    "a file that may not be read": (PermissionError(errno.EACCES, "Permission denied", "/srv/x"), 2),
+    "a file that may not be read": (
+        PermissionError(errno.EACCES, "Permission denied", "/srv/x"),
+        2,
+    ),
     "a call that the kernel refuses": (PermissionError(errno.EPERM, "Operation not permitted"), 3),
-    "a file of ours that is not there": (FileNotFoundError(errno.ENOENT, "No such file", "/nowhere"), 3),
+    "a file of ours that is not there": (
+        FileNotFoundError(errno.ENOENT, "No such file", "/nowhere"),
+        3,
+    ),
 }
 
 

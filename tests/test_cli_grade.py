@@ -22,8 +22,21 @@ def grade(monkeypatch, capsys, tmp_path):
     (tmp_path / "roster.csv").write_text(ROSTER)
 
     def run(*arguments):
-        words = ["--out", tmp_path / "out", "--part", "part3", "--device", "cpu", "--isolation", "none", "--jobs", "2"]
-        monkeypatch.setattr(sys, "argv", ["perflab", "grade", "resnet18", *map(str, arguments), *map(str, words)])
+        words = [
+            "--out",
+            tmp_path / "out",
+            "--part",
+            "part3",
+            "--device",
+            "cpu",
+            "--isolation",
+            "none",
+            "--jobs",
+            "2",
+        ]
+        monkeypatch.setattr(
+            sys, "argv", ["perflab", "grade", "resnet18", *map(str, arguments), *map(str, words)]
+        )
         with pytest.raises(SystemExit) as left:
             cli.main()
         said = capsys.readouterr()
@@ -41,12 +54,18 @@ def hand_in(folder, *names):
 
 def test_a_download_is_graded_by_its_roster_and_held_to_its_deadline(grade, tmp_path):
     """Pages and grades show lateness at once; who is unknown is listed, and gets no folder."""
-    late = hand_in(tmp_path / "in", *(NBGRADER.format(*one) for one in [("ada", "01"), ("ada", "02"), ("eve", "01")]))
+    late = hand_in(
+        tmp_path / "in",
+        *(NBGRADER.format(*one) for one in [("ada", "01"), ("ada", "02"), ("eve", "01")]),
+    )
     status, output, errors = grade(late, "--roster", tmp_path / "roster.csv")
     out = tmp_path / "out"
 
     assert (0, True) == (status, "1 graded; " in output)
-    assert "not graded: eve+resnet18+2027-02-01 12:00:00 UTC+r: nobody in the roster has student 'eve'\n" == errors
+    assert (
+        "not graded: eve+resnet18+2027-02-01 12:00:00 UTC+r: nobody in the roster has student 'eve'\n"
+        == errors
+    )
     assert ["ada"] == [path.name for path in out.iterdir() if path.is_dir()]
     assert "days 17 h 31 min late" in (out / "ada/feedback.html").read_text()
     assert "2027-02-02T12:00:00+00:00" in (out / "handed_in.csv").read_text()
@@ -56,7 +75,11 @@ def test_canvas_files_become_one_submission(grade, tmp_path):
     """Known by number; the roster may lie among the results."""
     (tmp_path / "out").mkdir()
     (tmp_path / "roster.csv").rename(tmp_path / "out/roster.csv")
-    hand_in(tmp_path / "in", "lovelaceada_1001_21_amp_results.csv", "lovelaceada_1001_22_amp_comparison.png")
+    hand_in(
+        tmp_path / "in",
+        "lovelaceada_1001_21_amp_results.csv",
+        "lovelaceada_1001_22_amp_comparison.png",
+    )
     status, _, errors = grade(tmp_path / "in")
 
     assert (0, "") == (status, errors)
@@ -67,7 +90,9 @@ def test_a_run_ends_with_what_a_person_has_to_do(grade, tmp_path):
     """A mark of lateness without its time, and work that could not be read, are no grades."""
     (tmp_path / "out").mkdir()
     (tmp_path / "roster.csv").rename(tmp_path / "out/roster.csv")
-    hand_in(tmp_path / "in", "lovelaceada_LATE_1001_21_amp_results.csv", "okriben_1002_22_part3.zip")
+    hand_in(
+        tmp_path / "in", "lovelaceada_LATE_1001_21_amp_results.csv", "okriben_1002_22_part3.zip"
+    )
     status, output, _ = grade(tmp_path / "in")
     out = tmp_path / "out"
 
@@ -96,7 +121,9 @@ def test_others_in_the_folder_keep_their_line(grade, tmp_path):
     grade(tmp_path / "in")
     grade(tmp_path / "in/ada")
 
-    assert ["ada", "ben"] == [line.split(",")[0] for line in (tmp_path / "out/grades.csv").read_text().splitlines()[1:]]
+    assert ["ada", "ben"] == [
+        line.split(",")[0] for line in (tmp_path / "out/grades.csv").read_text().splitlines()[1:]
+    ]
 
 
 def test_who_moved_since_the_last_time_is_told_with_the_reason(grade, tmp_path):
@@ -134,7 +161,10 @@ def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeyp
 
 def test_names_that_cannot_be_results_hide_nobodys_grade(grade, tmp_path):
     """Each is one line; what lies in the way of no file of ours is graded."""
-    hand_in(tmp_path / "in", *(f"{name}/amp_results.csv" for name in ("ada", "grades.csv.part", "x.csv", "ben")))
+    hand_in(
+        tmp_path / "in",
+        *(f"{name}/amp_results.csv" for name in ("ada", "grades.csv.part", "x.csv", "ben")),
+    )
     (tmp_path / "in/ben.zip").write_bytes(b"")
     status, output, errors = grade(tmp_path / "in")
     grades = (tmp_path / "out/grades.csv").read_text().splitlines()

@@ -16,7 +16,9 @@ from autograder.times import Handed, moment
 from tests.samples import a_check, a_part, a_result, every_outcome
 
 ROSTER = "student,name,canvas_id,moodle_id,extension_hours\nada,Ada Lovelace,1001,5,24\nben,Ben Okri,1002,6,\nzoe,Zoe,1003,7,\n"
-AMP = a_part("part3_amp", "AMP", a_check(), a_check(id="other", outcome="passed", points=4, max_points=4))
+AMP = a_part(
+    "part3_amp", "AMP", a_check(), a_check(id="other", outcome="passed", points=4, max_points=4)
+)
 LATE = moment("2027-01-22T10:00+05:30")  # a day and a half
 
 
@@ -47,7 +49,9 @@ def results(tmp_path):
 
 def test_an_export_is_after_lateness_and_names_who_handed_nothing_in(monkeypatch, capsys, results):
     """The policy is that of grading_config.yaml; the extension is ada's."""
-    status, output, errors = run(monkeypatch, capsys, "export", results, "--to", "canvas", "--assignment", "Lab (7)")
+    status, output, errors = run(
+        monkeypatch, capsys, "export", results, "--to", "canvas", "--assignment", "Lab (7)"
+    )
 
     assert (0, "without a result: zoe\n") == (status, errors)
     assert (
@@ -60,7 +64,9 @@ def test_an_export_is_after_lateness_and_names_who_handed_nothing_in(monkeypatch
 
 @pytest.mark.parametrize("system", ["csv", "moodle", "junit"])
 def test_an_export_goes_to_a_file(monkeypatch, capsys, results, tmp_path, system):
-    status, output, _ = run(monkeypatch, capsys, "export", results, "--to", system, "--out", tmp_path / "new/file")
+    status, output, _ = run(
+        monkeypatch, capsys, "export", results, "--to", system, "--out", tmp_path / "new/file"
+    )
 
     assert (0, "") == (status, output)
     assert "ada" in (tmp_path / "new/file").read_text(encoding="utf-8-sig").lower()
@@ -69,7 +75,16 @@ def test_an_export_goes_to_a_file(monkeypatch, capsys, results, tmp_path, system
 def test_gradescope_gets_a_file_for_each(monkeypatch, capsys, results, tmp_path):
     """One result goes to the file that is named."""
     run(monkeypatch, capsys, "export", results, "--to", "gradescope", "--out", tmp_path / "many")
-    run(monkeypatch, capsys, "export", results / "ada", "--to", "gradescope", "--out", tmp_path / "one.json")
+    run(
+        monkeypatch,
+        capsys,
+        "export",
+        results / "ada",
+        "--to",
+        "gradescope",
+        "--out",
+        tmp_path / "one.json",
+    )
 
     assert ["ada.json", "ben.json"] == sorted(path.name for path in (tmp_path / "many").iterdir())
     assert 3.2 == json.loads((tmp_path / "one.json").read_text())["score"]
@@ -92,12 +107,18 @@ REFUSED = {
         ["override", "results/kim", "follows_fp32", "all", "--reason", "r"],
         "all: give points as a number, or 'graded' to take back what was set",
     ),
-    "an override of nothing": (["override", "res/*", "a", "1", "--reason", "r"], "res/*: no result.json in any folder"),
+    "an override of nothing": (
+        ["override", "res/*", "a", "1", "--reason", "r"],
+        "res/*: no result.json in any folder",
+    ),
     "an override of no check": (
         ["override", "results/kim", "x.*", "1", "--reason", "r"],
         "x.*: no check of kim is called so",
     ),
-    "an override without a reason": (["override", "results/kim", "follows_fp32", "1"], "Missing option '--reason'"),
+    "an override without a reason": (
+        ["override", "results/kim", "follows_fp32", "1"],
+        "Missing option '--reason'",
+    ),
     "a sheet neither written nor read": (
         ["rubric", "results"],
         "rubric: give --out to write the sheet, or --read to read it back",
@@ -132,7 +153,10 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
     status, output, _ = run(monkeypatch, capsys, *set_)
 
     assert (0, "ada: part3_amp.amp_is_faster: 4 -> 10 of 10") == (status, output.splitlines()[0])
-    assert "the timer was broken (the grader: failed, 0 of 6)" in (results / "ada/feedback.html").read_text()
+    assert (
+        "the timer was broken (the grader: failed, 0 of 6)"
+        in (results / "ada/feedback.html").read_text()
+    )
     assert "10 h 1 min late, -10 %" in (results / "ada/feedback.html").read_text()
     assert (
         'ada,9,10,"10 h 1 min late, -10 %",0,0,10,1,bubblewrap,part3_amp.amp_is_faster'
@@ -141,16 +165,32 @@ def test_what_is_set_by_hand_is_in_pages_grades_and_exports(monkeypatch, capsys,
     assert ",9\n" in run(monkeypatch, capsys, "export", results, "--to", "canvas")[1]
     assert before == (results / "ada/result.json").read_bytes()
 
-    run(monkeypatch, capsys, "override", results / "ada/result.json", "amp_is_faster", "graded", "--reason", "mistaken")
-    assert 'ada,3.6,4,"10 h 1 min late, -10 %",0,6,10,1,bubblewrap,\n' in (results / "grades.csv").read_text()
+    run(
+        monkeypatch,
+        capsys,
+        "override",
+        results / "ada/result.json",
+        "amp_is_faster",
+        "graded",
+        "--reason",
+        "mistaken",
+    )
+    assert (
+        'ada,3.6,4,"10 h 1 min late, -10 %",0,6,10,1,bubblewrap,\n'
+        in (results / "grades.csv").read_text()
+    )
 
 
-@pytest.mark.parametrize("named", [["*"], ["ada", "ben", "grades.csv"]], ids=["in quotes", "as a shell does it"])
+@pytest.mark.parametrize(
+    "named", [["*"], ["ada", "ben", "grades.csv"]], ids=["in quotes", "as a shell does it"]
+)
 def test_one_decision_goes_for_a_class(monkeypatch, capsys, results, named):
     """What lies beside the results is passed over."""
     (results / "grades.csv").write_text("")
     several = [results / name for name in named]
-    status, output, _ = run(monkeypatch, capsys, "override", *several, "amp_is_faster", 6, "--reason", "no GPU here")
+    status, output, _ = run(
+        monkeypatch, capsys, "override", *several, "amp_is_faster", 6, "--reason", "no GPU here"
+    )
 
     said = "{0}: part3_amp.amp_is_faster: 4 -> 10 of 10"
     assert (0, [said.format("ada"), said.format("ben")]) == (status, output.splitlines()[:2])
@@ -160,7 +200,14 @@ def test_one_decision_goes_for_a_class(monkeypatch, capsys, results, named):
 def test_one_decision_goes_for_several_checks(monkeypatch, capsys, results):
     """Of what nobody could read, all may be nothing."""
     status, output, _ = run(
-        monkeypatch, capsys, "override", results / "ada", "part3_amp.*", 0, "--reason", "asked twice"
+        monkeypatch,
+        capsys,
+        "override",
+        results / "ada",
+        "part3_amp.*",
+        0,
+        "--reason",
+        "asked twice",
     )
 
     said = "ada: part3_amp.amp_is_faster, part3_amp.other: 4 -> 0 of 10"
@@ -170,7 +217,9 @@ def test_one_decision_goes_for_several_checks(monkeypatch, capsys, results):
 def test_where_one_cannot_be_set_none_is(monkeypatch, capsys, results):
     """Nobody would know who has it."""
     put(results, "cem", a_part("part3_amp", "AMP", a_check(id="other")))
-    status, _, errors = run(monkeypatch, capsys, "override", results / "*", "amp_is_faster", 6, "--reason", "no GPU")
+    status, _, errors = run(
+        monkeypatch, capsys, "override", results / "*", "amp_is_faster", 6, "--reason", "no GPU"
+    )
 
     assert (2, True) == (status, "cem has no such check" in errors)
     assert [] == list(results.glob("*/overrides.jsonl"))
@@ -183,7 +232,9 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--out", sheet)
     assert (0, True) == (status, "fill in 'points' and 'comment'" in output)
 
-    text = sheet.read_text(encoding="utf-8-sig").replace("autocast_goes,,2,,", "autocast_goes,1.5,2,half,", 1)
+    text = sheet.read_text(encoding="utf-8-sig").replace(
+        "autocast_goes,,2,,", "autocast_goes,1.5,2,half,", 1
+    )
     sheet.write_text(text)
     status, output, _ = run(monkeypatch, capsys, "rubric", tmp_path / "results", "--read", sheet)
 
@@ -194,7 +245,11 @@ def test_a_sheet_goes_out_and_comes_back(monkeypatch, capsys, tmp_path):
 def test_diff_says_who_moved_and_why(monkeypatch, capsys, tmp_path, results):
     """As lines for people, as JSON for programs."""
     put(tmp_path / "new", "ada", AMP)
-    put(tmp_path / "new", "ben", a_part("part3_amp", "AMP", a_check(outcome="passed", points=6), AMP.checks[1]))
+    put(
+        tmp_path / "new",
+        "ben",
+        a_part("part3_amp", "AMP", a_check(outcome="passed", points=6), AMP.checks[1]),
+    )
     status, output, _ = run(monkeypatch, capsys, "diff", results, tmp_path / "new")
     as_json = json.loads(run(monkeypatch, capsys, "diff", results, tmp_path / "new", "--json")[1])
 
@@ -229,10 +284,17 @@ def test_report_writes_a_page_without_names_when_told_to(monkeypatch, capsys, re
 def test_the_zip_for_gradescope_is_of_a_lab_that_is_there(monkeypatch, capsys, tmp_path):
     (tmp_path / "perflab-0-py3-none-any.whl").write_bytes(b"PK")
     wheel = tmp_path / "perflab-0-py3-none-any.whl"
-    status, _, _ = run(monkeypatch, capsys, "gradescope", "resnet18", "--wheel", wheel, "--out", tmp_path / "a.zip")
+    status, _, _ = run(
+        monkeypatch, capsys, "gradescope", "resnet18", "--wheel", wheel, "--out", tmp_path / "a.zip"
+    )
 
     assert 0 == status
-    assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == ["run_autograder", "setup.sh", "lab.txt", wheel.name]
+    assert zipfile.ZipFile(tmp_path / "a.zip").namelist() == [
+        "run_autograder",
+        "setup.sh",
+        "lab.txt",
+        wheel.name,
+    ]
 
 
 def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
@@ -247,7 +309,14 @@ def test_similar_lists_pairs_and_scores_nothing(monkeypatch, capsys, results):
     [found] = json.loads(run(monkeypatch, capsys, "similar", results, "--json")[1])
 
     assert 0 == status
-    assert output.startswith("ada and ben: amp_results.csv: 6 marks, 2 the same: 0.7341217 (line 1, line 1)")
-    assert "1 groups of the same work and 0 pairs that are alike among 2 submissions; a person decides" in output
-    assert output.endswith("what more than 2 have in common makes no pair: it may be how everybody writes it\n")
+    assert output.startswith(
+        "ada and ben: amp_results.csv: 6 marks, 2 the same: 0.7341217 (line 1, line 1)"
+    )
+    assert (
+        "1 groups of the same work and 0 pairs that are alike among 2 submissions; a person decides"
+        in output
+    )
+    assert output.endswith(
+        "what more than 2 have in common makes no pair: it may be how everybody writes it\n"
+    )
     assert ("amp_results.csv", 6) == (found["file"], found["shared"])

@@ -34,12 +34,16 @@ def test_figures_are_printed_for_people_and_for_programs(folder):
 
 
 def test_two_profiles_are_compared(folder):
-    plain, data = (run("now_trace.json", "--compare", "cpu_trace.json", *more) for more in ([], ["--json"]))
+    plain, data = (
+        run("now_trace.json", "--compare", "cpu_trace.json", *more) for more in ([], ["--json"])
+    )
     found = json.loads(data.stdout)
 
     assert "note  1 step against 2: compare shares and times per step, not totals" in plain.output
     assert "dataloader" in plain.output
-    assert ["1 step against 2: compare shares and times per step, not totals"] == found["incomparable"]
+    assert ["1 step against 2: compare shares and times per step, not totals"] == found[
+        "incomparable"
+    ]
     assert {"step_median", "dataloader", "dataloader_longest", "host_busy", "item_count"} == {
         row["id"] for row in found["changes"]
     }
@@ -49,7 +53,9 @@ def test_several_are_set_side_by_side_at_the_end(folder):
     """Figures that one of them lacks stay empty."""
     told = [
         line.split()
-        for line in run("now_trace.json", "cpu_trace.json").output.partition("side by side:")[2].splitlines()
+        for line in run("now_trace.json", "cpu_trace.json")
+        .output.partition("side by side:")[2]
+        .splitlines()
     ]
 
     assert ["now_trace.json", "cpu_trace.json"] in told
@@ -64,7 +70,10 @@ def test_pages_pictures_and_copies_are_written(folder):
 
     assert (folder / "a.html").read_text().startswith("<!doctype html>")
     assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert "wrote now_trace.redacted.json: without the names of processes, folders, and host_name\n" in told.output
+    assert (
+        "wrote now_trace.redacted.json: without the names of processes, folders, and host_name\n"
+        in told.output
+    )
     assert "ada-laptop" not in (folder / "now_trace.redacted.json").read_text()
 
 
@@ -83,8 +92,12 @@ def test_pages_pictures_and_copies_are_written(folder):
             id="two files, one page",
         ),
         pytest.param(["."], ".: is a folder; name the profile in it", id="a folder"),
-        pytest.param(["pipe"], "pipe: is no ordinary file; write what it gives to one", id="a pipe"),
-        pytest.param([".", "--redact"], ".: is a folder; name the profile in it", id="a folder, redacted"),
+        pytest.param(
+            ["pipe"], "pipe: is no ordinary file; write what it gives to one", id="a pipe"
+        ),
+        pytest.param(
+            [".", "--redact"], ".: is a folder; name the profile in it", id="a folder, redacted"
+        ),
     ],
 )
 def test_what_can_be_mended_is_one_line(folder, args, words):

@@ -65,7 +65,9 @@ def test_a_part_is_read_with_its_points_limits_bars_and_rubric(good: Config):
 def test_a_rubric_item_says_what_a_person_looks_for(tmp_path: Path):
     item = '{explains_autocast: {points: 2, says: "notes.md says where, and why"}}'
     part = (
-        config.load(written(tmp_path, GOOD.replace("{explains_autocast: 2}", item))).lab("resnet18").parts["part3_amp"]
+        config.load(written(tmp_path, GOOD.replace("{explains_autocast: 2}", item)))
+        .lab("resnet18")
+        .parts["part3_amp"]
     )
 
     assert {"explains_autocast": "notes.md says where, and why"} == part.says
@@ -84,7 +86,9 @@ def test_a_lab_is_read_with_its_version_due_time_and_late_policy(good: Config):
 
 
 def test_what_may_be_left_out_has_its_default(tmp_path: Path):
-    lab = config.load(written(tmp_path, "format: 1\nlabs: {a: {parts: {p: {points: 1, checks: {c: 1}}}}}")).lab("a")
+    lab = config.load(
+        written(tmp_path, "format: 1\nlabs: {a: {parts: {p: {points: 1, checks: {c: 1}}}}}")
+    ).lab("a")
 
     assert (1, None, None, Limits(), {}) == (
         lab.version,
@@ -95,7 +99,9 @@ def test_what_may_be_left_out_has_its_default(tmp_path: Path):
     )
 
 
-@pytest.mark.parametrize(("said", "expected"), [("bonus: true, ", True), ("bonus: false, ", False), ("", False)])
+@pytest.mark.parametrize(
+    ("said", "expected"), [("bonus: true, ", True), ("bonus: false, ", False), ("", False)]
+)
 def test_a_part_is_a_bonus_if_it_says_so(tmp_path: Path, said: str, expected: bool):
     text = f"format: 1\nlabs: {{a: {{parts: {{p: {{{said}points: 1, checks: {{c: 1}}}}}}}}}}"
 
@@ -121,7 +127,9 @@ def test_a_byte_order_mark_is_accepted(tmp_path: Path, good: Config):
         ("T4 in the name of a CPU", "cpu", "cpu"),
     ],
 )
-def test_the_tier_is_the_first_whose_regex_finds_the_device(good: Config, device: str, kind: str, tier: str):
+def test_the_tier_is_the_first_whose_regex_finds_the_device(
+    good: Config, device: str, kind: str, tier: str
+):
     assert tier == good.tier(device, kind)
 
 
@@ -188,7 +196,9 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("old", "new", "line"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_one_line_with_file_path_value_and_what_to_do(tmp_path: Path, old: str, new: str, line: str):
+def test_a_mistake_is_one_line_with_file_path_value_and_what_to_do(
+    tmp_path: Path, old: str, new: str, line: str
+):
     assert GOOD.count(old) == 1
     path = written(tmp_path, GOOD.replace(old, new))
 
@@ -206,7 +216,10 @@ WHOLE_FILES = {
         b"format: 1\n---\nformat: 1",
         "line 2: this is not YAML that can be read: but found another document",
     ),
-    "Latin-1": ("format: 1 # für".encode("latin-1"), "byte 13 is not UTF-8; save the file as UTF-8"),
+    "Latin-1": (
+        "format: 1 # für".encode("latin-1"),
+        "byte 13 is not UTF-8; save the file as UTF-8",
+    ),
     "UTF-16": ("format: 1".encode("utf-16"), "byte 0 is not UTF-8; save the file as UTF-8"),
 }
 
@@ -263,7 +276,10 @@ def test_a_lab_says_until_when_it_is(good: Config, changes: dict, said: str):
     assert said == replace(good.lab("resnet18"), **changes).deadline
 
 
-OFF = GOOD.replace("follows_fp32: 6", "follows_fp32: off").replace("14.3", "8.3") + "      part4_memory: off\n"
+OFF = (
+    GOOD.replace("follows_fp32: 6", "follows_fp32: off").replace("14.3", "8.3")
+    + "      part4_memory: off\n"
+)
 
 
 def test_a_course_does_without_what_is_off(tmp_path: Path):
@@ -276,7 +292,10 @@ def test_a_course_does_without_what_is_off(tmp_path: Path):
         lab.parts["part3_amp"].off,
         list(lab.parts["part3_amp"].checks),
     )
-    assert config.agree(found, "resnet18", {**DECLARED, "part4_memory": ["needs_less"]}, BARRED) is None
+    assert (
+        config.agree(found, "resnet18", {**DECLARED, "part4_memory": ["needs_less"]}, BARRED)
+        is None
+    )
 
 
 def test_what_is_off_has_to_be_there(tmp_path: Path):
@@ -286,18 +305,27 @@ def test_what_is_off_has_to_be_there(tmp_path: Path):
     with pytest.raises(CourseError, match=r"parts\.part4_memory: there is no such part"):
         config.agree(found, "resnet18", DECLARED, BARRED)
     with pytest.raises(CourseError, match=r"checks\.follows_fp32: the part has no such check"):
-        config.agree(found, "resnet18", {"part3_amp": ["unscales", "amp_is_faster"], "part4_memory": []}, BARRED)
+        config.agree(
+            found,
+            "resnet18",
+            {"part3_amp": ["unscales", "amp_is_faster"], "part4_memory": []},
+            BARRED,
+        )
 
 
 def test_a_lab_keeps_a_part(tmp_path: Path):
     """Or there would be nothing to grade."""
     path = written(tmp_path, GOOD[: GOOD.index("      part3_amp:")] + "      part3_amp: off\n")
 
-    with pytest.raises(CourseError, match=r"labs\.resnet18\.parts: every part is off; a lab needs one"):
+    with pytest.raises(
+        CourseError, match=r"labs\.resnet18\.parts: every part is off; a lab needs one"
+    ):
         config.load(path)
 
 
-@pytest.mark.parametrize(("lab", "declared", "barred", "line"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+@pytest.mark.parametrize(
+    ("lab", "declared", "barred", "line"), DISAGREEMENTS.values(), ids=DISAGREEMENTS
+)
 def test_points_and_part_files_that_disagree_are_told_apart(
     good: Config, lab: str, declared: dict, barred: dict, line: str
 ):

@@ -12,21 +12,35 @@ from autograder import submission
 from autograder.course import Course, find_root
 from autograder.course.automatic import owners
 from autograder.course.build import stale
-from autograder.course.proof import floor, full, load_cases, over_their_share, prove_case, undecorated, untimed
+from autograder.course.proof import (
+    floor,
+    full,
+    load_cases,
+    over_their_share,
+    prove_case,
+    undecorated,
+    untimed,
+)
 from autograder.grade import grade
 from autograder.practice import open_session
 
 pytestmark = pytest.mark.slow
 COURSE = Course(find_root())
 KITS = {name: COURSE.kit(name) for name in COURSE.labs}
-CASES = {f"{name}-{case.id}": (name, case) for name, kit in KITS.items() for case in load_cases(COURSE, kit.lab)}
+CASES = {
+    f"{name}-{case.id}": (name, case)
+    for name, kit in KITS.items()
+    for case in load_cases(COURSE, kit.lab)
+}
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
     """Nothing is timed here: `make course` does that, for as long as it takes."""
     run = tmp_path_factory.getbasetemp()
-    shared = (run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "answers"  # the base of all its processes
+    shared = (
+        run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
+    ) / "answers"  # the base of all its processes
     shared.mkdir(exist_ok=True)
     labs = (kit.lab for kit in KITS.values())
     with untimed(partial(open_session, COURSE, "cpu", "best"), *labs, shared=shared) as opened:
@@ -35,8 +49,14 @@ def session(tmp_path_factory):
 
 def written() -> bytes:
     """Digest what is proved and what proves it: the same draws the same, and a change draws anew."""
-    folders = (COURSE.root / "reference", COURSE.root / "tests" / "submissions", COURSE.root / "autograder")
-    files = sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".yaml"))
+    folders = (
+        COURSE.root / "reference",
+        COURSE.root / "tests" / "submissions",
+        COURSE.root / "autograder",
+    )
+    files = sorted(
+        path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".yaml")
+    )
     return sha256(b"".join(path.read_bytes() for path in files)).digest()
 
 
@@ -67,7 +87,9 @@ def only_timed(name, case) -> bool:
 
 
 WHOLE_SUITE = "PYTEST_XDIST_WORKER" in os.environ
-SHARES = {"wrong": 0.1}  # of the mistakes; all of the corpus takes a quarter of an hour on two cores
+SHARES = {
+    "wrong": 0.1
+}  # of the mistakes; all of the corpus takes a quarter of an hour on two cores
 SHARE = 0.5  # of all else: honest work and cheats
 
 
@@ -81,7 +103,9 @@ def drawn(case) -> bool:
 def test_each_entry_is_judged_as_it_states(name, case, session):
     """Wrong work fails exactly its checks with words that name the mistake; honest, unusual work passes; cheats gain nothing."""
     if only_timed(name, case):
-        pytest.skip("only the clock shows what is wrong with it, and nothing is timed here: make course")
+        pytest.skip(
+            "only the clock shows what is wrong with it, and nothing is timed here: make course"
+        )
     if not drawn(case):
         pytest.skip("an entry that this run has not drawn: make course proves all")
     assert prove_case(session, case, KITS[name], SEED).problems == (), f"seed {SEED}"

@@ -19,7 +19,11 @@ def two_gpus(monkeypatch):
     monkeypatch.setattr(device, "_ask_gpus", lambda question: ["GPU-1a", "GPU-2b"])
 
 
-CHOICES = {"auto": ("NVIDIA A", "cuda:0"), "cuda": ("NVIDIA A", "cuda:0"), "cuda:1": ("NVIDIA B", "cuda:1")}
+CHOICES = {
+    "auto": ("NVIDIA A", "cuda:0"),
+    "cuda": ("NVIDIA A", "cuda:0"),
+    "cuda:1": ("NVIDIA B", "cuda:1"),
+}
 
 
 @pytest.mark.parametrize("wanted", CHOICES)
@@ -35,10 +39,19 @@ def test_a_gpu_is_found_by_its_number(two_gpus, wanted):
 GIVEN = {
     "0,1": (("NVIDIA A", "cuda:0"), ("NVIDIA B", "cuda:1")),
     "1,0": (("NVIDIA B", "cuda:1"), ("NVIDIA A", "cuda:0")),
-    "1": (("NVIDIA B", "cuda:1"), "--device cuda:1: this machine has 1 NVIDIA GPU(s); use auto, cpu or cuda:N"),
-    "": ((device.cpu_name(), "cpu"), "--device cuda:1: this machine has 0 NVIDIA GPU(s); use auto, cpu or cuda:N"),
+    "1": (
+        ("NVIDIA B", "cuda:1"),
+        "--device cuda:1: this machine has 1 NVIDIA GPU(s); use auto, cpu or cuda:N",
+    ),
+    "": (
+        (device.cpu_name(), "cpu"),
+        "--device cuda:1: this machine has 0 NVIDIA GPU(s); use auto, cpu or cuda:N",
+    ),
     "GPU-2b, GPU-1a": (("NVIDIA B", "cuda:1"), ("NVIDIA A", "cuda:0")),
-    "MIG-3": ("CUDA_VISIBLE_DEVICES=MIG-3: 'MIG-3' is neither the number nor the UUID of a GPU here",) * 2,
+    "MIG-3": (
+        "CUDA_VISIBLE_DEVICES=MIG-3: 'MIG-3' is neither the number nor the UUID of a GPU here",
+    )
+    * 2,
     "2": ("CUDA_VISIBLE_DEVICES=2: '2' is neither the number nor the UUID of a GPU here",) * 2,
 }
 

@@ -58,12 +58,21 @@ def test_a_check_that_is_gone_is_said_and_a_new_one_is_not():
     old, new = result(a_check(points=2)), result(a_check(id="another"))
 
     [gone] = outcomes(old, new)
-    assert ("part3_amp.amp_is_faster: failed -> no such check now", True) == (str(gone), gone.moves_points)
+    assert ("part3_amp.amp_is_faster: failed -> no such check now", True) == (
+        str(gone),
+        gone.moves_points,
+    )
 
 
-BY_HAND = Override("part3_amp.amp_is_faster", 6, "timer", "meera", "now", a_result().submission_sha256)
+BY_HAND = Override(
+    "part3_amp.amp_is_faster", 6, "timer", "meera", "now", a_result().submission_sha256
+)
 MOVES = {
-    "nobody": (result(a_check()), replace(result(a_check(measured="1.02x")), seed=4, device=OTHER), []),
+    "nobody": (
+        result(a_check()),
+        replace(result(a_check(measured="1.02x")), seed=4, device=OTHER),
+        [],
+    ),
     "up": (
         result(a_check()),
         result(a_check(outcome="passed", points=6)),
@@ -146,5 +155,7 @@ def test_only_another_score_is_a_move_in_the_sum():
 
     assert ["ada", "cem"] == [one.submission for one in scored(moves)]
     same = "; 1 with the same score, of other checks or points"
-    assert f"2 of 40 that were graded before have another score, -2 points in all{same}" == in_all(moves, 40)
+    assert f"2 of 40 that were graded before have another score, -2 points in all{same}" == in_all(
+        moves, 40
+    )
     assert "0 of 8 that were graded before have another score, +0 points in all" == in_all([], 8)

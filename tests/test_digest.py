@@ -57,14 +57,22 @@ EPOCHS = {
     "in another order": (epoch("cab", (1, 2)), 0, ""),
     "one less": (epoch("ab", (2,)), 0, "2 samples came out of the loader in an epoch of 3"),
     "one more": (epoch("abca"), 0, "4 samples came out of the loader in an epoch of 3"),
-    "one twice": (epoch("aba"), 0, "1 of 3 samples were none of this epoch's, or came a second time"),
+    "one twice": (
+        epoch("aba"),
+        0,
+        "1 of 3 samples were none of this epoch's, or came a second time",
+    ),
     "others": (epoch("xyc"), 0, "2 of 3 samples were none of this epoch's, or came a second time"),
     "no whole one": (
         Epoch(epoch("abc").commitments[:-1], np.array([2, 1])),
         0,
         "1 of 3 samples were none of this epoch's, or came a second time",
     ),
-    "other batches": (epoch("abc", (1,) * 5), 0, "its batches hold 1, 1, 1, 1, ... samples, the baseline's 2, 1"),
+    "other batches": (
+        epoch("abc", (1,) * 5),
+        0,
+        "its batches hold 1, 1, 1, 1, ... samples, the baseline's 2, 1",
+    ),
     "two of them, as asked": (epoch("cb", (2,)), 2, ""),
     "two of them, one another": (
         epoch("cx", (2,)),

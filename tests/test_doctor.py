@@ -15,7 +15,11 @@ def test_a_fence_that_does_not_come_up_is_explained(monkeypatch):
     monkeypatch.setattr(doctor, "try_out", no_box)
     found = doctor._fence()
 
-    assert (False, "bubblewrap is not installed", "apt-get install bubblewrap") == (found.ok, found.found, found.mend)
+    assert (False, "bubblewrap is not installed", "apt-get install bubblewrap") == (
+        found.ok,
+        found.found,
+        found.mend,
+    )
 
 
 def test_a_missing_package_says_how_to_get_it():

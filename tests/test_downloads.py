@@ -81,7 +81,9 @@ def test_canvas_files_are_put_together_by_the_number_of_their_student(tmp_path):
     )
     found = find(tmp_path, "resnet18", ROSTER, due)
 
-    assert ["ada sometime part3_amp.py amp_results.csv", "ben sometime LATE lab.zip"] == shown(found)
+    assert ["ada sometime part3_amp.py amp_results.csv", "ben sometime LATE lab.zip"] == shown(
+        found
+    )
     assert (
         "anon_Xy1z2_25_lab.zip: no submission of a file, so not looked at",
         "okriben_1002_text.html: no submission of a file, so not looked at",
@@ -99,19 +101,29 @@ def test_two_files_that_would_get_one_name_keep_theirs(tmp_path):
 def test_moodle_folders_are_known_by_number_else_by_the_whole_name(tmp_path):
     """The number is one of the assignment, so a roster of last month's has another."""
     lay(tmp_path, "Somebody Else_657737_assignsubmission_file_/part3_amp.py")
-    lay(tmp_path, "Ben Okri_9_assignsubmission_file/lab.zip", "Ada_10_assignsubmission_file_/lab.zip")
+    lay(
+        tmp_path,
+        "Ben Okri_9_assignsubmission_file/lab.zip",
+        "Ada_10_assignsubmission_file_/lab.zip",
+    )
     found = find(tmp_path, "resnet18", ROSTER, due)
 
     assert [
         "ada sometime Somebody Else_657737_assignsubmission_file_",
         "ben sometime Ben Okri_9_assignsubmission_file",
     ] == shown(found)
-    assert ("Ada_10_assignsubmission_file_: nobody in the roster has moodle_id '10' or name 'Ada'",) == found.notes
+    assert (
+        "Ada_10_assignsubmission_file_: nobody in the roster has moodle_id '10' or name 'Ada'",
+    ) == found.notes
 
 
 def test_moodle_files_without_folders_are_put_together(tmp_path):
     """The other way in which Moodle downloads."""
-    lay(tmp_path, "Ben Okri_657768_assignsubmission_file_part3_amp.py", "Ben Okri_657768_assignsubmission_file_n-1.csv")
+    lay(
+        tmp_path,
+        "Ben Okri_657768_assignsubmission_file_part3_amp.py",
+        "Ben Okri_657768_assignsubmission_file_n-1.csv",
+    )
 
     assert ["ben sometime n-1.csv part3_amp.py"] == shown(find(tmp_path, "resnet18", ROSTER, due))
 
@@ -143,7 +155,11 @@ def collected(tmp_path):
     """Three attempts of ada's, who may be two days late, one of ben's."""
     for at in ("2027-01-20 18:00:00 UTC", "2027-01-22 18:28:00 UTC", "2027-01-22 18:30:00 UTC"):
         lay(tmp_path, f"ada+resnet18+{at}+r4nd0m/part3_amp.py")
-    return lay(tmp_path, "ben+resnet18+2027-01-21 00:00:00 +0000/a.py", "ben+foundations+2027-01-19 00:00:00 UTC/a.py")
+    return lay(
+        tmp_path,
+        "ben+resnet18+2027-01-21 00:00:00 +0000/a.py",
+        "ben+foundations+2027-01-19 00:00:00 UTC/a.py",
+    )
 
 
 def test_the_last_attempt_in_time_counts_and_else_the_last(tmp_path):
@@ -167,7 +183,9 @@ def test_every_attempt_can_be_graded(tmp_path):
 def test_what_nbgrader_collected_has_its_time_in_a_file(tmp_path):
     """A student could have written it: a wrong one is said, and the work is graded."""
     lay(tmp_path, "ada/resnet18/part3_amp.ipynb", "ben/resnet18/part3_amp.ipynb", "notes.txt")
-    (tmp_path / "ada/resnet18/timestamp.txt").write_text("2027-01-20 23:59:00.000000 Asia/Kolkata\n")
+    (tmp_path / "ada/resnet18/timestamp.txt").write_text(
+        "2027-01-20 23:59:00.000000 Asia/Kolkata\n"
+    )
     (tmp_path / "ben/resnet18/timestamp.txt").write_text("=never" * 1000)
     found = find(tmp_path, "resnet18", ROSTER, due)
 
@@ -192,19 +210,25 @@ def test_a_folder_with_an_underscore_is_not_passed_over_in_silence(tmp_path):
     """Only what is hidden, or a program's, is nobody's work."""
     lay(tmp_path, "_eve/part3_amp.py", "__MACOSX/x", ".git/x")
 
-    assert ("_eve: nobody in the roster has student '_eve'",) == find(tmp_path, "resnet18", ROSTER, due).notes
+    assert ("_eve: nobody in the roster has student '_eve'",) == find(
+        tmp_path, "resnet18", ROSTER, due
+    ).notes
 
 
 def test_without_a_roster_a_number_is_nobody(tmp_path):
     """It says what is needed."""
     found = find(lay(tmp_path, "lovelaceada_1001_21_lab.zip"), "resnet18", None, due)
 
-    assert ("lovelaceada_1001_21_lab.zip: whose it is takes a roster with canvas_id '1001'",) == found.notes
+    assert (
+        "lovelaceada_1001_21_lab.zip: whose it is takes a roster with canvas_id '1001'",
+    ) == found.notes
 
 
 def test_downloads_are_told_from_folders_of_ours(tmp_path):
     """A folder of folders says nothing that its names do not say."""
-    assert not recognised(lay(tmp_path / "ours", "ada/part3_amp.py", "ben/part3_amp.py"), "resnet18")
+    assert not recognised(
+        lay(tmp_path / "ours", "ada/part3_amp.py", "ben/part3_amp.py"), "resnet18"
+    )
     assert not recognised(tmp_path / "ours/ada/part3_amp.py", "resnet18")
     assert recognised(collected(tmp_path / "exchange"), "resnet18")
     assert recognised(lay(tmp_path / "submitted", "ada/resnet18/timestamp.txt"), "resnet18")
@@ -226,7 +250,12 @@ def test_what_belongs_to_no_exchange_and_links_are_listed(tmp_path):
 
 def test_loose_files_are_put_together_and_an_archive_is_taken_as_it_is(tmp_path):
     """Graded is what the student would have handed in as a folder."""
-    lay(tmp_path / "in", "lovelaceada_1001_21_a.py", "lovelaceada_1001_22_b.csv", "okriben_1002_23_lab.zip")
+    lay(
+        tmp_path / "in",
+        "lovelaceada_1001_21_a.py",
+        "lovelaceada_1001_22_b.csv",
+        "okriben_1002_23_lab.zip",
+    )
     ada, ben = find(tmp_path / "in", "resnet18", ROSTER, due).attempts
 
     assert tmp_path / "in/okriben_1002_23_lab.zip" == collect(ben, tmp_path / "out")
@@ -268,7 +297,9 @@ def test_an_archive_is_named_whatever_its_letters_and_dots(tmp_path):
         [one.name for one in found.attempts],
         [collect(one, tmp_path / "out").name for one in found.attempts],
     )
-    assert ("jo.py: no folder, archive or notebook with a submission, so not looked at",) == found.notes
+    assert (
+        "jo.py: no folder, archive or notebook with a submission, so not looked at",
+    ) == found.notes
 
 
 def test_names_of_another_encoding_can_be_written_down(tmp_path):
@@ -302,7 +333,13 @@ def test_two_of_one_name_are_told_apart_by_number(tmp_path):
         (["part3_amp.py", "resnet_18_2_results.csv"], False),
         (["resnet_18_2_results.csv"], False),
         (["ada_1001_21_a.py", "okri_LATE_1002_2_a.zip", "absenttwo_99002_text.html"], True),
-        (["Ada_5_assignsubmission_file_/a.py", "Ben_6_assignsubmission_onlinetext/onlinetext.html"], True),
+        (
+            [
+                "Ada_5_assignsubmission_file_/a.py",
+                "Ben_6_assignsubmission_onlinetext/onlinetext.html",
+            ],
+            True,
+        ),
         (["ada_1001_21_a.py", "ben_1002_2_a.zip", "index.html"], True),
         (["part3_amp.py", "resnet_18_2_results.csv", "notes.md"], False),
     ],
@@ -319,11 +356,17 @@ def test_a_download_that_nobody_unpacked_is_known(tmp_path, names, whole):
 MOODLES, CANVASES = "Mallory_657999_assignsubmission_file", "mallory_1009_31"
 POSED = {  # what Mallory hands in beside Ada's own file -> what is said of it
     "a file named with Ada's number": (
-        ["Ada Lovelace_657737_assignsubmission_file_a.py", f"{MOODLES}_x_657737_assignsubmission_file_a.py"],
+        [
+            "Ada Lovelace_657737_assignsubmission_file_a.py",
+            f"{MOODLES}_x_657737_assignsubmission_file_a.py",
+        ],
         "its name has the numbers 657999 and 657737; find out whose it is, and rename it",
     ),
     "a full name with Ada's number": (
-        ["Ada Lovelace_657737_assignsubmission_file_a.py", f"x_657737_assignsubmission_file_{MOODLES}_a.py"],
+        [
+            "Ada Lovelace_657737_assignsubmission_file_a.py",
+            f"x_657737_assignsubmission_file_{MOODLES}_a.py",
+        ],
         "its name has the numbers 657737 and 657999; find out whose it is, and rename it",
     ),
     "another plugin of Moodle's": (
@@ -412,14 +455,24 @@ def test_a_file_called_as_a_folder_is_a_file(tmp_path):
     """Two dots are no name for a copy."""
     [ada] = find(lay(tmp_path / "in", "lovelaceada_1001_21_.."), "resnet18", ROSTER, due).attempts
 
-    assert ["lovelaceada_1001_21_.."] == [path.name for path in collect(ada, tmp_path / "out").iterdir()]
+    assert ["lovelaceada_1001_21_.."] == [
+        path.name for path in collect(ada, tmp_path / "out").iterdir()
+    ]
 
 
 def test_one_file_called_as_if_by_another_system_does_not_make_it_the_download_of_that(tmp_path):
     """Else nobody else of the class would be graded."""
-    lay(tmp_path / "canvas", "lovelaceada_1001_21_a.py", "okriben_1002_22_x_9_assignsubmission_file_a.py")
+    lay(
+        tmp_path / "canvas",
+        "lovelaceada_1001_21_a.py",
+        "okriben_1002_22_x_9_assignsubmission_file_a.py",
+    )
     lay(tmp_path / "ours", "ada/a.py", "ben/a.py", "mallory_9_9_a.zip")
 
-    assert ["ada", "ben"] == [one.name for one in find(tmp_path / "canvas", "resnet18", ROSTER, due).attempts]
+    assert ["ada", "ben"] == [
+        one.name for one in find(tmp_path / "canvas", "resnet18", ROSTER, due).attempts
+    ]
     assert not recognised(tmp_path / "ours", "resnet18")
-    assert ["ada", "ben"] == [one.name for one in find(tmp_path / "ours", "resnet18", ROSTER, due).attempts]
+    assert ["ada", "ben"] == [
+        one.name for one in find(tmp_path / "ours", "resnet18", ROSTER, due).attempts
+    ]

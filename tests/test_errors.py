@@ -18,9 +18,18 @@ from autograder.errors import CourseError, PerflabError, SubmissionError, UserEr
         ("anything", [], ""),
         ("", ["follows_fp32"], ""),
     ],
-    ids=["a letter is missing", "the beginning", "names of a mapping", "nothing like it", "nothing known", "no name"],
+    ids=[
+        "a letter is missing",
+        "the beginning",
+        "names of a mapping",
+        "nothing like it",
+        "nothing known",
+        "no name",
+    ],
 )
-def test_the_nearest_name_is_offered_and_only_when_it_is_near(name: str, known: list[str], words: str):
+def test_the_nearest_name_is_offered_and_only_when_it_is_near(
+    name: str, known: list[str], words: str
+):
     assert words == nearest(name, known)
 
 

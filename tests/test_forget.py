@@ -24,7 +24,12 @@ UNDER = Circumstances("resnet18", "1", "code", "0.1.0", "cpu", "none", "", "{}")
 def out(tmp_path):
     """Ada handed in twice, and both attempts were graded; ben once."""
     with Journal(tmp_path) as journal:
-        journal.begin(UNDER, 7, 3, {"command": ["grade", "resnet18", "in/zuleika-1.zip", "in/"], "host": "here"})
+        journal.begin(
+            UNDER,
+            7,
+            3,
+            {"command": ["grade", "resnet18", "in/zuleika-1.zip", "in/"], "host": "here"},
+        )
         for name in ("zuleika-1", "zuleika-2", "ben"):
             (tmp_path / name).mkdir()
             result = to_json(a_result(submission=name, started="2026-01-01T00:00:00+00:00"))
@@ -33,7 +38,9 @@ def out(tmp_path):
         journal.choose(1.0)
         journal.end(journal.start("zuleika-1", "f" * 64, twice=True), "twice", note="[]")
         drift.write(tmp_path, journal.drift())
-    times.write(tmp_path, {f"zuleika-{n}": Handed("zuleika", None, source=f"{n}.zip") for n in (1, 2)})
+    times.write(
+        tmp_path, {f"zuleika-{n}": Handed("zuleika", None, source=f"{n}.zip") for n in (1, 2)}
+    )
     return tmp_path
 
 
@@ -56,9 +63,10 @@ def test_others_keep_what_is_theirs(out):
 
         assert "settled" == journal.history("ben", "f" * 64).standing
         assert [(2,), (1,)] == ask("SELECT attempts FROM forgotten").fetchall()
-        assert {"command": ["grade", "resnet18", "in/(forgotten).zip", "in/"], "host": "here"} == json.loads(
-            ask("SELECT facts FROM sessions").fetchone()[0]
-        )
+        assert {
+            "command": ["grade", "resnet18", "in/(forgotten).zip", "in/"],
+            "host": "here",
+        } == json.loads(ask("SELECT facts FROM sessions").fetchone()[0])
         for table in ("attempts", "ends", "sessions"):
             with pytest.raises(Exception, match="rows are only added"):
                 ask(f"DELETE FROM {table}")
@@ -77,15 +85,29 @@ def test_what_was_graded_long_ago_can_be_named_by_its_age(out):
 
 
 COMMANDS = {
-    "one": (["ben"], "1 submission(s) and 1 attempt(s) removed: ben\n", ["grades.csv", "index.html"]),
-    "all": (["ben", "zuleika"], "3 submission(s) and 4 attempt(s) removed: ben, zuleika-1, zuleika-2\n", []),
+    "one": (
+        ["ben"],
+        "1 submission(s) and 1 attempt(s) removed: ben\n",
+        ["grades.csv", "index.html"],
+    ),
+    "all": (
+        ["ben", "zuleika"],
+        "3 submission(s) and 4 attempt(s) removed: ben, zuleika-1, zuleika-2\n",
+        [],
+    ),
     "by age": (["--older-than", "1"], "3 submission(s) and 4 attempt(s)", []),
-    "nobody is as old": (["--older-than", "99999"], "0 submission(s) and 0 attempt(s) removed: nothing to do\n", []),
+    "nobody is as old": (
+        ["--older-than", "99999"],
+        "0 submission(s) and 0 attempt(s) removed: nothing to do\n",
+        [],
+    ),
 }
 
 
 @pytest.mark.parametrize(("words", "said", "left"), COMMANDS.values(), ids=COMMANDS)
-def test_the_command_writes_the_pages_of_those_who_stay(out, monkeypatch, capsys, words, said, left):
+def test_the_command_writes_the_pages_of_those_who_stay(
+    out, monkeypatch, capsys, words, said, left
+):
     """Of nobody there are no pages."""
     monkeypatch.setattr(sys, "argv", ["perflab", "forget", str(out), *words])
     with pytest.raises(SystemExit) as ended:
@@ -99,4 +121,7 @@ def test_whom_is_to_be_said(monkeypatch, capsys, out):
     monkeypatch.setattr(sys, "argv", ["perflab", "forget", str(out)])
     with pytest.raises(SystemExit, match="2"):
         cli.main()
-    assert (True, (out / FILE).exists()) == ("name students, or say --older-than" in capsys.readouterr().err, True)
+    assert (True, (out / FILE).exists()) == (
+        "name students, or say --older-than" in capsys.readouterr().err,
+        True,
+    )

@@ -20,7 +20,9 @@ from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 def graded(answers=None, *, kit=None, submission=None, tier="t4", **options):
     """Grade the toy submission; returns the result and its checks by id."""
     run = FakeWorkers(answers or {})
-    result = grade(submission or toy_submission(), kit or toy_kit(), toy_session(run, tier), seed=7, **options)
+    result = grade(
+        submission or toy_submission(), kit or toy_kit(), toy_session(run, tier), seed=7, **options
+    )
     return result, {check.id: check for check in result.parts[0].checks}, run
 
 
@@ -37,11 +39,21 @@ OUTCOMES = {
         1,
     ),
     "failed": ({("single", "student"): good("single", -1)}, "positive", "failed", 0),
-    "skipped because of what it needs": ({("single", "student"): good("single", -1)}, "equal", "skipped", 0),
+    "skipped because of what it needs": (
+        {("single", "student"): good("single", -1)},
+        "equal",
+        "skipped",
+        0,
+    ),
     "unavailable without a clock": ({}, "faster", "unavailable", 0),
     "owed because of what it needs": ({}, "much_faster", "unavailable", 0),
     "error in the judge": ({("single", "student"): good("single", 101)}, "positive", "error", 0),
-    "error of the baseline": ({("both", "baseline"): Observation("both", "raised", error="boom")}, "equal", "error", 0),
+    "error of the baseline": (
+        {("both", "baseline"): Observation("both", "raised", error="boom")},
+        "equal",
+        "error",
+        0,
+    ),
     "a missing artefact": ({}, "has_picture", "failed", 0),
     "a person's item": ({}, "explains", "unavailable", 0),
 }
@@ -60,7 +72,9 @@ def test_every_outcome_is_reached_and_the_points_add_up(answers, check, outcome,
 @pytest.mark.parametrize("ended", list(ENDS))
 def test_a_worker_that_did_not_answer_fails_each_check_that_reads_it(ended):
     """Its own words are the why, and the kind of end is the reason."""
-    _, checks, _ = graded({("single", "student"): Observation("single", ended, error="in its own words")})
+    _, checks, _ = graded(
+        {("single", "student"): Observation("single", ended, error="in its own words")}
+    )
 
     found = checks["positive"]
     assert ("failed", ended, "in its own words", ENDS[ended][0]) == (
@@ -80,7 +94,10 @@ def test_an_import_that_takes_long_is_noted_and_stays_noted():
 
     [note] = [note for note in first.notes if "to be imported" in note]
     assert "took 12 s of CPU time" in note
-    assert (first.notes, False) == (again.notes, any("to be imported" in note for note in quick.notes))
+    assert (first.notes, False) == (
+        again.notes,
+        any("to be imported" in note for note in quick.notes),
+    )
 
 
 def test_a_context_that_works_once_is_told_in_words():
@@ -88,15 +105,26 @@ def test_a_context_that_works_once_is_told_in_words():
     error = "AttributeError: '_GeneratorContextManager' object has no attribute 'args'"
     _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
 
-    assert ("a context was entered a second time", error) == (checks["positive"].measured, checks["positive"].why)
+    assert ("a context was entered a second time", error) == (
+        checks["positive"].measured,
+        checks["positive"].why,
+    )
     assert "works once; write a class with __enter__ and __exit__" in checks["positive"].try_
 
 
 @pytest.mark.parametrize(
     ("error", "measured", "try_"),
     [
-        ("CheckpointError: saved metadata differ", "saved other tensors than the first", "a momentum of 0 holds"),
-        ("FailOnRecompileLimitHit: Hard failure due to fullgraph=True", "compiled in pieces", "the whole model"),
+        (
+            "CheckpointError: saved metadata differ",
+            "saved other tensors than the first",
+            "a momentum of 0 holds",
+        ),
+        (
+            "FailOnRecompileLimitHit: Hard failure due to fullgraph=True",
+            "compiled in pieces",
+            "the whole model",
+        ),
     ],
 )
 def test_errors_of_torch_are_told_by_what_the_part_is_about(error, measured, try_):
@@ -110,8 +138,12 @@ def test_a_probe_may_say_what_to_try_where_it_does_not_end():
     kit = toy_kit()
     probes = kit.lab.parts[0].probes
     probes["single"] = replace(probes["single"], hints={"memory": "do it without memory"})
-    ended = {end: Observation("single", end, error="in its own words") for end in ("memory", "crash")}
-    tries = [graded({("single", "student"): it}, kit=kit)[1]["positive"].try_ for it in ended.values()]
+    ended = {
+        end: Observation("single", end, error="in its own words") for end in ("memory", "crash")
+    }
+    tries = [
+        graded({("single", "student"): it}, kit=kit)[1]["positive"].try_ for it in ended.values()
+    ]
 
     assert ["do it without memory", ENDS["crash"][1]] == tries
 
@@ -121,7 +153,10 @@ def test_an_answer_of_another_form_is_refused_and_never_our_fault():
     _, checks, _ = graded({("single", "student"): Observation("single", "ok", {"x": "two"})})
 
     assert ("failed", "refused") == (checks["positive"].outcome, checks["positive"].reason)
-    assert checks["positive"].why == "the worker's answer was refused: $.x does not have its declared form"
+    assert (
+        checks["positive"].why
+        == "the worker's answer was refused: $.x does not have its declared form"
+    )
 
 
 def test_a_probe_runs_once_however_many_checks_read_it():
@@ -151,7 +186,9 @@ def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
     late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
     _, checks, run = graded({("both", "student"): late})
 
-    assert [("single", "student"), ("both", "student")] == [(job.probe, job.side) for job in run.asked]
+    assert [("single", "student"), ("both", "student")] == [
+        (job.probe, job.side) for job in run.asked
+    ]
     assert ("failed", "timeout", "this part was stopped after its time had run out in both") == (
         checks["faster"].outcome,
         checks["faster"].reason,
@@ -190,7 +227,9 @@ def test_a_module_that_is_missing_is_no_call_to_be_repeated_at_home():
     _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
 
     assert "a module is missing here" == checks["positive"].measured
-    assert checks["positive"].try_.startswith("a part's file may import the standard library, torch,")
+    assert checks["positive"].try_.startswith(
+        "a part's file may import the standard library, torch,"
+    )
 
 
 def test_lines_of_a_notebook_are_named_by_their_cell():
@@ -211,7 +250,8 @@ def test_both_sides_of_a_pair_get_the_same_seed_and_their_own_file():
     _, _, run = graded()
 
     student, baseline = (
-        next(j for j in run.asked if (j.probe, j.side) == ("both", side)) for side in ("student", "baseline")
+        next(j for j in run.asked if (j.probe, j.side) == ("both", side))
+        for side in ("student", "baseline")
     )
     assert student.seed == baseline.seed == probe_seed(7, "part1_toy", "both")
     assert set(student.files) == {"part1_toy.py", "given/__init__.py"}
@@ -237,7 +277,11 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
 
     [positive, *_] = result.parts[0].checks
     assert run.asked == []
-    assert ("no part1_toy.py", "is a link", "missing") == (positive.measured, positive.why, positive.reason)
+    assert ("no part1_toy.py", "is a link", "missing") == (
+        positive.measured,
+        positive.why,
+        positive.reason,
+    )
 
 
 BROKEN = dict.fromkeys(["part1_toy.py", "table.csv"], "ada.zip: is a damaged zip")
@@ -250,7 +294,10 @@ UNREAD = {
     ),
     "a damaged notebook": (
         {},
-        {"part1_toy.ipynb": "it is damaged", "part1_toy.py": "part1_toy.ipynb was not taken: it is damaged"},
+        {
+            "part1_toy.ipynb": "it is damaged",
+            "part1_toy.py": "part1_toy.ipynb was not taken: it is damaged",
+        },
         "part1_toy.ipynb was not taken: it is damaged",
     ),
     "other files alone": ({}, {}, "nothing was taken: there is not one file of this lab in it"),
@@ -264,7 +311,11 @@ def test_what_cannot_be_read_is_no_zero_and_waits_for_a_person(files, refused, w
 
     assert run.asked == []
     assert (why,) == result.unread
-    assert ({"person"}, 14, 0) == ({one.settled_by for one in result.owed}, result.points_owed, result.lost)
+    assert ({"person"}, 14, 0) == (
+        {one.settled_by for one in result.owed},
+        result.points_owed,
+        result.lost,
+    )
     assert adds_up(result)
 
 
@@ -278,7 +329,11 @@ def test_a_part_that_nobody_handed_in_is_lost():
 
 NOTES = {
     "missing": ({}, {}, "failed"),
-    "as they were handed out": ({"notes.md": b"# Why?\r\n\r\n*Your answer here.*\r\n"}, {}, "failed"),
+    "as they were handed out": (
+        {"notes.md": b"# Why?\r\n\r\n*Your answer here.*\r\n"},
+        {},
+        "failed",
+    ),
     "emptied": ({"notes.md": b"# Why?\n"}, {}, "failed"),
     "answered": ({"notes.md": b"# Why?\n\nThe loop waits.\n"}, {}, "unavailable"),
     "not taken": ({}, {"notes.md": "it is UTF-16 text"}, "unavailable"),
@@ -303,7 +358,9 @@ def test_what_is_set_aside_stays_a_persons_to_read():
     """A grader that died says nothing about the notes."""
     kit = toy_kit()
     kit.lab.parts[0].artefacts["notes"] = "notes.md"
-    result, checks, _ = graded(kit=kit, submission=Submission("ada", "0" * 64, {}), refusal="set aside")
+    result, checks, _ = graded(
+        kit=kit, submission=Submission("ada", "0" * 64, {}), refusal="set aside"
+    )
 
     assert "unavailable" == checks["explains"].outcome
     assert result.lost == 0
@@ -315,7 +372,11 @@ def test_what_is_set_aside_stays_a_persons_to_read():
         pytest.param(
             {"picture.png": "draw it"},
             {},
-            ("no picture.png here yet", "it is handed in beside part1_toy.py, which does not write it", "draw it"),
+            (
+                "no picture.png here yet",
+                "it is handed in beside part1_toy.py, which does not write it",
+                "draw it",
+            ),
             id="not there yet, and nothing writes it",
         ),
         pytest.param(
@@ -343,7 +404,11 @@ def test_a_missing_artefact_says_what_writes_it(made_by, refused, said):
     files = {name: data for name, data in given.files.items() if name != "picture.png"}
     _, checks, _ = graded(kit=kit, submission=Submission(given.name, given.sha256, files, refused))
 
-    assert said == (checks["has_picture"].measured, checks["has_picture"].why, checks["has_picture"].try_)
+    assert said == (
+        checks["has_picture"].measured,
+        checks["has_picture"].why,
+        checks["has_picture"].try_,
+    )
     assert ("failed", "missing") == (checks["has_picture"].outcome, checks["has_picture"].reason)
 
 
@@ -362,7 +427,10 @@ def test_an_artefact_is_handed_to_the_judge_parsed():
     """A CSV arrives as a Table; a judge may also ask what the machine is."""
     _, checks, _ = graded()
 
-    assert ("passed", "1 rows on toy") == (checks["has_table"].outcome, checks["has_table"].measured)
+    assert ("passed", "1 rows on toy") == (
+        checks["has_table"].outcome,
+        checks["has_table"].measured,
+    )
 
 
 @pytest.mark.parametrize(
@@ -384,7 +452,10 @@ def test_the_bar_stands_in_the_title():
     """A student reads the number, or that this device has none."""
     on_t4, on_cpu = graded()[1]["faster"].title, graded(tier="cpu")[1]["faster"].title
 
-    assert ("It is at least 1.50x as fast.", "It is at least the bar of this device as fast.") == (on_t4, on_cpu)
+    assert ("It is at least 1.50x as fast.", "It is at least the bar of this device as fast.") == (
+        on_t4,
+        on_cpu,
+    )
 
 
 def test_owed_points_name_who_settles_them():
@@ -405,23 +476,32 @@ def test_a_single_check_brings_those_it_needs_and_nothing_else():
 
 def test_only_named_parts_are_graded():
     """An entry of the corpus runs only the part it names."""
-    result = grade(toy_submission(), toy_kit(), toy_session(FakeWorkers()), seed=1, parts=["part2_other"])
+    result = grade(
+        toy_submission(), toy_kit(), toy_session(FakeWorkers()), seed=1, parts=["part2_other"]
+    )
 
     assert () == result.parts
 
 
 def test_what_was_left_out_or_refused_is_told():
     """Notes for the student."""
-    submission = Submission("ada", "0" * 64, {}, {"table.csv": "is no text"}, ("extra.txt", "given/data.py"))
+    submission = Submission(
+        "ada", "0" * 64, {}, {"table.csv": "is no text"}, ("extra.txt", "given/data.py")
+    )
     result, _, _ = graded(submission=submission)
 
-    assert ("table.csv was not taken: is no text", "not listed by the lab, so not looked at: extra.txt") == result.notes
+    assert (
+        "table.csv was not taken: is no text",
+        "not listed by the lab, so not looked at: extra.txt",
+    ) == result.notes
 
 
 def test_of_a_notebook_that_was_refused_one_note_tells():
     """The file that it stands for was refused for that reason."""
     why = "part1_toy.ipynb was not taken: is no text"
-    submission = Submission("ada", "0" * 64, {}, {"part1_toy.ipynb": "is no text", "part1_toy.py": why})
+    submission = Submission(
+        "ada", "0" * 64, {}, {"part1_toy.ipynb": "is no text", "part1_toy.py": why}
+    )
 
     assert (why,) == graded(submission=submission)[0].notes
 
@@ -447,7 +527,10 @@ def test_what_was_returned_in_another_form_was_no_exception(error):
     """There is no traceback to read."""
     _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
 
-    assert ("something else was returned", error) == (checks["positive"].measured, checks["positive"].why)
+    assert ("something else was returned", error) == (
+        checks["positive"].measured,
+        checks["positive"].why,
+    )
 
 
 def test_what_holds_of_all_files_is_said_once():
@@ -483,18 +566,32 @@ def timed(found, **options):
 
 RULINGS = {
     "proved": (Compared("PASS", "1.7x", 1.0), ("passed", 2.0, "1.7x; the bar is 1.50x", "")),
-    "proved in part": (Compared("FAIL", "1.3x", 0.5), ("partial", 1.0, "1.3x; the bar is 1.50x", "")),
+    "proved in part": (
+        Compared("FAIL", "1.3x", 0.5),
+        ("partial", 1.0, "1.3x; the bar is 1.50x", ""),
+    ),
     "below": (Compared("FAIL", "1.0x"), ("failed", 0.0, "1.0x; the bar is 1.50x", "")),
-    "undecided": (Compared("INCONCLUSIVE", "1.5x", undecided="too noisy"), ("inconclusive", 0.0, "1.5x", "too noisy")),
+    "undecided": (
+        Compared("INCONCLUSIVE", "1.5x", undecided="too noisy"),
+        ("inconclusive", 0.0, "1.5x", "too noisy"),
+    ),
     "not believed": (
         Compared("FAIL", "", ended="refused", error="showed another output"),
         ("failed", 0.0, "the answer was refused", "refused"),
     ),
     "not the work": (
-        Compared("FAIL", "", ended="refused", error="in a timed window 1 was returned where the baseline returns 2"),
+        Compared(
+            "FAIL",
+            "",
+            ended="refused",
+            error="in a timed window 1 was returned where the baseline returns 2",
+        ),
         ("failed", 0.0, "other results than the baseline's", "refused"),
     ),
-    "out of memory": (Compared("FAIL", "", ended="memory", error="used"), ("failed", 0.0, "too much memory", "memory")),
+    "out of memory": (
+        Compared("FAIL", "", ended="memory", error="used"),
+        ("failed", 0.0, "too much memory", "memory"),
+    ),
 }
 
 
@@ -520,8 +617,13 @@ def test_the_clock_runs_once_for_a_probe_and_a_bar():
     "options",
     [
         pytest.param({"bars": {}}, id="no bar for this device"),
-        pytest.param({"answers": {("single", "student"): good("single", -1)}}, id="a check it needs failed"),
-        pytest.param({"answers": {("amp", "student"): Observation("amp", "raised", error="x")}}, id="it does not run"),
+        pytest.param(
+            {"answers": {("single", "student"): good("single", -1)}}, id="a check it needs failed"
+        ),
+        pytest.param(
+            {"answers": {("amp", "student"): Observation("amp", "raised", error="x")}},
+            id="it does not run",
+        ),
     ],
 )
 def test_nothing_is_timed_in_vain(options):
@@ -556,9 +658,15 @@ def test_what_was_settled_is_kept_and_what_is_owed_again_is_judged():
     assert {"faster": "inconclusive", "much_faster": "unavailable"} == {
         check.id: check.outcome for check in before.parts[0].checks if "faster" in check.id
     }
-    assert ["positive", "equal", "faster", "much_faster", "has_table", "has_picture", "explains"] == [
-        check.id for check in after.parts[0].checks
-    ]
+    assert [
+        "positive",
+        "equal",
+        "faster",
+        "much_faster",
+        "has_table",
+        "has_picture",
+        "explains",
+    ] == [check.id for check in after.parts[0].checks]
     assert {"passed"} == {check.outcome for check in after.parts[0].checks if "faster" in check.id}
     assert {"amp"} == {job.probe for job in run.asked}
     assert (before.score + 4, 2.0) == (after.score, after.seconds)
@@ -581,7 +689,10 @@ def test_with_a_refusal_nothing_runs_and_nothing_is_lost():
     nothing, checks, run = graded(refusal="set aside")
     kept, _, _ = graded(refusal="set aside", settled=before)
 
-    assert ([], {"set aside"}) == (run.asked, {c.reason for c in checks.values() if c.basis != "person"})
+    assert ([], {"set aside"}) == (
+        run.asked,
+        {c.reason for c in checks.values() if c.basis != "person"},
+    )
     assert (0, 14) == (nothing.score, nothing.points_owed)
     assert before.parts == kept.parts
 
@@ -592,8 +703,14 @@ def with_a_memory_bar():
 
     def judge(both: Pair):
         if both.room_bytes != 800:
-            raise memory.Within("both", 1000, 800, Failed("900 of 1000; in 800 it did not finish", "why", "try"))
-        return Passed("equal") if both.student.values == both.baseline.values else Failed("not equal", "", "")
+            raise memory.Within(
+                "both", 1000, 800, Failed("900 of 1000; in 800 it did not finish", "why", "try")
+            )
+        return (
+            Passed("equal")
+            if both.student.values == both.baseline.values
+            else Failed("not equal", "", "")
+        )
 
     part = kit.lab.parts[0]
     part.checks["equal"] = replace(part.checks["equal"], judge=judge)
@@ -611,7 +728,11 @@ def squeezed(answer):
         return answer
 
     session = replace(toy_session(FakeWorkers()), squeeze=answer and squeeze)
-    found = grade(toy_submission(), with_a_memory_bar(), session, seed=7, only="equal").parts[0].checks[-1]
+    found = (
+        grade(toy_submission(), with_a_memory_bar(), session, seed=7, only="equal")
+        .parts[0]
+        .checks[-1]
+    )
     assert [("student", "baseline", "both", 1000, 800)] * bool(answer) == asked
     return found.outcome, found.measured or found.reason
 
@@ -631,10 +752,16 @@ SQUEEZED = {
         ),
     ),
     "this machine cannot": (OwedError("no driver"), ("unavailable", "no driver")),
-    "it was spoilt": (SpoiltError("somebody else used it"), ("inconclusive", "somebody else used it")),
+    "it was spoilt": (
+        SpoiltError("somebody else used it"),
+        ("inconclusive", "somebody else used it"),
+    ),
     "practice": (
         None,
-        ("unavailable", "a grading run decides, which leaves the work no more of the GPU than the bar says"),
+        (
+            "unavailable",
+            "a grading run decides, which leaves the work no more of the GPU than the bar says",
+        ),
     ),
 }
 
@@ -651,9 +778,14 @@ def test_a_run_in_less_waits_for_its_turn():
     session = replace(toy_session(FakeWorkers()), clock=lambda *_: None)
     result = lanes._here(work, session, lanes.Errand(toy_submission(), 7, None, False, ""))
 
-    assert ("inconclusive", lanes.LATER) == (result.parts[0].checks[-1].outcome, result.parts[0].checks[-1].reason)
+    assert ("inconclusive", lanes.LATER) == (
+        result.parts[0].checks[-1].outcome,
+        result.parts[0].checks[-1].reason,
+    )
 
 
 def test_how_a_worker_says_that_processes_were_late_is_known():
     """The worker is imported by nobody: only its words say it."""
-    assert WAITED in (Path(grading.__file__).parent / "worker/forked.py").read_text(encoding="utf-8")
+    assert WAITED in (Path(grading.__file__).parent / "worker/forked.py").read_text(
+        encoding="utf-8"
+    )

@@ -30,7 +30,9 @@ def test_an_attempt_is_on_disk_before_it_starts(tmp_path):
     with opened(tmp_path) as journal:
         journal.start("ada", "ff")
         with sqlite3.connect(tmp_path / journal_file.FILE) as other:
-            assert [("ada", "ff")] == other.execute("SELECT submission, sha256 FROM attempts").fetchall()
+            assert [("ada", "ff")] == other.execute(
+                "SELECT submission, sha256 FROM attempts"
+            ).fetchall()
 
         assert History(("cut off",)) == journal.history("ada", "ff")
         assert {"ada": 1} == journal.cut_off()
@@ -40,7 +42,13 @@ def test_an_attempt_is_on_disk_before_it_starts(tmp_path):
 def test_who_was_judged_since_is_not_suspected(tmp_path):
     """Counted are the times that a grader was gone since the latest result, whatever files it was of."""
     with opened(tmp_path) as journal:
-        for name, digest in [("ada", "ff"), ("ada", "00"), ("bob", "ff"), ("cleo", "ff"), ("cleo", "ff")]:
+        for name, digest in [
+            ("ada", "ff"),
+            ("ada", "00"),
+            ("bob", "ff"),
+            ("cleo", "ff"),
+            ("cleo", "ff"),
+        ]:
             journal.start(name, digest)
         journal.end(journal.start("bob", "00"), "graded", "r1")
         journal.end(journal.start("cleo", "ff"), "timing", "r2")
@@ -119,7 +127,11 @@ def test_a_share_of_the_class_is_drawn_by_the_seed_and_written_down(tmp_path):
         first = journal.choose(0.2)
     with opened(tmp_path) as journal:
         again = journal.choose(0.2)
-        journal.end(journal.start(first[0], "ff", twice=True), "twice", note='[["p.c", "passed 1/1", "failed 0/1"]]')
+        journal.end(
+            journal.start(first[0], "ff", twice=True),
+            "twice",
+            note='[["p.c", "passed 1/1", "failed 0/1"]]',
+        )
         journal.start(first[1], "ff", twice=True)
 
         assert (2, first, first[1:]) == (len(first), again, journal.choose(0.2))
@@ -151,7 +163,9 @@ def test_over_many_runs_the_share_is_kept(tmp_path, sizes, drawn):
             journal.finish()
 
     assert drawn == [len(names) for names in found]
-    assert all(name.startswith(f"{number}-") for number, names in enumerate(found) for name in names)
+    assert all(
+        name.startswith(f"{number}-") for number, names in enumerate(found) for name in names
+    )
 
 
 STANDINGS = {
@@ -206,8 +220,14 @@ REFUSED = {
         ("toy", None, False),
         "a grading here was not finished (1 of 3 submissions have a result); go on with --resume, or choose another --out",
     ),
-    "nor with another seed": (("toy", 8, True), "--seed 8: the grading in {} has seed 7; leave --seed out"),
-    "nor another lab": (("resnet18", None, True), "holds results of lab 'toy'; choose another --out"),
+    "nor with another seed": (
+        ("toy", 8, True),
+        "--seed 8: the grading in {} has seed 7; leave --seed out",
+    ),
+    "nor another lab": (
+        ("resnet18", None, True),
+        "holds results of lab 'toy'; choose another --out",
+    ),
 }
 
 
@@ -250,10 +270,22 @@ def no_file(file):
 
 
 PROBLEMS = {
-    "a journal of another format": (another_format, "format 2; this perflab reads format 1; choose another --out"),
-    "a database of another program": (another_program, "format of another program; this perflab reads format 1"),
-    "no database": (damaged, "file is not a database; it is no journal, or a damaged one; move it away"),
-    "a folder of that name": (no_file, "unable to open database file; it may not be written; mend the permissions"),
+    "a journal of another format": (
+        another_format,
+        "format 2; this perflab reads format 1; choose another --out",
+    ),
+    "a database of another program": (
+        another_program,
+        "format of another program; this perflab reads format 1",
+    ),
+    "no database": (
+        damaged,
+        "file is not a database; it is no journal, or a damaged one; move it away",
+    ),
+    "a folder of that name": (
+        no_file,
+        "unable to open database file; it may not be written; mend the permissions",
+    ),
 }
 
 
@@ -265,7 +297,9 @@ def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, mess
     with pytest.raises(UserError) as caught:
         Journal(tmp_path)
 
-    assert file not in [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert file not in [
+        link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()
+    ]
     assert str(caught.value).startswith(f"{file}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -278,7 +312,9 @@ def test_a_locked_journal_loses_nothing(tmp_path, monkeypatch):
         journal.end(journal.start("ada", "ff"), "graded", "r")
         holder = sqlite3.connect(tmp_path / journal_file.FILE, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(UserError, match="database is locked; another program holds it; close that, then go on"):
+        with pytest.raises(
+            UserError, match="database is locked; another program holds it; close that, then go on"
+        ):
             journal.start("bob", "ff")
         holder.close()
 
@@ -292,7 +328,9 @@ def test_a_full_disk_loses_nothing(tmp_path):
         journal.end(journal.start("ada", "ff"), "graded", "r")
         pages = journal._rows.execute("PRAGMA page_count").fetchone()[0]
         journal._rows.execute(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(UserError, match="database or disk is full; free some space, then go on with --resume"):
+        with pytest.raises(
+            UserError, match="database or disk is full; free some space, then go on with --resume"
+        ):
             journal.start("bob" * 10_000, "ff")
     with opened(tmp_path) as journal:
         assert History(("graded",), "r") == journal.history("ada", "ff")
@@ -305,6 +343,9 @@ def test_what_a_very_result_rested_on_is_known(tmp_path):
         journal.end(journal.start("ada", "ff", twice=True), "twice", "r9")
     with opened(tmp_path, replace(UNDER, parts="other")) as journal:
         journal.end(journal.start("ada", "ff"), "graded", "r2")
-        found = [journal.made_under(*who) for who in [("ada", "r1"), ("ada", "r2"), ("ada", "r9"), ("bob", "r1")]]
+        found = [
+            journal.made_under(*who)
+            for who in [("ada", "r1"), ("ada", "r2"), ("ada", "r9"), ("bob", "r1")]
+        ]
 
     assert [Ground("code", "parts"), Ground("code", "other"), Ground(), None] == found

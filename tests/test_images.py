@@ -8,7 +8,9 @@ from autograder.images import Samples, augmented
 
 
 def test_a_picture_is_augmented_by_its_random_numbers():
-    first, again, other = (augmented(np.random.default_rng(seed), stored=32, side=20) for seed in (1, 1, 2))
+    first, again, other = (
+        augmented(np.random.default_rng(seed), stored=32, side=20) for seed in (1, 1, 2)
+    )
 
     assert ((3, 20, 20), np.dtype("float32")) == (first.shape, first.dtype)
     assert np.array_equal(first, again)

@@ -15,14 +15,23 @@ SOURCES = {
         "def f():\n    import cv2\ntry: import apex\nexcept ImportError: apex = None\nx = 1; import timm\n",
         {"cv2": 2, "apex": 3, "timm": 5},
     ),
-    "over several lines": ("from torchmetrics import (\n    Accuracy,\n    Mean,\n)\n", {"torchmetrics": 1}),
+    "over several lines": (
+        "from torchmetrics import (\n    Accuracy,\n    Mean,\n)\n",
+        {"torchmetrics": 1},
+    ),
     "another part's file": ("from part4_memory import train\n", {"part4_memory": 1}),
     "what is allowed": (
         "import time, json\nimport matplotlib.pyplot as plt\nfrom tqdm.auto import tqdm\nfrom given import name\n",
         {},
     ),
-    "words in texts and comments": ('"""\nimport psutil\n"""\n# import psutil\nx = "import psutil"\n', {}),
-    "names that only look like it": ("important = 1\nx.from_numpy = 2\nraise E from error\nyield from work()\n", {}),
+    "words in texts and comments": (
+        '"""\nimport psutil\n"""\n# import psutil\nx = "import psutil"\n',
+        {},
+    ),
+    "names that only look like it": (
+        "important = 1\nx.from_numpy = 2\nraise E from error\nyield from work()\n",
+        {},
+    ),
     "no Python": ("from import (\nimport\nimport ,", {}),
 }
 

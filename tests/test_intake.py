@@ -53,7 +53,10 @@ SHAPES = {
         ["d_9_3_a.zip: nobody in the roster has canvas_id '9'"],
     ),
     "Moodle": (
-        ["Ada Lovelace_5_assignsubmission_file_/part1_toy.py", "Zoe_9_assignsubmission_file_/part1_toy.py"],
+        [
+            "Ada Lovelace_5_assignsubmission_file_/part1_toy.py",
+            "Zoe_9_assignsubmission_file_/part1_toy.py",
+        ],
         {"ada": ""},
         ["Zoe_9_assignsubmission_file_: nobody in the roster has moodle_id '9' or name 'Zoe'"],
     ),
@@ -70,7 +73,10 @@ SHAPES = {
     "nbgrader's submitted/": (
         ["ada/toy/part1_toy.py", "ada/toy/timestamp.txt", "zoe/toy/part1_toy.py"],
         {"ada": ""},
-        ["ada: timestamp.txt says 'x', which is no time", "zoe: nobody in the roster has student 'zoe'"],
+        [
+            "ada: timestamp.txt says 'x', which is no time",
+            "zoe: nobody in the roster has student 'zoe'",
+        ],
     ),
     "folders, by a roster": (["ben/part1_toy.py", "ada.zip"], {"ada": "", "ben": ""}, []),
 }
@@ -84,9 +90,13 @@ def test_a_download_is_named_by_its_students(tmp_path, files, came, notes):
         (tmp_path / "in/submission_metadata.yml").write_text(GRADESCOPE)
     found, said = intake(roster=ROSTER).find([tmp_path / "in"])
     with together(found, tmp_path) as (named, _):
-        assert {FILE} <= {p.name for p in named["ada"].rglob("*.py")} or named["ada"].suffix == ".zip"
+        assert {FILE} <= {p.name for p in named["ada"].rglob("*.py")} or named[
+            "ada"
+        ].suffix == ".zip"
 
-    written = {name: one.at.isoformat() if one.at else "" for name, one in times.read(tmp_path).items()}
+    written = {
+        name: one.at.isoformat() if one.at else "" for name, one in times.read(tmp_path).items()
+    }
     assert (came, notes) == (written, said)
 
 
@@ -176,11 +186,17 @@ LINES = {
 @pytest.mark.parametrize(("handed", "at"), LINES.values(), ids=LINES)
 def test_a_time_that_somebody_mended_stays_until_the_system_says_one(tmp_path, handed, at):
     """Lines of others are not touched."""
-    times.write(tmp_path, {"ada": Handed("ada", MENDED, source="a.zip"), "ben": Handed("ben", MENDED)})
-    [ada] = intake(roster=ROSTER).find([lay(tmp_path / "in", "lovelaceada_1001_21_part1_toy.py")])[0]
+    times.write(
+        tmp_path, {"ada": Handed("ada", MENDED, source="a.zip"), "ben": Handed("ben", MENDED)}
+    )
+    [ada] = intake(roster=ROSTER).find([lay(tmp_path / "in", "lovelaceada_1001_21_part1_toy.py")])[
+        0
+    ]
     note([replace(ada, handed=handed)], tmp_path)
 
-    assert {"ada": at, "ben": MENDED} == {name: one.at for name, one in times.read(tmp_path).items()}
+    assert {"ada": at, "ben": MENDED} == {
+        name: one.at for name, one in times.read(tmp_path).items()
+    }
 
 
 def test_nobodys_work_is_passed_over_in_silence(tmp_path):
@@ -190,7 +206,8 @@ def test_nobodys_work_is_passed_over_in_silence(tmp_path):
 
     assert ["ada", "cy"] == [one.name for one in found]
     assert [
-        f"{name}: no folder, archive or notebook with a submission, so not looked at" for name in ("ben.py", "results")
+        f"{name}: no folder, archive or notebook with a submission, so not looked at"
+        for name in ("ben.py", "results")
     ] == notes
 
 
@@ -203,7 +220,10 @@ def test_a_download_has_to_be_unpacked(tmp_path):
     found, [note] = intake().find([tmp_path / "a.zip", tmp_path / "in"])
 
     assert ["ben"] == [one.name for one in found]
-    assert f"{tmp_path}/a.zip: this is the download of a class; unpack it into a folder, and name that" == note
+    assert (
+        f"{tmp_path}/a.zip: this is the download of a class; unpack it into a folder, and name that"
+        == note
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +242,9 @@ def test_a_download_has_to_be_unpacked(tmp_path):
 def test_no_result_is_called_as_a_table_or_page(tmp_path, name):
     """Else there would be a folder where a file goes; that one is left out, and the others are graded."""
     lay(tmp_path / "out", "notes")
-    found, [note] = intake(out=tmp_path / "out").find([lay(tmp_path / "in", f"{name}.zip", "ada/part1_toy.py")])
+    found, [note] = intake(out=tmp_path / "out").find(
+        [lay(tmp_path / "in", f"{name}.zip", "ada/part1_toy.py")]
+    )
     said = f"results cannot be called '{name}', as tables and pages are; rename it"
 
     assert (["ada"], f"{tmp_path}/in/{name}.zip: {said}") == ([one.name for one in found], note)

@@ -25,7 +25,9 @@ class Toy:
 
     def __init__(self, monkeypatch, root):
         self.root, self.opened, self.workers = root, [], FakeWorkers()
-        course = type("Course", (), {"__init__": lambda self, root: None, "kit": lambda self, lab: toy_kit()})
+        course = type(
+            "Course", (), {"__init__": lambda self, root: None, "kit": lambda self, lab: toy_kit()}
+        )
         monkeypatch.setattr(job, "Course", course)
         monkeypatch.setattr(job, "find_root", lambda given: given or root)
         monkeypatch.setattr(job, "open_session", self.open)
@@ -44,7 +46,14 @@ class Toy:
     def job(self, **changes):
         """Write job.json."""
         (self.root / "jobs").mkdir(exist_ok=True)
-        told = {"format": FORMAT, "lab": "toy", "submission": "../in/ada", "out": "../out", "seed": 7, **changes}
+        told = {
+            "format": FORMAT,
+            "lab": "toy",
+            "submission": "../in/ada",
+            "out": "../out",
+            "seed": 7,
+            **changes,
+        }
         file = self.root / "jobs/1.json"
         file.write_text(json.dumps(told))
         return file
@@ -102,7 +111,11 @@ def test_what_has_to_be_timed_may_be_left_for_later(toy):
     grade_one(toy.job(submission="../out/ada/handed_in.zip", settled="../first.json", seed=8))
 
     assert ("passed", "inconclusive") == (first["positive"], first["faster"])
-    assert ("passed", "passed", 7) == (toy.outcomes()["positive"], toy.outcomes()["faster"], toy.result().seed)
+    assert ("passed", "passed", 7) == (
+        toy.outcomes()["positive"],
+        toy.outcomes()["faster"],
+        toy.result().seed,
+    )
     assert {"amp"} == {one.probe for one in toy.workers.asked[asked:]}
 
 
@@ -142,7 +155,10 @@ MISTAKES = {
     "a wrong value": ({"seed": "1"}, "1.json.seed: '1' is not a whole number"),
     "no such submission": ({"submission": "../in/bob"}, "in/bob: there is no such file or folder"),
     "no such part": ({"parts": ["part9"]}, "lab toy has no part 'part9'"),
-    "no such check": ({"only": "positiv"}, "--only positiv: lab toy has no such check (did you mean 'positive'?)"),
+    "no such check": (
+        {"only": "positiv"},
+        "--only positiv: lab toy has no such check (did you mean 'positive'?)",
+    ),
 }
 
 
@@ -162,7 +178,21 @@ def test_what_is_wrong_with_a_job_is_one_line(toy, told, message):
 
 def test_a_job_that_is_written_is_the_one_that_is_read(tmp_path):
     """All of its fields."""
-    told = GradeJob(FORMAT, "toy", "out", "in/ada", "course", 7, ("part1",), "x", "cpu", "none", "old", False, "timed")
+    told = GradeJob(
+        FORMAT,
+        "toy",
+        "out",
+        "in/ada",
+        "course",
+        7,
+        ("part1",),
+        "x",
+        "cpu",
+        "none",
+        "old",
+        False,
+        "timed",
+    )
 
     assert told == job.read(job.write(told, tmp_path / "job.json"))
 
@@ -174,9 +204,14 @@ COMMAND = [sys.executable, "-P", "-m", "autograder.cli", "grade-one"]
 def test_the_command_says_in_one_line_what_is_wrong(tmp_path):
     """And ends with the status of what a user can mend."""
     (tmp_path / "job.json").write_text('{"format": 1, "lab": "resnet18", "out": "out"}')
-    done = subprocess.run([*COMMAND, tmp_path / "job.json"], check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        [*COMMAND, tmp_path / "job.json"], check=False, capture_output=True, text=True
+    )
 
-    assert (2, f"perflab: {tmp_path}/job.json: names no submission\n") == (done.returncode, done.stderr)
+    assert (2, f"perflab: {tmp_path}/job.json: names no submission\n") == (
+        done.returncode,
+        done.stderr,
+    )
 
 
 @pytest.mark.slow
@@ -184,7 +219,14 @@ def test_the_command_answers_jobs_line_by_line(tmp_path):
     """A job that cannot be done is answered, and the next one is heard."""
     (tmp_path / "in/ada").mkdir(parents=True)
     (tmp_path / "in/ada/amp_results.csv").write_bytes(CSV)
-    told = {"format": 1, "lab": "resnet18", "submission": "in/ada", "out": "out", "parts": ["part3"], "device": "cpu"}
+    told = {
+        "format": 1,
+        "lab": "resnet18",
+        "submission": "in/ada",
+        "out": "out",
+        "parts": ["part3"],
+        "device": "cpu",
+    }
     (tmp_path / "job.json").write_text(json.dumps({**told, "isolation": "none"}))
     jobs = f"{tmp_path}/nothing.json\n{tmp_path}/job.json\n"
     done = subprocess.run([*COMMAND, "-"], input=jobs, capture_output=True, text=True, check=True)

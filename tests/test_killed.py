@@ -58,7 +58,9 @@ def finish(handed_in, out, *options):
 def grades(out):
     """Return all that a run leaves but times."""
     results = [json.loads(file.read_text()) for file in sorted(out.glob("*/result.json"))]
-    fixed = [{k: v for k, v in result.items() if k not in ("started", "seconds")} for result in results]
+    fixed = [
+        {k: v for k, v in result.items() if k not in ("started", "seconds")} for result in results
+    ]
     return fixed, (out / "grades.csv").read_text()
 
 
@@ -85,7 +87,10 @@ def children(pid):
 def gone(pids, seconds=10.0):
     """Wait until none of them runs."""
     end = time.monotonic() + seconds
-    while any(Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids):
+    while any(
+        Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes()
+        for pid in pids
+    ):
         if time.monotonic() > end:
             return False
         time.sleep(0.02)
@@ -112,7 +117,10 @@ def test_killed_ten_times_the_grades_are_the_same(handed_in, undisturbed, tmp_pa
     """Each time a little later; nobody is set aside for it."""
     for number in range(10):
         with start(
-            handed_in, tmp_path, "--resume", *([] if (tmp_path / "journal.sqlite").exists() else ["--seed", "5"])
+            handed_in,
+            tmp_path,
+            "--resume",
+            *([] if (tmp_path / "journal.sqlite").exists() else ["--seed", "5"]),
         ) as process:
             after(process, 1 + number)
             process.kill()
@@ -166,4 +174,8 @@ def test_two_runs_into_one_folder_do_not_meet(handed_in, tmp_path):
         os.kill(first.pid, signal.SIGCONT)
         first.communicate(timeout=60)
 
-    assert (2, True, 0) == (second.returncode, "another perflab grades into it" in errors, first.returncode)
+    assert (2, True, 0) == (
+        second.returncode,
+        "another perflab grades into it" in errors,
+        first.returncode,
+    )

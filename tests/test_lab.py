@@ -83,7 +83,9 @@ def test_a_wrong_declaration_stops_the_lab(monkeypatch):
     def holds(): ...
 
     monkeypatch.setattr(lab, "load_part", lambda name: new)
-    with pytest.raises(CourseError, match=r"^lab resnet18: part9_new\.holds: has no docstring; students read it"):
+    with pytest.raises(
+        CourseError, match=r"^lab resnet18: part9_new\.holds: has no docstring; students read it"
+    ):
         load_lab("resnet18")
 
 
@@ -114,9 +116,13 @@ def test_the_decorators_return_what_they_decorate():
 
 def test_an_unknown_lab_or_part_offers_the_nearest_name():
     """A typing mistake is answered, not searched for."""
-    with pytest.raises(CourseError, match=r"there is no lab 'resnet81' \(did you mean 'resnet18'\?\)"):
+    with pytest.raises(
+        CourseError, match=r"there is no lab 'resnet81' \(did you mean 'resnet18'\?\)"
+    ):
         load_lab("resnet81")
-    with pytest.raises(CourseError, match=r"lab resnet18 has no part 'prt3_amp' \(did you mean 'part3_amp'\?\)"):
+    with pytest.raises(
+        CourseError, match=r"lab resnet18 has no part 'prt3_amp' \(did you mean 'part3_amp'\?\)"
+    ):
         load_lab("resnet18").part("prt3_amp")
 
 
@@ -138,7 +144,9 @@ def test_a_part_is_found_by_its_number_among_fourteen(asked):
 def test_the_number_of_a_part_is_all_of_it():
     few = Lab("few", (Part("part1_one"), Part("part10_ten"), Part("bonus")))
 
-    assert ["part1_one", "part10_ten", "bonus"] == [few.part(asked).id for asked in ("part1", "part10", "bonus")]
+    assert ["part1_one", "part10_ten", "bonus"] == [
+        few.part(asked).id for asked in ("part1", "part10", "bonus")
+    ]
     with pytest.raises(CourseError, match="has no part 'part2'"):
         few.part("part2")
 
@@ -165,13 +173,25 @@ ARRAYS = {"losses": np.zeros(3)}
 REFUSED = {
     "another type": ({**GOOD, "n": "1"}, ARRAYS, "$.n does not have its declared form"),
     "a bool for a number": ({**GOOD, "n": True}, ARRAYS, "$.n does not have its declared form"),
-    "a missing name": ({k: v for k, v in GOOD.items() if k != "n"}, ARRAYS, "$ does not have its declared form"),
+    "a missing name": (
+        {k: v for k, v in GOOD.items() if k != "n"},
+        ARRAYS,
+        "$ does not have its declared form",
+    ),
     "one name too many": ({**GOOD, "score": 100}, ARRAYS, "$ does not have its declared form"),
     "deep inside": ({**GOOD, "xs": [1, None]}, ARRAYS, "$.xs[1] does not have its declared form"),
     "far too many": ({**GOOD, "xs": [0] * 5000}, ARRAYS, "$.xs does not have its declared form"),
     "a missing array": (GOOD, {}, "arrays [] instead of ['losses']"),
-    "another dtype": (GOOD, {"losses": np.zeros(3, dtype="float32")}, "array losses is not float64 with 1 dimension"),
-    "another shape": (GOOD, {"losses": np.zeros((3, 3))}, "array losses is not float64 with 1 dimension"),
+    "another dtype": (
+        GOOD,
+        {"losses": np.zeros(3, dtype="float32")},
+        "array losses is not float64 with 1 dimension",
+    ),
+    "another shape": (
+        GOOD,
+        {"losses": np.zeros((3, 3))},
+        "array losses is not float64 with 1 dimension",
+    ),
 }
 
 

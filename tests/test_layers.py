@@ -37,7 +37,18 @@ LAYERS = [
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-WORKER_MAY_IMPORT = {"labs", "lab", "revealed", "digest", "images", "landlock", "model", "wire", "errors", "worker"}
+WORKER_MAY_IMPORT = {
+    "labs",
+    "lab",
+    "revealed",
+    "digest",
+    "images",
+    "landlock",
+    "model",
+    "wire",
+    "errors",
+    "worker",
+}
 TORCH = {"torch", "torchvision"}
 
 
@@ -55,7 +66,9 @@ def imported(path: Path) -> list[tuple[str, ...]]:
 
 def modules() -> dict[Path, str]:
     """Every file of the package -> the name of its layer's module."""
-    files = [p for p in ROOT.rglob("*.py") if "_course" not in p.parts and p != ROOT / "__init__.py"]
+    files = [
+        p for p in ROOT.rglob("*.py") if "_course" not in p.parts and p != ROOT / "__init__.py"
+    ]
     return {path: path.relative_to(ROOT).with_suffix("").parts[0] for path in files}
 
 
@@ -111,7 +124,12 @@ def test_torch_stays_behind_the_wall():
 def test_parts_do_not_import_each_other():
     """A part is judged alone; what parts share lives in checks/."""
     parts = [path for path, here in modules().items() if here == "labs"]
-    offenders = [path.name for path in parts for names in imported(path) if names[:2] == ("autograder", "labs")]
+    offenders = [
+        path.name
+        for path in parts
+        for names in imported(path)
+        if names[:2] == ("autograder", "labs")
+    ]
 
     assert parts
     assert offenders == []

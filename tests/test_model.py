@@ -30,10 +30,21 @@ from autograder.model import (
 
 CHECKS = (
     CheckResult(
-        "follows_fp32", "passed", "outputs", 6.0, 6.0, "follows FP32", "0.1 %", evidence={"losses": [2.3, None], "n": 1}
+        "follows_fp32",
+        "passed",
+        "outputs",
+        6.0,
+        6.0,
+        "follows FP32",
+        "0.1 %",
+        evidence={"losses": [2.3, None], "n": 1},
     ),
-    CheckResult("unscales", "partial", "report", 1.5, 3.0, "clips true gradients", "half", "why", "try this"),
-    CheckResult("amp_is_faster", "unavailable", "outputs", 0.0, 6.0, "is faster", reason="needs a GPU"),
+    CheckResult(
+        "unscales", "partial", "report", 1.5, 3.0, "clips true gradients", "half", "why", "try this"
+    ),
+    CheckResult(
+        "amp_is_faster", "unavailable", "outputs", 0.0, 6.0, "is faster", reason="needs a GPU"
+    ),
     CheckResult("explains_autocast", "unavailable", "person", 0.0, 2.0, "Explains autocast"),
 )
 RESULT = Result(
@@ -50,7 +61,10 @@ RESULT = Result(
     isolation="bubblewrap",
     score=7.5,
     max_score=17.0,
-    owed=(Owed("part3_amp.amp_is_faster", 6.0, "gpu"), Owed("part3_amp.explains_autocast", 2.0, "person")),
+    owed=(
+        Owed("part3_amp.amp_is_faster", 6.0, "gpu"),
+        Owed("part3_amp.explains_autocast", 2.0, "person"),
+    ),
     parts=(PartResult("part3_amp", "Mixed precision", 7.5, 17.0, CHECKS),),
     notes=("not listed: notes.txt",),
 )
@@ -73,7 +87,9 @@ def test_what_may_be_missing_has_its_default():
     assert ((), {}, {}) == (found.notes, found.device.versions, found.parts[0].checks[0].evidence)
 
 
-@pytest.mark.parametrize("record", [Failed("1.0x", "why", "do"), Partial(0.5, "1.2x", "why", "do"), CHECKS[1]])
+@pytest.mark.parametrize(
+    "record", [Failed("1.0x", "why", "do"), Partial(0.5, "1.2x", "why", "do"), CHECKS[1]]
+)
 def test_what_to_try_is_called_try_in_json(record: Failed | Partial | CheckResult):
     value = to_json(record)
 
@@ -155,7 +171,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("change", "line"), REFUSED.values(), ids=REFUSED)
-def test_a_result_of_another_form_is_refused_with_the_path_to_it(change: Callable[[dict[str, Any]], None], line: str):
+def test_a_result_of_another_form_is_refused_with_the_path_to_it(
+    change: Callable[[dict[str, Any]], None], line: str
+):
     value = as_json()
     change(value)
 
@@ -183,5 +201,7 @@ def test_an_optional_value_is_read_or_null_and_a_flag_only_true_or_false():
 
 def test_a_result_that_is_not_there_is_looked_for_where_it_lies(tmp_path):
     """The folder of the class is not the folder of a submission."""
-    with pytest.raises(ReadError, match=r"^results/result.json: no result there; each lies in the folder of its"):
+    with pytest.raises(
+        ReadError, match=r"^results/result.json: no result there; each lies in the folder of its"
+    ):
         load_result(tmp_path / "results" / "result.json")

@@ -9,7 +9,17 @@ from typing import Any
 import pytest
 
 from autograder.errors import CourseError, SubmissionError
-from autograder.notebook import CODE, STUB, TEXT, Released, cells_in, cells_of, in_cells, read, unwritten
+from autograder.notebook import (
+    CODE,
+    STUB,
+    TEXT,
+    Released,
+    cells_in,
+    cells_of,
+    in_cells,
+    read,
+    unwritten,
+)
 
 TEMPLATE = f'''# %% [markdown]
 # # Part 1
@@ -35,7 +45,10 @@ if __name__ == "__main__":
 '''
 RELEASED = Released("2", {"part1_toy.py": TEMPLATE}, {"notes.md": ""})
 NAME = "part1_toy.ipynb"
-GIVEN, MAIN = "from __future__ import annotations\n\nimport math", 'if __name__ == "__main__":\n    print(work(3))'
+GIVEN, MAIN = (
+    "from __future__ import annotations\n\nimport math",
+    'if __name__ == "__main__":\n    print(work(3))',
+)
 STUBBED = f'def work(x):\n    """Do it."""\n    # TODO: do it.\n    {STUB[0]}\n    {STUB[1]}'
 RUNS = "left out, because it runs something when the file is read; that is fine where you tried things out"
 WORK = "def work(x):\n    return math.sqrt(x)"
@@ -43,15 +56,28 @@ WORK = "def work(x):\n    return math.sqrt(x)"
 
 def notebook(*sources: Any, **metadata: Any) -> bytes:
     cells = [one if isinstance(one, dict) else code(one) for one in sources]
-    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}).encode()
+    return json.dumps(
+        {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+    ).encode()
 
 
 def code(source: Any, **more: Any) -> dict[str, Any]:
-    return {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source, **more}
+    return {
+        "cell_type": "code",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+        "source": source,
+        **more,
+    }
 
 
 def text(source: str, file: str = "") -> dict[str, Any]:
-    return {"cell_type": "markdown", "metadata": {"perflab": {"file": file}} if file else {}, "source": source}
+    return {
+        "cell_type": "markdown",
+        "metadata": {"perflab": {"file": file}} if file else {},
+        "source": source,
+    }
 
 
 def code_of(*sources: Any, **metadata: Any) -> str:
@@ -75,7 +101,9 @@ def test_a_percent_file_is_split_at_its_markers():
     """Text cells lose their comment signs; cells are counted from 1."""
     cells = cells_of(TEMPLATE, "x.py")
 
-    assert [(1, False), (2, True), (3, True), (4, True)] == [(cell.number, cell.code) for cell in cells]
+    assert [(1, False), (2, True), (3, True), (4, True)] == [
+        (cell.number, cell.code) for cell in cells
+    ]
     assert "# Part 1\n\nWrite it." == cells[0].source
     assert [GIVEN, STUBBED, MAIN] == [cell.source for cell in cells[1:]]
 
@@ -85,7 +113,9 @@ def test_jupytext_splits_alike():
     jupytext = pytest.importorskip("jupytext")
     cells = jupytext.reads(TEMPLATE, fmt="py:percent").cells
 
-    assert [(c.cell_type == "code", c.source) for c in cells] == [(c.code, c.source) for c in cells_of(TEMPLATE, "x")]
+    assert [(c.cell_type == "code", c.source) for c in cells] == [
+        (c.code, c.source) for c in cells_of(TEMPLATE, "x")
+    ]
 
 
 MISTAKES = {
@@ -93,7 +123,10 @@ MISTAKES = {
         "# %% Title\n",
         f"x.py, line 1: '# %% Title' is almost a marker; write exactly {CODE} or {TEXT}",
     ),
-    "no space": ("#%%\n", f"x.py, line 1: '#%%' is almost a marker; write exactly {CODE} or {TEXT}"),
+    "no space": (
+        "#%%\n",
+        f"x.py, line 1: '#%%' is almost a marker; write exactly {CODE} or {TEXT}",
+    ),
     "code below a text": (
         f"{TEXT}\n# a\nx = 1\n",
         f"x.py: 'x = 1' stands in a text cell without '# ' before it; put {CODE} above code",
@@ -130,9 +163,21 @@ WAYS = {
     "as released": [GIVEN, WORK, MAIN],
     "without the given cell": [WORK],
     "in another order": [MAIN, WORK, GIVEN],
-    "split": [GIVEN, "ROOT = 0.5", "def power(x):\n    return x**ROOT", "def work(x):\n    return power(x)"],
-    "with a constant as a default": [GIVEN, "ROOT = 0.5", "def work(x, root=ROOT):\n    return x**root"],
-    "with an import beside the given ones": [GIVEN + "\nimport cmath", "def work(x):\n    return cmath.sqrt(x).real"],
+    "split": [
+        GIVEN,
+        "ROOT = 0.5",
+        "def power(x):\n    return x**ROOT",
+        "def work(x):\n    return power(x)",
+    ],
+    "with a constant as a default": [
+        GIVEN,
+        "ROOT = 0.5",
+        "def work(x, root=ROOT):\n    return x**root",
+    ],
+    "with an import beside the given ones": [
+        GIVEN + "\nimport cmath",
+        "def work(x):\n    return cmath.sqrt(x).real",
+    ],
     "with a future import of its own": [GIVEN, "from __future__ import division\n" + WORK],
     "copied and improved": [GIVEN, "def work(x):\n    return 0", WORK],
     "with the unwritten copy below": [GIVEN, WORK, STUBBED],
@@ -158,8 +203,14 @@ WAYS = {
         "import cmath; import os; run(undefined)\n" + WORK.replace("math.", "cmath."),
     ],
     "written to a file": ["%%writefile part1_toy.py\nimport math\n" + WORK],
-    "with an older copy written to another": ["%%writefile part1_toy.py.bak\ndef work(x):\n    return 0", WORK],
-    "with a command over lines": [GIVEN, "!python train.py \\\n    --name it's \\\n  --lr 3\n" + WORK],
+    "with an older copy written to another": [
+        "%%writefile part1_toy.py.bak\ndef work(x):\n    return 0",
+        WORK,
+    ],
+    "with a command over lines": [
+        GIVEN,
+        "!python train.py \\\n    --name it's \\\n  --lr 3\n" + WORK,
+    ],
     "with a choice": [
         GIVEN,
         "if math.sin(0):\n    ROOT = float(3)\nelse:\n    ROOT = float('0.5')",
@@ -178,11 +229,22 @@ WAYS = {
         WORK,
     ],
     "with a cell that is half written": [GIVEN, WORK, "scratch = = 3"],
-    "with an indented cell": [GIVEN, "  %matplotlib inline\n  ROOT = 0.5", "    def work(x):\n        return x**ROOT"],
+    "with an indented cell": [
+        GIVEN,
+        "  %matplotlib inline\n  ROOT = 0.5",
+        "    def work(x):\n        return x**ROOT",
+    ],
     "with questions": [GIVEN, WORK.replace("\n", "  # why?\n", 1), "math.sqrt?"],
     "with line ends of old Macs": [GIVEN, WORK.replace("\n", "\r")],
-    "with magics": ["%load_ext autoreload\n%matplotlib inline", "%%time\n" + WORK, "!pip install it"],
-    "with lines as a list": [GIVEN, {**code(""), "source": ["def work(x):\n", "    return math.sqrt(x)"]}],
+    "with magics": [
+        "%load_ext autoreload\n%matplotlib inline",
+        "%%time\n" + WORK,
+        "!pip install it",
+    ],
+    "with lines as a list": [
+        GIVEN,
+        {**code(""), "source": ["def work(x):\n", "    return math.sqrt(x)"]},
+    ],
     "with Windows line ends": [GIVEN, WORK.replace("\n", "\r\n")],
     "with saved outputs of megabytes": [
         GIVEN,
@@ -205,22 +267,32 @@ def test_however_cells_are_arranged_the_file_is_the_same_work(sources):
 
 def test_the_kernel_and_the_ids_of_cells_do_not_matter():
     """Neither is ours to depend on."""
-    cell = {**code(WORK), "id": "another", "metadata": {"nbgrader": {"grade_id": "spoofed", "points": 400}}}
+    cell = {
+        **code(WORK),
+        "id": "another",
+        "metadata": {"nbgrader": {"grade_id": "spoofed", "points": 400}},
+    }
 
-    assert 3 == run(code_of(GIVEN, cell, kernelspec={"name": "conda-env-lab", "language": "R"}))["work"](9)
+    assert 3 == run(code_of(GIVEN, cell, kernelspec={"name": "conda-env-lab", "language": "R"}))[
+        "work"
+    ](9)
 
 
 def test_the_lines_of_a_cell_do_not_move():
     """A message that names a line can be followed."""
     source = code_of(GIVEN, "# a note\nprint(1)\n\ndef work(x):\n    return x")
 
-    assert "# %% cell 2\n# a note\n\n\ndef work(x):\n    return x\n" == source[source.index("# %% cell 2") :]
+    assert (
+        "# %% cell 2\n# a note\n\n\ndef work(x):\n    return x\n"
+        == source[source.index("# %% cell 2") :]
+    )
     code = read(notebook(GIVEN, WORK), NAME, RELEASED).code
     [(line, cell)] = cells_in(code)
     assert "cell 2" == cell
     said = f"(line {line + 4}: .item(), line {line + 5}: .cpu()) of part1_toy.py, line {line + 2}; results.csv, line 9"
-    assert "(cell 2, line 4: .item(), cell 2, line 5: .cpu()) of cell 2, line 2; results.csv, line 9" == in_cells(
-        said, "part1_toy.py", cells_in(code)
+    assert (
+        "(cell 2, line 4: .item(), cell 2, line 5: .cpu()) of cell 2, line 2; results.csv, line 9"
+        == in_cells(said, "part1_toy.py", cells_in(code))
     )
 
 
@@ -234,17 +306,28 @@ def test_of_several_on_a_line_what_runs_something_is_gone():
     used = "def work(x):\n    return math.sqrt(A + B + x)"
     source = code_of(GIVEN, f"A = 1; B = 2  # why\nA = 3; work(A); B = A # so\n{used}")
 
-    assert f"# %% cell 2\nA = 1; B = 2  # why\nA = 3; B = A\n{used}\n" == source[source.index("# %% cell 2") :]
+    assert (
+        f"# %% cell 2\nA = 1; B = 2  # why\nA = 3; B = A\n{used}\n"
+        == source[source.index("# %% cell 2") :]
+    )
 
 
 def test_a_report_may_be_written_in_cells():
     """They are joined in order; an answer may stand in a cell of its own below, whatever its kind."""
     raw = {"cell_type": "raw", "source": "So."}
     rubric = {**text("for a person"), "metadata": {"nbgrader": {"grade_id": "explains"}}}
-    notes = [text("# Notes", "notes.md"), raw, text("## 1\n\nBecause.", "notes.md"), rubric, text("after that")]
+    notes = [
+        text("# Notes", "notes.md"),
+        raw,
+        text("## 1\n\nBecause.", "notes.md"),
+        rubric,
+        text("after that"),
+    ]
     cells = [text("before"), *notes, code("x = 1"), text("after code")]
 
-    assert {"notes.md": b"# Notes\n\nSo.\n\n## 1\n\nBecause.\n"} == read(notebook(*cells), NAME, RELEASED).texts
+    assert {"notes.md": b"# Notes\n\nSo.\n\n## 1\n\nBecause.\n"} == read(
+        notebook(*cells), NAME, RELEASED
+    ).texts
     assert {} == read(notebook(text("x", "other.md")), NAME, RELEASED).texts
 
 
@@ -259,7 +342,11 @@ TOLD = {
         ],
     ),
     "what runs something beside a value": (
-        [GIVEN, "A = 1; B = 2  # why\nROOT = 2; print(work(3)); C = A + B", "def work(x):\n    return x**ROOT + C"],
+        [
+            GIVEN,
+            "A = 1; B = 2  # why\nROOT = 2; print(work(3)); C = A + B",
+            "def work(x):\n    return x**ROOT + C",
+        ],
         [f"{NAME}: {RUNS}: cell 2, line 2: print(work(3))"],
     ),
     "what is no Python": (
@@ -274,7 +361,11 @@ TOLD = {
     ),
     "more than a note can hold": (
         ["\n".join(f"f({i})" for i in range(15))],
-        [f"{NAME}: {RUNS}: " + "; ".join(f"cell 1, line {i + 1}: f({i})" for i in range(12)) + "; and 3 more"],
+        [
+            f"{NAME}: {RUNS}: "
+            + "; ".join(f"cell 1, line {i + 1}: f({i})" for i in range(12))
+            + "; and 3 more"
+        ],
     ),
 }
 
@@ -291,7 +382,10 @@ def test_what_was_left_out_is_named_with_its_cell(sources, notes):
         ({"version": "2"}, []),
         ({}, []),
         ("spoofed", []),
-        ({"version": "1"}, [f"{NAME}: released as version 1, graded by version 2; see CHANGELOG.md"]),
+        (
+            {"version": "1"},
+            [f"{NAME}: released as version 1, graded by version 2; see CHANGELOG.md"],
+        ),
     ],
     ids=["current", "unknown", "spoofed", "older"],
 )
@@ -308,7 +402,10 @@ REFUSED = {
         "git left its marks of a conflict in it; settle that, and save it again",
     ),
     "no UTF-8": (b"\xff\xfe{", "it is damaged, or no notebook; save it again"),
-    "a number": (b"3", "it has no cells, or is of an old format; open it in Jupyter and save it again"),
+    "a number": (
+        b"3",
+        "it has no cells, or is of an old format; open it in Jupyter and save it again",
+    ),
     "format 3": (
         b'{"worksheets": []}',
         "it has no cells, or is of an old format; open it in Jupyter and save it again",
@@ -327,11 +424,15 @@ def test_what_is_no_notebook_is_refused_in_words(data, message):
 
 def test_a_notebook_with_more_code_than_a_file_may_have_is_refused():
     """Its outputs may be long, its cells not."""
-    with pytest.raises(SubmissionError, match="its cells hold more than 256 KiB; keep the part and what it needs"):
+    with pytest.raises(
+        SubmissionError, match="its cells hold more than 256 KiB; keep the part and what it needs"
+    ):
         read(notebook("# " + "x" * 262_144), NAME, RELEASED)
 
 
-@pytest.mark.parametrize("source", ["'\\" * 100_000, "x = 1\n" + "#" * 10_001], ids=["never ends", "a long line"])
+@pytest.mark.parametrize(
+    "source", ["'\\" * 100_000, "x = 1\n" + "#" * 10_001], ids=["never ends", "a long line"]
+)
 def test_a_cell_that_takes_too_long_to_read_is_left_out(source):
     """Its author is told which; the other cells count."""
     began = time.process_time()

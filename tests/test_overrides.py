@@ -22,7 +22,9 @@ def decided(check, points, reason="read it again", result=RESULT):
 
 def test_a_decision_is_bound_to_the_files_that_it_is_about():
     """The check may be named without its part."""
-    expected = Override("part3_amp.follows_fp32", 2.5, "read it again", "meera", AT, RESULT.submission_sha256)
+    expected = Override(
+        "part3_amp.follows_fp32", 2.5, "read it again", "meera", AT, RESULT.submission_sha256
+    )
 
     assert expected == decided("follows_fp32", 2.5) == decided("part3_amp.follows_fp32", 2.5)
 
@@ -48,7 +50,10 @@ MISTAKES = {
         ("follows_fp32", float("nan")),
         "part3_amp.follows_fp32: nan points; give 0 to 6 in hundredths, or 'graded' to take it back",
     ),
-    "no reason": (("follows_fp32", 1, " "), "part3_amp.follows_fp32: say why with --reason; the student reads it"),
+    "no reason": (
+        ("follows_fp32", 1, " "),
+        "part3_amp.follows_fp32: say why with --reason; the student reads it",
+    ),
 }
 
 
@@ -63,7 +68,9 @@ def test_a_decision_that_cannot_be_is_one_line(arguments, message):
 def test_a_check_of_two_parts_is_named_with_its_part():
     """Which is meant is not guessed."""
     twice = a_result(a_part("part1", "One", a_check()), a_part("part2", "Two", a_check()))
-    with pytest.raises(UserError, match=r"name its part: part1.amp_is_faster or part2.amp_is_faster"):
+    with pytest.raises(
+        UserError, match=r"name its part: part1.amp_is_faster or part2.amp_is_faster"
+    ):
         decided("amp_is_faster", 1, result=twice)
 
 
@@ -83,7 +90,11 @@ def test_a_result_with_a_decision_says_so_and_adds_up(check, points, outcome, gr
 
     assert (outcome, points, "") == (found.outcome, found.points, found.reason)
     assert f"read it again (the grader: {graded})" == by_hand(found)
-    assert after.max_score == round(after.score + after.lost + after.points_owed, 2) == RESULT.max_score
+    assert (
+        after.max_score
+        == round(after.score + after.lost + after.points_owed, 2)
+        == RESULT.max_score
+    )
     assert after.score == sum(part.score for part in after.parts)
 
 
@@ -102,13 +113,16 @@ def test_a_decision_about_other_files_does_not_count_and_is_said():
 
     assert RESULT.score == after.score
     assert (
-        "part3_amp.follows_fp32 was set by hand for other files than these; that does not count here" == after.notes[-1]
+        "part3_amp.follows_fp32 was set by hand for other files than these; that does not count here"
+        == after.notes[-1]
     )
 
 
 def test_a_check_that_is_worth_less_by_now_is_not_worth_more_than_that():
     """Points of the lab changed after the decision."""
-    less = a_result(a_part("part3_amp", "AMP", a_check(id="follows_fp32", max_points=2)), *every_outcome()[1:])
+    less = a_result(
+        a_part("part3_amp", "AMP", a_check(id="follows_fp32", max_points=2)), *every_outcome()[1:]
+    )
 
     assert "passed" == applied(less, [decided("follows_fp32", 5)]).parts[0].checks[0].outcome
 

@@ -22,7 +22,10 @@ def test_the_ini_says_which_lab_a_folder_is(tmp_path):
 
 
 MISTAKES = {
-    "no lab": ("", "not a lab's folder; go to one whose pytest.ini names a lab, such as student_template/resnet18"),
+    "no lab": (
+        "",
+        "not a lab's folder; go to one whose pytest.ini names a lab, such as student_template/resnet18",
+    ),
     "a damaged ini": (
         "perflab_lab",
         "pytest.ini: File contains no section headers.; take the one of the released folder",
@@ -83,7 +86,9 @@ def test_without_a_gpu_nothing_is_squeezed():
 def test_who_grades_can_run_with_nothing_beside_it_and_counts_no_wait(monkeypatch):
     """Seconds of a result are those of the work; a student who practises waits for nobody."""
     monkeypatch.setattr(practice.time, "monotonic", lambda: 100.0)
-    monkeypatch.setattr(practice, "Turns", lambda *_: SimpleNamespace(waited=20.0, many=None, alone=None))
+    monkeypatch.setattr(
+        practice, "Turns", lambda *_: SimpleNamespace(waited=20.0, many=None, alone=None)
+    )
     with practice.open_session(COURSE, "cpu", rehearsal=False) as session:
         assert (True, 60.0) == (session.alone is not None, session.now())
     with practice.open_session(COURSE, "cpu") as session:

@@ -35,7 +35,12 @@ EVENTS = [
     (90, Event("starts", "cleo", 1, {"attempt": 2})),
     (90, Event("twice", "cleo", 1, {"moved": [["part.check", "passed 1/1", "failed 0/1"]]})),
     (90, Event("twice", "ada", 1, {"moved": []})),
-    (90, Event("ends", facts={"undecided": 2, "drift": ["cleo: part.check: passed 1/1 -> failed 0/1"]})),
+    (
+        90,
+        Event(
+            "ends", facts={"undecided": 2, "drift": ["cleo: part.check: passed 1/1 -> failed 0/1"]}
+        ),
+    ),
 ]
 LINES = """\
 -- what is not timed, in 2 lane(s) (4)
@@ -60,7 +65,9 @@ def shown(events, *, terminal=False, as_json=False):
     """Show events on a console of 100 columns; return what it said."""
     time = [0.0]
     said = io.StringIO()
-    console = Console(file=said, force_terminal=terminal, width=100, color_system=None, legacy_windows=False)
+    console = Console(
+        file=said, force_terminal=terminal, width=100, color_system=None, legacy_windows=False
+    )
     with Progress(console, as_json=as_json, now=lambda: time[0]) as progress:
         for moment, event in events:
             time[0] = moment
@@ -79,7 +86,9 @@ def test_a_terminal_shows_what_each_lane_does_and_when_it_ends():
     """At half of the first round: done, running, waiting, estimated end."""
     said = shown(EVENTS[:8], terminal=True)
 
-    assert "0 of 4 done, 1 running, 3 waiting, about 2 min left in this round" in said.replace("\n", " ")
+    assert "0 of 4 done, 1 running, 3 waiting, about 2 min left in this round" in said.replace(
+        "\n", " "
+    )
     assert "cleo  20 s" in said
     assert "lane 2" in said
     assert "ada  24 s  the machine is examined, pair 2" in shown(EVENTS[:16], terminal=True)
@@ -90,7 +99,9 @@ def test_programs_read_events(capsys):
     shown(EVENTS, as_json=True)
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
-    assert [event.what for _, event in EVENTS if event.what != "tick"] == [event["event"] for event in events]
+    assert [event.what for _, event in EVENTS if event.what != "tick"] == [
+        event["event"] for event in events
+    ]
     assert {
         "event": "graded", "submission": "ada", "lane": 1, **FIGURES, "done": 4, "running": 0, "of": 4,
     } == events[-6]  # fmt: skip
@@ -111,5 +122,6 @@ def test_who_interrupts_is_told_how_to_go_on(capsys, monkeypatch):
         shown([*EVENTS[:12], (50, "Ctrl-C")])
 
     assert (
-        "\n3 of 4 are done; go on with\n  perflab grade toy 'handed in' --out x --resume\n" == capsys.readouterr().err
+        "\n3 of 4 are done; go on with\n  perflab grade toy 'handed in' --out x --resume\n"
+        == capsys.readouterr().err
     )

@@ -40,7 +40,9 @@ def test_each_check_is_one_test_named_by_part_and_check(folder):
     """-k part3 finds them all; the file is not imported."""
     found = folder.runpytest("--collect-only", "-q", "-k", "part3")
 
-    assert [f"part3_amp.py::{name}" for name in PART.checks] == [line for line in found.outlines if "::" in line]
+    assert [f"part3_amp.py::{name}" for name in PART.checks] == [
+        line for line in found.outlines if "::" in line
+    ]
 
 
 KEYWORDS = {
@@ -99,7 +101,9 @@ def test_what_is_owed_or_skipped_says_why(folder):
     assert "FAIL  part3_amp.explains_where_autocast_goes  0/2" in told
     assert "      measured  no part3_notes.md" in told
 
-    (folder.path / "part3_notes.md").write_text("# Why\n\nThe matrix products are in half precision.\n")
+    (folder.path / "part3_notes.md").write_text(
+        "# Why\n\nThe matrix products are in half precision.\n"
+    )
     result = folder.runpytest("-k", "part3").stdout.str()
     assert "OWED  part3_amp.explains_where_autocast_goes  0/2" in result
     assert "      reason    a person reads part3_notes.md" in result
@@ -125,7 +129,9 @@ def test_without_the_line_in_the_ini_the_plugin_sleeps(folder):
     result = folder.runpytest("-k", "part3")
 
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert "perflab" not in "".join(line for line in result.outlines if not line.startswith("plugins"))
+    assert "perflab" not in "".join(
+        line for line in result.outlines if not line.startswith("plugins")
+    )
 
 
 def test_an_unknown_lab_is_one_clear_line(folder):
@@ -144,7 +150,9 @@ def test_a_notebook_has_the_same_tests_where_there_is_no_file(folder):
     (folder.path / "part3_amp.ipynb").write_text('{"nbformat": 4, "metadata": {}, "cells": []}')
     found = folder.runpytest("--collect-only", "-q", "-k", "part3")
 
-    assert [f"part3_amp.ipynb::{name}" for name in PART.checks] == [line for line in found.outlines if "::" in line]
+    assert [f"part3_amp.ipynb::{name}" for name in PART.checks] == [
+        line for line in found.outlines if "::" in line
+    ]
     assert "FAIL  part3_amp.follows_fp32" in folder.runpytest("-k", "follows_fp32").stdout.str()
 
 

@@ -19,7 +19,9 @@ COURSE = SimpleNamespace(kit=lambda lab: toy_kit())
 def grade(path, out):
     """Grade one submission into a folder of results."""
     kit = toy_kit()
-    return batch.grade_one(batch.load_or_say(path, kit.lab.files), kit, toy_session(FakeWorkers()), out, seed=5)
+    return batch.grade_one(
+        batch.load_or_say(path, kit.lab.files), kit, toy_session(FakeWorkers()), out, seed=5
+    )
 
 
 def graded(tmp_path, name="ada"):
@@ -71,7 +73,9 @@ def test_files_that_changed_since_are_refused(tmp_path):
     grade(tmp_path / "in" / "bob", tmp_path / "out")
     (mine / batch.HANDED_IN).write_bytes((other / batch.HANDED_IN).read_bytes())
 
-    with pytest.raises(UserError, match=r"handed_in\.zip: its files hash to [0-9a-f]{12}, the result was of"):
+    with pytest.raises(
+        UserError, match=r"handed_in\.zip: its files hash to [0-9a-f]{12}, the result was of"
+    ):
         again(mine)
 
 

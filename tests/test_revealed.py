@@ -16,7 +16,11 @@ CALLS = [
         "labels": np.array([1, -2], dtype=np.int64),
         "mask": np.eye(2) > 0,
     },
-    {"x": np.zeros((0, 3), dtype=np.float32), "labels": np.array(7, dtype=np.int64), "mask": np.ones(1) > 0},
+    {
+        "x": np.zeros((0, 3), dtype=np.float32),
+        "labels": np.array(7, dtype=np.int64),
+        "mask": np.ones(1) > 0,
+    },
 ]
 
 
@@ -62,10 +66,18 @@ def test_the_file_is_sealed(revealed, change):
 @pytest.mark.parametrize(
     ("calls", "words"),
     [
-        pytest.param([{"x": np.zeros(1)}, {"y": np.zeros(1)}], "take the same arguments", id="other names"),
-        pytest.param([{"x": np.zeros(1)}, {"x": np.zeros(1, "f4")}], "take the same arguments", id="other dtypes"),
         pytest.param(
-            [{"x": np.zeros(1, "f2")}], r"inputs of \['float16'\]; use bool, float32", id="a dtype that is not sent"
+            [{"x": np.zeros(1)}, {"y": np.zeros(1)}], "take the same arguments", id="other names"
+        ),
+        pytest.param(
+            [{"x": np.zeros(1)}, {"x": np.zeros(1, "f4")}],
+            "take the same arguments",
+            id="other dtypes",
+        ),
+        pytest.param(
+            [{"x": np.zeros(1, "f2")}],
+            r"inputs of \['float16'\]; use bool, float32",
+            id="a dtype that is not sent",
         ),
     ],
 )

@@ -47,24 +47,39 @@ FOUND = {
 @pytest.mark.parametrize(("column", "value", "student"), FOUND.values(), ids=FOUND)
 def test_a_student_is_found_by_what_is_theirs_alone(tmp_path, column, value, student):
     """Nobody is found rather than the likeliest."""
-    found = roster.read(write(tmp_path, WHOLE + "jose,Jos\u00e9,,,,\nli,Li Wei,,,,\nwei,Li Wei,,,,\n")).by(
-        column, value
-    )
+    found = roster.read(
+        write(tmp_path, WHOLE + "jose,Jos\u00e9,,,,\nli,Li Wei,,,,\nwei,Li Wei,,,,\n")
+    ).by(column, value)
 
     assert student == (found and found.student)
 
 
 MISTAKES = {
-    "no student": (",Ada\n", "row 2: student '' is not a short name of letters, digits and . _ - @"),
-    "a path": ("../ada,\n", "row 2: student '../ada' is not a short name of letters, digits and . _ - @"),
+    "no student": (
+        ",Ada\n",
+        "row 2: student '' is not a short name of letters, digits and . _ - @",
+    ),
+    "a path": (
+        "../ada,\n",
+        "row 2: student '../ada' is not a short name of letters, digits and . _ - @",
+    ),
     "an id that is none": (
         "ada,,,12a\n",
         "row 2: canvas_id '12a' is not a number, the column ID of Canvas's gradebook",
     ),
     "no address": ("ada,,ada\n", "row 2: email 'ada' is not an address such as ada@example.org"),
-    "a formula": ("ada,,=1@b.c\n", "row 2: email '=1@b.c' is not an address such as ada@example.org"),
-    "hours in words": ("ada,,,,,two\n", "row 2: extension_hours 'two' is not a number of hours from 0 to 8784"),
-    "no hours": ("ada,,,,,nan\n", "row 2: extension_hours 'nan' is not a number of hours from 0 to 8784"),
+    "a formula": (
+        "ada,,=1@b.c\n",
+        "row 2: email '=1@b.c' is not an address such as ada@example.org",
+    ),
+    "hours in words": (
+        "ada,,,,,two\n",
+        "row 2: extension_hours 'two' is not a number of hours from 0 to 8784",
+    ),
+    "no hours": (
+        "ada,,,,,nan\n",
+        "row 2: extension_hours 'nan' is not a number of hours from 0 to 8784",
+    ),
     "a leaderboard in other words": (
         "ada,,,,,,never\n",
         "row 2: leaderboard 'never' is not 'no' for who does not want to stand there, or empty",

@@ -44,7 +44,9 @@ class Machine:
         if job.side == "student" and job.probe in TOO_SLOW.get(code, ()):
             return Observation(job.probe, "timeout", error="was stopped after 1 s")
         if job.side == "student" and code == "waits for its processes":
-            return Observation(job.probe, "raised", error="BadReturn: 1 processes did not end: do all of them ...?")
+            return Observation(
+                job.probe, "raised", error="BadReturn: 1 processes did not end: do all of them ...?"
+            )
         if job.side == "student" and code == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
         other = sum(note[1:] == ["run", "student", code, "single"] for note in self.all()) > 1
@@ -63,11 +65,17 @@ class Machine:
         code = next(data for name, data in job.files.items() if name.startswith("part")).decode()
         self.note("alone", job.side, code, job.probe)
         endless = code == "endless"
-        return Observation(job.probe, "timeout", error="was stopped, alone") if endless else good(job.probe)
+        return (
+            Observation(job.probe, "timeout", error="was stopped, alone")
+            if endless
+            else good(job.probe)
+        )
 
     def clock(self, probe, student, baseline, bar):  # noqa: ARG002 a clock's signature
         """Time, or say that it was too noisy."""
-        code = next(data for name, data in student.files.items() if name.startswith("part")).decode()
+        code = next(
+            data for name, data in student.files.items() if name.startswith("part")
+        ).decode()
         self.note("time", "student", code, probe.name)
         if "times out the grader" in code:
             os._exit(3)
@@ -82,7 +90,11 @@ class Machine:
 
     def all(self):
         """Return every note: process, what, side, code, probe."""
-        return [json.loads(line) for line in self.notes.read_text().splitlines()] if self.notes.exists() else []
+        return (
+            [json.loads(line) for line in self.notes.read_text().splitlines()]
+            if self.notes.exists()
+            else []
+        )
 
     def asked(self, what, code):
         """Count what was asked of the student's side."""
@@ -113,7 +125,9 @@ class Class:
 
         @contextmanager
         def opened():
-            yield replace(toy_session(self.machine), clock=self.machine.clock, alone=self.machine.alone)
+            yield replace(
+                toy_session(self.machine), clock=self.machine.clock, alone=self.machine.alone
+            )
 
         return Work(self.kit, opened, self.root / "out")
 
@@ -125,7 +139,11 @@ class Class:
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""
         with Journal(self.root / "out") as journal:
-            return [(e.what, e.submission) for e in self.events(journal, **options) if e.what not in QUIET]
+            return [
+                (e.what, e.submission)
+                for e in self.events(journal, **options)
+                if e.what not in QUIET
+            ]
 
     def result(self, name):
         """Read a result."""
@@ -171,7 +189,11 @@ def test_what_the_clock_tells_is_an_event_of_whom_it_times(a_class):
     """Minutes may pass until there is a verdict."""
     a_class.hand_in(ada="a", bob="b")
     with Journal(a_class.root / "out") as journal:
-        said = sorted((e.submission, e.lane, e.facts["says"]) for e in a_class.events(journal) if e.what == "says")
+        said = sorted(
+            (e.submission, e.lane, e.facts["says"])
+            for e in a_class.events(journal)
+            if e.what == "says"
+        )
 
     assert [("ada", 1, "a is timed"), ("bob", 1, "b is timed")] == said
 
@@ -240,7 +262,10 @@ def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class, how):
 
     assert {"ada": "aside", "bob": "graded"} == settled(last)
     assert "lost" not in [what for what, _ in last]
-    assert ("passed", UNREAD) == (a_class.checks("ada")["positive"].outcome, a_class.checks("ada")["faster"].reason)
+    assert ("passed", UNREAD) == (
+        a_class.checks("ada")["positive"].outcome,
+        a_class.checks("ada")["faster"].reason,
+    )
     assert {"ada": "graded", "bob": "kept"} == settled(a_class.grade())
 
 
@@ -302,7 +327,9 @@ def test_what_a_change_touches_is_graded_again(a_class, change, again):
     a_class.grade()
     change(a_class)
 
-    assert again == [name for name, what in sorted(settled(a_class.grade()).items()) if what == "graded"]
+    assert again == [
+        name for name, what in sorted(settled(a_class.grade()).items()) if what == "graded"
+    ]
 
 
 def test_bars_of_other_devices_and_where_a_bar_comes_from_touch_nothing(a_class):
@@ -380,7 +407,9 @@ def test_only_what_a_change_affects_runs_again(a_class, change, again, score):
     assert again == {note[4] for note in ran}
     assert score == (result.score, result.max_score)
     assert a_class.kit.config.parts["part1_toy"].bonus == result.parts[0].bonus
-    assert (8 if change is other_given or change is other_limits or change is other_baseline else 7) == result.seed
+    assert (
+        8 if change is other_given or change is other_limits or change is other_baseline else 7
+    ) == result.seed
 
 
 def test_a_changed_part_alone_runs_again(a_class):
@@ -419,7 +448,9 @@ def test_an_attempt_that_takes_its_grader_down_twice_stops_nobody(a_class):
     assert {"person"} == {owed.settled_by for owed in bob.owed}
     assert (0, 14, 14) == (bob.score, bob.points_owed, bob.max_score)
     assert {ASIDE, "a person reads it"} == {c.reason for c in bob.parts[0].checks}
-    assert ["its grader was killed by SIGKILL"] * 2 == [row[4] for row in a_class.rows("ends") if row[2] == "lost"]
+    assert ["its grader was killed by SIGKILL"] * 2 == [
+        row[4] for row in a_class.rows("ends") if row[2] == "lost"
+    ]
     assert 2 == a_class.machine.asked("run", "deadly")
     assert {"ada": "kept", "bob": "aside", "cleo": "kept"} == settled(a_class.grade())
     assert 2 == a_class.machine.asked("run", "deadly")
@@ -461,7 +492,10 @@ def test_what_never_ends_is_run_again_once(a_class):
     positive = a_class.checks("ada")["positive"]
 
     assert ("failed", "was stopped, alone") == (positive.outcome, positive.why)
-    assert (1, 1) == (a_class.machine.asked("alone", "endless"), a_class.machine.asked("run", "endless"))
+    assert (1, 1) == (
+        a_class.machine.asked("alone", "endless"),
+        a_class.machine.asked("run", "endless"),
+    )
 
 
 def test_in_the_only_lane_time_is_up_when_it_is_up(a_class):
@@ -494,7 +528,9 @@ def test_undecided_is_tried_once_more_in_the_same_run(a_class):
     """By another lane, whose machine is examined anew; what is decided then is final."""
     a_class.hand_in(ada="noisy once", bob="b")
     happened = a_class.grade()
-    lanes = {note[0] for note in a_class.machine.all() if note[1] == "time" and note[3] == "noisy once"}
+    lanes = {
+        note[0] for note in a_class.machine.all() if note[1] == "time" and note[3] == "noisy once"
+    }
 
     assert {"ada": "graded", "bob": "graded"} == settled(happened)
     assert "passed" == a_class.checks("ada")["faster"].outcome
@@ -511,7 +547,9 @@ def test_after_three_tries_a_person_decides(a_class):
 
     assert ("waits", "graded") == (settled(first)["ada"], settled(second)["ada"])
     assert ({"again", "gpu"}, 3) == (by_then, asked)
-    assert {"person"} == {o.settled_by for o in a_class.result("ada").owed if o.check == "part1_toy.faster"}
+    assert {"person"} == {
+        o.settled_by for o in a_class.result("ada").owed if o.check == "part1_toy.faster"
+    }
     assert {"ada": "kept"} == settled(a_class.grade())
     assert 3 == a_class.machine.asked("time", "noisy")
 
@@ -523,13 +561,19 @@ def test_a_fault_of_ours_is_tried_again_and_then_a_persons(a_class):
 
     assert ["again"] * 3 == [row[2] for row in a_class.rows("ends")]
     assert "error" == a_class.checks("ada")["positive"].outcome
-    assert "person" == {o.check: o.settled_by for o in a_class.result("ada").owed}["part1_toy.positive"]
+    assert (
+        "person"
+        == {o.check: o.settled_by for o in a_class.result("ada").owed}["part1_toy.positive"]
+    )
 
 
 SECOND = {
     "the same": ("a", "the same"),
     "another verdict": ("fickle", "part1_toy.positive: passed 2/2 -> failed 0/2"),
-    "its grader dies": ("deadly on other inputs", "all: graded -> its grader was killed by SIGKILL"),
+    "its grader dies": (
+        "deadly on other inputs",
+        "all: graded -> its grader was killed by SIGKILL",
+    ),
 }
 
 
@@ -595,11 +639,15 @@ def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class)
         run = Rounds(a_class.work(), journal, 7, 1)
         next(run.run({}))
         for name in ("ada", "ada", "bob"):
-            journal.start(name, batch.load_or_say(a_class.root / "in" / name, a_class.kit.lab.files).sha256)
+            journal.start(
+                name, batch.load_or_say(a_class.root / "in" / name, a_class.kit.lab.files).sha256
+            )
     with Journal(a_class.root / "out") as journal:
         happened = list(a_class.events(journal))
     judged = [event.submission for event in happened if event.what in ("waits", "graded")]
-    lanes = {event.facts["round"]: event.facts["lanes"] for event in happened if event.what == "round"}
+    lanes = {
+        event.facts["round"]: event.facts["lanes"] for event in happened if event.what == "round"
+    }
 
     assert ({"cleo", "dan"}, ["bob", "ada"]) == ({*judged[:2]}, judged[2:4])
     assert {"first": 2, "alone": 1, "timed": 1} == lanes
@@ -622,7 +670,9 @@ def test_what_stops_a_lane_for_a_reason_stops_the_run_with_it(a_class, monkeypat
         raise OSError(28, "No space left on device", "out/ada/result.json.part")
 
     monkeypatch.setattr(batch, "save", full)
-    with pytest.raises(UserError, match=r"No space left on device: .*; mend that, then go on with --resume"):
+    with pytest.raises(
+        UserError, match=r"No space left on device: .*; mend that, then go on with --resume"
+    ):
         a_class.grade()
     monkeypatch.undo()
 
@@ -645,6 +695,11 @@ def test_a_session_says_where_and_how_it_was_graded(a_class):
 def test_lanes_are_one_a_core_and_on_a_gpu_one(monkeypatch):
     """As far as memory goes."""
     monkeypatch.setattr(rounds.os, "sched_getaffinity", lambda _: range(8))
-    monkeypatch.setattr(rounds.os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096}.get(name, (10 << 30) // 4096))
+    monkeypatch.setattr(
+        rounds.os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096}.get(name, (10 << 30) // 4096)
+    )
 
-    assert (3, 1) == (rounds.lanes_for(Device("x", "cpu", "cpu")), rounds.lanes_for(Device("x", "cuda", "t4")))
+    assert (3, 1) == (
+        rounds.lanes_for(Device("x", "cpu", "cpu")),
+        rounds.lanes_for(Device("x", "cuda", "t4")),
+    )

@@ -94,7 +94,13 @@ def test_points_are_read_back_as_decisions(tmp_path):
     one = a_standing(tmp_path)
     [(home, made)] = read(filled(tmp_path, [one], points="1.5", comment="half of it"), [one])
 
-    assert (one.home, ITEM, 1.5, "half of it", "meera") == (home, made.check, made.points, made.reason, made.by)
+    assert (one.home, ITEM, 1.5, "half of it", "meera") == (
+        home,
+        made.check,
+        made.points,
+        made.reason,
+        made.by,
+    )
     assert "read by a person" == read(filled(tmp_path, [one], points="0"), [one])[0][1].reason
     assert [] == read(filled(tmp_path, [one]), [one])
 
@@ -107,14 +113,18 @@ def test_a_sheet_read_twice_changes_nothing_the_second_time(tmp_path):
     after = replace(one, result=applied(one.result, overrides.read(one.home)))
 
     assert [] == read(file, [after])
-    assert ("1.5", "half of it") == tuple(lines(rubric.table([after]))[0][name] for name in ("points", "comment"))
+    assert ("1.5", "half of it") == tuple(
+        lines(rubric.table([after]))[0][name] for name in ("points", "comment")
+    )
 
 
 def test_a_sheet_of_a_spreadsheet_with_decimal_commas_is_read(tmp_path):
     """It has semicolons between its columns."""
     one = a_standing(tmp_path)
     [row] = lines(rubric.table([one]))
-    (tmp_path / "s.csv").write_text(f"submission;item;points;files\nada;{ITEM};1,5;{row['files']}\n")
+    (tmp_path / "s.csv").write_text(
+        f"submission;item;points;files\nada;{ITEM};1,5;{row['files']}\n"
+    )
 
     assert [1.5] == [made.points for _, made in read(tmp_path / "s.csv", [one])]
 
@@ -145,9 +155,18 @@ MISTAKES = {
         {"item": "part3_amp.follows_fp32"},
         "'part3_amp.follows_fp32' is no item that a person reads",
     ),
-    "words": ({"points": "good"}, "good: give points as a number, or 'graded' to take back what was set"),
-    "too many": ({"points": "3"}, f"{ITEM}: 3 points; give 0 to 2 in hundredths, or 'graded' to take it back"),
-    "of other files": ({"files": "0" * 12}, "the sheet is about other files than were graded; write a new one"),
+    "words": (
+        {"points": "good"},
+        "good: give points as a number, or 'graded' to take back what was set",
+    ),
+    "too many": (
+        {"points": "3"},
+        f"{ITEM}: 3 points; give 0 to 2 in hundredths, or 'graded' to take it back",
+    ),
+    "of other files": (
+        {"files": "0" * 12},
+        "the sheet is about other files than were graded; write a new one",
+    ),
 }
 
 

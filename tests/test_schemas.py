@@ -16,7 +16,9 @@ from autograder import model
 from autograder.model import CheckResult, Device, Owed, PartResult, Result, to_json
 from tests.samples import a_class, a_part, a_result, a_silent_check
 
-SCHEMA = json.loads((Path(autograder.__file__).parent / "schemas/result.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (Path(autograder.__file__).parent / "schemas/result.schema.json").read_text(encoding="utf-8")
+)
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 RECORDS = [Result, Device, Owed, PartResult, CheckResult]
 WORDS = {
@@ -81,15 +83,21 @@ def test_the_sample_holds_every_record_and_word():
     assert sum(len(dataclasses.fields(record)) for record in RECORDS) == len(NAMES)
 
 
-@pytest.mark.parametrize(("path", "name"), NAMES, ids=[".".join(map(str, (*path, name))) for path, name in NAMES])
+@pytest.mark.parametrize(
+    ("path", "name"), NAMES, ids=[".".join(map(str, (*path, name))) for path, name in NAMES]
+)
 def test_no_name_may_be_missing(path, name):
     value = sample()
     del at(value, path)[name]
 
-    assert [f"'{name}' is a required property"] == [error.message for error in VALIDATOR.iter_errors(value)]
+    assert [f"'{name}' is a required property"] == [
+        error.message for error in VALIDATOR.iter_errors(value)
+    ]
 
 
-@pytest.mark.parametrize("path", list(records(sample())), ids=lambda path: ".".join(map(str, path)) or "result")
+@pytest.mark.parametrize(
+    "path", list(records(sample())), ids=lambda path: ".".join(map(str, path)) or "result"
+)
 def test_no_name_may_be_added(path):
     value = sample()
     at(value, path)["extra"] = 1
@@ -113,15 +121,20 @@ def test_the_schema_has_the_types_of_the_record(record):
     hints = {name.rstrip("_"): hint for name, hint in typing.get_type_hints(record).items()}
     properties = SCHEMA["$defs"][record.__name__]["properties"]
     resolved = {
-        name: SCHEMA["$defs"]["points"] if p.get("$ref") == "#/$defs/points" else p for name, p in properties.items()
+        name: SCHEMA["$defs"]["points"] if p.get("$ref") == "#/$defs/points" else p
+        for name, p in properties.items()
     }
-    plain = {name: PLAIN[hint] for name, hint in hints.items() if hint in PLAIN and name != "format"}
+    plain = {
+        name: PLAIN[hint] for name, hint in hints.items() if hint in PLAIN and name != "format"
+    }
 
     assert plain
     assert plain == {name: resolved[name].get("type") for name in plain}
 
 
-@pytest.mark.parametrize(("place", "words"), WORDS.items(), ids=[".".join(place) for place in WORDS])
+@pytest.mark.parametrize(
+    ("place", "words"), WORDS.items(), ids=[".".join(place) for place in WORDS]
+)
 def test_the_schema_knows_the_words_of_the_model(place, words):
     record, name = place
 

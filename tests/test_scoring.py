@@ -82,7 +82,9 @@ def test_points_are_kept_in_hundredths():
     assert scoring.points_for(partial(0.7), 0.35) == ("partial", 0.24)
 
 
-def check(outcome: str, points: float, max_points: float, basis: str = "outputs", name: str = "c") -> CheckResult:
+def check(
+    outcome: str, points: float, max_points: float, basis: str = "outputs", name: str = "c"
+) -> CheckResult:
     return CheckResult(name, outcome, basis, points, max_points, "title")
 
 
@@ -108,14 +110,18 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("outcome", "settled_by"), OUTCOMES.items(), ids=OUTCOMES)
-def test_only_what_nobody_could_judge_is_owed_and_says_who_settles_it(outcome: str, settled_by: str | None):
+def test_only_what_nobody_could_judge_is_owed_and_says_who_settles_it(
+    outcome: str, settled_by: str | None
+):
     expected = (Owed("part3_amp.c", 6.0, settled_by),) if settled_by else ()
 
     assert expected == scoring.owed([part(check(outcome, 0.0, 6.0))])
 
 
 def test_what_a_person_judges_is_settled_by_a_person():
-    assert scoring.owed([part(check("unavailable", 0.0, 2.0, "person"))]) == (Owed("part3_amp.c", 2.0, "person"),)
+    assert scoring.owed([part(check("unavailable", 0.0, 2.0, "person"))]) == (
+        Owed("part3_amp.c", 2.0, "person"),
+    )
 
 
 def test_what_was_to_be_judged_again_can_be_left_to_a_person():
@@ -137,7 +143,13 @@ def test_totals_have_the_names_that_a_result_gives_them():
 def some_check(rng: random.Random) -> CheckResult:
     max_points = rng.choice([rng.randint(1, 60) / 10, rng.randint(1, 999) / 100])
     outcome = rng.choice(list(OUTCOMES))
-    verdict = Passed("") if outcome == "passed" else partial(rng.random()) if outcome == "partial" else Unavailable("")
+    verdict = (
+        Passed("")
+        if outcome == "passed"
+        else partial(rng.random())
+        if outcome == "partial"
+        else Unavailable("")
+    )
     won = scoring.points_for(verdict, max_points)[1]
     return check(outcome, won, max_points, rng.choice(["outputs", "person"]), f"c{rng.random()}")
 
@@ -146,11 +158,27 @@ def result(parts: tuple[PartResult, ...]) -> Result:
     device = Device("CPU", "cpu", "cpu")
     totals = scoring.totals(parts)._asdict()
     return Result(
-        FORMAT, "resnet18", "1", "ada", "0" * 64, 1, 7, "2027-01-09T10:00Z", 1.0, device, "none", parts=parts, **totals
+        FORMAT,
+        "resnet18",
+        "1",
+        "ada",
+        "0" * 64,
+        1,
+        7,
+        "2027-01-09T10:00Z",
+        1.0,
+        device,
+        "none",
+        parts=parts,
+        **totals,
     )
 
 
-USUAL = part(check("passed", 6.0, 6.0), check("failed", 0.0, 3.0, name="d"), check("error", 0.0, 1.0, name="e"))
+USUAL = part(
+    check("passed", 6.0, 6.0),
+    check("failed", 0.0, 3.0, name="d"),
+    check("error", 0.0, 1.0, name="e"),
+)
 BONUS = {  # won in a bonus part -> score, lost, of which made up
     "nothing": (0.0, (6.0, 3.0, 0.0)),
     "less than was lost": (2.5, (8.5, 0.5, 2.5)),
@@ -160,7 +188,9 @@ BONUS = {  # won in a bonus part -> score, lost, of which made up
 
 
 @pytest.mark.parametrize(("won", "expected"), BONUS.values(), ids=BONUS)
-def test_bonus_points_make_up_for_lost_ones_and_for_no_more(won: float, expected: tuple[float, float, float]):
+def test_bonus_points_make_up_for_lost_ones_and_for_no_more(
+    won: float, expected: tuple[float, float, float]
+):
     """Nobody needs them, nobody gets over the maximum, and nobody waits for those that are owed."""
     checks = (check("partial", won, 9.0), check("unavailable", 0.0, 1.0, "person"))
     graded = result((USUAL, scoring.part_result("bonus", "Bonus", checks, bonus=True)))
@@ -170,7 +200,9 @@ def test_bonus_points_make_up_for_lost_ones_and_for_no_more(won: float, expected
 
 
 def test_a_bonus_part_graded_by_itself_is_the_whole():
-    alone = scoring.part_result("bonus", "Bonus", [check("passed", 2.0, 2.0), check("failed", 0.0, 1.0)], bonus=True)
+    alone = scoring.part_result(
+        "bonus", "Bonus", [check("passed", 2.0, 2.0), check("failed", 0.0, 1.0)], bonus=True
+    )
 
     graded = result((alone,))
     assert (2.0, 3.0, 1.0, 0.0) == (graded.score, graded.max_score, graded.lost, graded.made_up)
@@ -180,12 +212,18 @@ def test_score_and_lost_and_owed_are_exactly_the_maximum():
     """Whatever mix of outcomes and steps of points, nothing is created or lost, and nobody loses less than nothing."""
     rng = random.Random(20270120)
     for _ in range(500):
-        checks = [[some_check(rng) for _ in range(rng.randint(1, 12))] for _ in range(rng.randint(1, 7))]
+        checks = [
+            [some_check(rng) for _ in range(rng.randint(1, 12))] for _ in range(rng.randint(1, 7))
+        ]
         graded = result(tuple(part(*some, id=f"part{i}") for i, some in enumerate(checks)))
 
-        score, lost, owed, most = map(as_shown, (graded.score, graded.lost, graded.points_owed, graded.max_score))
+        score, lost, owed, most = map(
+            as_shown, (graded.score, graded.lost, graded.points_owed, graded.max_score)
+        )
         exact = sum(as_shown(check.max_points) for some in checks for check in some)
-        waiting = sum(as_shown(check.max_points) for some in checks for check in some if check.outcome in OWED)
+        waiting = sum(
+            as_shown(check.max_points) for some in checks for check in some if check.outcome in OWED
+        )
         assert (exact, exact, waiting) == (score + lost + owed, most, owed)
         assert lost >= 0
 
@@ -220,7 +258,9 @@ LATE = {
 
 
 @pytest.mark.parametrize(("late", "extension", "factor"), LATE.values(), ids=LATE)
-def test_lateness_costs_a_share_for_each_day_begun(late: timedelta, extension: float, factor: float):
+def test_lateness_costs_a_share_for_each_day_begun(
+    late: timedelta, extension: float, factor: float
+):
     assert factor == scoring.late_factor(POLICY, DUE, DUE + late, extension)
 
 
@@ -246,7 +286,9 @@ CLOCKS = {  # due, handed in: clocks go forward on 2027-03-28 at 2:00, back on 2
 
 
 @pytest.mark.parametrize(("due", "handed_in", "factor"), CLOCKS.values(), ids=CLOCKS)
-def test_a_day_is_24_hours_whatever_the_clocks_did(due: datetime, handed_in: datetime, factor: float):
+def test_a_day_is_24_hours_whatever_the_clocks_did(
+    due: datetime, handed_in: datetime, factor: float
+):
     """Also where both times are of one zone, which Python subtracts by the clock on the wall."""
     assert factor == scoring.late_factor(HALF, due, handed_in)
 
@@ -255,7 +297,12 @@ SAID = {
     "within the grace": (timedelta(minutes=10), 0, 21.5, None),
     "minutes": (timedelta(minutes=11), 0, 21.5, ("11 min late, -10 %", 2.15)),
     "hours": (timedelta(hours=3, minutes=59), 0, 30, ("3 h 59 min late, -10 %", 3)),
-    "seconds over the grace": (timedelta(minutes=10, seconds=1), 0, 21.5, ("11 min late, -10 %", 2.15)),
+    "seconds over the grace": (
+        timedelta(minutes=10, seconds=1),
+        0,
+        21.5,
+        ("11 min late, -10 %", 2.15),
+    ),
     "seconds over a day": (timedelta(days=1, seconds=1), 0, 30, ("1 day 1 min late, -20 %", 6)),
     "a day to the second": (timedelta(days=1), 0, 30, ("1 day late, -10 %", 3)),
     "days and hours": (timedelta(days=2, hours=5), 0, 30, ("2 days 5 h late, -30 %", 9)),
@@ -266,7 +313,9 @@ SAID = {
 
 
 @pytest.mark.parametrize(("late", "extension", "score", "said"), SAID.values(), ids=SAID)
-def test_what_lateness_takes_is_said_in_one_line(late: timedelta, extension: float, score: float, said):
+def test_what_lateness_takes_is_said_in_one_line(
+    late: timedelta, extension: float, score: float, said
+):
     found = scoring.late(POLICY, DUE, DUE + late, score, extension)
 
     assert said == (found and (str(found), found.points))
@@ -276,5 +325,7 @@ def test_a_submission_is_in_time_until_extension_and_grace_are_over():
     """It is the moment from which lateness costs something."""
     until = scoring.deadline(POLICY, DUE, 48)
 
-    assert (1.0, 0.9) == tuple(scoring.late_factor(POLICY, DUE, until + timedelta(seconds=more), 48) for more in (0, 1))
+    assert (1.0, 0.9) == tuple(
+        scoring.late_factor(POLICY, DUE, until + timedelta(seconds=more), 48) for more in (0, 1)
+    )
     assert DUE == scoring.deadline(None, DUE)

@@ -51,9 +51,10 @@ def test_rows_come_with_their_line_and_empty_ones_do_not_count(tmp_path):
     file = tmp_path / "a.csv"
     file.write_bytes('\ufeffstudent, name\r\nada," Ada "\r\n,\r\nben\r\n'.encode())
 
-    assert [(2, {"student": "ada", "name": "Ada"}), (4, {"student": "ben", "name": ""})] == sheet.read(
-        file, ["student"], ["student", "name"]
-    )
+    assert [
+        (2, {"student": "ada", "name": "Ada"}),
+        (4, {"student": "ben", "name": ""}),
+    ] == sheet.read(file, ["student"], ["student", "name"])
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
@@ -62,10 +63,14 @@ def test_columns_are_told_apart_as_the_spreadsheet_wrote_them(tmp_path, mark):
     file = tmp_path / "a.csv"
     file.write_text(f'student{mark}name\nada{mark}"a,b;c"\n')
 
-    assert [(2, {"student": "ada", "name": "a,b;c"})] == sheet.read(file, ["student"], ["student", "name"])
+    assert [(2, {"student": "ada", "name": "a,b;c"})] == sheet.read(
+        file, ["student"], ["student", "name"]
+    )
 
 
-@pytest.mark.parametrize(("cell", "number"), [("1.5", 1.5), ("1,5", 1.5), (" 0,25 ", 0.25), ("-1", -1), ("1e1", 10)])
+@pytest.mark.parametrize(
+    ("cell", "number"), [("1.5", 1.5), ("1,5", 1.5), (" 0,25 ", 0.25), ("-1", -1), ("1e1", 10)]
+)
 def test_a_number_may_have_a_decimal_comma(cell, number):
     """As spreadsheets of half the world write it."""
     assert number == sheet.number(cell)

@@ -33,7 +33,12 @@ def said(found):
 
 def test_renamed_and_commented_work_is_still_the_same():
     """With the lines of both as evidence."""
-    copied = source(5).replace("value_", "v").replace("first", "images").replace("\n    v1 ", "\n    # mine\n    v1 ")
+    copied = (
+        source(5)
+        .replace("value_", "v")
+        .replace("first", "images")
+        .replace("\n    v1 ", "\n    # mine\n    v1 ")
+    )
     found = find(handed_in(ada=source(5), ben=copied, cleo=source(7)), {})
 
     assert [("ada", "ben", "part3_amp.py")] == said(found)
@@ -64,7 +69,9 @@ def test_what_nobody_changed_is_no_group():
 
 def test_what_formatted_texts_say_is_as_silent_as_what_others_say():
     """A text is a text, with names in it or without, in every Python."""
-    shown = "def show(a):\n" + "".join(f'    print(f"one {{a[{n}]}} of {{len(a)}}", {n % 7}, -a)\n' for n in range(60))
+    shown = "def show(a):\n" + "".join(
+        f'    print(f"one {{a[{n}]}} of {{len(a)}}", {n % 7}, -a)\n' for n in range(60)
+    )
     reworded = shown.replace('f"one ', 'f"the number ').replace("of {len(a)}", "out of them")
 
     assert 1.0 == find(handed_in(ada=shown, ben=reworded), {})[0].share
@@ -90,7 +97,11 @@ def test_measured_numbers_are_not_measured_twice():
     """Short ones are, and so are those that every table has."""
     rows = {"ada": (0.734121, 12.5), "ben": (0.912377, 12.5), "cleo": (0.734121, 12.5)}
     tables = {
-        who: {"amp_results.csv": "\n".join(f"fp32,{a + n / 7:.6f},{b},11173962.0" for n in range(5)).encode()}
+        who: {
+            "amp_results.csv": "\n".join(
+                f"fp32,{a + n / 7:.6f},{b},11173962.0" for n in range(5)
+            ).encode()
+        }
         for who, (a, b) in rows.items()
     }
     [found] = find(tables, {})
@@ -101,7 +112,12 @@ def test_measured_numbers_are_not_measured_twice():
 
 def test_broken_sources_are_read_as_far_as_they_go():
     """Nothing that was handed in stops the others."""
-    broken = {"ada": source(5) + "\n'''", "ben": source(5) + "\n  x = (\n", "cleo": "\x00\xff", "zoe": ""}
+    broken = {
+        "ada": source(5) + "\n'''",
+        "ben": source(5) + "\n  x = (\n",
+        "cleo": "\x00\xff",
+        "zoe": "",
+    }
 
     assert ("ada", "ben", "part3_amp.py") in said(find(handed_in(**broken), {}))
 

@@ -37,7 +37,11 @@ def put(folder, **changes):
 CASES = {
     "nobody knows when": (Handed(), RULES, (7.5, None, "")),
     "in time": (Handed("ada", moment("2027-01-20T20:00+05:30")), RULES, (7.5, None, "")),
-    "within the extension": (Handed("ada", moment("2027-01-22T20:00+05:30")), RULES, (7.5, None, "")),
+    "within the extension": (
+        Handed("ada", moment("2027-01-22T20:00+05:30")),
+        RULES,
+        (7.5, None, ""),
+    ),
     "late": (LATE, RULES, (6.75, "10 h 1 min late, -10 %", "")),
     "late, of somebody without extension": (
         LATE,
@@ -66,12 +70,15 @@ def test_lateness_is_taken_beside_the_score(tmp_path, handed, rules, expected):
 def test_results_come_with_decisions_and_times(tmp_path):
     """Who is not in the roster is told apart; without a roster everybody is in it."""
     ada, _ = put(tmp_path, submission="ada"), put(tmp_path, submission="zoe")
-    overrides.append(ada, [decide(a_result(submission="ada"), "follows_fp32", 1, "copied", by="meera", at="now")])
+    overrides.append(
+        ada, [decide(a_result(submission="ada"), "follows_fp32", 1, "copied", by="meera", at="now")]
+    )
     times.write(tmp_path, {"ada": LATE})
     found = standing.read(tmp_path, RULES).whole
 
     assert [("ada", 2.5, 2.25, True, "Ada Lovelace"), ("zoe", 7.5, 7.5, False, "")] == [
-        (one.student.student, one.result.score, one.final, one.listed, one.student.name) for one in found
+        (one.student.student, one.result.score, one.final, one.listed, one.student.name)
+        for one in found
     ]
     assert [True, True] == [one.listed for one in standing.read(tmp_path).whole]
 
@@ -101,12 +108,16 @@ def test_what_cannot_be_read_is_listed_and_stops_who_needs_all(tmp_path):
 
 
 def test_an_empty_folder_is_one_line(tmp_path):
-    with pytest.raises(UserError, match=r"no \*/result.json here; give the folder that `perflab grade --out` wrote"):
+    with pytest.raises(
+        UserError, match=r"no \*/result.json here; give the folder that `perflab grade --out` wrote"
+    ):
         standing.read(tmp_path)
 
 
 def test_what_is_kept_beside_the_files_is_none_of_them(tmp_path):
     """Who reads what was handed in sees what was handed in."""
-    (tmp_path / standing.HANDED_IN).write_bytes(packed(Submission("ada", "", {"a.py": b"x"}, left_out=("b",))))
+    (tmp_path / standing.HANDED_IN).write_bytes(
+        packed(Submission("ada", "", {"a.py": b"x"}, left_out=("b",)))
+    )
 
     assert {"a.py": b"x"} == standing.kept(tmp_path)

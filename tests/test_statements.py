@@ -39,8 +39,14 @@ KINDS = {
     "a bare name": ("model", ["other"]),
     "an assertion": ("assert x == 3", ["other"]),
     "an experiment": ('if __name__ == "__main__":\n    train()\nelse:\n    pass', ["main"]),
-    "an import with a substitute": ("try:\n    import a\nexcept ImportError:\n    a = None", ["assignment"]),
-    "a try that runs": ("try:\n    train()\nexcept ValueError:\n    pass\nfinally:\n    x = 1", ["computed"]),
+    "an import with a substitute": (
+        "try:\n    import a\nexcept ImportError:\n    a = None",
+        ["assignment"],
+    ),
+    "a try that runs": (
+        "try:\n    train()\nexcept ValueError:\n    pass\nfinally:\n    x = 1",
+        ["computed"],
+    ),
     "a one-line if": ("if a: x = 1", ["other"]),
     "a one-line else": ("if a:\n    x = 1\nelse: train()", ["computed"]),
     "a choice that is computed": ("if a():\n    x = f()\nelse:\n    x = 1", ["computed"]),
@@ -51,7 +57,10 @@ KINDS = {
     "a run below a function": ("if a:\n    def f():\n        pass\n    f()", ["computed"]),
     "comments alone": ("# nothing\n\n# more", []),
     "nothing": ("", []),
-    "three things": ("import a\nx = 1\n\ndef f():\n    pass\n", ["import", "assignment", "definition"]),
+    "three things": (
+        "import a\nx = 1\n\ndef f():\n    pass\n",
+        ["import", "assignment", "definition"],
+    ),
     "two on a line": ("import a; train(a)", ["import", "other"]),
     "one with its end": ("plt.show();", ["other"]),
     "a function on a line": ("def f(x): y = x; return y", ["definition"]),
@@ -73,7 +82,9 @@ def test_a_statement_knows_its_lines_and_its_name():
     """Decorators and bodies belong to it; comments between statements do not."""
     source = "import a\n\n# why\n@a.b\ndef f():\n    # inside\n    return 1\n\nx = 2"
 
-    assert [("", 1, 1), ("f", 4, 7), ("", 9, 9)] == [(s.name, s.first, s.last) for s in split(source)]
+    assert [("", 1, 1), ("f", 4, 7), ("", 9, 9)] == [
+        (s.name, s.first, s.last) for s in split(source)
+    ]
     assert "@a.b\ndef f():\n    # inside\n    return 1" == split(source)[1].text
 
 
@@ -149,8 +160,14 @@ PLAIN = {
     "a question": ("torch.autocast?\nx = 1", "pass\nx = 1"),
     "a question at length": ("?torch\ntorch.nn??\n*.load*?", "pass\npass\npass"),
     "a question in a comment": ("x = 1  # enough?", "x = 1  # enough?"),
-    "a question in a docstring": ('def f():\n    """Why?\n\n    So."""', 'def f():\n    """Why?\n\n    So."""'),
-    "within a function": ("def f():\n    %timeit g()\n    return 1", "def f():\n    pass\n    return 1"),
+    "a question in a docstring": (
+        'def f():\n    """Why?\n\n    So."""',
+        'def f():\n    """Why?\n\n    So."""',
+    ),
+    "within a function": (
+        "def f():\n    %timeit g()\n    return 1",
+        "def f():\n    pass\n    return 1",
+    ),
     "within quotes": ('s = """\n%d items\nreally?\n!\n"""', 's = """\n%d items\nreally?\n!\n"""'),
     "a remainder": ("x = (a\n%b)", "x = (a\n%b)"),
     "another language": ("%%bash\n!echo", "%%bash\n!echo"),
@@ -168,7 +185,12 @@ def test_commands_of_jupyter_give_way_to_pass(source, text):
 
 def test_no_depth_of_nesting_ends_the_process():
     """What makes ast.parse crash or run out of stack is text like any other."""
-    for source in ["(" * 20_000, "-" * 50_000 + "1", "x = " + "a." * 20_000 + "b", "lambda: " * 20_000 + "1"]:
+    for source in [
+        "(" * 20_000,
+        "-" * 50_000 + "1",
+        "x = " + "a." * 20_000 + "b",
+        "lambda: " * 20_000 + "1",
+    ]:
         with suppress(SyntaxError):
             split(plain(source))
 
@@ -179,8 +201,21 @@ def as_of_3_12(line, monkeypatch):
     for name, number in kinds.items():
         monkeypatch.setitem(tokenize.tok_name, number, name)
     pieces = [
-        *((tokenize.NAME, "y"), (tokenize.OP, "="), (901, 'f"'), (tokenize.OP, "{"), (tokenize.NAME, "x")),
-        *((tokenize.OP, "="), (tokenize.OP, "}"), (902, " ("), (903, '"'), (tokenize.OP, "+"), (tokenize.NAME, "z")),
+        *(
+            (tokenize.NAME, "y"),
+            (tokenize.OP, "="),
+            (901, 'f"'),
+            (tokenize.OP, "{"),
+            (tokenize.NAME, "x"),
+        ),
+        *(
+            (tokenize.OP, "="),
+            (tokenize.OP, "}"),
+            (902, " ("),
+            (903, '"'),
+            (tokenize.OP, "+"),
+            (tokenize.NAME, "z"),
+        ),
     ]
     at, found = 0, []
     for kind, text in pieces:

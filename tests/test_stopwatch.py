@@ -12,7 +12,13 @@ from autograder.clock.pairs import TIMED
 from autograder.errors import MovedError, SpoiltError
 from autograder.model import Job, Limits
 from autograder.sandbox.watch import Stopped
-from autograder.stopwatch import CHECK_SECONDS, LONGEST_WINDOW_SECONDS, MOST_BYTES, WINDOW_SECONDS, Stopwatch
+from autograder.stopwatch import (
+    CHECK_SECONDS,
+    LONGEST_WINDOW_SECONDS,
+    MOST_BYTES,
+    WINDOW_SECONDS,
+    Stopwatch,
+)
 from tests import timed_toy
 
 PROBE = timed_toy.part.probes["sums"]
@@ -53,13 +59,19 @@ class SimulatedWorker:
     def start(self, seed):  # noqa: ARG002 its noise has a seed of its own
         self.machine.started.append(self.job.side)
         self.machine.time += 0.5
-        self.pace = float(self.job.files["speed"]) * (1 + self.machine.random.gauss(0, self.machine.noise))
+        self.pace = float(self.job.files["speed"]) * (
+            1 + self.machine.random.gauss(0, self.machine.noise)
+        )
         self.peak_bytes = 3 << 20 if self.job.side == "student" else 6 << 20
 
     def window(self):
         if self.machine.breaks and self.job.side == "student":
             raise self.machine.breaks
-        if self.machine.moves and self.name == "student" and (self.machine.whoever or self.job.side == "student"):
+        if (
+            self.machine.moves
+            and self.name == "student"
+            and (self.machine.whoever or self.job.side == "student")
+        ):
             raise self.machine.moves.pop(0)
         calls = self.work.fewer if self.work.fewer and self.name == "student" else self.work.count
         self.machine.calls.add(calls)
@@ -90,18 +102,26 @@ def watch(monkeypatch):
     def make(rehearsal=False, **machine):
         found = Machine(**machine)
         numbers = Random(2)
-        return Stopwatch(found, rehearsal, lambda: found.time, lambda: numbers.getrandbits(64)), found
+        return Stopwatch(
+            found, rehearsal, lambda: found.time, lambda: numbers.getrandbits(64)
+        ), found
 
     return make
 
 
 def job(side: str, seconds: float, device: str = "cpu") -> Job:
     """One call of it takes so long."""
-    return Job("toy", "part1_sums", "sums", side, 1, Limits(), {"speed": str(seconds).encode()}, device)
+    return Job(
+        "toy", "part1_sums", "sums", side, 1, Limits(), {"speed": str(seconds).encode()}, device
+    )
 
 
-def compared(stopwatch, ratio: float, bar: float = 1.5, seconds: float = 0.001, device: str = "cpu"):
-    return stopwatch(PROBE, job("student", seconds / ratio, device), job("baseline", seconds, device), bar)
+def compared(
+    stopwatch, ratio: float, bar: float = 1.5, seconds: float = 0.001, device: str = "cpu"
+):
+    return stopwatch(
+        PROBE, job("student", seconds / ratio, device), job("baseline", seconds, device), bar
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,7 +165,9 @@ def test_what_is_timed_is_told_pair_by_pair(watch, caplog):
     compared(stopwatch, 1.3)
 
     itself = "the machine is examined: the baseline against itself"
-    assert [itself, f"{itself} with half of the work", "it is timed against the baseline"] == list(told)
+    assert [itself, f"{itself} with half of the work", "it is timed against the baseline"] == list(
+        told
+    )
     assert [f"it is timed against the baseline, pair {n}" for n in (1, 2)] == caplog.messages[:2]
 
 
@@ -175,8 +197,15 @@ def test_the_evidence_says_what_the_verdict_rests_on(watch):
 @pytest.mark.parametrize(
     ("seconds", "bar", "calls"),
     [
-        pytest.param(0.001, 1.5, WINDOW_SECONDS * 1.5 / 0.001, id="so long that the student's window is 0.1 s"),
-        pytest.param(0.001, 20, LONGEST_WINDOW_SECONDS / 0.001, id="but not longer than it must be"),
+        pytest.param(
+            0.001,
+            1.5,
+            WINDOW_SECONDS * 1.5 / 0.001,
+            id="so long that the student's window is 0.1 s",
+        ),
+        pytest.param(
+            0.001, 20, LONGEST_WINDOW_SECONDS / 0.001, id="but not longer than it must be"
+        ),
         pytest.param(2.0, 1.5, 2, id="a call that is long enough alone"),
         pytest.param(1e-7, 1.5, MOST_BYTES // (4 * timed_toy.WIDTH), id="a call that is too short"),
     ],
@@ -224,7 +253,10 @@ def test_on_a_machine_that_is_not_fit_nothing_counts(watch):
     stopwatch, machine = watch(noise=0.2)
     found = compared(stopwatch, 3.0)
 
-    assert ("INCONCLUSIVE", True) == (found.decision, "nothing timed in this session counts" in found.undecided)
+    assert ("INCONCLUSIVE", True) == (
+        found.decision,
+        "nothing timed in this session counts" in found.undecided,
+    )
     assert "student" not in machine.started
 
 
@@ -235,7 +267,11 @@ def test_the_same_bytes_are_not_drawn_again(watch):
     before = len(machine.started)
     again = compared(stopwatch, 1.7)
 
-    assert (first.decision, first.measured, before) == (again.decision, again.measured, len(machine.started))
+    assert (first.decision, first.measured, before) == (
+        again.decision,
+        again.measured,
+        len(machine.started),
+    )
 
 
 def test_practice_says_how_it_looks_and_never_judges(watch):
@@ -252,7 +288,11 @@ def test_practice_says_how_it_looks_and_never_judges(watch):
 def test_a_student_that_breaks_the_rules_is_reported_with_the_reason(watch):
     found = compared(watch(breaks=Stopped("refused", "showed another output"))[0], 1.7)
 
-    assert ("FAIL", "refused", "showed another output") == (found.decision, found.ended, found.error)
+    assert ("FAIL", "refused", "showed another output") == (
+        found.decision,
+        found.ended,
+        found.error,
+    )
 
 
 def test_pairs_that_do_not_count_are_told(watch):
@@ -272,7 +312,9 @@ MOVED = {
 
 
 @pytest.mark.parametrize(("arms", "decision", "ended"), MOVED.values(), ids=MOVED)
-def test_working_on_while_stopped_is_tampering_when_only_the_student_does(watch, arms, decision, ended):
+def test_working_on_while_stopped_is_tampering_when_only_the_student_does(
+    watch, arms, decision, ended
+):
     """Three pairs of it; where the baseline did as well, something is wrong with the machine."""
     stopwatch, machine = watch()
     machine.moves = [MovedError(arm) for arm in arms]
@@ -299,15 +341,26 @@ INTERRUPTED = {
 }
 
 
-@pytest.mark.parametrize(("before", "with_a_student", "dropped", "decision"), INTERRUPTED.values(), ids=INTERRUPTED)
-def test_pairs_in_which_the_kernel_took_the_core_are_dropped(watch, before, with_a_student, dropped, decision):
+@pytest.mark.parametrize(
+    ("before", "with_a_student", "dropped", "decision"), INTERRUPTED.values(), ids=INTERRUPTED
+)
+def test_pairs_in_which_the_kernel_took_the_core_are_dropped(
+    watch, before, with_a_student, dropped, decision
+):
     """Whoever gave it the work: nobody is blamed, and nobody passes by it."""
     stopwatch, machine = watch()
     machine.interrupted = before + with_a_student
     found = compared(stopwatch, 1.7)
 
-    assert (decision, dropped, "ok") == (found.decision, len(found.evidence["dropped"]), found.ended)
-    assert all(why.startswith("the kernel served interrupts in 40% of the time") for why in found.evidence["dropped"])
+    assert (decision, dropped, "ok") == (
+        found.decision,
+        len(found.evidence["dropped"]),
+        found.ended,
+    )
+    assert all(
+        why.startswith("the kernel served interrupts in 40% of the time")
+        for why in found.evidence["dropped"]
+    )
 
 
 def test_the_baseline_against_itself_is_never_blamed_for_moving(watch):
@@ -328,7 +381,9 @@ def test_a_baseline_that_differs_from_itself_is_never_the_students_fault(watch, 
     stopwatch._sizes = {}
     monkeypatch.setattr(SimulatedWorker, "freeze", broken)
 
-    with pytest.raises(RuntimeError, match="the baseline against itself: in a timed window 1 was returned"):
+    with pytest.raises(
+        RuntimeError, match="the baseline against itself: in a timed window 1 was returned"
+    ):
         compared(stopwatch, 1.7)
 
 

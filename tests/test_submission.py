@@ -40,7 +40,9 @@ def folder(at: Path, files: dict[str, bytes]) -> Path:
     return at
 
 
-def zipped(at: Path, *entries: tuple[str | zipfile.ZipInfo, bytes], how: int = zipfile.ZIP_DEFLATED) -> Path:
+def zipped(
+    at: Path, *entries: tuple[str | zipfile.ZipInfo, bytes], how: int = zipfile.ZIP_DEFLATED
+) -> Path:
     with zipfile.ZipFile(at, "w", how) as archive:
         for name, data in entries:
             archive.writestr(name, data)
@@ -75,7 +77,11 @@ def test_a_folder_a_zip_and_a_tar_of_the_same_files_are_the_same_submission(tmp_
     ways = [
         folder(tmp_path / "ada", FILES),
         zipped(tmp_path / "ada.zip", *FILES.items()),
-        zipped(tmp_path / "ada.ZIP", ("lab\\", b""), *((f"lab\\{name}", data) for name, data in FILES.items())),
+        zipped(
+            tmp_path / "ada.ZIP",
+            ("lab\\", b""),
+            *((f"lab\\{name}", data) for name, data in FILES.items()),
+        ),
         tarred(tmp_path / "ada.tar", *FILES.items(), mode="w"),
         tarred(
             tmp_path / "ada.tgz",
@@ -93,12 +99,24 @@ def test_an_archive_is_known_by_its_content_and_not_by_its_name(tmp_path: Path):
     tarred(tmp_path / "ada.zip", (PY, CODE))
     zipped(tmp_path / "bob.tar.gz", (PY, CODE))
 
-    assert [{PY: CODE}] * 2 == [load(tmp_path / name, LISTED).files for name in ("ada.zip", "bob.tar.gz")]
+    assert [{PY: CODE}] * 2 == [
+        load(tmp_path / name, LISTED).files for name in ("ada.zip", "bob.tar.gz")
+    ]
 
 
 def test_the_hash_changes_with_a_name_with_a_byte_and_with_where_one_file_ends(tmp_path: Path):
-    contents = [{PY: b"ab", CSV: b"c"}, {PY: b"a", CSV: b"bc"}, {PY: b"ab", CSV: b"d"}, {PY: b"ab"}, {CSV: b"ab"}, {}]
-    found = {load(folder(tmp_path / str(i), files or {"x": b""}), LISTED).sha256 for i, files in enumerate(contents)}
+    contents = [
+        {PY: b"ab", CSV: b"c"},
+        {PY: b"a", CSV: b"bc"},
+        {PY: b"ab", CSV: b"d"},
+        {PY: b"ab"},
+        {CSV: b"ab"},
+        {},
+    ]
+    found = {
+        load(folder(tmp_path / str(i), files or {"x": b""}), LISTED).sha256
+        for i, files in enumerate(contents)
+    }
 
     assert len(contents) == len(found)
 
@@ -120,11 +138,15 @@ def test_a_byte_order_mark_is_taken_off_a_text_and_off_nothing_else(tmp_path: Pa
     ],
     ids=["zip", "dots inside", "only dots", "no stem", "control characters"],
 )
-def test_the_name_is_the_stem_fit_to_be_shown_and_to_be_a_folder(tmp_path: Path, file: str, name: str):
+def test_the_name_is_the_stem_fit_to_be_shown_and_to_be_a_folder(
+    tmp_path: Path, file: str, name: str
+):
     assert name == load(zipped(tmp_path / file, (PY, CODE)), LISTED).name
 
 
-def test_a_dot_is_named_as_the_folder_it_stands_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_dot_is_named_as_the_folder_it_stands_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(folder(tmp_path / "ada.v1", FILES))
 
     assert load(Path(), LISTED).name == "ada.v1"
@@ -142,11 +164,16 @@ def test_files_come_from_the_shallowest_folder_that_holds_a_listed_one(tmp_path:
     )
     found = load(path, LISTED)
 
-    assert ({PY: b"new"}, ("notes.txt", "lab/sub/baseline/part3_amp.py")) == (found.files, found.left_out)
+    assert ({PY: b"new"}, ("notes.txt", "lab/sub/baseline/part3_amp.py")) == (
+        found.files,
+        found.left_out,
+    )
 
 
 def test_files_of_two_folders_side_by_side_are_taken_when_each_name_stands_once(tmp_path: Path):
-    assert {PY: CODE, CSV: b"x"} == load(folder(tmp_path, {f"p3/{PY}": CODE, f"results/{CSV}": b"x"}), LISTED).files
+    assert {PY: CODE, CSV: b"x"} == load(
+        folder(tmp_path, {f"p3/{PY}": CODE, f"results/{CSV}": b"x"}), LISTED
+    ).files
 
 
 def test_what_systems_and_editors_leave_behind_is_passed_over(tmp_path: Path):
@@ -159,9 +186,14 @@ def test_what_systems_and_editors_leave_behind_is_passed_over(tmp_path: Path):
         ".DS_Store",
     ]
     names = [*litter, f"ada/{PY}"]
-    ways = [folder(tmp_path / "a", dict.fromkeys(names, CODE)), zipped(tmp_path / "a.zip", *((n, CODE) for n in names))]
+    ways = [
+        folder(tmp_path / "a", dict.fromkeys(names, CODE)),
+        zipped(tmp_path / "a.zip", *((n, CODE) for n in names)),
+    ]
 
-    assert [({PY: CODE}, {}, ())] * 2 == [(s.files, s.refused, s.left_out) for s in (load(way, LISTED) for way in ways)]
+    assert [({PY: CODE}, {}, ())] * 2 == [
+        (s.files, s.refused, s.left_out) for s in (load(way, LISTED) for way in ways)
+    ]
 
 
 def test_an_empty_folder_zip_or_tar_is_a_submission_without_files(tmp_path: Path):
@@ -199,19 +231,27 @@ def test_folders_nested_without_end_are_not_followed_to_it(tmp_path: Path):
 TEXTS = {
     "UTF-16 with its mark": ("héllo".encode("utf-16"), "it is UTF-16 text; save it as UTF-8"),
     "UTF-16 without": ("héllo".encode("utf-16-le"), "it is UTF-16 text; save it as UTF-8"),
-    "Latin-1": ("# ok\n# für\n".encode("latin-1"), "line 2 is not UTF-8 (it looks like Latin-1); save it as UTF-8"),
+    "Latin-1": (
+        "# ok\n# für\n".encode("latin-1"),
+        "line 2 is not UTF-8 (it looks like Latin-1); save it as UTF-8",
+    ),
     "marks of git": (
         b"x = 1\n<<<<<<< HEAD\nx = 2\n=======\nx = 3\n>>>>>>> theirs\n",
         "git left its marks of a conflict in it; settle that, and save it again",
     ),
-    "half a character": (b"x = '\xed\xa0\x80'", "line 1 is not UTF-8 (it looks like Latin-1); save it as UTF-8"),
+    "half a character": (
+        b"x = '\xed\xa0\x80'",
+        "line 1 is not UTF-8 (it looks like Latin-1); save it as UTF-8",
+    ),
     "a NUL byte": (b"x = 1\0\n", "it has a NUL byte at 5, so it is no text; save it as UTF-8"),
     "too large": (b"#" * (MIB + 1), "it is larger than 1 MiB"),
 }
 
 
 @pytest.mark.parametrize(("data", "why"), TEXTS.values(), ids=TEXTS)
-def test_a_text_that_is_not_utf8_is_refused_and_named_for_what_it_looks_like(tmp_path: Path, data: bytes, why: str):
+def test_a_text_that_is_not_utf8_is_refused_and_named_for_what_it_looks_like(
+    tmp_path: Path, data: bytes, why: str
+):
     found = load(folder(tmp_path, FILES | {PY: data}), LISTED)
 
     assert ({PY: why}, {CSV, PNG}) == (found.refused, set(found.files))
@@ -225,8 +265,14 @@ ZIP_ENTRIES = {
     "above by the back door": ([(f"a/..\\../{PY}", CODE)], OUTSIDE),
     "absolute": ([(f"/{PY}", CODE)], OUTSIDE),
     "on a drive": ([(f"C:\\{PY}", CODE)], OUTSIDE),
-    "in two folders": ([(f"a/{PY}", CODE), (f"b/{PY}", CODE)], "it stands in 'a' and in 'b'; hand in one"),
-    "twice under two spellings": ([(PY, CODE), (f"./{PY}", b"evil")], "it is there twice; hand in one"),
+    "in two folders": (
+        [(f"a/{PY}", CODE), (f"b/{PY}", CODE)],
+        "it stands in 'a' and in 'b'; hand in one",
+    ),
+    "twice under two spellings": (
+        [(PY, CODE), (f"./{PY}", b"evil")],
+        "it is there twice; hand in one",
+    ),
     "a link beside the file": (
         [(PY, CODE), (mode(f".//{PY}", stat.S_IFLNK), b"x")],
         "it is there twice; hand in one",
@@ -235,7 +281,9 @@ ZIP_ENTRIES = {
 
 
 @pytest.mark.parametrize(("entries", "why"), ZIP_ENTRIES.values(), ids=ZIP_ENTRIES)
-def test_a_zip_entry_that_is_no_plain_file_is_refused_in_words(tmp_path: Path, entries: list, why: str):
+def test_a_zip_entry_that_is_no_plain_file_is_refused_in_words(
+    tmp_path: Path, entries: list, why: str
+):
     found = load(zipped(tmp_path / "a.zip", *entries), LISTED)
 
     assert ({}, {PY: why}) == (found.files, found.refused)
@@ -248,7 +296,9 @@ def test_a_name_that_stands_twice_in_an_archive_counts_neither_time(tmp_path: Pa
         tarred(tmp_path / "a.tar", (PY, CODE), (PY, b"evil")),
     ]
 
-    assert [{PY: "it is there twice; hand in one"}] * 2 == [load(way, LISTED).refused for way in ways]
+    assert [{PY: "it is there twice; hand in one"}] * 2 == [
+        load(way, LISTED).refused for way in ways
+    ]
 
 
 TAR_ENTRIES = {
@@ -262,7 +312,9 @@ TAR_ENTRIES = {
 
 
 @pytest.mark.parametrize(("entry", "why"), TAR_ENTRIES.values(), ids=TAR_ENTRIES)
-def test_a_tar_entry_that_is_no_plain_file_is_refused_in_words(tmp_path: Path, entry: tarfile.TarInfo, why: str):
+def test_a_tar_entry_that_is_no_plain_file_is_refused_in_words(
+    tmp_path: Path, entry: tarfile.TarInfo, why: str
+):
     found = load(tarred(tmp_path / "a.tar.gz", (CSV, b"x"), (entry, b"")), LISTED)
 
     assert ({CSV: b"x"}, {PY: why}) == (found.files, found.refused)
@@ -277,7 +329,11 @@ def test_links_and_special_files_of_a_folder_are_refused_and_never_opened(tmp_pa
     os.mkfifo(path / CSV)
     found = load(path, LISTED)
 
-    assert ({}, {PY: LINK, CSV: SPECIAL}, ("linked", "x")) == (found.files, found.refused, found.left_out)
+    assert ({}, {PY: LINK, CSV: SPECIAL}, ("linked", "x")) == (
+        found.files,
+        found.refused,
+        found.left_out,
+    )
 
 
 def test_a_folder_that_becomes_a_link_after_it_was_listed_is_not_followed(
@@ -318,7 +374,9 @@ def test_a_file_that_becomes_a_fifo_after_it_was_listed_is_refused_without_waiti
     assert {PY: "it cannot be read: no longer an ordinary file"} == load(path, LISTED).refused
 
 
-def test_a_folder_that_may_not_be_opened_is_passed_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_that_may_not_be_opened_is_passed_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     path = folder(tmp_path / "ada", {PY: CODE, "shut/x": b""})
     real = os.open
 
@@ -348,7 +406,9 @@ def test_an_encrypted_entry_says_so(tmp_path: Path):
     data[data.index(b"PK\1\2") + 8] |= 1
     path.write_bytes(data)
 
-    assert {PY: "it is encrypted; make the archive without a password"} == load(path, LISTED).refused
+    assert {PY: "it is encrypted; make the archive without a password"} == load(
+        path, LISTED
+    ).refused
 
 
 def test_packing_that_a_plain_zip_does_not_use_is_refused(tmp_path: Path):
@@ -358,7 +418,11 @@ def test_packing_that_a_plain_zip_does_not_use_is_refused(tmp_path: Path):
 
 
 def test_a_damaged_entry_is_refused_and_the_rest_is_taken(tmp_path: Path):
-    path = patched(zipped(tmp_path / "a.zip", (PY, CODE), (CSV, b"x"), how=zipfile.ZIP_STORED), CODE, CODE[::-1])
+    path = patched(
+        zipped(tmp_path / "a.zip", (PY, CODE), (CSV, b"x"), how=zipfile.ZIP_STORED),
+        CODE,
+        CODE[::-1],
+    )
     found = load(path, LISTED)
 
     assert ({CSV: b"x"}, {PY: DAMAGED}) == (found.files, found.refused)
@@ -375,7 +439,9 @@ def test_a_name_with_a_nul_byte_is_not_the_name_before_it(tmp_path: Path):
 
 
 @pytest.mark.parametrize("declared", [0, 10, 2**31], ids=["none", "little", "much"])
-def test_a_zip_bomb_is_read_no_further_than_its_cap_whatever_it_declares(tmp_path: Path, declared: int):
+def test_a_zip_bomb_is_read_no_further_than_its_cap_whatever_it_declares(
+    tmp_path: Path, declared: int
+):
     path = zipped(tmp_path / "a.zip", (PNG, b"\0" * 40 * MIB), (PY, CODE))
     data = bytearray(path.read_bytes())
     for start, field in ((0, 22), (data.index(b"PK\1\2"), 24)):
@@ -395,14 +461,21 @@ def test_a_tar_bomb_is_unpacked_no_further_than_the_cap(tmp_path: Path):
     path = tmp_path / "a.tar.gz"
     path.write_bytes(gzip.compress(b"\0" * 2 * MIB))
 
-    assert answer(path, Caps(archive=MIB)) == "holds more than 1 MiB; hand in the listed files alone"
+    assert (
+        answer(path, Caps(archive=MIB)) == "holds more than 1 MiB; hand in the listed files alone"
+    )
 
 
-def test_files_that_are_small_alone_and_too_large_together_are_refused_from_there_on(tmp_path: Path):
+def test_files_that_are_small_alone_and_too_large_together_are_refused_from_there_on(
+    tmp_path: Path,
+):
     path = zipped(tmp_path / "a.zip", (PNG, b"\0" * 60), (CSV, b"," * 60), (PY, b"#" * 40))
     found = load(path, LISTED, Caps(total=100))
 
-    assert ({PNG, PY}, {CSV: "the files together are larger than 100 bytes"}) == (set(found.files), found.refused)
+    assert ({PNG, PY}, {CSV: "the files together are larger than 100 bytes"}) == (
+        set(found.files),
+        found.refused,
+    )
 
 
 def sparse(name: str, size: int) -> bytes:
@@ -437,11 +510,17 @@ def answer(path: Path, caps: Caps | None = None) -> str:
 
 WHOLE = {
     "nothing": (b"", "is not a folder, zip or tar, or is a damaged one; make the archive again"),
-    "a Python file": (CODE, "is not a folder, zip or tar, or is a damaged one; make the archive again"),
+    "a Python file": (
+        CODE,
+        "is not a folder, zip or tar, or is a damaged one; make the archive again",
+    ),
     "RAR": (b"Rar!\x1a\x07\x01\0", "is a RAR archive; hand in a folder, zip or tar"),
     "7z": (b"7z\xbc\xaf\x27\x1c", "is a 7z archive; hand in a folder, zip or tar"),
     "half a zip": (b"PK\3\4" + b"\0" * 40, "is a damaged zip; make the archive again"),
-    "half a tar.gz": (gzip.compress(b"\0" * 10240)[:20], "is a damaged tar.gz; make the archive again"),
+    "half a tar.gz": (
+        gzip.compress(b"\0" * 10240)[:20],
+        "is a damaged tar.gz; make the archive again",
+    ),
     "gzip of something else": (
         gzip.compress(b"hello"),
         "is not a folder, zip or tar, or is a damaged one; make the archive again",
@@ -484,14 +563,18 @@ def test_more_entries_than_anybody_hands_in_are_refused(tmp_path: Path, kind: st
 @pytest.mark.parametrize("kind", ["zip", "tar", "tgz"])
 def test_no_damage_gets_past_the_reader(tmp_path: Path, kind: str):
     """Whatever bytes are changed, the answer is a Submission or a SubmissionError."""
-    make = {"zip": zipped, "tgz": tarred, "tar": lambda at, *some: tarred(at, *some, mode="w")}[kind]
+    make = {"zip": zipped, "tgz": tarred, "tar": lambda at, *some: tarred(at, *some, mode="w")}[
+        kind
+    ]
     path = make(tmp_path / "a", *((f"ada/{name}", data) for name, data in FILES.items()))
     good, rng = path.read_bytes(), random.Random(kind)
     ends = set()
     for _ in range(400):
         bad = bytearray(good)
         for _ in range(rng.randint(1, 4)):
-            bad[rng.randrange(min(len(bad), 4096))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+            bad[rng.randrange(min(len(bad), 4096))] = rng.choice(
+                [0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)]
+            )
         path.write_bytes(bad[: rng.choice([len(bad), len(bad), rng.randrange(len(bad))])])
         try:
             ends.add(type(load(path, LISTED)))
@@ -523,13 +606,16 @@ def test_a_notebook_is_the_same_submission_from_a_folder_a_zip_or_alone(tmp_path
     ways = [
         folder(tmp_path / "ada", {NB: notebook(WRITTEN)}),
         zipped(tmp_path / "ada.zip", (f"lab/{NB}", notebook(WRITTEN, pad=3 * MIB))),
-        folder(tmp_path, {"ada-part3_amp (1).ipynb": notebook(WRITTEN)}) / "ada-part3_amp (1).ipynb",
+        folder(tmp_path, {"ada-part3_amp (1).ipynb": notebook(WRITTEN)})
+        / "ada-part3_amp (1).ipynb",
         folder(tmp_path / "colab", {f"Copy of {NB}": notebook(WRITTEN)}),
         folder(tmp_path, {"ben.part3_amp.IPYNB": notebook(WRITTEN)}) / "ben.part3_amp.IPYNB",
     ]
     found = [taken(way) for way in ways]
 
-    assert ["ada", "ada", "ada-part3_amp (1)", "colab", "ben.part3_amp"] == [one.name for one in found]
+    assert ["ada", "ada", "ada-part3_amp (1)", "colab", "ben.part3_amp"] == [
+        one.name for one in found
+    ]
     assert [{PY}] * 5 == [set(one.files) for one in found]
     assert 1 == len({one.sha256 for one in found}) == len({one.files[PY] for one in found})
     assert WRITTEN.strip() in found[0].files[PY].decode()
@@ -559,7 +645,9 @@ BOTH = {
 
 
 @pytest.mark.parametrize(("file", "cells", "graded", "note"), BOTH.values(), ids=BOTH)
-def test_of_a_file_and_a_notebook_the_more_written_counts_else_the_file(tmp_path: Path, file, cells, graded, note):
+def test_of_a_file_and_a_notebook_the_more_written_counts_else_the_file(
+    tmp_path: Path, file, cells, graded, note
+):
     """And the notes say which."""
     found = taken(folder(tmp_path, {PY: file.encode(), NB: notebook(cells)}))
 
@@ -571,7 +659,9 @@ def test_a_notebook_that_cannot_be_read_leaves_its_part_without_a_file_and_says_
     """A file beside it still counts."""
     why = "it is damaged, or no notebook; save it again"
 
-    assert {NB: why, PY: f"{NB} was not taken: {why}"} == taken(folder(tmp_path / "a", {NB: b"{"})).refused
+    assert {NB: why, PY: f"{NB} was not taken: {why}"} == taken(
+        folder(tmp_path / "a", {NB: b"{"})
+    ).refused
     found = taken(folder(tmp_path / "b", {NB: b"{", PY: CODE}))
     assert ({PY: CODE}, {NB: why}) == (found.files, found.refused)
 
@@ -587,10 +677,16 @@ def test_a_notebook_that_is_too_large_says_how_to_make_it_smaller(tmp_path: Path
 
 def test_a_report_written_in_the_notebook_is_the_report_unless_there_is_a_file(tmp_path: Path):
     """Both ways of handing it in are read."""
-    cell = {"cell_type": "markdown", "metadata": {"perflab": {"file": "notes.md"}}, "source": "Because."}
+    cell = {
+        "cell_type": "markdown",
+        "metadata": {"perflab": {"file": "notes.md"}},
+        "source": "Because.",
+    }
     listed = [*LISTED, "notes.md"]
     alone = taken(folder(tmp_path / "a", {NB: notebook(WRITTEN, cell)}), listed)
-    beside = taken(folder(tmp_path / "b", {NB: notebook(WRITTEN, cell), "notes.md": b"So."}), listed)
+    beside = taken(
+        folder(tmp_path / "b", {NB: notebook(WRITTEN, cell), "notes.md": b"So."}), listed
+    )
 
     assert (b"Because.\n", b"So.") == (alone.files["notes.md"], beside.files["notes.md"])
 
@@ -618,7 +714,12 @@ def test_names_without_number_and_of_any_script_are_kept_with_the_submission(tmp
 def test_what_was_kept_in_the_comment_of_a_zip_is_still_read(tmp_path: Path):
     """Results of an earlier perflab can be replayed, and go on."""
     found = load(folder(tmp_path / "ada", {PY: CODE, "x.txt": b""}), LISTED)
-    rest = {"sha256": found.sha256, "refused": {CSV: "too large"}, "left_out": ["x.txt"], "notes": ["one"]}
+    rest = {
+        "sha256": found.sha256,
+        "refused": {CSV: "too large"},
+        "left_out": ["x.txt"],
+        "notes": ["one"],
+    }
     with zipfile.ZipFile(tmp_path / "kept.zip", "w") as kept:
         kept.writestr(PY, CODE)
         kept.comment = json.dumps(rest).encode()
@@ -629,12 +730,16 @@ def test_what_was_kept_in_the_comment_of_a_zip_is_still_read(tmp_path: Path):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("comment", [b"", b'{"sha256": "12', b"[]", b'{"sha256": 1, "refused": {}, "left_out": []}'])
+@pytest.mark.parametrize(
+    "comment", [b"", b'{"sha256": "12', b"[]", b'{"sha256": 1, "refused": {}, "left_out": []}']
+)
 def test_what_was_kept_and_cannot_be_read_back_is_one_line(tmp_path: Path, comment: bytes):
     """The comment of a zip is cut off at 64 KiB."""
     with zipfile.ZipFile(tmp_path / "kept.zip", "w") as kept:
         kept.comment = comment
-    with pytest.raises(SubmissionError, match=r"kept\.zip: what was kept cannot be read back \(.*\); grade again"):
+    with pytest.raises(
+        SubmissionError, match=r"kept\.zip: what was kept cannot be read back \(.*\); grade again"
+    ):
         unpacked(tmp_path / "kept.zip", "ada", LISTED)
 
 
@@ -666,8 +771,12 @@ def test_a_notebook_of_unknown_name_is_not_guessed_at(tmp_path: Path):
         pytest.param("x = importlib.import_module('autograder.worker.plans')\n", 1, id="by a text"),
         pytest.param('x = sys.modules[f"autograder.{y}"]\n', 1, id="by a text with a value in it"),
         pytest.param("x = f'{load(\"autograder.worker\")}'\n", 1, id="by a piece of a text"),
-        pytest.param("x = f'{load('autograder.worker')}'\n", 1, id="by a piece in the quotes of the text"),
-        pytest.param("if'autograder.worker' in sys.modules: pass\n", 1, id="by a text behind a word"),
+        pytest.param(
+            "x = f'{load('autograder.worker')}'\n", 1, id="by a piece in the quotes of the text"
+        ),
+        pytest.param(
+            "if'autograder.worker' in sys.modules: pass\n", 1, id="by a text behind a word"
+        ),
         pytest.param("x = '\nimport autograder\n", 1, id="below a text that does not end"),
         pytest.param("x = f'the autograder of {x}'\n", 0, id="in a sentence with a value in it"),
         pytest.param("# the autograder counts copies\nx = 1\n", 0, id="in a comment"),
@@ -717,11 +826,24 @@ WORK = zip_of(*FILES.items())
         {"ada/work.zip": WORK, "ada/notes.pdf": b"%PDF"},
         {"outer.zip": zip_of(("lab/inner.zip", zip_of(("work.zip", WORK))))},
         {"code.zip": zip_of((PY, CODE)), "rest.zip": zip_of(*list(FILES.items())[1:])},
-        {"work.zip": WORK, "damaged.zip": WORK[:40], "__MACOSX/._work.zip": b"?", "other.rar": b"Rar!"},
+        {
+            "work.zip": WORK,
+            "damaged.zip": WORK[:40],
+            "__MACOSX/._work.zip": b"?",
+            "other.rar": b"Rar!",
+        },
     ],
-    ids=["as Moodle hands on", "beside other files", "three deep", "one a part", "beside broken ones"],
+    ids=[
+        "as Moodle hands on",
+        "beside other files",
+        "three deep",
+        "one a part",
+        "beside broken ones",
+    ],
 )
-def test_an_archive_in_a_folder_is_looked_into_where_nothing_listed_lies_beside_it(tmp_path: Path, files: dict):
+def test_an_archive_in_a_folder_is_looked_into_where_nothing_listed_lies_beside_it(
+    tmp_path: Path, files: dict
+):
     """What is graded is what was meant."""
     assert FILES == load(folder(tmp_path / "ada", files), LISTED).files
 
@@ -738,18 +860,25 @@ def test_an_archive_beside_the_files_is_left_alone(tmp_path: Path):
     [
         (b"Rar!", "work.zip: is a RAR archive; hand in a folder, zip or tar"),
         (WORK[:60], "work.zip: is a damaged zip; make the archive again"),
-        (zip_of(("a", b"0" * 2000)), "work.zip: holds more than 1000 bytes; hand in the listed files alone"),
+        (
+            zip_of(("a", b"0" * 2000)),
+            "work.zip: holds more than 1000 bytes; hand in the listed files alone",
+        ),
     ],
     ids=["RAR", "half", "too large"],
 )
-def test_of_the_only_archive_in_a_folder_it_is_said_what_is_wrong(tmp_path: Path, data: bytes, why: str):
+def test_of_the_only_archive_in_a_folder_it_is_said_what_is_wrong(
+    tmp_path: Path, data: bytes, why: str
+):
     with pytest.raises(SubmissionError, match=why):
         load(folder(tmp_path / "ada", {"work.zip": data}), LISTED, Caps(archive=1000))
 
 
 def test_the_same_name_in_two_archives_counts_neither_time(tmp_path: Path):
     """Which is meant is not guessed."""
-    found = load(folder(tmp_path / "ada", {"a.zip": zip_of((PY, CODE)), "b.zip": zip_of((PY, b""))}), LISTED)
+    found = load(
+        folder(tmp_path / "ada", {"a.zip": zip_of((PY, CODE)), "b.zip": zip_of((PY, b""))}), LISTED
+    )
 
     assert {PY: "it stands in 'a.zip' and in 'b.zip'; hand in one"} == found.refused
 
@@ -757,7 +886,9 @@ def test_the_same_name_in_two_archives_counts_neither_time(tmp_path: Path):
 def test_archives_together_are_taken_no_further_than_one_alone(tmp_path: Path):
     """However many there are."""
     found = load(
-        folder(tmp_path / "ada", {"a.zip": WORK, "b.zip": zip_of((PY, CODE))}), LISTED, Caps(archive=len(WORK))
+        folder(tmp_path / "ada", {"a.zip": WORK, "b.zip": zip_of((PY, CODE))}),
+        LISTED,
+        Caps(archive=len(WORK)),
     )
 
     assert (FILES, ("b.zip",)) == (found.files, found.left_out)
@@ -766,7 +897,9 @@ def test_archives_together_are_taken_no_further_than_one_alone(tmp_path: Path):
 def test_what_archives_unpack_to_counts(tmp_path: Path):
     """Else a thousand small ones hold gigabytes."""
     large = tarred(tmp_path / "one.tar.gz", ("data.bin", bytes(3 * MIB))).read_bytes()
-    found = load(folder(tmp_path / "ada", {"a.tgz": large, "b.tgz": large}), LISTED, Caps(archive=5 * MIB))
+    found = load(
+        folder(tmp_path / "ada", {"a.tgz": large, "b.tgz": large}), LISTED, Caps(archive=5 * MIB)
+    )
 
     assert ("b.tgz", "a.tgz/data.bin") == found.left_out
 
@@ -786,7 +919,9 @@ def test_a_packed_trace_of_another_name_is_no_archive(tmp_path: Path):
     assert ({}, ("my_trace.json.gz",)) == (found.files, found.left_out)
 
 
-def test_an_archive_that_may_not_be_read_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_archive_that_may_not_be_read_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Nobody's grading stops at it."""
     home = folder(tmp_path / "ada", {"a.zip": WORK})
     monkeypatch.setattr("autograder.unpack._read_below", lambda *_: 1 / 0)

@@ -11,13 +11,17 @@ import pytest
 from autograder.ties import how
 
 CHILD = "import os, time; from autograder.ties import die_with; die_with(os.getppid()); print(os.getpid(), flush=True); time.sleep(60)"
-PARENT = f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {CHILD!r}]).wait())"
+PARENT = (
+    f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {CHILD!r}]).wait())"
+)
 LATE = "from autograder.ties import die_with; die_with(1); print('still here')"
 
 
 def test_a_tied_process_ends_with_the_one_that_started_it():
     """Also where that was killed, and cannot tell anybody."""
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True
+    ) as parent:
         child = int(parent.stdout.readline())
         parent.kill()
         parent.stdout.read()  # until the child is gone, who shares it

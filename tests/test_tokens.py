@@ -33,7 +33,12 @@ def test_words_are_those_of_python():
         ("mark", ":", 2), ("name", "x", 2), ("mark", "=", 2), ("text", "rb'it\\'s'", 2), ("mark", "+", 2),
         ("text", 'f"{os.sep!r}"', 2), ("text", '"""one\nit\'s two \\""" """', 3), ("mark", ";", 4),
     ] == found[:13]  # fmt: skip
-    assert [("mark", "!=", 4), ("text", "'a\\\nb'", 4), ("name", "else", 5), ("text", '""', 5)] == found[-4:]
+    assert [
+        ("mark", "!=", 4),
+        ("text", "'a\\\nb'", 4),
+        ("name", "else", 5),
+        ("text", '""', 5),
+    ] == found[-4:]
 
 
 def test_words_are_what_the_tokenizer_finds():

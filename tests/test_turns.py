@@ -169,7 +169,10 @@ def test_whoever_waits_long_says_for_whom(tmp_path, other):
         pass
 
     [line] = waiting.said
-    assert f"perflab: waits for its turn: {tmp_path}/perflab-cpu.gate is held by process {holds.process.pid} (" in line
+    assert (
+        f"perflab: waits for its turn: {tmp_path}/perflab-cpu.gate is held by process {holds.process.pid} ("
+        in line
+    )
     assert "; it runs since " in line
 
 

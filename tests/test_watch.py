@@ -122,7 +122,10 @@ def test_half_of_a_download_stops_nobody(tmp_path):
     """What cannot be read yet is said, and looked at again."""
     folder = Folder(tmp_path, ROSTER)
     folder.write("submission_metadata.yml", "submission_1: [")
-    assert ([], True) == (folder.ready(), "is not the list that Gradescope exports" in folder.said[0])
+    assert ([], True) == (
+        folder.ready(),
+        "is not the list that Gradescope exports" in folder.said[0],
+    )
     folder.write("submission_metadata.yml", "submission_1: {':submitters': [{':sid': ada}]}")
     folder.write("submission_1/part1_toy.py")
     folder.ready()

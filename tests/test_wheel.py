@@ -18,7 +18,16 @@ ROOT = find_root()
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(out),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     [path] = out.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
@@ -77,7 +86,9 @@ def test_no_line_of_a_solution_is_in_the_wheel(wheel):
 def test_nothing_of_a_solution_is_marked_in_the_template(wheel):
     """The markers are cut with what they enclose."""
     marked = [
-        n for n, data in wheel.items() if "_course" in n and (BEGIN.encode() in data or b"BEGIN SOLUTION -->" in data)
+        n
+        for n, data in wheel.items()
+        if "_course" in n and (BEGIN.encode() in data or b"BEGIN SOLUTION -->" in data)
     ]
 
     assert marked == []

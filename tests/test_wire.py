@@ -35,7 +35,11 @@ ARRAYS = {
     "labels": np.array(7),
     "pixels": np.zeros((0, 3), np.uint8),
 }
-GOOD = Message("observed", {"text": "é 日本\n\t", "n": [1, -2.5e-3, True, None], "deep": {"a": {"b": [[]]}}}, ARRAYS)
+GOOD = Message(
+    "observed",
+    {"text": "é 日本\n\t", "n": [1, -2.5e-3, True, None], "deep": {"a": {"b": [[]]}}},
+    ARRAYS,
+)
 
 
 def test_a_message_arrives_as_it_was_sent():
@@ -56,7 +60,9 @@ def test_nothing_after_a_message_is_read():
 def test_an_array_that_lies_otherwise_in_memory_arrives_in_its_own_order():
     array = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
 
-    np.testing.assert_array_equal(array, receive(reader(encode(Message("k", {}, {"a": array})))).arrays["a"])
+    np.testing.assert_array_equal(
+        array, receive(reader(encode(Message("k", {}, {"a": array})))).arrays["a"]
+    )
 
 
 UNSENDABLE = {
@@ -223,4 +229,8 @@ def mutated(frame: bytes, header: int, rng: random.Random) -> bytes:
             case _:
                 head[at:at] = head[at : at + rng.randint(1, 40)]
     length = len(head) if rng.random() < 0.5 else rng.choice([0, header - 4, rng.randrange(2**32)])
-    return struct.pack(">I", length) + bytes(head) + rest[: rng.choice([len(rest), rng.randrange(len(rest))])]
+    return (
+        struct.pack(">I", length)
+        + bytes(head)
+        + rest[: rng.choice([len(rest), rng.randrange(len(rest))])]
+    )

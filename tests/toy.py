@@ -115,16 +115,22 @@ def toy_kit(bars: Mapping[str, float] | None = None) -> Kit:
         points[name] = CheckConfig(2.0, bars if bars is not None else {"t4": 1.5}, "seed")
     config = PartConfig(14.0, Limits(), points, {"explains": 2.0}, {"explains": "Explains"})
     lab = LabConfig("toy", 1, None, None, {part.id: config})
-    return Kit(Lab("toy", (part,)), lab, {"given/__init__.py": b""}, {part.file: b"def work(): ..."})
+    return Kit(
+        Lab("toy", (part,)), lab, {"given/__init__.py": b""}, {part.file: b"def work(): ..."}
+    )
 
 
 def toy_submission(**files: bytes) -> Submission:
     """The part's file and a table; keyword names have _ for the dot."""
     named = {name.replace("__", "."): data for name, data in files.items()}
-    return Submission("ada", "0" * 64, {"part1_toy.py": b"def work(): ...", "table.csv": CSV, **named})
+    return Submission(
+        "ada", "0" * 64, {"part1_toy.py": b"def work(): ...", "table.csv": CSV, **named}
+    )
 
 
 def toy_session(run: Callable[[Job], Observation], tier: str = "t4") -> Session:
     """A session on a machine that does not exist, with a clock that stands still."""
     kind = "cpu" if tier == "cpu" else "cuda"
-    return Session(run, Device("toy", kind, tier), kind, "none", "2026-01-01T00:00:00+00:00", lambda: 0.0)
+    return Session(
+        run, Device("toy", kind, tier), kind, "none", "2026-01-01T00:00:00+00:00", lambda: 0.0
+    )

@@ -79,4 +79,6 @@ def _text(data: bytes, file: str) -> Text:
     try:
         return Text(file, data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n"))
     except UnicodeDecodeError as error:
-        raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None
+        raise SubmissionError(
+            f"{file}: byte {error.start} is not UTF-8; save it as UTF-8"
+        ) from None

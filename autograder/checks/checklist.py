@@ -77,11 +77,18 @@ def grouped(pair: Pair) -> Found:
     measured = f"losses of the steps apart by {apart:.1e}, the update by {moved:.1e} of its norm (allowed {SAME:.0e})"
     if not moved <= SAME:
         other = "or another criterion than the one handed in"
-        return measured, f"a step for each batch, a sum where a mean belongs, gradients from before, {other}"
+        return (
+            measured,
+            f"a step for each batch, a sum where a mean belongs, gradients from before, {other}",
+        )
     if not apart <= SAME:
         return measured, "the steps are right, and losses is not the mean over the batches of each"
     calls, batches = pair.student.values["called"], pair.baseline.values["called"]
-    return (measured, "") if calls == batches else (f"on_step: {calls} calls", f"one after each of {batches} batches")
+    return (
+        (measured, "")
+        if calls == batches
+        else (f"on_step: {calls} calls", f"one after each of {batches} batches")
+    )
 
 
 def worked(pair: Pair, epochs: int, within: float) -> Found:
@@ -89,7 +96,10 @@ def worked(pair: Pair, epochs: int, within: float) -> Found:
     told, samples = pair.student.values["told"], epochs * pair.baseline.values["script"]["samples"]
     for name, right in (("samples", samples), ("steps", epochs)):
         if told[name] != right:
-            return f"{name} is {shown(told[name])}", f"{epochs} epochs of one step each have {right}"
+            return (
+                f"{name} is {shown(told[name])}",
+                f"{epochs} epochs of one step each have {right}",
+            )
     got, want = pair.student.arrays["losses"], pair.baseline.arrays["losses"]
     if problem := numerics.misshapen(got, want, "epoch"):
         return problem, "losses holds the mean loss of each epoch"
@@ -101,7 +111,10 @@ def worked(pair: Pair, epochs: int, within: float) -> Found:
             "another training: warmed-up weights (a state_dict() is no copy), or a warmed-up optimizer, or other steps",
         )
     right = close(told["loss"], float(got[-1]), 1e-3)
-    return measured, "" if right else f"loss is {shown(told['loss'])}, and the last of losses {got[-1]:.4g}"
+    return (
+        measured,
+        "" if right else f"loss is {shown(told['loss'])}, and the last of losses {got[-1]:.4g}",
+    )
 
 
 def paced(pair: Pair, epochs: int, once: str) -> Found:
@@ -110,7 +123,10 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
     told, script = seen["told"], configurations.Script(**seen["script"])
     measured = f"throughput {shown(told['throughput'])} samples/s, warm_up_s {shown(told['warm_up_s'])} s (scripted)"
     if told["batch_size"] != seen["size"]:
-        return f"batch_size is {shown(told['batch_size'])}", f"{seen['size']} is what fits, of those asked for"
+        return (
+            f"batch_size is {shown(told['batch_size'])}",
+            f"{seen['size']} is what fits, of those asked for",
+        )
     if seen["device"].strip() != known["device"].strip():
         return f"device {seen['device'][:60]!r}", f"it is called {known['device']!r}"
     if not close(told["seconds"], epochs * script.seconds, configurations.WHOLE):
@@ -122,15 +138,32 @@ def paced(pair: Pair, epochs: int, once: str) -> Found:
         words = explained(told["seconds"], stories, configurations.WHOLE)
         return f"seconds is {shown(told['seconds'])}", f"{epochs} epochs took {took:.4g} s{words}"
     each = {name: told[name] and told[name] / epochs for name in ("seconds", "data_wait")}
-    figures = {"throughput": told["throughput"], "epoch_time": each["seconds"], "data_wait": each["data_wait"]}
+    figures = {
+        "throughput": told["throughput"],
+        "epoch_time": each["seconds"],
+        "data_wait": each["data_wait"],
+    }
     if why := configurations.pace_problem(figures, script):
-        own = close(told["throughput"], (told["samples"] or 0) / (told["seconds"] or 1), configurations.PACE)
-        return measured, why if own or ":" in why else f"{why}, and it is samples / seconds of all timed epochs"
-    within = told["warm_up_s"] is not None and 0.98 * script.once <= told["warm_up_s"] <= 10 * script.once
-    return measured, "" if within else f"what happens once took {script.once:g} s, and belongs to the warm-up"
+        own = close(
+            told["throughput"], (told["samples"] or 0) / (told["seconds"] or 1), configurations.PACE
+        )
+        return (
+            measured,
+            why if own or ":" in why else f"{why}, and it is samples / seconds of all timed epochs",
+        )
+    within = (
+        told["warm_up_s"] is not None
+        and 0.98 * script.once <= told["warm_up_s"] <= 10 * script.once
+    )
+    return (
+        measured,
+        "" if within else f"what happens once took {script.once:g} s, and belongs to the warm-up",
+    )
 
 
-OTHER_ROWS = "rows of another table (ranges have Instances, too), or some left out: names hold commas"
+OTHER_ROWS = (
+    "rows of another table (ranges have Instances, too), or some left out: names hold commas"
+)
 ODD = {
     "waiting_calls": "every call with Synchronize in its name counts, of the stream, the device, an event",
     "copy_to_gpu_ms": "copies back to the host do not count, and older versions write HtoD for Host-to-Device",
@@ -158,6 +191,11 @@ def shared(told: Sequence[float | None], known: Sequence[float]) -> Found:
                 (100 - right, "that is the rest"),
             ]
             words = explained(value, stories, 1e-3)
-            words = words or "durations added up, another window, or the loader's operators counted as work"
+            words = (
+                words
+                or "durations added up, another window, or the loader's operators counted as work"
+            )
             return f"{shown(value)} % of a made profile, and {right:.4g} % is right", words
-    return f"{len(told)} made profiles", "" if len(told) == len(known) else f"{len(known)} were given"
+    return f"{len(told)} made profiles", "" if len(told) == len(
+        known
+    ) else f"{len(known)} were given"

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, any_number, not_negative, or_nothing, positive, words
+from autograder.checks.forms import (
+    DEVICE,
+    Form,
+    any_number,
+    not_negative,
+    or_nothing,
+    positive,
+    words,
+)
 from autograder.checks.numerics import close, explained
 
 MODELS = ("Standard", "With Checkpointing")
@@ -21,15 +29,26 @@ RESULTS = Form(
         words("model", "Standard in the first row, With Checkpointing in the second"),
         positive("throughput", "waiting for data included", "samples/s"),
         positive("epoch_time", "of the measured epoch", "s"),
-        or_nothing(not_negative("peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB")),
-        positive("saved_mb", "1e6 bytes that autograd keeps for the backward pass of the first batch", "MB"),
+        or_nothing(
+            not_negative(
+                "peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB"
+            )
+        ),
+        positive(
+            "saved_mb",
+            "1e6 bytes that autograd keeps for the backward pass of the first batch",
+            "MB",
+        ),
         any_number("loss", "mean over all samples of the epoch"),
         positive("slowdown", "Standard's throughput / this row's", "x"),
         DEVICE,
     ),
     rows=MODELS,
 )
-PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+PACE, WHOLE = (
+    0.02,
+    0.05,
+)  # relative: of throughput; of epoch_time, which may hold a little more than the training
 EXACT = 0.01  # relative: of a loss beside the trusted one, where a ReLU may turn
 
 Row = Mapping[str, Any]
@@ -113,7 +132,10 @@ def reuse_problem(passes: Sequence[int], batches: int) -> str:
 
 def _rates(script: Script, runs: int) -> list[tuple[float, str]]:
     seconds = script.seconds(runs)
-    cold = (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before")
+    cold = (
+        script.samples / (seconds + script.cold),
+        "it includes the slow first pass: warm up before",
+    )
     if runs == 2:  # Standard's is right, so waits are in
         once = script.seconds(1)
         parts = [once + share / 8 * (seconds - once) for share in range(1, 8)]

@@ -22,7 +22,14 @@ SHORT: Mapping[str, Mapping[str, str]] = {  # of each command
 }  # fmt: skip
 FLAGS = ("--quiet", "--help", "--version")  # all others take a value
 RANGE_ENDS = r"none|stop|stop-shutdown|repeat(-shutdown)?(:\d+)?"
-KERNELS = ("cuda_gpu_kern_sum", "gpukernsum", "cuda_gpu_kern_gb_sum", "gpukerngbsum", "cuda_gpu_sum", "gpusum")
+KERNELS = (
+    "cuda_gpu_kern_sum",
+    "gpukernsum",
+    "cuda_gpu_kern_gb_sum",
+    "gpukerngbsum",
+    "cuda_gpu_sum",
+    "gpusum",
+)
 COPIES = ("cuda_gpu_mem_time_sum", "gpumemtimesum", "cuda_gpu_sum", "gpusum")
 OLD = "nsys writes .nsys-rep; .qdrep is what it was until 2021"
 
@@ -71,7 +78,10 @@ def _option(word: str, short: Mapping[str, str]) -> tuple[str, str | None]:
 def capture_problem(words: Sequence[str], program: Sequence[str], report: str) -> str:
     """Say how a line does not record CUDA and NVTX of a program, from cudaProfilerStart on, into a report."""
     line, named = parsed(words), _named(words, "profile")
-    return next(chain(named, _recorded(line), _ranged(line), _launched(line, program), _kept(line, report)), "")
+    return next(
+        chain(named, _recorded(line), _ranged(line), _launched(line, program), _kept(line, report)),
+        "",
+    )
 
 
 def stats_problem(words: Sequence[str], report: str) -> str:
@@ -83,7 +93,9 @@ def stats_problem(words: Sequence[str], report: str) -> str:
 def export_problem(words: Sequence[str], report: str) -> str:
     """Say how a line does not write a report as SQLite."""
     line = parsed(words)
-    return next(chain(_named(words, "export"), _exported(line), _read(line, report, (".nsys-rep",))), "")
+    return next(
+        chain(_named(words, "export"), _exported(line), _read(line, report, (".nsys-rep",))), ""
+    )
 
 
 def _named(words: Sequence[str], command: str) -> Iterator[str]:
@@ -107,12 +119,17 @@ def _recorded(line: Line) -> Iterator[str]:
     if any(" " in one for one in traced):
         yield f"--trace is {','.join(traced)!r}, and nsys takes no spaces in it"
     for asked in ("cuda", "nvtx"):
-        if not any(one == asked or (asked == "cuda" and one in ("cuda-hw", "cuda-sw")) for one in traced):
+        if not any(
+            one == asked or (asked == "cuda" and one in ("cuda-hw", "cuda-sw")) for one in traced
+        ):
             said = ",".join(traced) or "not there"
             yield f"--trace is {said}: without {asked}, {MISSED[asked]}"
 
 
-MISSED = {"cuda": "there is no kernel, copy or call in the report", "nvtx": "the ranges of the script are not in it"}
+MISSED = {
+    "cuda": "there is no kernel, copy or call in the report",
+    "nvtx": "the ranges of the script are not in it",
+}
 
 
 def _ranged(line: Line) -> Iterator[str]:
@@ -129,7 +146,11 @@ def _launched(line: Line, program: Sequence[str]) -> Iterator[str]:
     rest = list(line.rest)
     if rest[: len(program)] != list(program):
         yield f"it runs {' '.join(rest[:6]) or 'nothing'}; {' '.join(program)} is to be run, after all options"
-    late = [word for word in rest[len(program) :] if _option(word, SHORT["profile"])[0] in SHORT["profile"].values()]
+    late = [
+        word
+        for word in rest[len(program) :]
+        if _option(word, SHORT["profile"])[0] in SHORT["profile"].values()
+    ]
     if late:
         yield f"{late[0]} stands after the program, which gets it: options of nsys stand before it"
 
@@ -158,7 +179,9 @@ def _exported(line: Line) -> Iterator[str]:
         yield f"--type is {','.join(line.values('--type')) or 'not there'}; it must be sqlite"
 
 
-def _read(line: Line, report: str, endings: Sequence[str] = (".nsys-rep", ".sqlite")) -> Iterator[str]:
+def _read(
+    line: Line, report: str, endings: Sequence[str] = (".nsys-rep", ".sqlite")
+) -> Iterator[str]:
     if len(line.rest) != 1:
         yield f"it reads {' '.join(line.rest[:3]) or 'nothing'}; {report}.nsys-rep is to be read"
     elif line.rest[0].endswith(".qdrep"):

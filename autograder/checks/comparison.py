@@ -21,14 +21,21 @@ RESULTS = Form(
         words("precision", "FP32 in the first row, AMP in the second"),
         positive("throughput", "waiting for data included", "samples/s"),
         positive("epoch_time", "of the measured epoch", "s"),
-        or_nothing(not_negative("peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB")),
+        or_nothing(
+            not_negative(
+                "peak_memory_mb", "peak of the GPU's memory, 1e6 bytes; empty without a GPU", "MB"
+            )
+        ),
         percent("accuracy", "of the samples"),
         positive("speedup", "throughput / FP32's throughput", "x"),
         DEVICE,
     ),
     rows=MODES,
 )
-PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+PACE, WHOLE = (
+    0.02,
+    0.05,
+)  # relative: of throughput; of epoch_time, which may hold a little more than the training
 EPOCHS = 0.1  # relative: samples of two epochs, by throughput and epoch_time
 ROUNDED = 0.0051  # seconds: half of the last of two decimals; an epoch on a GPU may take 0.02 s
 
@@ -84,7 +91,9 @@ def samples_problem(rows: Sequence[Row]) -> str:
     first, last = (row["throughput"] * row["epoch_time"] for row in rows)
     rounded = ROUNDED * sum(row["throughput"] for row in rows)
     if abs(last - first) > EPOCHS * first + rounded:
-        return f"throughput x epoch_time is {first:.4g} samples in one row and {last:.4g} in the other"
+        return (
+            f"throughput x epoch_time is {first:.4g} samples in one row and {last:.4g} in the other"
+        )
     return ""
 
 
@@ -102,7 +111,10 @@ def device_problem(rows: Sequence[Row], script: Script, *, on_gpu: bool) -> Prob
             return why, "device_name(device), from given"
         if not on_gpu and row["peak_memory_mb"] not in (None, ""):
             why = f"peak_memory_mb of {row['precision']} is {row['peak_memory_mb']:.4g}, and no GPU was there to ask"
-            return why, "None where device.type is not 'cuda': an empty cell, and no panel in the figure"
+            return (
+                why,
+                "None where device.type is not 'cuda': an empty cell, and no panel in the figure",
+            )
     return None
 
 
@@ -119,20 +131,38 @@ def time_problem(rows: Sequence[Row], script: Script) -> Problem:
         if not close(row["epoch_time"], seconds, WHOLE):
             took = f"{script.samples} samples took {seconds:.4g} s"
             why = f"epoch_time of {mode} is {row['epoch_time']:.4g} s, but {took}"
-            return why, "read the clock before and after train_epoch_amp; the difference is in seconds"
+            return (
+                why,
+                "read the clock before and after train_epoch_amp; the difference is in seconds",
+            )
     return None
 
 
 def _rates(script: Script, mode: str, other: str) -> list[tuple[float, tuple[str, str]]]:
-    seconds, warm = script.seconds(mode), "train a few batches of each precision first, on a training of its own"
+    seconds, warm = (
+        script.seconds(mode),
+        "train a few batches of each precision first, on a training of its own",
+    )
     cast = "not on", "train_epoch_amp(..., use_amp=True, scaler=...) for the AMP row"
     if mode == "FP32":
-        cast = "on", "train_epoch_amp(..., use_amp=False) for the FP32 row, and autocast(..., enabled=use_amp)"
+        cast = (
+            "on",
+            "train_epoch_amp(..., use_amp=False) for the FP32 row, and autocast(..., enabled=use_amp)",
+        )
     return [
-        (script.samples / (seconds + script.cold), ("includes the slow first step: warm up before", warm)),
-        (script.samples / (seconds - script.wait), ("leaves out the wait for data", "time whole iterations")),
+        (
+            script.samples / (seconds + script.cold),
+            ("includes the slow first step: warm up before", warm),
+        ),
+        (
+            script.samples / (seconds - script.wait),
+            ("leaves out the wait for data", "time whole iterations"),
+        ),
         (script.samples / seconds / timing.WALL, (f"is wrong: {timing.JUMPS}", timing.STEADY)),
-        (script.samples / script.seconds(other), (f"is that of {other}: autocast was {cast[0]}", cast[1])),
+        (
+            script.samples / script.seconds(other),
+            (f"is that of {other}: autocast was {cast[0]}", cast[1]),
+        ),
     ]
 
 
@@ -142,29 +172,52 @@ def epoch_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Probl
     if longest >= batches:
         return None
     if not longest and any(it["steps"] for it in trainings):
-        return "the model was trained and never called", "model(images), and not model.forward(images)"
+        return (
+            "the model was trained and never called",
+            "model(images), and not model.forward(images)",
+        )
     why = f"no training ran the whole epoch: the longest had {longest} of {batches} batches"
-    return why, "train_epoch_amp(model, loader, ...) with the loader itself; only the warm-up takes a few batches"
+    return (
+        why,
+        "train_epoch_amp(model, loader, ...) with the loader itself; only the warm-up takes a few batches",
+    )
 
 
 def training_problem(trainings: Sequence[Mapping[str, Any]], batches: int) -> Problem:
     """Say how trainings were mixed up. A report, which can only take away."""
-    epochs = {mode: [it for it in trainings if _is_epoch(it, mode, batches)] for mode in ("full", "half")}
+    epochs = {
+        mode: [it for it in trainings if _is_epoch(it, mode, batches)] for mode in ("full", "half")
+    }
     whole = [it for it in trainings if it["full"] + it["half"] >= batches]
     if len(whole) > sum(map(len, epochs.values())) and not all(epochs.values()):
-        why = "the measured model had been trained before: by the warm-up, or in the other precision"
-        return why, "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP"
-    warm = {i for i, it in enumerate(trainings) if not any(it in found for found in epochs.values())}
+        why = (
+            "the measured model had been trained before: by the warm-up, or in the other precision"
+        )
+        return (
+            why,
+            "call make_training for the warm-up, and again for the measured epoch, in FP32 and then in AMP",
+        )
+    warm = {
+        i for i, it in enumerate(trainings) if not any(it in found for found in epochs.values())
+    }
     for it in (*epochs["full"], *epochs["half"]):
         if it["misplaced"]:
             why = "the AMP epoch's GradScaler is one for another kind of device, and switches itself off on this one"
             return why, "torch.amp.GradScaler(device.type)"
         if it["half"] and not it["scaled"]:
-            return "the AMP epoch ran without a GradScaler", "scaler=torch.amp.GradScaler(device.type)"
+            return (
+                "the AMP epoch ran without a GradScaler",
+                "scaler=torch.amp.GradScaler(device.type)",
+            )
         if warm & set(it["alive"]):
             why = "a warm-up model was still in memory during the measured epoch"
-            return why, "warm up in a function of its own: what it made is let go of when it returns"
-    if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(trainings[i]["back"] for i in warm):
+            return (
+                why,
+                "warm up in a function of its own: what it made is let go of when it returns",
+            )
+    if any(trainings[i]["full"] + trainings[i]["half"] for i in warm) and not any(
+        trainings[i]["back"] for i in warm
+    ):
         why = "the warm-up ran the model and did not train: the first backward pass and step are still the slow ones"
         return why, "train_epoch_amp on a few batches, of a training of its own"
     return None

@@ -21,14 +21,21 @@ RESULTS = Form(
         words("model", "Eager in the first row, Compiled in the second"),
         positive("throughput", "waiting for data included", "samples/s"),
         positive("epoch_time", "of the measured epoch", "s"),
-        not_negative("compile_s", "what the warm-up of the compiled model took, builds included; 0 for Eager", "s"),
+        not_negative(
+            "compile_s",
+            "what the warm-up of the compiled model took, builds included; 0 for Eager",
+            "s",
+        ),
         any_number("loss", "mean over the epoch"),
         positive("speedup", "throughput / Eager's throughput", "x"),
         DEVICE,
     ),
     rows=MODELS,
 )
-PACE, WHOLE = 0.02, 0.05  # relative: of throughput; of epoch_time, which may hold a little more than the training
+PACE, WHOLE = (
+    0.02,
+    0.05,
+)  # relative: of throughput; of epoch_time, which may hold a little more than the training
 EXACT = 1e-4  # relative: of a loss beside the trusted one; right work was within 2e-7, and the rate is small
 # Relative, of losses that a student measured. Rounding grows: means of eager epochs of 20 batches that
 # differ by nothing else were up to 11 % apart (6 seeds, each with 4 or 5 roundings), and a compiled one was 16 % away.
@@ -70,7 +77,10 @@ def late_build(seen: Seen, batches: int) -> tuple[str, str]:
         return measured, "the warm-up had no backward pass with gradients in these modes"
     if batch == batches - 1:
         return measured, "the last batch has fewer samples, a shape that the warm-up left out"
-    return measured, "the warm-up was in another mode (eval, no_grad, no autocast), or there was none"
+    return (
+        measured,
+        "the warm-up was in another mode (eval, no_grad, no autocast), or there was none",
+    )
 
 
 def whole_problem(seen: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
@@ -78,7 +88,10 @@ def whole_problem(seen: Seen, batches: int, parameters: int, *, half: bool) -> t
     forward, backward = seen["runs"]["forward"], seen["runs"]["backward"]
     measured = f"{forward} forward and {backward} backward graphs ran for {batches} batches"
     if not forward + backward:
-        return measured, "nothing that was compiled ran: the model is used as it is, or another backend was asked"
+        return (
+            measured,
+            "nothing that was compiled ran: the model is used as it is, or another backend was asked",
+        )
     if (forward, backward) != (batches, batches):
         return measured, "the model is compiled in pieces, or a part of the batches is not"
     if seen["parameters"] < parameters:
@@ -86,13 +99,18 @@ def whole_problem(seen: Seen, batches: int, parameters: int, *, half: bool) -> t
         return f"{measured}; {took}", "only a part of the model is compiled"
     if half != any(one["half"] for one in seen["built"]):
         state = "in half precision" if not half else "in float32, or in float16"
-        return f"{measured}; convolutions {state}", "autocast follows use_amp, in the warm-up as in the epoch"
+        return (
+            f"{measured}; convolutions {state}",
+            "autocast follows use_amp, in the warm-up as in the epoch",
+        )
     return "", ""
 
 
 def row_problem(rows: Sequence[Row]) -> str:
     """Say what is wrong with the form of the two rows, or how they contradict themselves."""
-    odd = RESULTS.problem(rows) or next((why for row in rows if (why := _odd_speedup(row, rows[0]))), "")
+    odd = RESULTS.problem(rows) or next(
+        (why for row in rows if (why := _odd_speedup(row, rows[0]))), ""
+    )
     if odd:
         return odd
     if rows[0]["compile_s"] != 0:
@@ -100,7 +118,9 @@ def row_problem(rows: Sequence[Row]) -> str:
     if not rows[1]["compile_s"] > 0:
         return "compile_s of Compiled is not above 0: the cold start is missing"
     if not close(rows[1]["loss"], rows[0]["loss"], FAR):
-        return "the two losses are far apart, and both train from the same weights on the same batches"
+        return (
+            "the two losses are far apart, and both train from the same weights on the same batches"
+        )
     return ""
 
 
@@ -127,7 +147,9 @@ def time_problem(rows: Sequence[Row], script: Script) -> str:
     for row in rows:
         seconds, told = script.seconds(row["model"]), f"of {row['model']} is"
         if not close(row["throughput"], script.samples / seconds, PACE):
-            why = explained(row["throughput"], _rates(script, row["model"]), PACE) or _slower(row, script)
+            why = explained(row["throughput"], _rates(script, row["model"]), PACE) or _slower(
+                row, script
+            )
             return f"throughput {told} {row['throughput']:.4g} samples/s: {why}"
         if not close(row["epoch_time"], seconds, WHOLE):
             return f"epoch_time {told} {row['epoch_time']:.4g} s, and {seconds:.4g} s passed"
@@ -138,10 +160,16 @@ def _rates(script: Script, model: str) -> list[tuple[float, str]]:
     seconds, other = script.seconds(model), MODELS[model == "Eager"]
     late = "in the measured epoch: warm up with"
     return [
-        (script.samples / (seconds + script.cold), "it includes the slow first pass: warm up before"),
+        (
+            script.samples / (seconds + script.cold),
+            "it includes the slow first pass: warm up before",
+        ),
         (script.samples / (seconds - script.wait), "it leaves out the wait for data"),
         (script.samples / script.seconds(other), f"it is the pace of {other}"),
-        (script.samples / (seconds + script.backward), f"the backward graph was built {late} complete steps"),
+        (
+            script.samples / (seconds + script.backward),
+            f"the backward graph was built {late} complete steps",
+        ),
         (
             script.samples / (seconds + script.forward + script.backward),
             f"a forward and a backward graph were built {late} every shape, in the same modes",
@@ -155,19 +183,27 @@ def _slower(row: Row, script: Script) -> str:
     return "it includes builds: warm up before" if building else f"it was {rate:.4g} samples/s"
 
 
-def cold_problem(told: float, script: Script, built: Sequence[Mapping[str, Any]], measured: float) -> str:
+def cold_problem(
+    told: float, script: Script, built: Sequence[Mapping[str, Any]], measured: float
+) -> str:
     """Say how compile_s is not the time of the warm-up, whose builds were seen; the last epoch began at *measured*."""
     cost = {"forward": script.forward, "backward": script.backward}
     least = max(script.forward + script.backward, sum(cost.get(one["kind"], 0.0) for one in built))
     most = least + WARM * script.seconds("Eager") + script.cold
     if least * (1 - PACE) <= told <= most * (1 + PACE):
         # Before its first build a warm-up looks through the loader at most once.
-        until = measured - min(one["at"] for one in built) + script.wait + script.fetch if built else told
+        until = (
+            measured - min(one["at"] for one in built) + script.wait + script.fetch
+            if built
+            else told
+        )
         if told <= until * (1 + EXACT):
             return ""
         return f"compile_s of Compiled is {told:.4g} s, and holds the measured epoch: it ends where the warm-up does"
     stories = [(1000 * least, "it is in milliseconds"), (least / 60, "it is in minutes")]
-    why = explained(told, stories, 0.2) or ("it leaves out builds" if told < least else "it holds more than a warm-up")
+    why = explained(told, stories, 0.2) or (
+        "it leaves out builds" if told < least else "it holds more than a warm-up"
+    )
     return f"compile_s of Compiled is {told:.4g} s, and the builds took {least:.4g} s: {why}"
 
 
@@ -177,4 +213,8 @@ def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], b
     others = [dtype for dtype, count in eager.items() if count and dtype != "bfloat16"]
     if others or eager.get("bfloat16", 0) < batches:
         return ran.format("Eager", " and ".join(others) or "other batches only")
-    return "" if built and all(one["half"] for one in built) else ran.format("Compiled", "another precision")
+    return (
+        ""
+        if built and all(one["half"] for one in built)
+        else ran.format("Compiled", "another precision")
+    )

@@ -11,11 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Column, Form, any_number, not_negative, percent, positive, words
+from autograder.checks.forms import (
+    DEVICE,
+    Column,
+    Form,
+    any_number,
+    not_negative,
+    percent,
+    positive,
+    words,
+)
 from autograder.checks.numerics import close, explained, shown
 from autograder.checks.timing import JUMPS, STEADY, WALL
 
-FIGURES = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
+FIGURES = (
+    "throughput",
+    "epoch_time",
+    "data_wait",
+    "warm_up_s",
+    "peak_memory_mb",
+    "loss",
+    "accuracy",
+)
 BUILDS_ON = {
     "Baseline": "",
     "Data loader": "Baseline",
@@ -28,12 +45,18 @@ RESULTS = Form(
     "optimization_results.csv",
     (
         words("configuration", "one row each, in their order"),
-        Column("builds_on", "the configuration that this one adds something to; empty for Baseline", {}),
+        Column(
+            "builds_on", "the configuration that this one adds something to; empty for Baseline", {}
+        ),
         positive("throughput", "waiting for data included", "samples/s"),
         positive("epoch_time", "of a measured epoch", "s"),
         any_number("data_wait", "of it spent waiting for the loader", "s"),
         not_negative("warm_up_s", "the warm-up before, builds included", "s"),
-        positive("peak_memory_mb", "most memory of the process, 1e6 bytes: the GPU's, or the host's without one", "MB"),
+        positive(
+            "peak_memory_mb",
+            "most memory of the process, 1e6 bytes: the GPU's, or the host's without one",
+            "MB",
+        ),
         any_number("loss", "mean over the last epoch"),
         percent("accuracy", "of the samples of the last epoch"),
         positive("speedup", "throughput / that of Baseline", "x"),
@@ -42,7 +65,10 @@ RESULTS = Form(
     ),
     rows=tuple(BUILDS_ON),
 )
-PACE, WHOLE = 0.01, 0.05  # relative: of throughput, of which a stem is 2 %; of seconds, which may hold a little more
+PACE, WHOLE = (
+    0.01,
+    0.05,
+)  # relative: of throughput, of which a stem is 2 %; of seconds, which may hold a little more
 SAME = 0.03  # relative: numbers of samples that follow from rounded figures
 ROUNDED = 0.011  # seconds: two figures of two decimals, one taken from the other
 
@@ -75,7 +101,9 @@ def pace_problem(told: Row, script: Script) -> str:
     rate = script.samples / script.seconds
     if not close(told["throughput"], rate, PACE):
         once = "it includes what happens once: warm up before, in the same modes"
-        why = explained(told["throughput"], _rates(script), PACE) or once * holds_once(told["throughput"], script)
+        why = explained(told["throughput"], _rates(script), PACE) or once * holds_once(
+            told["throughput"], script
+        )
         return f"throughput is {shown(told['throughput'])} samples/s where {rate:.4g} passed{': ' * bool(why)}{why}"
     if not close(told["epoch_time"], script.seconds, WHOLE):
         return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s in the mean"
@@ -90,10 +118,22 @@ def _rates(script: Script) -> list[tuple[float, str]]:
     return [
         (script.samples / (script.seconds - script.wait), "it leaves out the wait for data"),
         (script.samples / script.seconds / WALL, f"{JUMPS}: {STEADY}"),
-        (2 * script.samples / script.seconds, "it counts the samples of all epochs, and the seconds of one"),
-        (script.samples / script.seconds / 2, "it counts the samples of one epoch, and the seconds of two"),
-        *((rate, "it is the rate of one epoch: divide the samples of all by the seconds of all") for rate in rates),
-        (sum(rates) / 2, "it is the mean of the epochs' rates: divide the samples of all by the seconds of all"),
+        (
+            2 * script.samples / script.seconds,
+            "it counts the samples of all epochs, and the seconds of one",
+        ),
+        (
+            script.samples / script.seconds / 2,
+            "it counts the samples of one epoch, and the seconds of two",
+        ),
+        *(
+            (rate, "it is the rate of one epoch: divide the samples of all by the seconds of all")
+            for rate in rates
+        ),
+        (
+            sum(rates) / 2,
+            "it is the mean of the epochs' rates: divide the samples of all by the seconds of all",
+        ),
     ]
 
 
@@ -104,7 +144,9 @@ def holds_once(rate: Any, script: Script) -> bool:
 
 def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -> str:
     """Say what is wrong with the form of the rows, or how they contradict themselves."""
-    odd = RESULTS.problem(rows, tuple(builds_on)) or next((why for row in rows if (why := _odd(row, builds_on))), "")
+    odd = RESULTS.problem(rows, tuple(builds_on)) or next(
+        (why for row in rows if (why := _odd(row, builds_on))), ""
+    )
     return odd or _uneven(rows) or _ratio_problem(rows)
 
 
@@ -157,8 +199,14 @@ def _leak(name: str, told: float, printed: float) -> str:
             3 * printed,
             ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each",
         ),
-        (5 * printed, ": it ran under another Python than the one that started it, which is sys.executable"),
-        (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
+        (
+            5 * printed,
+            ": it ran under another Python than the one that started it, which is sys.executable",
+        ),
+        (
+            printed / 2,
+            ": another run took its cores at the same time; start one when the last has ended",
+        ),
     ]
     return explained(told, stories, 0.01) if name == "throughput" else ""
 
@@ -193,7 +241,11 @@ def slips(name: str, right: Any) -> list[tuple[float, str]]:
 BANDS = {
     "throughput": (0.01, 1e6, "samples/s"),
     "peak_memory_mb": (50.0, 1e6, "MB: PyTorch alone takes more than 50"),
-    "loss": (0.0, 10.0, "the mean cross-entropy of 10 classes: ln(10) = 2.30 when nothing is learnt"),
+    "loss": (
+        0.0,
+        10.0,
+        "the mean cross-entropy of 10 classes: ln(10) = 2.30 when nothing is learnt",
+    ),
     "epoch_time": (0.01, 1e5, "s"),
 }
 

@@ -22,12 +22,15 @@ from autograder.traces.record import Trace
 
 IS = r"\W{0,9}(?:\([^)\n]{0,80}\)\W{0,9})?[:=|\uff1a][^\d\n%]{0,30}?(\d+(?:[.,]\d+)?)\s*%"  # (of the steps): about 12 %
 WITHOUT = r"(?:[^\n]*\(without a GPU:\s*)??"  # as the handout's form has it behind an empty GPU utilization
-SHARE = re.compile(rf"^{WITHOUT}\W{{0,9}}(GPU utili[sz]ation|operators){IS}", re.IGNORECASE | re.MULTILINE)
+SHARE = re.compile(
+    rf"^{WITHOUT}\W{{0,9}}(GPU utili[sz]ation|operators){IS}", re.IGNORECASE | re.MULTILINE
+)
 POTENTIAL = re.compile(rf"^[^\n]*improvement potential{IS}", re.IGNORECASE | re.MULTILINE)
 ENTRY = re.compile(r"^[ \t>*_|#(-]*\d{1,2}[.):][ \t*_]*(?=\S)", re.MULTILINE)
 LISTED = r"\d+(?:\s*(?:,|and|&|-|to|through|\u2013)\s*\d+)*"
 LINES = re.compile(
-    rf"\blines?\b(?:\s*n(?:umber|o|r)s?\b)?[\s.:#*`_]*({LISTED})|\.py[:\s]+(?:line\s*)?(\d+)|\bL(\d+)\b", re.IGNORECASE
+    rf"\blines?\b(?:\s*n(?:umber|o|r)s?\b)?[\s.:#*`_]*({LISTED})|\.py[:\s]+(?:line\s*)?(\d+)|\bL(\d+)\b",
+    re.IGNORECASE,
 )
 POINTS = 2.0  # percentage points that a share may be off
 MOST_TEXT = 20_000  # characters that are read
@@ -52,11 +55,16 @@ def parsed(text: Text) -> tuple[Findings | None, str]:
     body = text.text[:MOST_TEXT]
     share, potential = SHARE.search(body), POTENTIAL.search(body)
     if share is None:
-        return None, 'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU, with one number'
+        return (
+            None,
+            'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU, with one number',
+        )
     if potential is None:
         return None, 'there is no line "Estimated improvement potential: ... %" with one number'
     before = ENTRY.split(body[: potential.start()])[1:]
-    entries = before if len(before) >= 3 else ENTRY.split(body)[1:]  # what is numbered behind it is advice
+    entries = (
+        before if len(before) >= 3 else ENTRY.split(body)[1:]
+    )  # what is numbered behind it is advice
     if not 3 <= len(entries) <= MOST_ENTRIES:
         return None, f"{len(entries)} numbered bottlenecks, not three to {MOST_ENTRIES}"
     of = "operators" if share[1].lower() == "operators" else "gpu"
@@ -83,7 +91,9 @@ def shares_problem(found: Findings, trace: Trace, *, try_: str) -> Verdict:
     if has_gpu != (found.of == "gpu"):
         told = "a GPU utilization" if found.of == "gpu" else "a share of operators"
         return Failed(told, f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU", try_)
-    verdict = profile.agrees(trace, "gpu_utilization" if has_gpu else "operator_share", found.share, try_=try_)
+    verdict = profile.agrees(
+        trace, "gpu_utilization" if has_gpu else "operator_share", found.share, try_=try_
+    )
     if not isinstance(verdict, Passed):
         return verdict
     most, least = 100.0 - found.share, trace.figure("dataloader", "steps") or 0.0
@@ -97,7 +107,9 @@ def shares_problem(found: Findings, trace: Trace, *, try_: str) -> Verdict:
 
 def faults_found(found: Findings, faults: Mapping[str, Collection[int]]) -> list[list[str]]:
     """Return, for each bottleneck, the faults that stand in the lines it names."""
-    return [[name for name, lines in faults.items() if entry & set(lines)] for entry in found.entries]
+    return [
+        [name for name, lines in faults.items() if entry & set(lines)] for entry in found.entries
+    ]
 
 
 def faults_problem(found: Findings, faults: Mapping[str, Collection[int]], least: int) -> str:
@@ -109,9 +121,15 @@ def faults_problem(found: Findings, faults: Mapping[str, Collection[int]], least
         if not here:
             return f"bottleneck {number}: nothing that costs time stands in {_said(sorted(entry))}"
         if len(entry) > WIDEST:
-            return f"bottleneck {number} names {len(entry)} lines; name the one that is to be changed"
+            return (
+                f"bottleneck {number} names {len(entry)} lines; name the one that is to be changed"
+            )
     different = {name for here in named for name in here}
-    return "" if len(different) >= least else f"{len(different)} different faults are named, not {least}"
+    return (
+        ""
+        if len(different) >= least
+        else f"{len(different)} different faults are named, not {least}"
+    )
 
 
 def _said(lines: Sequence[int]) -> str:

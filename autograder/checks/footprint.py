@@ -19,7 +19,13 @@ RESULTS = Form(
         words("net", "its name in `nets`"),
         count("batch_size", "images of a step"),
         words("precision", "`FP32` or `AMP`; FP32 first, at each batch size"),
-        or_nothing(positive("peak_memory_mb", "`torch.cuda.max_memory_allocated() / 1e6`; empty without a GPU", "MB")),
+        or_nothing(
+            positive(
+                "peak_memory_mb",
+                "`torch.cuda.max_memory_allocated() / 1e6`; empty without a GPU",
+                "MB",
+            )
+        ),
         positive("saved_mb", "1e6 bytes kept for the backward pass of a step", "MB"),
         positive("throughput", "of complete training steps", "samples/s"),
         DEVICE,
@@ -36,7 +42,9 @@ def row_problem(rows: Sequence[Row], expected: Sequence[tuple[str, int, str]] | 
         return wrong
     found = [(row["net"], row["batch_size"], row["precision"]) for row in rows]
     if expected is not None and found != list(expected):
-        told, asked = ("; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected))
+        told, asked = (
+            "; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected)
+        )
         return f"the rows are {told}, and not {asked}, and so on"
     return _unit_problem(rows)
 
@@ -54,7 +62,11 @@ def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
     }
     found = sorted({size for _, size, _ in kept})
     missing = [
-        (net, size, mode) for net in nets for size in found for mode in PRECISIONS if (net, size, mode) not in kept
+        (net, size, mode)
+        for net in nets
+        for size in found
+        for mode in PRECISIONS
+        if (net, size, mode) not in kept
     ]
     if len(rows) > len(kept):
         return f"it holds {len(rows)} rows for {len(kept)} measurements: some are there twice"
@@ -86,13 +98,19 @@ def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: boo
     scripts = [own for own in known["script"] for _ in saved[: len(rows) // len(known["nets"])]]
     for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=False)):
         if not close(row["saved_mb"], right, EXACT):
-            plain = explained(row["saved_mb"], [(saved[number - number % 2], ": that is FP32's; use autocast")], EXACT)
+            plain = explained(
+                row["saved_mb"],
+                [(saved[number - number % 2], ": that is FP32's; use autocast")],
+                EXACT,
+            )
             return f"saved_mb of {_named(row)} is {row['saved_mb']:.4g}, and given.saved_mb says {right:.4g}{plain}"
         wrong = _pace_problem(row, script, known["steps"])
         if wrong:
             return wrong
         if row["device"].strip() != known["device"].strip():
-            return f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+            return (
+                f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+            )
         if not on_gpu and row["peak_memory_mb"] not in (None, ""):
             return f"peak_memory_mb of {_named(row)} is {row['peak_memory_mb']:.4g}, and no GPU was there to ask"
     return ""
@@ -106,15 +124,28 @@ def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
     if close(row["throughput"], size / whole, PACE):
         return ""
     stories = [
-        *((size / (it + extra), "the backward pass is left out") for it in (forward, other) for extra in (0, step)),
+        *(
+            (size / (it + extra), "the backward pass is left out")
+            for it in (forward, other)
+            for extra in (0, step)
+        ),
         (size / (forward + back), "the optimizer's step is left out"),
-        (size / (whole - forward + other), f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}"),
+        (
+            size / (whole - forward + other),
+            f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}",
+        ),
         (1 / whole, "it counts steps, not images"),
         *(
-            (size * steps / (steps * whole + n * cold), "it holds a slow first step: warm up with two")
+            (
+                size * steps / (steps * whole + n * cold),
+                "it holds a slow first step: warm up with two",
+            )
             for n in (1, 2, 3)
         ),
-        *((size / (whole + n * step), "a model goes on that ran at another size or precision") for n in (1, 2, 3)),
+        *(
+            (size / (whole + n * step), "a model goes on that ran at another size or precision")
+            for n in (1, 2, 3)
+        ),
     ]
     told = f"throughput of {_named(row)} is {row['throughput']:.4g} images/s, and {size / whole:.4g} is right"
     why = explained(row["throughput"], stories, PACE)

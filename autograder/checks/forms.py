@@ -111,23 +111,31 @@ class Form:
     def problem(self, rows: Sequence[Row], expected: Sequence[str | int] | None = None) -> str:
         """Say what is wrong with rows of a file, or with those that a function returned; or nothing."""
         asked = self.rows if expected is None else expected
-        wrong = table.form_problem(rows, self.names, self.numbers, asked) or "there are no rows" * (not rows)
+        wrong = table.form_problem(rows, self.names, self.numbers, asked) or "there are no rows" * (
+            not rows
+        )
         cells = ((row, column) for row in rows for column in self.columns if column is not DEVICE)
-        wrong = wrong or next((said for row, column in cells if (said := self._odd(row, column))), "")
+        wrong = wrong or next(
+            (said for row, column in cells if (said := self._odd(row, column))), ""
+        )
         return wrong or (table.device_problem(rows) if DEVICE in self.columns else "")
 
     def _odd(self, row: Row, column: Column) -> str:
         error = next(self._validators[column.name].iter_errors(row[column.name]), None)
         if error is None:
             return ""
-        told = f"{column.name} of {shown_name(row[self.names[0]])} is {shown_cell(row[column.name])}"
+        told = (
+            f"{column.name} of {shown_name(row[self.names[0]])} is {shown_cell(row[column.name])}"
+        )
         return f"{told}, and {_needed(error)}"
 
     @cached_property
     def _validators(self) -> dict[str, Any]:
         import jsonschema
 
-        return {column.name: jsonschema.Draft202012Validator(column.schema) for column in self.columns}
+        return {
+            column.name: jsonschema.Draft202012Validator(column.schema) for column in self.columns
+        }
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of a row."""
@@ -137,7 +145,9 @@ class Form:
             "type": "object",
             "additionalProperties": False,
             "required": list(self.names),
-            "properties": {it.name: {**self._values(it), "description": _described(it)} for it in self.columns},
+            "properties": {
+                it.name: {**self._values(it), "description": _described(it)} for it in self.columns
+            },
         }
 
     def _values(self, column: Column) -> Mapping[str, Any]:
@@ -159,7 +169,9 @@ def _needed(error: Any) -> str:
     """Say in words what a value has to be."""
     asked = error.validator_value
     if error.validator == "type":
-        return {"integer": "has to be a whole number", "number": "has to be a number"}.get(asked, "has to be a text")
+        return {"integer": "has to be a whole number", "number": "has to be a number"}.get(
+            asked, "has to be a text"
+        )
     if error.validator == "anyOf":
         return "has to be a number, or nothing where there is none"
     if error.validator == "enum":

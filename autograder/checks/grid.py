@@ -25,7 +25,9 @@ RESULTS = Form(
         count("num_workers", "processes that read", least=0),
         words("pin_memory", "`True` or `False`, as the loader was asked"),
         count("samples", "of the batches that count"),
-        positive("seconds", "from the end of the warm-up until the last of them is on the device", "s"),
+        positive(
+            "seconds", "from the end of the warm-up until the last of them is on the device", "s"
+        ),
         positive("throughput", "`samples / seconds`", "samples/s"),
         DEVICE,
     ),
@@ -70,7 +72,8 @@ class Stream:
         """Return the throughput that each usual mistake gives."""
         (samples, seconds), (again, anew) = self.right, self.counted(0, self.batches)
         longer, more, skipped = (
-            self.counted(first, self.batches + 1)[1] for first in (0, self.warm_up, self.warm_up + 1)
+            self.counted(first, self.batches + 1)[1]
+            for first in (0, self.warm_up, self.warm_up + 1)
         )
         late = self.counted(self.warm_up + 1, self.batches - 1)[1]
         _, whole = self.counted(0, self.warm_up + self.batches)
@@ -90,7 +93,9 @@ class Stream:
         ]
 
 
-def figure_problem(told: Mapping[str, Any], stream: Stream, others: Sequence[tuple[float, str]] = ()) -> str:
+def figure_problem(
+    told: Mapping[str, Any], stream: Stream, others: Sequence[tuple[float, str]] = ()
+) -> str:
     """Say how samples, seconds and throughput are not what was scripted; *others* are paces they might be instead."""
     samples, seconds = stream.right
     if not close(told["throughput"], samples / seconds, EXACT):
@@ -170,7 +175,11 @@ def fastest(rows: Sequence[Row]) -> Place:
 def chosen(told: Mapping[str, Any]) -> Place | None:
     """Return what a student's choice names, or nothing; whole numbers may be floats, True may be text."""
     size, workers, pin = told.get(KEYS[0]), told.get(KEYS[1]), str(told.get(KEYS[2]))
-    if isinstance(size, bool) or not isinstance(size, float | int) or not isinstance(workers, float | int):
+    if (
+        isinstance(size, bool)
+        or not isinstance(size, float | int)
+        or not isinstance(workers, float | int)
+    ):
         return None
     return (size, workers, pin) if pin in PINS else None
 

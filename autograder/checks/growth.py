@@ -30,7 +30,10 @@ def exponent_problem(rows: Sequence[Mapping[str, Any]], size: str, figure: str, 
     stories = [
         (ends, "it joins the first and the last point, and leaves out the others"),
         (1 / right if right else 0.0, "the axes are swapped"),
-        (float(np.polyfit(sizes, figures, 1)[0]), "it is the slope of the figures and not of their logarithms"),
+        (
+            float(np.polyfit(sizes, figures, 1)[0]),
+            "it is the slope of the figures and not of their logarithms",
+        ),
         (float(np.polyfit(np.log(sizes), figures, 1)[0]), "only the lengths are logarithms"),
         (float(np.polyfit(sizes, np.log(figures), 1)[0]), "only the figures are logarithms"),
     ]

@@ -40,7 +40,9 @@ def miscounted(seen: Counts, right: Mapping[str, int]) -> tuple[str, str]:
     count, expected = seen.get(odd[0], 0) or 0, right.get(odd[0], 0)
     at = f"{odd[0]} is counted {shown(count)} times, and {expected} times is right"
     total = sum(count or 0 for count in seen.values())
-    return f"{shown(total)} launches where there are {sum(right.values())}; {at}", _why(odd[0], count - expected)
+    return f"{shown(total)} launches where there are {sum(right.values())}; {at}", _why(
+        odd[0], count - expected
+    )
 
 
 def _why(name: str, more: float) -> str:
@@ -62,13 +64,19 @@ def one_graph(seen: Seen, known: Seen) -> Verdict:
         return Failed(measured, why, "torch.compile(net, backend=backend, ...)")
     if seen["runs"] != passes or seen["parameters"] < known["all"]:
         took = f"{measured}; a graph takes {seen['parameters']} of {known['all']} parameters"
-        return Failed(took, "the net is compiled in pieces, or a part of it is not", "torch.compile of the whole net")
+        return Failed(
+            took,
+            "the net is compiled in pieces, or a part of it is not",
+            "torch.compile of the whole net",
+        )
     if not seen["refusal"]:
         measured += "; a net that does not fit into one graph was compiled without an error"
         return Failed(measured, "a break goes unnoticed", "fullgraph=True")
     if seen["built"] != shapes:
         several = "one graph serves several sizes, as by default from the second size on"
-        why = several if seen["built"] < shapes else "a graph is built again for a shape that has one"
+        why = (
+            several if seen["built"] < shapes else "a graph is built again for a shape that has one"
+        )
         return Failed(measured, why, "dynamic=False")
     return Passed(f"{measured}; a break raises {seen['refusal']}")
 
@@ -91,18 +99,26 @@ def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | 
     Launches may be what the student's *own* function counts, which is judged by itself.
     """
     counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
-    for row, launches, seconds, own_count in zip(rows, known["launches"], known["seconds"], counts, strict=False):
+    for row, launches, seconds, own_count in zip(
+        rows, known["launches"], known["seconds"], counts, strict=False
+    ):
         if row["launches"] not in (launches, own_count):
             told = (
-                f"launches of {row['net']} is {shown(row['launches'])}, and it asks for {launches} operators in a call"
+                f"launches of {row['net']} is {shown(row['launches'])}, "
+                f"and it asks for {launches} operators in a call"
             )
             first = "the first call was recorded, which launches more: warm up before"
-            stories = [(launches + FIRST, first), *((n * launches, "several calls were recorded") for n in (2, 3, 4))]
+            stories = [
+                (launches + FIRST, first),
+                *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
+            ]
             why = explained(row["launches"], stories, 0.0)
             return f"{told}: {why}" if why else told
         wrong = timing.median_problem(row["net"], row["ms"], seconds, known["repeats"], WATCHED)
         if wrong:
             return wrong
         if row["device"].strip() != known["device"].strip():
-            return f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+            return (
+                f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+            )
     return ""

@@ -37,11 +37,19 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
     for name in ("first", "second"):
         problem = differing(epoch(pair.student, name), epoch(pair.baseline, name))
         if problem:
-            why, sizes = "samples are left out, repeated, or put together anew", epoch(pair.baseline, name).sizes
+            why, sizes = (
+                "samples are left out, repeated, or put together anew",
+                epoch(pair.baseline, name).sizes,
+            )
             if list(epoch(pair.student, name).sizes) == list(sizes[:-1]):
-                why, try_ = "the last batch, which is shorter, is left out", "drop_last=False, as it is by default"
+                why, try_ = (
+                    "the last batch, which is shorter, is left out",
+                    "drop_last=False, as it is by default",
+                )
             return Failed(f"in the {name} epoch: {problem}", why, try_)
-    return Passed(f"{epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs")
+    return Passed(
+        f"{epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs"
+    )
 
 
 def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
@@ -53,7 +61,9 @@ def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
         if together > TOGETHER:
             return Failed(measured, "the order is the data set's, or nearly", try_)
         if first == second:
-            return Failed(f"with {workers} workers two epochs have one order", "the order is drawn once", try_)
+            return Failed(
+                f"with {workers} workers two epochs have one order", "the order is drawn once", try_
+            )
     return Passed(f"{2 * len(pairs)} epochs, each in an order of its own")
 
 
@@ -69,5 +79,7 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
         wanted["persistent_workers"] = it["workers"] > 0
         odd = next((name for name, value in wanted.items() if found[name] != value), None)
         if odd:
-            return Failed(f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_)
+            return Failed(
+                f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_
+            )
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")

@@ -16,7 +16,15 @@ from autograder.checks.numerics import close, explained
 
 SWEEP = ("num_workers", "throughput", "epoch_time", "data_wait", "without_wait", "device")
 SWEEP_NUMBERS = SWEEP[:-1]
-COMPARED = ("configuration", "num_workers", "throughput", "epoch_time", "data_wait", "speedup", "device")
+COMPARED = (
+    "configuration",
+    "num_workers",
+    "throughput",
+    "epoch_time",
+    "data_wait",
+    "speedup",
+    "device",
+)
 COMPARED_NUMBERS = COMPARED[1:-1]
 CONFIGURATIONS = ("Baseline", "+ workers", "+ pin_memory", "+ persistent workers")
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
@@ -60,7 +68,9 @@ class Script:
     def wait(self, setting: Setting) -> float:
         """Return how long the second epoch waits for data."""
         start = 0.0 if setting.stay else setting.workers * self.start
-        return start + self.batches * self.pace[setting.workers] * (self.further if setting.ahead else 1.0)
+        return start + self.batches * self.pace[setting.workers] * (
+            self.further if setting.ahead else 1.0
+        )
 
     def epoch(self, setting: Setting) -> float:
         """Return how long the second epoch takes."""
@@ -79,10 +89,14 @@ def sweep_problem(rows: Sequence[Row], workers: Sequence[int] | None = None) -> 
     if form:
         return form
     numbers = [row["num_workers"] for row in rows]
-    if workers is None and (len(rows) < FEWEST or numbers[0] != 0 or numbers != sorted(set(numbers))):
+    if workers is None and (
+        len(rows) < FEWEST or numbers[0] != 0 or numbers != sorted(set(numbers))
+    ):
         found = ", ".join(f"{number:g}" for number in numbers) or "none"
         return f"the rows are of {found} workers; 0 and at least two other numbers are asked for, each larger"
-    odd = next((words for row in rows if (words := _odd(row, f"{row['num_workers']:g} workers"))), "")
+    odd = next(
+        (words for row in rows if (words := _odd(row, f"{row['num_workers']:g} workers"))), ""
+    )
     return odd or uneven(rows) or next((words for row in rows if (words := _odd_without(row))), "")
 
 
@@ -118,7 +132,9 @@ def _uneven_workers(rows: Sequence[Row]) -> str:
 
 def _workers(rows: Sequence[Row], best: int) -> str:
     used = rows[1]["num_workers"]
-    return _uneven_workers(rows) or (f"num_workers is {used:g}, and best was {best}" if used != best else "")
+    return _uneven_workers(rows) or (
+        f"num_workers is {used:g}, and best was {best}" if used != best else ""
+    )
 
 
 def _odd(row: Row, name: str) -> str:
@@ -144,7 +160,10 @@ def uneven(rows: Sequence[Row]) -> str:
     if device := table.device_problem(rows):
         return device
     first, lost = _samples(rows[0])
-    odd = next((n for n, less in map(_samples, rows) if not abs(n - first) <= SAME * first + lost + less), None)
+    odd = next(
+        (n for n, less in map(_samples, rows) if not abs(n - first) <= SAME * first + lost + less),
+        None,
+    )
     if odd is None:
         return ""
     return f"throughput x epoch_time is {first:.4g} samples in one row and {odd:.4g} in another"
@@ -177,12 +196,23 @@ def sweep_follows(rows: Sequence[Row], own: Sequence[Row], script: Script) -> st
 
 def compared_follows(rows: Sequence[Row], script: Script, best: int) -> str:
     """Say how the rest of a comparison does not follow from what was measured."""
-    return _workers(rows, best) or _speedup(rows) or next(filter(None, (_device(row, script) for row in rows)), "")
+    return (
+        _workers(rows, best)
+        or _speedup(rows)
+        or next(filter(None, (_device(row, script) for row in rows)), "")
+    )
 
 
 def sweep_figures(rows: Sequence[Row], script: Script) -> str:
     """Say how a sweep differs from what the clock showed."""
-    return next((w for row in rows if (w := _told(row, Setting(int(row["num_workers"])), script, "workers"))), "")
+    return next(
+        (
+            w
+            for row in rows
+            if (w := _told(row, Setting(int(row["num_workers"])), script, "workers"))
+        ),
+        "",
+    )
 
 
 def compared_figures(rows: Sequence[Row], script: Script, best: int) -> str:
@@ -190,7 +220,14 @@ def compared_figures(rows: Sequence[Row], script: Script, best: int) -> str:
     if told := _workers(rows, best):
         return told
     expected = zip(rows, settings(best), strict=True)
-    return next((words for row, setting in expected if (words := _told(row, setting, script, "configuration"))), "")
+    return next(
+        (
+            words
+            for row, setting in expected
+            if (words := _told(row, setting, script, "configuration"))
+        ),
+        "",
+    )
 
 
 def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:
@@ -227,18 +264,48 @@ def _rates(script: Script, setting: Setting) -> list[tuple[float, str]]:
     total, work, workers = script.epoch(setting), script.batches * script.work, setting.workers
     first = total + script.cold + (workers * script.start if setting.stay else 0.0)
     return [
-        (script.samples / work, "it leaves out the wait for data: the clock starts when the batch is there"),
-        (script.samples / first, "it is the first epoch's, which is slower: measure the second one"),
-        (2 * script.samples / (first + total), "it is of both epochs: the first one does not count"),
-        (script.samples / first / 2 + script.samples / total / 2, "it is of both epochs: the first one does not count"),
-        (script.samples / (first - script.batches * script.work), "it is the first epoch's, without the steps"),
+        (
+            script.samples / work,
+            "it leaves out the wait for data: the clock starts when the batch is there",
+        ),
+        (
+            script.samples / first,
+            "it is the first epoch's, which is slower: measure the second one",
+        ),
+        (
+            2 * script.samples / (first + total),
+            "it is of both epochs: the first one does not count",
+        ),
+        (
+            script.samples / first / 2 + script.samples / total / 2,
+            "it is of both epochs: the first one does not count",
+        ),
+        (
+            script.samples / (first - script.batches * script.work),
+            "it is the first epoch's, without the steps",
+        ),
         (script.samples / (total - script.batches * script.work), "it leaves out the steps"),
-        (script.samples / script.epoch(Setting(0)), "it is the pace of 0 workers: num_workers was not passed on"),
-        (script.samples / (total - workers * script.start), "it leaves out the start of the workers"),
+        (
+            script.samples / script.epoch(Setting(0)),
+            "it is the pace of 0 workers: num_workers was not passed on",
+        ),
+        (
+            script.samples / (total - workers * script.start),
+            "it leaves out the start of the workers",
+        ),
         (script.batches / total, "it counts batches and not samples"),
-        (script.samples / script.epoch(Setting(workers)), "workers start anew in it, or keep 2 batches ready"),
-        (script.samples / script.epoch(Setting(workers, ahead=setting.ahead)), "workers start anew in each epoch"),
-        (script.samples / script.epoch(Setting(workers, stay=setting.stay)), "prefetch_factor was not passed on"),
+        (
+            script.samples / script.epoch(Setting(workers)),
+            "workers start anew in it, or keep 2 batches ready",
+        ),
+        (
+            script.samples / script.epoch(Setting(workers, ahead=setting.ahead)),
+            "workers start anew in each epoch",
+        ),
+        (
+            script.samples / script.epoch(Setting(workers, stay=setting.stay)),
+            "prefetch_factor was not passed on",
+        ),
     ]
 
 

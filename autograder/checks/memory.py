@@ -43,16 +43,23 @@ def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_
         return Passed(measured) if needed <= allowed else Failed(measured, why, try_)
     if plain < LEAST:
         raise OwedError(TOO_LITTLE.format(plain / MB))
-    evidence: dict[str, Any] = {"student_peak_bytes": int(needed), "baseline_peak_bytes": int(plain)}
+    evidence: dict[str, Any] = {
+        "student_peak_bytes": int(needed),
+        "baseline_peak_bytes": int(plain),
+    }
     evidence["memory_bar"] = plain / allowed
     room = int(_gpu_bytes(idle.baseline) + allowed)
     if run.room_bytes == room:
         return Passed(f"{measured}; it finished with no more than that left on the GPU", evidence)
     measured += f"; with {allowed / MB:.0f} MB left on the GPU it did not finish"
-    raise Within(run.student.probe, _gpu_bytes(run.baseline), room, Failed(measured, why, try_, evidence))
+    raise Within(
+        run.student.probe, _gpu_bytes(run.baseline), room, Failed(measured, why, try_, evidence)
+    )
 
 
-def at_least_less(run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, try_: str) -> Verdict:
+def at_least_less(
+    run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, try_: str
+) -> Verdict:
     """Pass when the baseline's peak is at least `bar` times the student's; without such figures nobody is judged."""
     if device.kind != "cpu":
         _gpu_bytes(run.baseline)
@@ -64,8 +71,16 @@ def at_least_less(run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, 
         return Unavailable(TOO_LITTLE.format(baseline / MB))
     peaks = f"{student / MB:.0f} MB, the baseline {baseline / MB:.0f} MB"
     measured = f"{baseline / student:.2f}x less than the baseline ({peaks}); the bar is {bar}"
-    evidence = {"student_peak_bytes": student, "baseline_peak_bytes": baseline, "memory_bar": bar.value}
-    return Passed(measured, evidence) if baseline / student >= bar.value else Failed(measured, why, try_, evidence)
+    evidence = {
+        "student_peak_bytes": student,
+        "baseline_peak_bytes": baseline,
+        "memory_bar": bar.value,
+    }
+    return (
+        Passed(measured, evidence)
+        if baseline / student >= bar.value
+        else Failed(measured, why, try_, evidence)
+    )
 
 
 def _on_gpu(run: Pair) -> bool:

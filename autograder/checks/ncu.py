@@ -66,7 +66,11 @@ class Command:
 def parsed(words: Sequence[str]) -> Command:
     """Take a command line apart; the program begins at the first word that is no option's."""
     if not words or words[0].rsplit("/", 1)[-1] != "ncu":
-        return Command({}, (), f"it begins with {words[0][:60]!r}, and it must be ncu" if words else "it is empty")
+        return Command(
+            {},
+            (),
+            f"it begins with {words[0][:60]!r}, and it must be ncu" if words else "it is empty",
+        )
     options: dict[str, str] = {}
     at = 1
     while at < len(words) and words[at].startswith("-"):
@@ -126,7 +130,9 @@ def _program_problem(found: Command, wanted: Wanted) -> str:
         ran = " ".join(found.program)[:80] or "nothing"
         return f"it runs {ran}, not python {wanted.script} after all options"
     if list(found.program[1:]) != [wanted.script]:
-        return f"python is given {' '.join(found.program[1:])[:80] or 'nothing'}, not {wanted.script}"
+        return (
+            f"python is given {' '.join(found.program[1:])[:80] or 'nothing'}, not {wanted.script}"
+        )
     return ""
 
 
@@ -160,7 +166,11 @@ def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[st
     if not more:
         return ""
     loose = next((name for name in asked if re.fullmatch(name, more[0])), "")
-    why = f"the dot in {loose} matches any character, so re.escape it" if loose else "an expression matches anywhere"
+    why = (
+        f"the dot in {loose} matches any character, so re.escape it"
+        if loose
+        else "an expression matches anywhere"
+    )
     return f"{more[0]} is measured as well: {why}{'' if loose else ' in a name'}"
 
 
@@ -198,7 +208,9 @@ def figure_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
 
 def _misread(row: Row, right: Row, name: str) -> str:
     if name == "duration_us":
-        stories = [(factor * right[name], "a unit was passed over") for factor in (1e-6, 1e-3, 1e3, 1e6)]
+        stories = [
+            (factor * right[name], "a unit was passed over") for factor in (1e-6, 1e-3, 1e3, 1e6)
+        ]
         return explained(row[name], stories, 0.01) or "a number may be written as 12,319,469"
     others = [(right[other], f"that is its {other}") for other in FIGURES[1:] if other != name]
     return explained(row[name], others, EXACT)
@@ -216,12 +228,16 @@ def bound_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
 Problem = Callable[[Sequence[Row], Sequence[Row]], str]
 
 
-def first_problem(told: Sequence[Sequence[Row]], known: Sequence[Sequence[Row]], problem: Problem) -> str:
+def first_problem(
+    told: Sequence[Sequence[Row]], known: Sequence[Sequence[Row]], problem: Problem
+) -> str:
     """Say what is wrong with the first report that was misread; *problem* compares the rows of one."""
     if len(told) != len(known):
         return f"{len(told)} reports were read, and there are {len(known)}"
     for rows, right in zip(told, known, strict=True):
-        missing = [name for row in rows for name in ("kernel", *FIGURES, "bound") if name not in row]
+        missing = [
+            name for row in rows for name in ("kernel", *FIGURES, "bound") if name not in row
+        ]
         why = f"'{missing[0]}' is missing" if missing else problem(rows, right)
         if why:
             return why
@@ -234,7 +250,11 @@ def holds_kernels(report: Text, *, try_: str) -> Verdict:
         found = profile.read(report.text.encode(), report.file)
     except SubmissionError as error:
         return Failed(f"{report.file} cannot be read", str(error), try_)
-    if found.tool != "ncu" or found.figure("sm_throughput") is None or found.figure("memory_throughput") is None:
+    if (
+        found.tool != "ncu"
+        or found.figure("sm_throughput") is None
+        or found.figure("memory_throughput") is None
+    ):
         measured = f"{report.file} is of {found.tool}, without throughput of SMs and memory"
         return Failed(measured, "ncu --set full --csv --page details prints them", try_)
     kernels = found.rows("kernels")

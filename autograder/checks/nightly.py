@@ -32,7 +32,11 @@ def each(pair: Pair, problem: Callable[[Report, Report], str], try_: str) -> Ver
 def all_there(pair: Pair, name: str) -> Failed | None:
     """Fail where answers are missing."""
     got, want = len(pair.student.values[name]), len(pair.baseline.values[name])
-    return Failed(f"{got} answers", f"{want} were asked", "return one for each call") if got != want else None
+    return (
+        Failed(f"{got} answers", f"{want} were asked", "return one for each call")
+        if got != want
+        else None
+    )
 
 
 def row_problem(told: Report, known: Report) -> str:
@@ -44,16 +48,25 @@ def row_problem(told: Report, known: Report) -> str:
         before, after = right[row["range"]]
         for name, want in zip(NAMES, (before, after, after - before), strict=True):
             if not _alike(row.get(name), want):
-                twice = ": a range within one of its own name counts once" * _alike(row.get(name), NESTED * want)
+                twice = ": a range within one of its own name counts once" * _alike(
+                    row.get(name), NESTED * want
+                )
                 return f"{name} of '{row['range']}' is {shown(row.get(name))}, and it is {want:.4g} per step{twice}"
     changes = [abs(row["change_ms"]) for row in told["rows"]]
-    return "" if changes == sorted(changes, reverse=True) else "the largest change, up or down, comes first"
+    return (
+        ""
+        if changes == sorted(changes, reverse=True)
+        else "the largest change, up or down, comes first"
+    )
 
 
 def verdict_problem(told: Report, known: Report) -> str:
     """Say what is wrong with the milliseconds of a step, or with what is made of them."""
     right = f"{known['before_ms']:.4g} ms before and {known['after_ms']:.4g} ms after"
-    if not (_alike(told["before_ms"], known["before_ms"]) and _alike(told["after_ms"], known["after_ms"])):
+    if not (
+        _alike(told["before_ms"], known["before_ms"])
+        and _alike(told["after_ms"], known["after_ms"])
+    ):
         return f"a step takes {right}: the mean length of ProfilerStep"
     if told["slower"] is not known["slower"]:
         share = known["after_ms"] / known["before_ms"] - 1
@@ -74,12 +87,20 @@ def page_problem(told: Report, _: Report) -> str:
             or len(numbers) != len(NAMES)
             or not all(map(_written, numbers, map(row.get, NAMES)))
         ):
-            return f"profile_report.md has {line[:100]}, and that is not the row of '{row['range']}'"
+            return (
+                f"profile_report.md has {line[:100]}, and that is not the row of '{row['range']}'"
+            )
     said = re.sub(r"[*_`]", "", told["page"].lower())
     if "slower" not in said:
         return "profile_report.md does not say: slower, or not slower"
-    wrong = "not slower" in said if told["slower"] else not re.search(r"\b(?:not?|none|false)\b", said)
-    return f"profile_report.md says {'not ' * told['slower']}slower, and slower is {told['slower']}" if wrong else ""
+    wrong = (
+        "not slower" in said if told["slower"] else not re.search(r"\b(?:not?|none|false)\b", said)
+    )
+    return (
+        f"profile_report.md says {'not ' * told['slower']}slower, and slower is {told['slower']}"
+        if wrong
+        else ""
+    )
 
 
 def _written(number: float | None, value: Any) -> bool:
@@ -87,11 +108,21 @@ def _written(number: float | None, value: Any) -> bool:
 
 
 def _alike(told: Any, want: float) -> bool:
-    return isinstance(told, float | int) and math.isfinite(told) and abs(told - want) <= 1e-3 * abs(want) + 1e-3
+    return (
+        isinstance(told, float | int)
+        and math.isfinite(told)
+        and abs(told - want) <= 1e-3 * abs(want) + 1e-3
+    )
 
 
 def _listed(told: Report) -> str:
     step = f"{shown(told['before_ms'])} and {shown(told['after_ms'])} ms a step"
     return "; ".join(
-        [step, *(f"{str(row.get('range'))[:30]} {shown(row.get('change_ms'))}" for row in told["rows"][:3])]
+        [
+            step,
+            *(
+                f"{str(row.get('range'))[:30]} {shown(row.get('change_ms'))}"
+                for row in told["rows"][:3]
+            ),
+        ]
     )

@@ -41,7 +41,11 @@ def share(apart: float, allowed: float) -> float:
 
 def shares(**figures: float) -> dict[str, Any]:
     """Note deviations as shares of what is allowed; `perflab calibrate` looks where honest work and mistakes lie."""
-    return {"shares": {name: float(f"{share:.3g}") for name, share in figures.items() if math.isfinite(share)}}
+    return {
+        "shares": {
+            name: float(f"{share:.3g}") for name, share in figures.items() if math.isfinite(share)
+        }
+    }
 
 
 def _allowed(value: float, most: float) -> str:
@@ -106,7 +110,9 @@ def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
     """Compare the updates of both sides, which began alike; not comparable ones are infinitely far apart."""
     start = pair.baseline.arrays[before].astype(np.float64)
     baseline = pair.baseline.arrays[after] - start
-    if pair.student.arrays[after].shape != start.shape or not np.all(np.isfinite(pair.student.arrays[after])):
+    if pair.student.arrays[after].shape != start.shape or not np.all(
+        np.isfinite(pair.student.arrays[after])
+    ):
         return Update(float("inf"), float("inf"))
     student = pair.student.arrays[after] - start
     size = max(norm(baseline), 1e-30)
@@ -127,11 +133,20 @@ def mean(values: Array, weights: Sequence[float] | None = None) -> float:
 
 def close(value: float | None, expected: float, within: float) -> bool:
     """Whether *value* is there and equals *expected* to the relative tolerance *within*."""
-    return value is not None and math.isfinite(expected) and abs(value - expected) <= within * abs(expected)
+    return (
+        value is not None
+        and math.isfinite(expected)
+        and abs(value - expected) <= within * abs(expected)
+    )
 
 
 def metrics_problem(
-    told: Mapping[str, float | None], losses: Array, right: Sequence[int], sizes: Sequence[int], *, weighted: bool
+    told: Mapping[str, float | None],
+    losses: Array,
+    right: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    weighted: bool,
 ) -> tuple[str, str, str] | None:
     """Say how loss is not the mean of the *losses*, or accuracy not the percentage of the samples that were *right*.
 
@@ -143,15 +158,21 @@ def metrics_problem(
         stories = [(losses[-1], "it is the last one"), (total, "it is the sum")]
         stories += [(means[1], "it is weighted by the samples of each batch")]
         stories += [(total / (len(sizes) + 1), "it was divided by one batch too many")]
-        words = explained(told["loss"], [*stories, (total / samples, "it was divided by the samples")], 1e-4)
+        words = explained(
+            told["loss"], [*stories, (total / samples, "it was divided by the samples")], 1e-4
+        )
         why = f"the mean of the losses is {means[0]:.6g}{': ' * bool(words)}{words}"
         return f"loss {shown(told['loss'])}", why, "sum of losses / number of batches"
     accuracy, expected = told["accuracy"], 100 * hits / samples
-    if accuracy is not None and abs(accuracy - expected) <= 101 / samples:  # one close call may turn
+    if (
+        accuracy is not None and abs(accuracy - expected) <= 101 / samples
+    ):  # one close call may turn
         return None
     other = "more than all of them: batches are counted twice" if (accuracy or 0.0) > 100 else ""
     near = f"near the {expected:.6g} % that were right: counted in 16 bits, or not in train()"
-    why = explained(accuracy, _accuracies(right, sizes), 1e-3) or explained(accuracy, [(expected, near)], 0.02)
+    why = explained(accuracy, _accuracies(right, sizes), 1e-3) or explained(
+        accuracy, [(expected, near)], 0.02
+    )
     why = why or other or f"{expected:.4g} % of the samples were right"
     try_ = "100 * correct / samples over the whole epoch, correct counted in int64"
     return f"accuracy {shown(accuracy)} %", why, try_
@@ -166,8 +187,14 @@ def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float,
         *((hits / batches * factor, "it was divided by the batches") for factor in (1, 100)),
         (100 * hits / (sizes[0] * batches), "the last batch was counted as a full one"),
         (100 * float(np.mean(so_far)), "it is the mean of the accuracies so far"),
-        (100 * float(np.mean(rates)), "it is the mean of the batches' accuracies, and the last batch is shorter"),
-        *((100 * rates[at], f"it is that of the {name} batch alone") for at, name in ((0, "first"), (-1, "last"))),
+        (
+            100 * float(np.mean(rates)),
+            "it is the mean of the batches' accuracies, and the last batch is shorter",
+        ),
+        *(
+            (100 * rates[at], f"it is that of the {name} batch alone")
+            for at, name in ((0, "first"), (-1, "last"))
+        ),
         (100 * float(np.max(rates)), "it is the best batch's"),
         (200 * hits / samples, "each batch is counted twice"),
     ]
@@ -178,9 +205,15 @@ def explained(value: float | None, stories: Sequence[tuple[float, str]], within:
     return nearest(value, stories, within) or ""
 
 
-def nearest(value: float | None, stories: Sequence[tuple[float, Story]], within: float) -> Story | None:
+def nearest(
+    value: float | None, stories: Sequence[tuple[float, Story]], within: float
+) -> Story | None:
     """Return whatever belongs to the number that *value* is, the nearest of several."""
-    fits = [(abs((value or 0.0) - number), story) for number, story in stories if close(value, number, within)]
+    fits = [
+        (abs((value or 0.0) - number), story)
+        for number, story in stories
+        if close(value, number, within)
+    ]
     return min(fits, key=lambda fit: fit[0])[1] if fits else None
 
 

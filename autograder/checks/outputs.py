@@ -24,7 +24,12 @@ Why = str | Mapping[str, str]
 
 
 def same(
-    pair: Pair, within: float | Mapping[str, float], *, why: Why, try_: str, without: Collection[str] = ()
+    pair: Pair,
+    within: float | Mapping[str, float],
+    *,
+    why: Why,
+    try_: str,
+    without: Collection[str] = (),
 ) -> Verdict:
     """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype.
 
@@ -34,7 +39,11 @@ def same(
     cases = [each for each in _cases(pair) if not any(word in each[1]["case"] for word in without)]
     for case, asked, got, want in cases:
         if case["dtype"].startswith("raised "):
-            return Failed(f"{asked['case']}: {case['dtype']}", "your code raised an exception in this case", try_)
+            return Failed(
+                f"{asked['case']}: {case['dtype']}",
+                "your code raised an exception in this case",
+                try_,
+            )
         if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
             return Failed(returned, "the shape or the dtype of the result is wrong", try_)
@@ -42,7 +51,9 @@ def same(
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
             measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
-            return Failed(measured, _reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed)))
+            return Failed(
+                measured, _reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed))
+            )
         worst, most = max(worst, apart), max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
     return Passed(measured, shares(numbers=most))
@@ -51,8 +62,14 @@ def same(
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
     """Pass when each number that the timed calls returned is as near as the clock asks for."""
     got, want = timed.student.arrays["outputs"], timed.baseline.arrays["outputs"]
-    apart = float(np.max(shares_of_allowed(got, want, within), initial=0.0)) if got.shape == want.shape else np.inf
-    measured = f"apart by {apart:.2g} of what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
+    apart = (
+        float(np.max(shares_of_allowed(got, want, within), initial=0.0))
+        if got.shape == want.shape
+        else np.inf
+    )
+    measured = (
+        f"apart by {apart:.2g} of what is allowed ({within.atol:g} + {within.rtol:g} of a number)"
+    )
     evidence = shares(numbers=apart)
     return Passed(measured, evidence) if apart <= 1 else Failed(measured, why, try_, evidence)
 
@@ -65,7 +82,10 @@ def furthest(got: Array, want: Array, *, row: int = 0) -> float:
     if got.shape != want.shape:
         return float("inf")
     finite = np.isfinite(want)
-    if not np.array_equal(got[~finite], want[~finite], equal_nan=True) or not np.isfinite(got[finite]).all():
+    if (
+        not np.array_equal(got[~finite], want[~finite], equal_nan=True)
+        or not np.isfinite(got[finite]).all()
+    ):
         return float("inf")
     if not finite.any():
         return 0.0
@@ -98,10 +118,14 @@ def unchanged(names: Sequence[str], *, try_: str) -> Verdict:
     """Pass when no input was changed; *names* are those that were."""
     if not names:
         return Passed("every input is what it was")
-    return Failed(f"changed: {', '.join(names[:6])}", "an operation wrote into a tensor of the caller", try_)
+    return Failed(
+        f"changed: {', '.join(names[:6])}", "an operation wrote into a tensor of the caller", try_
+    )
 
 
-def _cases(pair: Pair) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], Array | None, Array]]:
+def _cases(
+    pair: Pair,
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], Array | None, Array]]:
     """Cut both sides' numbers into cases: the student's form and numbers beside those asked for."""
     own = {case["case"]: (case, numbers) for case, numbers in _cut(pair.student)}
     for asked, want in _cut(pair.baseline):
@@ -133,14 +157,18 @@ def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, all
 def _place(got: Array, want: Array, shape: Sequence[int]) -> list[int]:
     """Return the index of the number that is furthest from the right one; what is not finite is."""
     with np.errstate(all="ignore"):
-        gaps = np.nan_to_num(_gaps(got, want), nan=np.inf) / np.maximum(_sizes(want, width(shape)), 1e-30)
+        gaps = np.nan_to_num(_gaps(got, want), nan=np.inf) / np.maximum(
+            _sizes(want, width(shape)), 1e-30
+        )
     return [int(it) for it in np.unravel_index(int(np.argmax(gaps)), tuple(shape))]
 
 
 def _gaps(got: Array, want: Array) -> Array:
     """Return how far each number is from the right one; NaN and infinity are where they belong."""
     with np.errstate(all="ignore"):
-        gaps: Array = np.where((got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want))
+        gaps: Array = np.where(
+            (got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want)
+        )
     return gaps
 
 

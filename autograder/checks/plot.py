@@ -24,7 +24,8 @@ PIXELS = 40_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # colour type -> values per pixel
 DISTINCT = 8  # counting further says nothing more
-BLANK = 4  # an even area is stored as at most this many kinds of line, whatever filter the writer chose
+# An even area is stored as at most this many kinds of line, whatever filter the writer chose.
+BLANK = 4
 NOISE = 0.7  # of `packed`: plots of the course are at most 0.03, 12,000 dots in random colours 0.2, noise 0.79
 STEP = 64 * 1024
 LETTER = re.compile(r"[^\W\d_]")
@@ -39,22 +40,30 @@ def read(data: bytes, file: str) -> Picture:
         raise SubmissionError(f"{file}: is no PNG, whatever its name says; write it with savefig")
     chunks = list(islice(_chunks(data, file), CHUNKS + 1))
     if len(chunks) > CHUNKS:
-        raise SubmissionError(f"{file}: is cut into more than {CHUNKS} pieces; write it with savefig")
+        raise SubmissionError(
+            f"{file}: is cut into more than {CHUNKS} pieces; write it with savefig"
+        )
     width, height, line_bytes = _header(chunks[0], file)
     pixels = b"".join(body for kind, body in chunks if kind == b"IDAT")
     distinct = _distinct(pixels, line_bytes, height, file)
-    return Picture(file, width, height, distinct, zlib.crc32(data), _packed(pixels, line_bytes * height))
+    return Picture(
+        file, width, height, distinct, zlib.crc32(data), _packed(pixels, line_bytes * height)
+    )
 
 
 def is_drawn(picture: Picture, *, try_: str, at_least: tuple[int, int] = LEGIBLE) -> Verdict:
     """Pass a picture that is large enough to read, and neither blank nor noise."""
     size = f"{picture.width} x {picture.height} pixels"
     if picture.width < at_least[0] or picture.height < at_least[1]:
-        return Failed(size, f"too small to read; make it at least {at_least[0]} x {at_least[1]}", try_)
+        return Failed(
+            size, f"too small to read; make it at least {at_least[0]} x {at_least[1]}", try_
+        )
     if picture.distinct_lines <= BLANK:
         return Failed(f"{size}, blank", f"nothing is drawn in {picture.file}", try_)
     if picture.packed > NOISE:
-        return Failed(f"{size}, noise", f"its pixels are random: {picture.file} shows no figure", try_)
+        return Failed(
+            f"{size}, noise", f"its pixels are random: {picture.file} shows no figure", try_
+        )
     return Passed(size)
 
 
@@ -67,21 +76,30 @@ def shows_the_rows(
     """
     panels, data = seen.values["panels"], seen.arrays["picture"].tobytes()
     if not data:
-        return Failed(f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')")
+        return Failed(
+            f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')"
+        )
     try:
         drawn = is_drawn(read(data, file), try_="save the figure with the panels on it")
     except SubmissionError as problem:
-        return Failed(f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is")
+        return Failed(
+            f"{file} cannot be read", str(problem), "write it with savefig and leave it as it is"
+        )
     if not isinstance(drawn, Passed):
         return drawn
     measured = f"{many(len(panels), 'panel')}: {', '.join(panel['label'] or 'no label' for panel in panels[:4])}"
     rows = seen.values["rows"]
-    why = unshown(panels, rows, units, key) or (crowded(panels, rows, units, apart) if apart else "")
+    why = unshown(panels, rows, units, key) or (
+        crowded(panels, rows, units, apart) if apart else ""
+    )
     return Failed(measured, why, try_) if why else Passed(measured)
 
 
 def unshown(
-    panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], units: Mapping[str, str], key: str
+    panels: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    units: Mapping[str, str],
+    key: str,
 ) -> str:
     """Say which column of *rows* no panel shows, or shows without its unit, or under another row's name.
 
@@ -106,7 +124,10 @@ def unshown(
 
 
 def crowded(
-    panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], names: Iterable[str], kind: str
+    panels: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str],
+    kind: str,
 ) -> str:
     """Say which column has no panel of its own, as twins of one axis have none, or no bars if the *kind* is "bars"."""
     taken: dict[int, str] = {}
@@ -122,7 +143,10 @@ def crowded(
 
 
 def linear(
-    panels: Sequence[Mapping[str, Any]], scales: Sequence[str], rows: Sequence[Mapping[str, Any]], names: Sequence[str]
+    panels: Sequence[Mapping[str, Any]],
+    scales: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
 ) -> str:
     """Say which column of *rows* is drawn on a linear axis only; *scales* are those of the panels: 'linear log'."""
     for name in names:
@@ -137,16 +161,27 @@ def linear(
 
 
 def merged(
-    panels: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]], names: Iterable[str], key: str
+    panels: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str],
+    key: str,
 ) -> str:
     """Say which column of *rows* is one line under one name, where each row's *key* has a line of its own."""
     keys = list(dict.fromkeys(row[key] for row in rows))
     for name in names:
         drawn = [
-            {word for panel in panels for row in rows if row[key] == one for word in _drawn(panel, row.get(name))}
+            {
+                word
+                for panel in panels
+                for row in rows
+                if row[key] == one
+                for word in _drawn(panel, row.get(name))
+            }
             for one in keys
         ]
-        said = all(map(LETTER.search, drawn[0])) and not any(one in panel["title"] for one in keys for panel in panels)
+        said = all(map(LETTER.search, drawn[0])) and not any(
+            one in panel["title"] for one in keys for panel in panels
+        )
         if said and len(keys) > 1 and all(words == drawn[0] for words in drawn):
             return f"{name} is one line for {' and '.join(keys)}"
     return ""
@@ -162,7 +197,9 @@ def _drawn(panel: Mapping[str, Any], wanted: Any) -> list[str]:
 def _may_be(words: str, row: str, keys: Sequence[str]) -> bool:
     """Whether *words* name this row, or none of them."""
     one_line = " ".join(words.split())
-    said = [one for one in keys if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", one_line, re.IGNORECASE)]
+    said = [
+        one for one in keys if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", one_line, re.IGNORECASE)
+    ]
     return not said or row in said
 
 
@@ -188,10 +225,18 @@ def _header(chunk: tuple[bytes, bytes], file: str) -> tuple[int, int, int]:
         raise SubmissionError(f"{file}: does not begin as a PNG does; write it again")
     width, height, depth, colour, _, _, interlaced = struct.unpack(">IIBBBBB", body)
     if not (0 < width <= LARGEST and 0 < height <= LARGEST and width * height <= PIXELS):
-        raise SubmissionError(f"{file}: is {width} x {height} pixels; at most {LARGEST} a side are read")
+        raise SubmissionError(
+            f"{file}: is {width} x {height} pixels; at most {LARGEST} a side are read"
+        )
     if colour not in CHANNELS or depth not in (1, 2, 4, 8, 16) or interlaced:
-        raise SubmissionError(f"{file}: is an unusual PNG (interlaced, or unknown colours); write it with savefig")
-    return width, height, 1 + (width * CHANNELS[colour] * depth + 7) // 8  # one byte names the filter
+        raise SubmissionError(
+            f"{file}: is an unusual PNG (interlaced, or unknown colours); write it with savefig"
+        )
+    return (
+        width,
+        height,
+        1 + (width * CHANNELS[colour] * depth + 7) // 8,
+    )  # one byte names the filter
 
 
 def _distinct(pixels: bytes, line_bytes: int, height: int, file: str) -> int:

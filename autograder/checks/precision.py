@@ -5,24 +5,49 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from autograder.checks.numerics import Array, distance, misshapen, norm, not_finite, shares, sixteen_bits
+from autograder.checks.numerics import (
+    Array,
+    distance,
+    misshapen,
+    norm,
+    not_finite,
+    shares,
+    sixteen_bits,
+)
 from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
 
 HALF = {"float16", "bfloat16"}
 SINGLE = {"float32"}
 NARROW = "the weights themselves are 16 bits wide, so small updates are rounded away"
 RULES = (
-    (("backward",), {"outside autocast"}, "backward passes ran inside autocast: end the with block before backward()"),
+    (
+        ("backward",),
+        {"outside autocast"},
+        "backward passes ran inside autocast: end the with block before backward()",
+    ),
     (("parameters",), SINGLE, NARROW),
-    (("convolution", "matrix product"), HALF, "{} did not run in half precision: it was called outside autocast"),
-    (("softmax", "loss"), SINGLE, "{} ran in half precision: it was called outside autocast, on 16-bit values"),
+    (
+        ("convolution", "matrix product"),
+        HALF,
+        "{} did not run in half precision: it was called outside autocast",
+    ),
+    (
+        ("softmax", "loss"),
+        SINGLE,
+        "{} ran in half precision: it was called outside autocast, on 16-bit values",
+    ),
 )
 STEP = ("scale", "backward", "unscale_", "step", "update")
 
 
-def dtypes_where_they_help(dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: bool, try_: str) -> Verdict:
+def dtypes_where_they_help(
+    dtypes: Mapping[str, Mapping[str, int]], *, on_gpu: bool, try_: str
+) -> Verdict:
     """Pass when operators ran in the precision that autocast gives them; on a CPU it leaves softmax in 16 bits."""
-    measured = "; ".join(f"{kind}: {', '.join(sorted(dtypes[kind]))}" for kind in sorted(dtypes)) or "nothing computed"
+    measured = (
+        "; ".join(f"{kind}: {', '.join(sorted(dtypes[kind]))}" for kind in sorted(dtypes))
+        or "nothing computed"
+    )
     if not {"convolution", "matrix product"} <= set(dtypes):
         why = "the model was not called: model(images), not model.forward(images)"
         return Failed(measured, why, "outputs = model(images)")
@@ -54,7 +79,9 @@ def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     )
 
 
-def rounded_as(losses: Array, plain: Array, halves: Mapping[str, Array], nearer: float, *, try_: str) -> Verdict:
+def rounded_as(
+    losses: Array, plain: Array, halves: Mapping[str, Array], nearer: float, *, try_: str
+) -> Verdict:
     """Pass losses that are clearly nearer to those of a trusted run in half precision than to FP32's."""
     problem = misshapen(losses, plain)
     if problem:
@@ -89,7 +116,9 @@ def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdic
 def _good_steps(events: Sequence[str]) -> tuple[int, int]:
     at = steps = 0
     while True:
-        step = [name for name in STEP if name != "unscale_" or "unscale_" in events[at + 2 : at + 3]]
+        step = [
+            name for name in STEP if name != "unscale_" or "unscale_" in events[at + 2 : at + 3]
+        ]
         if list(events[at : at + len(step)]) != step:
             return at, steps
         at, steps = at + len(step), steps + 1
@@ -101,4 +130,8 @@ def _disorder(events: Sequence[str]) -> str:
     if "optimizer.step" in events:
         return "optimizer.step() moves the weights by scaled gradients, infinite ones included"
     missing = [name for name in STEP if name not in (*events, "unscale_")]
-    return f"scaler.{missing[0]} is missing" if missing else "the order is another, or a call comes twice"
+    return (
+        f"scaler.{missing[0]} is missing"
+        if missing
+        else "the order is another, or a call comes twice"
+    )

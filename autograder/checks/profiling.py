@@ -63,8 +63,20 @@ ON_A_CPU: Mapping[str, Question] = {
     "host_busy_percent": percent("host_busy"),
     "longest_wait_ms": Question("longest_wait", MS),
 }
-GROUPS: Mapping[Group, slice] = {"gpu": slice(3), "data": slice(3, 6), "work": slice(6, 9), "cpu": slice(9, 11)}
-CAUSES = ("between queued work", "data loading", "allocating", "synchronising", "launching", "Python and other")
+GROUPS: Mapping[Group, slice] = {
+    "gpu": slice(3),
+    "data": slice(3, 6),
+    "work": slice(6, 9),
+    "cpu": slice(9, 11),
+}
+CAUSES = (
+    "between queued work",
+    "data loading",
+    "allocating",
+    "synchronising",
+    "launching",
+    "Python and other",
+)
 NEARLY = 0.9  # of the largest cause: which of the two is larger is then a matter of the run
 POINTS, RELATIVE = 2.0, 0.03  # how far a share may be off
 EXACT = 1e-3  # relative: a made profile leaves nothing but rounding
@@ -93,19 +105,30 @@ def parsed(text: Text) -> tuple[Answers, str]:
         found = json.loads(text.text)
     except ValueError as error:
         return {}, f"it is no JSON: {error}"
-    return (found, form_problem(found)) if isinstance(found, dict) else ({}, "it is not one object, {...}")
+    return (
+        (found, form_problem(found))
+        if isinstance(found, dict)
+        else ({}, "it is not one object, {...}")
+    )
 
 
 def form_problem(answers: Answers) -> str:
     """Say which name is missing, not asked for, or holds something of another kind."""
     questions = asked(answers)
     names = [*questions, "reason"]
-    odd = [name for name in answers if name not in names] or [name for name in names if name not in answers]
+    odd = [name for name in answers if name not in names] or [
+        name for name in names if name not in answers
+    ]
     if odd and odd[0] in {*ON_A_GPU, *ON_A_CPU} and odd[0] not in names:
-        return f"'{odd[0]}' is of the other form: the names are those with a GPU, or those without one"
+        return (
+            f"'{odd[0]}' is of the other form: the names are those with a GPU, or those without one"
+        )
     if odd:
         return f"'{odd[0][:60]}' is {'missing' if odd[0] in names else 'none of the answers'}"
-    wrong = next(filter(None, (_kind_problem(name, answers[name], questions[name]) for name in questions)), "")
+    wrong = next(
+        filter(None, (_kind_problem(name, answers[name], questions[name]) for name in questions)),
+        "",
+    )
     return wrong or _reason_problem(answers)
 
 
@@ -136,7 +159,9 @@ def _reason_problem(answers: Answers) -> str:
 # --- answers about made profiles --------------------------------------------------------------------------------------
 
 
-def made_problem(told: Answers, known: Answers, slips: Mapping[str, Mapping[str, float]], group: Group) -> str:
+def made_problem(
+    told: Answers, known: Answers, slips: Mapping[str, Mapping[str, float]], group: Group
+) -> str:
     """Say how the answers of a group are not those of a made profile."""
     questions = asked(known)
     for name in of_group(questions, group):
@@ -144,7 +169,11 @@ def made_problem(told: Answers, known: Answers, slips: Mapping[str, Mapping[str,
             return f"'{name}' is missing"
         value, right = told[name], known[name]
         if value != right and not (isinstance(right, float | int) and _exact(value, float(right))):
-            why = _story(value, right, questions[name], slips.get(name, {})) if isinstance(right, float | int) else ""
+            why = (
+                _story(value, right, questions[name], slips.get(name, {}))
+                if isinstance(right, float | int)
+                else ""
+            )
             return f"{name} is {shown(value)}, and {shown(right)} is right{': ' * bool(why)}{why}"
     nulls = [name for name in questions if known[name] is None]
     if group == "data" and bool(nulls) == (told.get("reason") is None):
@@ -153,17 +182,27 @@ def made_problem(told: Answers, known: Answers, slips: Mapping[str, Mapping[str,
 
 
 def _exact(value: Any, right: float) -> bool:
-    return isinstance(value, float | int) and (close(value, right, EXACT) or abs(value - right) < 1e-6)
+    return isinstance(value, float | int) and (
+        close(value, right, EXACT) or abs(value - right) < 1e-6
+    )
 
 
 def _story(value: Any, right: float, question: Question, slips: Mapping[str, float]) -> str:
     if not isinstance(value, float | int):
         return ""
     if question.most == 100.0:
-        stories = [(right / 100, "that is the fraction, and it must be in percent"), (100 - right, "that is the rest")]
+        stories = [
+            (right / 100, "that is the fraction, and it must be in percent"),
+            (100 - right, "that is the rest"),
+        ]
     else:
-        stories = [(1000 * right, "the unit is one step too small"), (right / 1000, "the unit is one step too large")]
-    return explained(value, [*((number, words) for words, number in slips.items()), *stories], EXACT)
+        stories = [
+            (1000 * right, "the unit is one step too small"),
+            (right / 1000, "the unit is one step too large"),
+        ]
+    return explained(
+        value, [*((number, words) for words, number in slips.items()), *stories], EXACT
+    )
 
 
 # --- answers about the profile that was handed in ---------------------------------------------------------------------
@@ -176,9 +215,14 @@ def fit(answers: Answers, trace: Trace, group: Group, *, try_: str) -> Verdict:
     if has_gpu != (questions is ON_A_GPU):
         names = "with a GPU" if questions is ON_A_GPU else "without one"
         return Failed(
-            f"the answers are those {names}", f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU", try_
+            f"the answers are those {names}",
+            f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU",
+            try_,
         )
-    found = [_judged(name, answers[name], questions[name], trace, try_) for name in of_group(questions, group)]
+    found = [
+        _judged(name, answers[name], questions[name], trace, try_)
+        for name in of_group(questions, group)
+    ]
     wrong = next((one for one in found if isinstance(one, Failed)), None)
     return wrong or Passed("; ".join(one.measured for one in found if isinstance(one, Passed)))
 
@@ -187,12 +231,22 @@ def _judged(name: str, value: Any, question: Question, trace: Trace, try_: str) 
     known = _known(question, trace)
     if value is None:
         told = f"{name} is null"
-        return Failed(told, f"{trace.file} says it: {known}", try_) if known else Passed(f"{told}: nothing says it")
+        return (
+            Failed(told, f"{trace.file} says it: {known}", try_)
+            if known
+            else Passed(f"{told}: nothing says it")
+        )
     if not known:
-        return Failed(f"{name} is {shown(value)}", f"{trace.file} cannot say it: null is right, with a reason", try_)
+        return Failed(
+            f"{name} is {shown(value)}",
+            f"{trace.file} cannot say it: null is right, with a reason",
+            try_,
+        )
     if question.quantity:
         seen = profile.agrees(trace, question.quantity, float(value) * question.unit, try_=try_)
-        return Failed(f"{name}: {seen.measured}", seen.why, try_) if isinstance(seen, Failed) else seen
+        return (
+            Failed(f"{name}: {seen.measured}", seen.why, try_) if isinstance(seen, Failed) else seen
+        )
     return _of_the_breakdown(name, value, question, trace, try_)
 
 
@@ -203,7 +257,9 @@ def _known(question: Question, trace: Trace) -> str:
     return ", ".join(f"{one.name} {share:.1f} %" for one, share in idle(trace)[:2])
 
 
-def _of_the_breakdown(name: str, value: Any, question: Question, trace: Trace, try_: str) -> Verdict:
+def _of_the_breakdown(
+    name: str, value: Any, question: Question, trace: Trace, try_: str
+) -> Verdict:
     parts = idle(trace)
     words = f"{name} is {value if isinstance(value, str) else shown(value)}; idle time is {_listed(parts)}"
     if not question.slice:
@@ -211,7 +267,11 @@ def _of_the_breakdown(name: str, value: Any, question: Question, trace: Trace, t
         return Passed(words) if fine else Failed(words, f"{parts[0][0].name} is the largest", try_)
     share = next((share for one, share in parts if one.name == question.slice), 0.0)
     fine = abs(value - share) <= max(POINTS, RELATIVE * share)
-    return Passed(words) if fine else Failed(words, f"{question.slice} takes {share:.1f} % of the steps", try_)
+    return (
+        Passed(words)
+        if fine
+        else Failed(words, f"{question.slice} takes {share:.1f} % of the steps", try_)
+    )
 
 
 def _listed(parts: Sequence[tuple[Slice, float]]) -> str:

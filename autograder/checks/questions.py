@@ -51,17 +51,25 @@ def parsed(text: Text) -> tuple[Answers, str]:
     except ValueError as error:
         why = "json.dumps(answers) writes it, numbers with a decimal point and null for None"
         return {}, f"it is not JSON: {why} ({error})"
-    return (found, form_problem(found)) if isinstance(found, dict) else ({}, "it is not one object, {...}")
+    return (
+        (found, form_problem(found))
+        if isinstance(found, dict)
+        else ({}, "it is not one object, {...}")
+    )
 
 
 def form_problem(answers: Answers) -> str:
     """Say which name is missing, not asked for, or holds something of another kind."""
-    odd = [name for name in NAMES if name not in answers] or [name for name in answers if name not in NAMES]
+    odd = [name for name in NAMES if name not in answers] or [
+        name for name in answers if name not in NAMES
+    ]
     if odd:
         return f"'{odd[0][:60]}' is {'missing' if odd[0] in NAMES else 'not asked for'}"
     for name, most in MOST.items():
         if not (_number(answers[name], most) or (answers[name] is None and name in OF_A_GPU)):
-            asked = f"it must be a number from 0 to {most:g}" + ", or null without a GPU" * (name in OF_A_GPU)
+            asked = f"it must be a number from 0 to {most:g}" + ", or null without a GPU" * (
+                name in OF_A_GPU
+            )
             return f"{name} is {_quoted(answers[name])}; {asked}"
     top, reason = answers["top_operators"], answers["reason"]
     if not (isinstance(top, list) and len(top) == TOP and all(_is_name(name) for name in top)):
@@ -109,7 +117,10 @@ def loading_problem(answers: Answers, known: Answers) -> str:
     stories = [
         (known["loading"] / 100, "that is the fraction, and it must be in percent"),
         (known["loading_outside"], "waits outside of the steps are counted as well"),
-        (known["loading_of_all"], "that is the share of the whole recording, and the steps are the window"),
+        (
+            known["loading_of_all"],
+            "that is the share of the whole recording, and the steps are the window",
+        ),
         (known["loading_of_gpu"], GPU_WINDOW),
         (100 - known["loading"], "that is the rest of the window"),
     ]
@@ -120,11 +131,16 @@ def gpu_problem(answers: Answers, known: Answers) -> str:
     """Say how the answers about the GPU are not those of a made trace."""
     if known["busy"] is None:
         filled = [name for name in OF_A_GPU if answers[name] is not None]
-        words = f"{filled[0]} is {shown(answers[filled[0]])} in a trace without a GPU" if filled else ""
+        words = (
+            f"{filled[0]} is {shown(answers[filled[0]])} in a trace without a GPU" if filled else ""
+        )
         return words or _missing_reason(answers)
     stories = [
         (known["summed"], "durations were added up, and kernels that overlap counted twice"),
-        (known["busy_of_all"], "that is the share of the whole recording, and the steps are the window"),
+        (
+            known["busy_of_all"],
+            "that is the share of the whole recording, and the steps are the window",
+        ),
         (known["busy_of_gpu"], GPU_WINDOW),
         (known["busy"] / 100, "that is the fraction, and it must be in percent"),
     ]
@@ -150,7 +166,9 @@ def top_problem(answers: Answers, known: Answers) -> str:
     return f"top_operators are {named}; by their own time they are {', '.join(known['top'])}"
 
 
-def _differs(name: str, answers: Answers, expected: float, stories: Sequence[tuple[float, str]]) -> str:
+def _differs(
+    name: str, answers: Answers, expected: float, stories: Sequence[tuple[float, str]]
+) -> str:
     value = answers[name]
     lost = ROUNDED if name.endswith("_percent") else ROUNDED_MS if name.endswith("_ms") else 0.0
     rounded = value is not None and abs(value - expected) <= lost
@@ -165,14 +183,26 @@ def fit(answers: Answers, trace: Trace, *, try_: str) -> Verdict:
     busy, found = trace.figure("busy_kernel"), []
     if (busy is None) != (answers["gpu_utilization_percent"] is None):
         told = f"gpu_utilization_percent is {_quoted(answers['gpu_utilization_percent'])}"
-        return Failed(told, f"{trace.file} holds {'no' if busy is None else 'the'} work of a GPU", try_)
+        return Failed(
+            told, f"{trace.file} holds {'no' if busy is None else 'the'} work of a GPU", try_
+        )
     found.append(profile.agrees(trace, "data_loading", answers["data_loading_percent"], try_=try_))
     if busy is not None:
-        found.append(profile.agrees(trace, "gpu_utilization", answers["gpu_utilization_percent"], try_=try_))
+        found.append(
+            profile.agrees(trace, "gpu_utilization", answers["gpu_utilization_percent"], try_=try_)
+        )
     if trace.figure("h2d_time") is not None:
-        found.append(profile.agrees(trace, "h2d_time", (answers["host_to_device_ms"] or 0.0) * 1e6, try_=try_))
+        found.append(
+            profile.agrees(
+                trace, "h2d_time", (answers["host_to_device_ms"] or 0.0) * 1e6, try_=try_
+            )
+        )
     elif answers["host_to_device_ms"]:
-        return Failed(f"host_to_device_ms is {answers['host_to_device_ms']:.4g}", f"{trace.file} holds no copy", try_)
+        return Failed(
+            f"host_to_device_ms is {answers['host_to_device_ms']:.4g}",
+            f"{trace.file} holds no copy",
+            try_,
+        )
     found.append(profile.names_top(profile.work_of(trace), answers["top_operators"], try_=try_))
     wrong = next((one for one in found if isinstance(one, Failed)), None)
     return wrong or Passed("; ".join(one.measured for one in found if isinstance(one, Passed)))

@@ -71,7 +71,11 @@ def contradicted(text: str, rows: Rows, units: Mapping[str, str]) -> list[str]:
     """Name each typed number, directly followed by a column's unit, that no row has in a column of that unit."""
     every = "|".join(sorted(map(re.escape, set(units.values())), key=len, reverse=True))
     typed = re.compile(rf"{NUMBER}\s?(?P<unit>{every})(?![\w/])(?! \d)")  # 32 x 32 is a size
-    return [wrong for it in typed.finditer(QUOTED.sub(_spaces, text)) if (wrong := _unlike(text, it, rows, units))]
+    return [
+        wrong
+        for it in typed.finditer(QUOTED.sub(_spaces, text))
+        if (wrong := _unlike(text, it, rows, units))
+    ]
 
 
 def _unlike(text: str, it: re.Match[str], rows: Rows, units: Mapping[str, str]) -> str:
@@ -79,9 +83,13 @@ def _unlike(text: str, it: re.Match[str], rows: Rows, units: Mapping[str, str]) 
     digits = it["number"].replace(",", "" if THOUSANDS.fullmatch(it["number"]) else ".")
     typed, half = _number(digits), 0.5 * 10.0 ** -len(digits.partition(".")[2])
     cells = [_number(row.get(column)) for row in rows for column in columns]
-    if typed is not None and any(cell is not None and abs(cell - typed) <= half * 1.001 for cell in cells):
+    if typed is not None and any(
+        cell is not None and abs(cell - typed) <= half * 1.001 for cell in cells
+    ):
         return ""
-    return f"line {text.count(chr(10), 0, it.start()) + 1}: {it[0]} is no row's {' or '.join(columns)}"
+    return (
+        f"line {text.count(chr(10), 0, it.start()) + 1}: {it[0]} is no row's {' or '.join(columns)}"
+    )
 
 
 def _figure(said: str, tables: Mapping[str, Rows]) -> tuple[frozenset[tuple[str, str]], str]:
@@ -131,14 +139,24 @@ def _known(name: str, among: Mapping[str, Any], what: str) -> Any:
     if name in among:
         return among[name]
     near = difflib.get_close_matches(name, list(among), 1)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(list(among)[:12]) or 'none'}"
+    hint = (
+        f"; did you mean '{near[0]}'?"
+        if near
+        else f"; there are {', '.join(list(among)[:12]) or 'none'}"
+    )
     raise ValueError(f"there is no {what} '{name}'{hint}")
 
 
 def _written(value: Any, format_: str | None) -> str:
     if not isinstance(value, float):
         return str(value)
-    return format(value, format_) if format_ else f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return (
+        format(value, format_)
+        if format_
+        else f"{value:.0f}"
+        if abs(value) >= 1000
+        else f"{value:.3g}"
+    )
 
 
 def _number(cell: Any) -> float | None:

@@ -16,7 +16,9 @@ from autograder.checks.rendered import QUOTED, Named
 from autograder.model import Table, Text
 
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
-HEADING = re.compile(r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE)
+HEADING = re.compile(
+    r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE
+)
 PARAGRAPH = re.compile(r"(?:\A\s*|\n[ \t]*\n)(?=\S)")
 ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
 MARK = re.compile(r"^([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
@@ -46,7 +48,9 @@ def sections(text: str) -> list[Section]:
     found = []
     for at, (mark, level) in enumerate(zip(marks, levels, strict=True)):
         ends = (marks[it].start() for it in range(at + 1, len(marks)) if levels[it] <= level)
-        name = (mark[2] if mark[1] else mark[3]).replace("*", "").strip(" \t#").lstrip("0123456789.) ")
+        name = (
+            (mark[2] if mark[1] else mark[3]).replace("*", "").strip(" \t#").lstrip("0123456789.) ")
+        )
         found.append(Section(name, mark.end(), next(ends, len(text))))
     return found
 
@@ -72,23 +76,38 @@ def below(text: str, heading: str) -> str:
 def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
     """Say which headings are missing or have nothing below them; *asked* maps each to its pattern."""
     found = [it.name for it in sections(text)]
-    missing = [name for name, one in asked.items() if not any(re.search(one, it, re.IGNORECASE) for it in found)]
-    empty = [
-        name for name, one in asked.items() if name not in missing and not re.search(r"\w", _bare(below(text, one)))
+    missing = [
+        name
+        for name, one in asked.items()
+        if not any(re.search(one, it, re.IGNORECASE) for it in found)
     ]
-    return [f"no heading '{name}'" for name in missing] + [f"nothing below '{name}'" for name in empty]
+    empty = [
+        name
+        for name, one in asked.items()
+        if name not in missing and not re.search(r"\w", _bare(below(text, one)))
+    ]
+    return [f"no heading '{name}'" for name in missing] + [
+        f"nothing below '{name}'" for name in empty
+    ]
 
 
 def left_over(text: str) -> list[str]:
     """Name what the template asked to be replaced and is still there, each with its line."""
     plain = QUOTED.sub(_spaces, text)
-    return [f"line {_line(plain, it.start())}: {it[0]!r}" for it in islice(LEFT_OVER.finditer(plain), MOST)]
+    return [
+        f"line {_line(plain, it.start())}: {it[0]!r}"
+        for it in islice(LEFT_OVER.finditer(plain), MOST)
+    ]
 
 
 def words(text: str) -> int:
     """Count words; those of code, tables and names of figures are none."""
     lines = rendered.BRACES.sub("", FENCED.sub("", text)).splitlines()
-    return sum(len(re.findall(r"[^\W\d_]{2,}", line)) for line in lines if not line.lstrip().startswith("|"))
+    return sum(
+        len(re.findall(r"[^\W\d_]{2,}", line))
+        for line in lines
+        if not line.lstrip().startswith("|")
+    )
 
 
 def figures(text: Text, table: Table, units: Mapping[str, str]) -> tuple[list[Named], list[str]]:
@@ -115,13 +134,22 @@ def points(text: str) -> list[list[str]]:
     least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
     listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]
     leads = [it.end() for it in PARAGRAPH.finditer(plain) if not MARK.match(plain, it.end())]
-    leads = leads if len(leads) > 2 or not listed else []  # two are words before a list and after it
+    leads = (
+        leads if len(leads) > 2 or not listed else []
+    )  # two are words before a list and after it
     rows = [it.start() for it in ROW.finditer(plain)]
-    return [cut for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads), _cut(plain, rows)) if cut]
+    return [
+        cut
+        for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads), _cut(plain, rows))
+        if cut
+    ]
 
 
 def _cut(text: str, starts: Sequence[int]) -> list[str]:
-    return [text[start:end].strip(" \t\n|") for start, end in zip(starts, [*starts[1:], len(text)], strict=False)]
+    return [
+        text[start:end].strip(" \t\n|")
+        for start, end in zip(starts, [*starts[1:], len(text)], strict=False)
+    ]
 
 
 def _bare(text: str) -> str:

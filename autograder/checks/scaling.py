@@ -21,7 +21,9 @@ RESULTS = Form(
         count("processes", "1 in the first row of each kind"),
         count("batch_size", "samples of a batch of each process, as `run` was given it"),
         count("samples", "of all processes together, as `run` was given it"),
-        positive("seconds", "median of the epochs after the first: in that one everything starts", "s"),
+        positive(
+            "seconds", "median of the epochs after the first: in that one everything starts", "s"
+        ),
         positive("throughput", "`samples / seconds`", "samples/s"),
         positive("speedup", "`throughput` / that of one process, in the same kind of scaling", "x"),
         positive("efficiency", "`speedup / processes`, a share: 0.8, not 80"),
@@ -73,11 +75,23 @@ def _plan_reason(run: Sequence[float], samples: int, batch: int) -> str:
     if not 1 <= count <= batch:
         return otherwise
     stories = {
-        (samples, batch): "each process keeps its batch while the data set stays: the whole batch grows with the "
+        (
+            samples,
+            batch,
+        ): "each process keeps its batch while the data set stays: the whole batch grows with the "
         "processes, which is neither scaling",
-        (samples, batch * count): "the batch is that of a process, so the whole one would grow with the square",
-        (samples * count, batch * count): "in weak scaling the batch of each process stays as it is",
-        (samples * count, batch // count): "in weak scaling the batch of each process stays as it is",
+        (
+            samples,
+            batch * count,
+        ): "the batch is that of a process, so the whole one would grow with the square",
+        (
+            samples * count,
+            batch * count,
+        ): "in weak scaling the batch of each process stays as it is",
+        (
+            samples * count,
+            batch // count,
+        ): "in weak scaling the batch of each process stays as it is",
         (samples // count, batch): "samples are those of all processes together",
         (samples // count, batch // count): "samples are those of all processes together",
     }
@@ -91,7 +105,14 @@ def row_problem(rows: Sequence[Row]) -> str:
     kinds = [row["scaling"] for row in rows]
     if set(kinds) != set(KINDS) or kinds != sorted(kinds):
         return f"scaling is {', '.join(map(str, dict.fromkeys(kinds)))}; rows of 'strong' come first, then 'weak'"
-    return next((why for kind in KINDS if (why := _series_problem([r for r in rows if r["scaling"] == kind]))), "")
+    return next(
+        (
+            why
+            for kind in KINDS
+            if (why := _series_problem([r for r in rows if r["scaling"] == kind]))
+        ),
+        "",
+    )
 
 
 def _series_problem(rows: Sequence[Row]) -> str:
@@ -137,13 +158,20 @@ def time_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
     if found != [(kind, run[0]) for kind, run in wanted]:
         return f"the rows are {len(found)} pairs of scaling and processes, not the {len(wanted)} in their order"
     for row, (_, run), epochs in zip(rows, wanted, known["epochs"], strict=True):
-        runs = (_median(own[1:]) for (_, same), own in zip(wanted, known["epochs"], strict=True) if same == run)
+        runs = (
+            _median(own[1:])
+            for (_, same), own in zip(wanted, known["epochs"], strict=True)
+            if same == run
+        )
         right = min(runs, key=lambda it: abs(it - row["seconds"]))  # of one process there are two
         if not close(row["seconds"], right, EXACT):
             stories = [
                 (_median(epochs), "the first epoch is among them, in which everything starts"),
                 (sum(epochs) / len(epochs), "it is the mean, and the first epoch is among them"),
-                (sum(epochs[1:]) / len(epochs[1:]), "it is the mean, which one slow epoch decides: take the median"),
+                (
+                    sum(epochs[1:]) / len(epochs[1:]),
+                    "it is the mean, which one slow epoch decides: take the median",
+                ),
                 (min(epochs), "it is the fastest epoch: take the median"),
                 (sum(epochs), "it is all epochs together"),
                 (epochs[0], "it is the first epoch, in which everything starts"),
@@ -152,7 +180,9 @@ def time_problem(rows: Sequence[Row], known: Mapping[str, Any]) -> str:
             told = f"seconds of {_row(row)} is {row['seconds']:.4g}, and the median after the first is {right:.4g}"
             return told + f": {words}" * bool(words)
         if row["device"].strip() != known["device"].strip():
-            return f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+            return (
+                f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
+            )
         if (row["processes"], row["samples"], row["batch_size"]) != run:
             return f"{_row(row)} does not say which run it was"
     return ""

@@ -8,7 +8,9 @@ from typing import Any
 from autograder.model import Bar, Failed, Inconclusive, Partial, Passed, Timed, Unavailable, Verdict
 
 
-def at_least(timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | None = None, slower: str = "") -> Verdict:
+def at_least(
+    timed: Timed, bar: Bar, *, why: str, try_: str, same: Verdict | None = None, slower: str = ""
+) -> Verdict:
     """Pass what is proved to reach the bar and pay what is proved of the way; undecided is nobody's loss.
 
     *same* is the verdict on what the timed work computes; one that fails is the answer. *slower* is the why of what is

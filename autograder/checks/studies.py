@@ -16,9 +16,10 @@ from autograder.checks.numerics import close, explained, shown
 from autograder.model import Failed, Pair, Passed, Verdict
 from autograder.traces.words import many
 
-FAINT = 1e-3  # a share of the seconds that is none of them: what the code itself takes on a real clock
+FAINT = 1e-3  # of the seconds is none of them: what the code itself takes on a real clock
 OTHER_CLOCK = (
-    "nothing of it was counted, or a clock was read that is not time.perf_counter: cProfile.Profile(time.perf_counter)"
+    "nothing of it was counted, or a clock was read that is not time.perf_counter: "
+    "cProfile.Profile(time.perf_counter)"
 )
 
 Row = Mapping[str, Any]
@@ -40,7 +41,10 @@ PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
 PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
 BUDGET = 16_000_000_000  # bytes
 PIXELS = 3 * 224 * 224
-PARAMETERS = {"resnet18": 11_181_642 * 4, "resnet50": 23_528_522 * 4}  # bytes in float32, with ten classes
+PARAMETERS = {
+    "resnet18": 11_181_642 * 4,
+    "resnet50": 23_528_522 * 4,
+}  # bytes in float32, with ten classes
 
 
 # --- plans of memory --------------------------------------------------------------------------------------------------
@@ -53,9 +57,13 @@ def same_plans(plans: Pair, *, try_: str) -> Verdict:
         for kind, expected in want["bytes"].items():
             told = got.get("bytes", {}).get(kind)
             if told != expected:
-                measured = f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
+                measured = (
+                    f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
+                )
                 return Failed(measured, _plan_reason(kind, told, want["bytes"]), try_)
-    return Passed(f"{many(len(known), 'plan')}, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB")
+    return Passed(
+        f"{many(len(known), 'plan')}, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB"
+    )
 
 
 def beside(pair: Pair, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -72,7 +80,10 @@ def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> s
     """Recognise what was counted instead."""
     stories = {
         "gradients": [(known["parameters"], "a frozen parameter has no gradient")],
-        "optimizer": [(0, "the state is there after the first step"), (known["parameters"], "it is the weights again")],
+        "optimizer": [
+            (0, "the state is there after the first step"),
+            (known["parameters"], "it is the weights again"),
+        ],
         "activations": [
             (known["activations"] + known["batch"], "the batch is counted twice"),
             (known["activations"] + known["parameters"], "the weights are counted twice"),
@@ -87,12 +98,16 @@ def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> s
         "optimizer": "every tensor of the optimizer's state counts, the step counts of Adam as well",
         "total": "it is the sum of the six others",
     }
-    return explained(told, stories.get(kind, []), 1e-9) or generally.get(kind, "bytes of what is there after a step")
+    return explained(told, stories.get(kind, []), 1e-9) or generally.get(
+        kind, "bytes of what is there after a step"
+    )
 
 
 def plan_problem(rows: Sequence[Row]) -> str:
     """Say what is wrong with a file of plans."""
-    form = table.form_problem(rows, ("model", *PLAN_NUMBERS), PLAN_NUMBERS, [name for name, _ in PLANNED])
+    form = table.form_problem(
+        rows, ("model", *PLAN_NUMBERS), PLAN_NUMBERS, [name for name, _ in PLANNED]
+    )
     if form:
         return form
     for row, (name, batch) in zip(rows, PLANNED, strict=True):
@@ -104,7 +119,8 @@ def plan_problem(rows: Sequence[Row]) -> str:
             return f"parameters of {name} are {row['parameters']:,.0f} bytes, and with ten classes {PARAMETERS[name]:,}"
         if row["batch"] != batch * (4 * PIXELS + 8):
             return (
-                f"batch of {name} is {row['batch']:,.0f} bytes, not those of {batch} images in float32 and their labels"
+                f"batch of {name} is {row['batch']:,.0f} bytes, "
+                f"not those of {batch} images in float32 and their labels"
             )
     return _growth_problem(rows[1], rows[2])
 
@@ -117,31 +133,45 @@ def _growth_problem(small: Row, large: Row) -> str:
     fits = (BUDGET - (small["total"] - small["batch_size"] * each)) // each
     if (small["largest_batch"], large["largest_batch"]) != (fits, fits):
         told = shown(small["largest_batch"])
-        return f"largest_batch of resnet50 is {told}; by its two plans {fits:g} images fit into 16 GB"
+        return (
+            f"largest_batch of resnet50 is {told}; by its two plans {fits:g} images fit into 16 GB"
+        )
     return ""
 
 
 # --- profilers --------------------------------------------------------------------------------------------------------
 
 
-def same_profile(seen: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str) -> Verdict:
+def same_profile(
+    seen: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str
+) -> Verdict:
     """Pass rows of a profile that say what the program is known to do; others may be among them."""
     rows, known = seen.student.values["rows"], seen.baseline.values["rows"]
     if seen.student.values["result"] != seen.baseline.values["result"]:
-        return Failed("no result, or another one", "it returns a pair: the function's result, and the rows", try_)
+        return Failed(
+            "no result, or another one",
+            "it returns a pair: the function's result, and the rows",
+            try_,
+        )
     for want in known:
         named = [row for row in rows if row.get(key) == want[key]]
         if len(named) != 1:
-            return Failed(f"{many(len(named), 'row')} for {key} {want[key]}", f"each {key} has one row", try_)
+            return Failed(
+                f"{many(len(named), 'row')} for {key} {want[key]}", f"each {key} has one row", try_
+            )
         for figure in [figure for figure in figures if figure in want]:
             told = named[0].get(figure)
             if not (isinstance(told, float | int) and alike(told, want[figure])):
-                where = f"{key} {want[key]}" + f" of the grader's program, `{want.get('text')}`" * ("text" in want)
+                where = f"{key} {want[key]}" + f" of the grader's program, `{want.get('text')}`" * (
+                    "text" in want
+                )
                 measured = f"{where}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
                 return Failed(measured, _profile_reason(figure, told, want), try_)
     order = [row[ordered] for row in rows if row.get(key) in [want[key] for want in known]]
     if order != sorted(order, reverse=ordered != key):
-        return Failed(f"{ordered}: {listed(order)}", "the rows are in another order", f"sort by {ordered}")
+        return Failed(
+            f"{ordered}: {listed(order)}", "the rows are in another order", f"sort by {ordered}"
+        )
     return Passed(f"{len(known)} rows, on a clock that the grader moves")
 
 
@@ -168,7 +198,9 @@ def timing_reason(told: Sequence[float], known: Sequence[float]) -> str:
 
 def _profile_reason(figure: str, told: Any, known: Row) -> str:
     """Recognise which figure stands in another's place."""
-    others = [name for name, value in known.items() if name != figure and isinstance(value, float | int)]
+    others = [
+        name for name, value in known.items() if name != figure and isinstance(value, float | int)
+    ]
     if not isinstance(told, float | int):
         return "it must be a number"
     if swapped := next((name for name in others if close(told, known[name], 1e-3)), ""):
@@ -191,7 +223,11 @@ def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None = N
         return wrong
     found = [(row["option"], row["threads"]) for row in rows]
     counts = list(dict.fromkeys(count for _, count in found))
-    wanted = [(option, count) for option in OPTIONS for count in counts] if asked is None else list(asked)
+    wanted = (
+        [(option, count) for option in OPTIONS for count in counts]
+        if asked is None
+        else list(asked)
+    )
     if found != wanted or not found:
         return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
     for row in rows:
@@ -209,8 +245,14 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
                 (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
                 (ms * 0.6, "the fastest call: take the median"),
                 (ms / 1000, "in seconds"),
-                (ms * USED, "the step ran before with another number of threads: make a fresh one for each row"),
-                (ms * row["threads"], "time.process_time() adds up over threads: take time.perf_counter()"),
+                (
+                    ms * USED,
+                    "the step ran before with another number of threads: make a fresh one for each row",
+                ),
+                (
+                    ms * row["threads"],
+                    "time.process_time() adds up over threads: take time.perf_counter()",
+                ),
             ]
             words = explained(row["ms"], stories, PACE) or _otherwise(row["ms"], ms)
             return f"ms of {_named(row)} is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
@@ -224,7 +266,9 @@ def _named(row: Row) -> str:
 def _otherwise(told: float, ms: float) -> str:
     if told >= 50 * ms:
         return "torch had another number of threads"
-    return "the first call is among them, not seven were timed, or another number of threads was set"
+    return (
+        "the first call is among them, not seven were timed, or another number of threads was set"
+    )
 
 
 # --- several processes ------------------------------------------------------------------------------------------------
@@ -250,7 +294,9 @@ def division_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) 
 def order_problem(asked: Sequence[Sequence[int]], epochs: int) -> str:
     """Say that the processes read the samples of every epoch in the order of the first."""
     orders = _orders(asked, epochs)
-    return "every epoch has the same order" if all(order == orders[0] for order in orders[1:]) else ""
+    return (
+        "every epoch has the same order" if all(order == orders[0] for order in orders[1:]) else ""
+    )
 
 
 def _orders(asked: Sequence[Sequence[int]], epochs: int) -> list[list[list[int]]]:

@@ -32,20 +32,28 @@ def read(data: bytes, file: str) -> Table:
     header = [name.strip() for name in lines[0][1]]
     mark = next((mark for mark in SEPARATORS if len(header) == 1 and mark in header[0]), "")
     if mark:
-        raise SubmissionError(f"{file}: its columns are separated by {SEPARATORS[mark]}; write commas")
+        raise SubmissionError(
+            f"{file}: its columns are separated by {SEPARATORS[mark]}; write commas"
+        )
     if len(header) > COLUMNS or len(lines) > ROWS:
         many = f"more than {ROWS}" if len(lines) > ROWS else f"{len(lines)}"
-        raise SubmissionError(f"{file}: {many} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}")
+        raise SubmissionError(
+            f"{file}: {many} lines of {len(header)} columns; at most {ROWS} of {COLUMNS}"
+        )
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise SubmissionError(f"{file}: column '{twice[:60]}' appears twice")
     rows = []
     for line, cells in lines[1:]:
         if len(cells) != len(header):
-            raise SubmissionError(f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)}")
+            raise SubmissionError(
+                f"{file}, line {line}: {len(cells)} cells, but the first line names {len(header)}"
+            )
         rows.append(dict(zip(header, (cell.strip() for cell in cells), strict=True)))
         if list(rows[-1].values()) == header:
-            raise SubmissionError(f"{file}, line {line}: names the columns again: two runs are in one file")
+            raise SubmissionError(
+                f"{file}, line {line}: names the columns again: two runs are in one file"
+            )
     return Table(file, tuple(header), tuple(rows))
 
 
@@ -80,7 +88,9 @@ def form_problem(
         found = ", ".join(map(_named if key not in numbers else shown, names[:6])) or "none"
         return f"the rows are {found}; {', '.join(map(str, expected))} are asked for, in that order"
     for row in rows:
-        odd = [name for name in columns if name not in row] or [name for name in row if name not in columns]
+        odd = [name for name in columns if name not in row] or [
+            name for name in row if name not in columns
+        ]
         if odd:
             return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not asked for'}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
@@ -91,7 +101,11 @@ def form_problem(
 
 def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say that a row does not name its device, or that rows of one run name several."""
-    names = list(dict.fromkeys(row["device"].strip() if isinstance(row["device"], str) else "" for row in rows))
+    names = list(
+        dict.fromkeys(
+            row["device"].strip() if isinstance(row["device"], str) else "" for row in rows
+        )
+    )
     if "" in names:
         return "the device is not named"
     if len(names) > 1:
@@ -102,7 +116,9 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 def other_device(rows: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> str:
     """Say that rows name another device than those *known* to be of the same machine."""
     told, name = (str(of[0]["device"]).strip() for of in (rows, known))
-    return f"the device is called {told[:60]!r}, and device_name(device) of given is {name!r}" * (told != name)
+    return f"the device is called {told[:60]!r}, and device_name(device) of given is {name!r}" * (
+        told != name
+    )
 
 
 def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str, Any]]) -> str:
@@ -120,7 +136,9 @@ def differ(written: Sequence[Mapping[str, str]], returned: Sequence[Mapping[str,
                 return f"column '{name[:60]}' is only in the {'file' if name in row else 'rows returned'}"
             if value is None:
                 return f"{name} is {cell[:60]!r} in the file, and it must be an empty cell"
-            found = "empty" if not cell else cell[:60] if number(cell) is None else shown(number(cell))
+            found = (
+                "empty" if not cell else cell[:60] if number(cell) is None else shown(number(cell))
+            )
             return f"{name} is {found} in the file and {shown(value)} in the rows returned"
     return ""
 
@@ -154,7 +172,9 @@ def holds_the_rows(text: str, file: str, returned: Sequence[Mapping[str, Any]]) 
 def alike(value: float, other: Any) -> bool:
     """Whether a number equals another to 1 %, or to two decimals."""
     return (
-        isinstance(other, float | int) and math.isfinite(other) and abs(value - other) <= max(abs(other) / 100, 0.0051)
+        isinstance(other, float | int)
+        and math.isfinite(other)
+        and abs(value - other) <= max(abs(other) / 100, 0.0051)
     )
 
 
@@ -172,6 +192,8 @@ def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:
         lines = ((reader.line_num, cells) for cells in reader if any(map(str.strip, cells)))
         return list(islice(lines, ROWS + 1))
     except UnicodeDecodeError as error:
-        raise SubmissionError(f"{file}: byte {error.start} is not UTF-8; save it as UTF-8") from None
+        raise SubmissionError(
+            f"{file}: byte {error.start} is not UTF-8; save it as UTF-8"
+        ) from None
     except csv.Error as error:
         raise SubmissionError(f"{file}, line {reader.line_num}: {error}") from None

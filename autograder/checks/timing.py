@@ -58,7 +58,10 @@ def honest(told: Mapping[str, Any], script: Script) -> Verdict:
         other = "samples / seconds of the epoch is another figure", COUNT
         return Failed(measured, *_story(told["throughput"], _rates(script), other))
     if not any(close(told["data_wait"], one, EXACT) for one in (waited, waited - script.start)):
-        return Failed(measured, *_story(told["data_wait"], _waits(script), _waited(told["data_wait"] or 0.0, waited)))
+        return Failed(
+            measured,
+            *_story(told["data_wait"], _waits(script), _waited(told["data_wait"] or 0.0, waited)),
+        )
     return Passed(measured)
 
 
@@ -75,7 +78,9 @@ Story = tuple[float, str, str]
 """The number that a usual mistake gives, why, and what to try."""
 
 
-def _story(value: float | None, stories: Sequence[Story], other: tuple[str, str]) -> tuple[str, str]:
+def _story(
+    value: float | None, stories: Sequence[Story], other: tuple[str, str]
+) -> tuple[str, str]:
     tries = {why: try_ for _, why, try_ in stories}
     why = explained(value, [(number, why) for number, why, _ in stories], EXACT)
     return (why, tries[why]) if why else other
@@ -84,11 +89,23 @@ def _story(value: float | None, stories: Sequence[Story], other: tuple[str, str]
 def _rates(script: Script) -> list[Story]:
     count, work = len(script.waits), sum(script.work)
     return [
-        (script.samples / (script.total - script.queued), "the clock stops before the results are on the host", LATE),
+        (
+            script.samples / (script.total - script.queued),
+            "the clock stops before the results are on the host",
+            LATE,
+        ),
         (script.samples / work, "the timer starts after the batch was fetched", EARLY),
-        (script.samples / (work + script.queued), "the timer starts after the batch was fetched", EARLY),
+        (
+            script.samples / (work + script.queued),
+            "the timer starts after the batch was fetched",
+            EARLY,
+        ),
         (script.samples / (script.total - script.waits[0]), "the first fetch is left out", EARLY),
-        (script.samples / (script.total - script.start), "iter(loader) came before the clock was started", EARLY),
+        (
+            script.samples / (script.total - script.start),
+            "iter(loader) came before the clock was started",
+            EARLY,
+        ),
         (script.samples / sum(script.waits), "it holds the waits alone", CALL),
         (count / script.total, "it counts batches and not samples", COUNT),
         (script.samples / script.total / WALL, JUMPS, STEADY),
@@ -107,16 +124,24 @@ def _waits(script: Script) -> list[Story]:
         (script.total, "it holds the work as well", AGAIN),
         (script.total - script.queued, "it holds the work as well", AGAIN),
         (script.total - script.work[-1], "it holds the work as well", AGAIN),
-        (sum(_arrivals(script)), "its clock is never started again, so each wait holds all that was before it", AGAIN),
+        (
+            sum(_arrivals(script)),
+            "its clock is never started again, so each wait holds all that was before it",
+            AGAIN,
+        ),
     ]
 
 
 def _arrivals(script: Script) -> Iterator[float]:
     """Yield when each batch was there, in seconds from the start of the epoch."""
-    return accumulate(wait + work for wait, work in zip(script.waits, [0.0, *script.work], strict=False))
+    return accumulate(
+        wait + work for wait, work in zip(script.waits, [0.0, *script.work], strict=False)
+    )
 
 
-def no_wait_per_step(waits: Sequence[Mapping[str, Any]], batches: int, kept: int, *, try_: str) -> Verdict:
+def no_wait_per_step(
+    waits: Sequence[Mapping[str, Any]], batches: int, kept: int, *, try_: str
+) -> Verdict:
     """Pass when the host waits for the device in every tenth batch or more rarely, and no old graph is kept."""
     if kept > GRAPHS:
         measured = f"the graphs of {kept} earlier steps were in memory at once"
@@ -126,18 +151,27 @@ def no_wait_per_step(waits: Sequence[Mapping[str, Any]], batches: int, kept: int
     if len(waited) * 10 <= batches + 9:  # batches 0, 10, 20 ... may
         return Passed(f"{len(waited)} of {batches} batches waited")
     where = ", ".join(f"line {wait['line']}: {wait['call']}" for wait in waits[:4])
-    why = "each brings a value to the host, so the next step cannot be queued before this one is done"
+    why = (
+        "each brings a value to the host, so the next step cannot be queued before this one is done"
+    )
     return Failed(f"{len(waited)} of {batches} batches waited ({where})", why, try_)
 
 
 def median_problem(
-    name: str, told: float, seconds: float, repeats: int, watched: str = "the memory was being watched: time first"
+    name: str,
+    told: float,
+    seconds: float,
+    repeats: int,
+    watched: str = "the memory was being watched: time first",
 ) -> str:
     """Say how *told*, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`."""
     expected = 1000 * seconds
     if close(told, expected, EXACT):
         return ""
-    mean, cold = expected * (repeats + 3.8) / repeats, "it includes the slow first call: warm up before"
+    mean, cold = (
+        expected * (repeats + 3.8) / repeats,
+        "it includes the slow first call: warm up before",
+    )
     stories = [
         (mean, "it is the mean, so one slow call decides it: take the median"),
         (mean + 1000 * COLD / repeats, cold),
@@ -145,9 +179,15 @@ def median_problem(
         (expected * 1.025, cold),  # of one call more: between the middle two
         (expected * 0.8, "it is the fastest call: take the median"),
         (expected * 5.0, "it is the slowest call: take the median"),
-        *((expected * 3.0 * times, f"it was timed while {watched}") for times in (0.8, 0.95, 1.0, 1.05, 5.0)),
+        *(
+            (expected * 3.0 * times, f"it was timed while {watched}")
+            for times in (0.8, 0.95, 1.0, 1.05, 5.0)
+        ),
         (seconds, "it is in seconds"),
-        (expected * 2.0, "its clock is process_time(), which adds up what each thread computes: perf_counter()"),
+        (
+            expected * 2.0,
+            "its clock is process_time(), which adds up what each thread computes: perf_counter()",
+        ),
     ]
     words = explained(told, stories, EXACT)
     if not words and told >= 1000 * COLD / (repeats + 2):

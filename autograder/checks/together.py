@@ -21,16 +21,25 @@ def trained_as_one(ranks: Pair, *, try_: str) -> Verdict:
     """Pass processes that all arrive at the weights of one."""
     for rank in RANKS:
         moved = numerics.update(ranks, f"weights{rank}")
-        measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
+        measured = (
+            f"rank {rank}: update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
+        )
         if not moved.error <= APART:
-            return Failed(measured, _reason(ranks, moved.ratio), try_, numerics.shares(update=moved.error / APART))
+            return Failed(
+                measured,
+                _reason(ranks, moved.ratio),
+                try_,
+                numerics.shares(update=moved.error / APART),
+            )
     return Passed(measured, numerics.shares(update=moved.error / APART))
 
 
 def _reason(ranks: Pair, ratio: float) -> str:
     """Say what sets the training apart from one process's, from what the ranks have and have read."""
     own = ranks.student.arrays
-    read, asked = ([it["asked"] for it in side.values["ranks"]] for side in (ranks.student, ranks.baseline))
+    read, asked = (
+        [it["asked"] for it in side.values["ranks"]] for side in (ranks.student, ranks.baseline)
+    )
     if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
         return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
     if ratio <= APART:
@@ -43,7 +52,8 @@ def _reason(ranks: Pair, ratio: float) -> str:
     if SUMS[0] < ratio < SUMS[1]:
         return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
     return (
-        "other steps than one process takes: gradients are not averaged, or criterion or optimizer are not those given"
+        "other steps than one process takes: gradients are not averaged, "
+        "or criterion or optimizer are not those given"
     )
 
 

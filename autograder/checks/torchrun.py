@@ -53,7 +53,11 @@ def parsed(words: Sequence[str]) -> Line:
     """Take a command line apart; the program begins at the first word that is no option's."""
     rest = _started(words)
     if rest is None:
-        return Line({}, (), f"it begins with {' '.join(words[:3])[:60] or 'nothing'}, and it must be torchrun")
+        return Line(
+            {},
+            (),
+            f"it begins with {' '.join(words[:3])[:60] or 'nothing'}, and it must be torchrun",
+        )
     options: dict[str, str] = {}
     while rest and rest[0].startswith("--"):
         name, sign, value = rest.pop(0).removeprefix("--").partition("=")
@@ -75,7 +79,9 @@ def _started(words: Sequence[str]) -> list[str] | None:
     if names == ["torchrun"]:
         return list(words[1:])
     python = bool(names) and names[0].startswith("python")
-    return list(words[3:]) if python and words[1:2] == ["-m"] and set(words[2:3]) <= MODULES else None
+    return (
+        list(words[3:]) if python and words[1:2] == ["-m"] and set(words[2:3]) <= MODULES else None
+    )
 
 
 def problem(commands: Sequence[Sequence[str]], wanted: Wanted) -> str:
@@ -83,7 +89,11 @@ def problem(commands: Sequence[Sequence[str]], wanted: Wanted) -> str:
     if len(commands) != wanted.nodes:
         return f"{len(commands)} command lines for {wanted.nodes} nodes"
     lines = [parsed(words) for words in commands]
-    each = (f"node {node}: {words}" for node, line in enumerate(lines) if (words := _of_one(line, wanted)))
+    each = (
+        f"node {node}: {words}"
+        for node, line in enumerate(lines)
+        if (words := _of_one(line, wanted))
+    )
     return next(chain(each, filter(None, [_ranked(lines)])), "")
 
 
@@ -102,9 +112,15 @@ def _of_one(line: Line, wanted: Wanted) -> str:
 
 def _met(line: Line, wanted: Wanted) -> str:
     """Say how nodes do not meet at the first one's address."""
-    endpoint = line.value("rdzv-endpoint") or f"{line.value('master-addr')}:{line.value('master-port')}"
+    endpoint = (
+        line.value("rdzv-endpoint") or f"{line.value('master-addr')}:{line.value('master-port')}"
+    )
     place = f"{wanted.address}:{wanted.port}"
-    return "" if endpoint == place else f"nodes meet at {endpoint[:60]}, and the first one listens at {place}"
+    return (
+        ""
+        if endpoint == place
+        else f"nodes meet at {endpoint[:60]}, and the first one listens at {place}"
+    )
 
 
 def _ranked(lines: Sequence[Line]) -> str:
@@ -116,7 +132,11 @@ def _ranked(lines: Sequence[Line]) -> str:
     if not any(ranks):
         return f"--node-rank is not there, and the nodes are {', '.join(right)}"
     told = ", ".join(it[:20] or "nothing" for it in ranks)
-    return "" if ranks == right else f"--node-rank is {told} in turn, and the nodes are {', '.join(right)}"
+    return (
+        ""
+        if ranks == right
+        else f"--node-rank is {told} in turn, and the nodes are {', '.join(right)}"
+    )
 
 
 Calls = Sequence[Mapping[str, Any]]
@@ -148,10 +168,17 @@ FIGURES = ("nodes", "processes", "samples_per_s", "efficiency")
 def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say how rows of a rehearsal are not those of the four shapes, or do not fit each other."""
     if [(row.get("nodes"), row.get("processes")) for row in rows] != SHAPES:
-        return "nodes and processes are to be " + ", ".join(f"{nodes} x {processes}" for nodes, processes in SHAPES)
+        return "nodes and processes are to be " + ", ".join(
+            f"{nodes} x {processes}" for nodes, processes in SHAPES
+        )
     for row in rows:
         rate, told = row.get("samples_per_s"), row.get("efficiency")
-        if not isinstance(rate, float) or not isinstance(told, float) or rate <= 0 or "device" not in row:
+        if (
+            not isinstance(rate, float)
+            or not isinstance(told, float)
+            or rate <= 0
+            or "device" not in row
+        ):
             return "a row lacks samples_per_s, efficiency or device"
         right = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
         if not close(told, right, 0.01):

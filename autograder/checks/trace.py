@@ -25,7 +25,9 @@ EARLY, WARM_UP = "prof.step before a batch", "warm-up"  # as worker/profiles.py 
 def read(data: bytes, file: str) -> Trace:
     """Read a profile in a process of its own."""
     if len(data) > BYTES:
-        raise SubmissionError(f"{file}: {len(data)} bytes; at most {BYTES} are read; record fewer steps")
+        raise SubmissionError(
+            f"{file}: {len(data)} bytes; at most {BYTES} are read; record fewer steps"
+        )
     return decoded(evaluate("autograder.traces", data, file))
 
 
@@ -81,7 +83,9 @@ def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) 
     return "" if trace.figure("dataloader", "steps") else "it holds no wait for a DataLoader"
 
 
-def of_another(trace: Trace, least: int, ranges: Sequence[str], convolutions: int, *, workers: bool) -> str:
+def of_another(
+    trace: Trace, least: int, ranges: Sequence[str], convolutions: int, *, workers: bool
+) -> str:
     """Say how a profile is not of a script: *least* steps, its ranges once a step, its network, its loader; or nothing.
 
     Whether a DataLoader has workers is seen in what torch.profiler writes.
@@ -102,7 +106,9 @@ def _another_loader(trace: Trace, ranges: Collection[str], *, workers: bool) -> 
     found = any("_MultiProcessing" in name for name in ranges)
     if found and not workers:
         return "its DataLoader has workers, and the script's has none: profile it as it is"
-    return "its DataLoader has no workers" if workers and not found and trace.tool == "kineto" else ""
+    return (
+        "its DataLoader has no workers" if workers and not found and trace.tool == "kineto" else ""
+    )
 
 
 def another_network(trace: Trace, convolutions: int) -> str:
@@ -123,22 +129,34 @@ def fewer_waits(before: Text, after: Text) -> tuple[str, str]:
             found = read(text.text.encode(), text.file)
         except SubmissionError as error:
             return f"{text.file} cannot be read", str(error)
-        if found.tool != "nsys stats" or not found.figure("kernel_count") or found.figure("sync_count") is None:
+        if (
+            found.tool != "nsys stats"
+            or not found.figure("kernel_count")
+            or found.figure("sync_count") is None
+        ):
             why = "it lists no kernels, or no calls (cuda_gpu_kern_sum, cuda_api_sum)"
             return f"{text.file} is of {found.tool}", why
         if EDITED in found.notes:
             return f"{text.file} contradicts itself", EDITED
         calls.append(found.figure("sync_count") or 0.0)
     why = "the host still waits as often: they are in the wrong order, or the loop waits"
-    return f"{calls[0]:g} waiting calls before, {calls[1]:g} after", "" if calls[1] < calls[0] else why
+    return f"{calls[0]:g} waiting calls before, {calls[1]:g} after", "" if calls[1] < calls[
+        0
+    ] else why
 
 
 def consists_of(trace: Trace) -> dict[str, Any]:
     """Note what the time of a profile consists of, which the feedback page draws."""
-    return {"breakdown": {name: [[one.name, one.ns] for one in slices] for name, slices in trace.breakdown.items()}}
+    return {
+        "breakdown": {
+            name: [[one.name, one.ns] for one in slices] for name, slices in trace.breakdown.items()
+        }
+    }
 
 
 def work_of(trace: Trace) -> Trace:
     """Leave out the tables of what is no operator or kernel: ranges, calls, copies."""
     kept = ("kernels", "operators", "device operators")
-    return replace(trace, tables={name: rows for name, rows in trace.tables.items() if name in kept})
+    return replace(
+        trace, tables={name: rows for name, rows in trace.tables.items() if name in kept}
+    )

@@ -10,18 +10,37 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.checks import report, table
-from autograder.checks.forms import DEVICE, Form, any_number, count, not_negative, percent, positive, words
+from autograder.checks.forms import (
+    DEVICE,
+    Form,
+    any_number,
+    count,
+    not_negative,
+    percent,
+    positive,
+    words,
+)
 from autograder.checks.numerics import close, explained, shown
 from autograder.model import Table, Text
 
 VERSIONS = ("Baseline", "DataLoader", "Model", "Memory", "Final")
-FIGURES = ("throughput", "seconds", "data_wait", "warm_up_s", "samples", "steps", "batch_size", "loss")
+FIGURES = (
+    "throughput",
+    "seconds",
+    "data_wait",
+    "warm_up_s",
+    "samples",
+    "steps",
+    "batch_size",
+    "loss",
+)
 RESULTS = Form(
     "final_results.csv",
     (
         words("version", "five rows, in their order"),
         percent(
-            "busy_percent", "share of the steps in which a kernel ran; without a GPU, an operator outside the loader"
+            "busy_percent",
+            "share of the steps in which a kernel ran; without a GPU, an operator outside the loader",
         ),
         positive("throughput", "of all timed epochs", "samples/s"),
         positive("seconds", "of all timed epochs", "s"),
@@ -82,7 +101,9 @@ def learning_problem(rows: Sequence[Row]) -> str:
     worse = next((row for row in rows if row["loss"] > most), None)
     if worse is None:
         return ""
-    return f"the loss of {worse['version']} is {worse['loss']:.4g}, and {first:.4g} in the first row"
+    return (
+        f"the loss of {worse['version']} is {worse['loss']:.4g}, and {first:.4g} in the first row"
+    )
 
 
 def compared_problem(rows: Sequence[Row], runs: Sequence[Row]) -> str:
@@ -112,7 +133,10 @@ def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
 def _leak(told: float, printed: float) -> str:
     stories = [
         (3 * printed, ": it ran in the process of an earlier run; start one for each"),
-        (printed / 2, ": another run took its cores at the same time; start one when the last has ended"),
+        (
+            printed / 2,
+            ": another run took its cores at the same time; start one when the last has ended",
+        ),
     ]
     return explained(told, stories, 0.01)
 
@@ -128,4 +152,6 @@ def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tu
     if wrong:
         return f"{len(wrong)} figures that are not in the table", report.listed(wrong)
     short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
-    return f"{words} words, {len(named)} figures of the table", "" if len(named) >= FIGURES_NAMED else short
+    return f"{words} words, {len(named)} figures of the table", "" if len(
+        named
+    ) >= FIGURES_NAMED else short

@@ -72,13 +72,20 @@ class Claimed:
         """Draw the sizes that a case leaves open."""
         if unknown := set(case.sizes) - set(self.sizes):
             known = ", ".join(self.sizes)
-            raise CourseError(f"{self.function}: case '{case.name}' fixes {unknown.pop()}; inputs draws {known}")
-        sizes = {name: _size(random, size, case.odd) for name, size in {**self.sizes, **case.sizes}.items()}
+            raise CourseError(
+                f"{self.function}: case '{case.name}' fixes {unknown.pop()}; inputs draws {known}"
+            )
+        sizes = {
+            name: _size(random, size, case.odd)
+            for name, size in {**self.sizes, **case.sizes}.items()
+        }
         return replace(case, sizes=sizes, odd=False)
 
     def given(self, rig: Any, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
-        return dict(rig.calls.given(self.drawn(rig.random, case), case.dtype, case.view, exact=exact))
+        return dict(
+            rig.calls.given(self.drawn(rig.random, case), case.dtype, case.view, exact=exact)
+        )
 
     def call(self, student: Any, given: Mapping[str, Any]) -> Any:
         """Use what was written, as the exercise says."""
@@ -88,10 +95,14 @@ class Claimed:
         """Name a check or a probe of this exercise."""
         return self._prefix + name
 
-    def add_probe(self, name: str, run: Run, *, pair: bool = False, values: Any = None, arrays: Any = None) -> str:
+    def add_probe(
+        self, name: str, run: Run, *, pair: bool = False, values: Any = None, arrays: Any = None
+    ) -> str:
         """Register what is run; it takes this function of the student's module and nothing else."""
         name, taken = self.named(name), frozenset({self.function})
-        probe = Probe(name, run, pair, values=record(**(values or {})), arrays=arrays or {}, takes=taken)
+        probe = Probe(
+            name, run, pair, values=record(**(values or {})), arrays=arrays or {}, takes=taken
+        )
         self.part.probes[name] = probe
         return name
 

@@ -43,15 +43,21 @@ class Costs(Claimed):
         """Claim at most this share of the bytes that the baseline keeps after a call, results left out."""
         self._costs("keeps_less", "held", at_most, sizes, why, try_)
 
-    def operations_do_not_grow(self, small: Sizes, large: Sizes, *, why: str, try_: str, at_most: float = 1.0) -> None:
+    def operations_do_not_grow(
+        self, small: Sizes, large: Sizes, *, why: str, try_: str, at_most: float = 1.0
+    ) -> None:
         """Claim at most so many times the operations for *large* inputs."""
         self._grows("operations_do_not_grow", "operations", small, large, at_most, why, try_)
 
-    def moves_at_most(self, small: Sizes, large: Sizes, *, why: str, try_: str, at_most: float) -> None:
+    def moves_at_most(
+        self, small: Sizes, large: Sizes, *, why: str, try_: str, at_most: float
+    ) -> None:
         """Claim at most so many times the bytes for *large* inputs."""
         self._grows("moves_at_most", "moved", small, large, at_most, why, try_)
 
-    def needs_less_memory(self, at_most: float, sizes: Sizes, tiny: Sizes, *, why: str, try_: str) -> None:
+    def needs_less_memory(
+        self, at_most: float, sizes: Sizes, tiny: Sizes, *, why: str, try_: str
+    ) -> None:
         """Claim at most this share of the baseline's peak, seen from outside; *tiny* is what an idle worker does."""
 
         def peak(student: Any, rig: Any) -> dict[str, Any]:
@@ -66,13 +72,20 @@ class Costs(Claimed):
         def judge(run: Pair, nothing: Pair) -> Verdict:
             apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"])
             if not apart <= NEAR:
-                return Failed(f"apart by {apart:.1e} of the largest number", "large inputs give other results", try_)
+                return Failed(
+                    f"apart by {apart:.1e} of the largest number",
+                    "large inputs give other results",
+                    try_,
+                )
             mine, plain = memory.beyond(run, nothing)
             taken = f"{mine / MB:.0f} MB where the slow version takes {plain / MB:.0f} MB"
             measured = f"{taken}; allowed {at_most:.0%} of it"
             return memory.at_most(run, nothing, at_most * plain, measured, why, try_)
 
-        reads = [self.add_probe("peak", peak, pair=True, arrays=NUMBERS), self.add_probe("idle", idle, pair=True)]
+        reads = [
+            self.add_probe("peak", peak, pair=True, arrays=NUMBERS),
+            self.add_probe("idle", idle, pair=True),
+        ]
         said = f"{self.function} needs at most {at_most:.0%} of the slow version's memory, measured from outside."
         self.add_check("needs_less_memory", said, "outputs", judge, reads, SAME, structural=True)
 
@@ -81,10 +94,14 @@ class Costs(Claimed):
         given = self.given(rig, Case("cost", sizes), exact=False)
         if gradients:
             given |= {name: given[name].requires_grad_() for name in rig.calls.asked(given)}
-        found: dict[str, int] = rig.calls.cost(lambda arguments: self.call(student, arguments), given)
+        found: dict[str, int] = rig.calls.cost(
+            lambda arguments: self.call(student, arguments), given
+        )
         return found
 
-    def _costs(self, claim: str, measure: str, at_most: float, sizes: Sizes, why: str, try_: str) -> None:
+    def _costs(
+        self, claim: str, measure: str, at_most: float, sizes: Sizes, why: str, try_: str
+    ) -> None:
         does, unit, one = SAYS[measure]
 
         def cost(student: Any, rig: Any) -> dict[str, Any]:
@@ -96,27 +113,59 @@ class Costs(Claimed):
                 return Failed("no operation was seen", UNSEEN, try_)
             here, there = unit.format(mine[measure] / one), unit.format(plain[measure] / one)
             measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
-            return Passed(measured) if mine[measure] <= at_most * plain[measure] else Failed(measured, why, try_)
+            return (
+                Passed(measured)
+                if mine[measure] <= at_most * plain[measure]
+                else Failed(measured, why, try_)
+            )
 
         probe = self.add_probe(f"{claim}_cost", cost, pair=True, values=COST)
         said = f"{self.function} {does} at most {at_most:.0%} of what the slow version does."
         self.add_check(claim, said, "report", judge, [probe], SAME, structural=True)
 
-    def _grows(self, claim: str, measure: str, small: Sizes, large: Sizes, at_most: float, why: str, try_: str) -> None:
+    def _grows(
+        self,
+        claim: str,
+        measure: str,
+        small: Sizes,
+        large: Sizes,
+        at_most: float,
+        why: str,
+        try_: str,
+    ) -> None:
         does, unit, one = SAYS[measure]
 
         def growth(student: Any, rig: Any) -> dict[str, Any]:
-            few, many = (self._cost(student, rig, sizes, gradients=False) for sizes in (small, large))
+            few, many = (
+                self._cost(student, rig, sizes, gradients=False) for sizes in (small, large)
+            )
             return {"small": few[measure], "large": many[measure]}
 
         def judge(found: Observation) -> Verdict:
             few, many = found.values["small"], found.values["large"]
             if not few:
                 return Failed("no operation was seen", UNSEEN, try_)
-            told = [f"{unit.format(it / one)} for {described(at)}" for it, at in ((few, small), (many, large))]
+            told = [
+                f"{unit.format(it / one)} for {described(at)}"
+                for it, at in ((few, small), (many, large))
+            ]
             measured = ", ".join(told)
             return Passed(measured) if many <= at_most * few else Failed(measured, why, try_)
 
-        probe = self.add_probe(f"{claim}_growth", growth, values={"small": INTEGER, "large": INTEGER})
-        more = "no more for larger inputs" if at_most == 1 else f"at most {at_most:g} times as much for larger inputs"
-        self.add_check(claim, f"{self.function} {does} {more}.", "report", judge, [probe], SAME, structural=True)
+        probe = self.add_probe(
+            f"{claim}_growth", growth, values={"small": INTEGER, "large": INTEGER}
+        )
+        more = (
+            "no more for larger inputs"
+            if at_most == 1
+            else f"at most {at_most:g} times as much for larger inputs"
+        )
+        self.add_check(
+            claim,
+            f"{self.function} {does} {more}.",
+            "report",
+            judge,
+            [probe],
+            SAME,
+            structural=True,
+        )

@@ -121,7 +121,9 @@ ENTRIES = {
     "zeros": (RESULT.format("_torch.zeros_like(it)"), SAME),
     "a_constant": (RESULT.format("_torch.ones_like(it)"), SAME),
     "first_half_only": (
-        RESULT.format("_torch.cat([it[: len(it) // 2], 0 * it[len(it) // 2 :]]) if it.dim() else it * 0"),
+        RESULT.format(
+            "_torch.cat([it[: len(it) // 2], 0 * it[len(it) // 2 :]]) if it.dim() else it * 0"
+        ),
         SAME,
     ),
     "every_second_row": (
@@ -137,7 +139,10 @@ ENTRIES = {
         SAME,
     ),
     "remembered_by_shape": (SEEN.format(SHAPES), SAME),
-    "remembered_by_place": (SEEN.format(f"tuple(it.data_ptr() for it in _given(args, kwargs)), {SHAPES}"), SAME),
+    "remembered_by_place": (
+        SEEN.format(f"tuple(it.data_ptr() for it in _given(args, kwargs)), {SHAPES}"),
+        SAME,
+    ),
     "remembered_by_every_997th": (SEEN.format(f"{SAMPLE}, {SHAPES}"), SAME),
     "finished_by_a_thread": (LATER.strip(), SAME),
     "writes_into_its_inputs": (WRITES.strip(), SAME),
@@ -152,7 +157,9 @@ def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
     unknown = set(exercise.holes) - {*ENTRIES, BASELINE}
     if unknown:
         name = unknown.pop()
-        raise CourseError(f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, ENTRIES)}")
+        raise CourseError(
+            f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, ENTRIES)}"
+        )
     for name, (body, claim) in ENTRIES.items():
         owner = exercise.named(claim)
         if owner in exercise.part.checks and name not in exercise.holes:

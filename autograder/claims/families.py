@@ -32,15 +32,27 @@ class Case:
     """Called a second time: other numbers in the same tensors, but for each so many of them."""
 
 
-def every(sizes: Sizes, dtypes: Collection[str], own: Mapping[str, Sizes], skip: Mapping[str, str]) -> list[Case]:
+def every(
+    sizes: Sizes, dtypes: Collection[str], own: Mapping[str, Sizes], skip: Mapping[str, str]
+) -> list[Case]:
     """List an exercise's own cases and all families but those that it skips for a reason."""
-    families = [*_of_sizes(sizes), *LAYOUTS, *(Case(dtype, dtype=dtype) for dtype in dtypes), *NUMBERS, AGAIN]
+    families = [
+        *_of_sizes(sizes),
+        *LAYOUTS,
+        *(Case(dtype, dtype=dtype) for dtype in dtypes),
+        *NUMBERS,
+        AGAIN,
+    ]
     known = [case.name for case in families]
     for name, reason in skip.items():
         if name not in known:
-            raise CourseError(f"skip_families names '{name}', which is no family here{nearest(name, known)}")
+            raise CourseError(
+                f"skip_families names '{name}', which is no family here{nearest(name, known)}"
+            )
         if not reason:
-            raise CourseError(f"skip_families names '{name}' without a reason; say why it is right to skip it")
+            raise CourseError(
+                f"skip_families names '{name}' without a reason; say why it is right to skip it"
+            )
     cases = [Case("drawn sizes"), *(Case(name, fixed) for name, fixed in own.items())]
     return cases + [case for case in families if case.name not in skip]
 
@@ -71,7 +83,10 @@ def _alike(array: Array, _: np.random.Generator) -> Array:
     return np.broadcast_to(array[:1], array.shape).copy() if array.size else array
 
 
-LAYOUTS = [Case("transposed views", view="transposed"), Case("every second of a row", view="sliced")]
+LAYOUTS = [
+    Case("transposed views", view="transposed"),
+    Case("every second of a row", view="sliced"),
+]
 NUMBERS = [
     Case("times 1000", change=lambda array, _: 1e3 * array),
     Case("times 0.001", change=lambda array, _: 1e-3 * array),

@@ -35,7 +35,9 @@ class Graphs(Claimed):
             built, runs, breaks = (found.values[name] for name in ("built", "runs", "breaks"))
             measured = f"{runs} graphs ran in {len(calls)} calls, {built} were built"
             if breaks or runs != len(calls):
-                reason = f"{why}: {breaks[0]}" if breaks else f"{why}, or nothing was left to compile"
+                reason = (
+                    f"{why}: {breaks[0]}" if breaks else f"{why}, or nothing was left to compile"
+                )
                 return Failed(measured, reason, try_)
             if built > builds:
                 reason = f"it was built again where {builds} would do: a Python number became part of the graph"
@@ -62,4 +64,10 @@ class Graphs(Claimed):
             return Failed(measured, WAITS, try_) if seen else Passed("none")
 
         probe = self.add_probe("fetches", fetches, values={"fetches": FETCHES})
-        self.add_check(NO_FETCH, f"{self.function} brings no tensor's value to the host.", "report", judge, [probe])
+        self.add_check(
+            NO_FETCH,
+            f"{self.function} brings no tensor's value to the host.",
+            "report",
+            judge,
+            [probe],
+        )

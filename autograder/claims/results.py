@@ -55,7 +55,9 @@ class Results(Claimed):
         if gradients is None or gradients:
             kept = [case for case in tried if not case.again]
             said = f"{self.function} passes on the gradients that the slow version passes on."
-            self._compared(GRADIENTS, said, self._gradients(kept, gradients, oracle), allowed, why, try_)
+            self._compared(
+                GRADIENTS, said, self._gradients(kept, gradients, oracle), allowed, why, try_
+            )
 
     def leaves_inputs_alone(self, *, try_: str, **sizes: Any) -> None:
         """Claim that no input is changed, for points of its own; otherwise `same` sees to it."""
@@ -70,22 +72,32 @@ class Results(Claimed):
             return outputs.unchanged(found.values["changed"], try_=try_)
 
         probe = self.add_probe("inputs_after", inputs_after, values={"changed": list_of(TEXT)})
-        self.add_check(LEFT_ALONE, f"{self.function} leaves its inputs as they were.", "report", judge, [probe])
+        self.add_check(
+            LEFT_ALONE, f"{self.function} leaves its inputs as they were.", "report", judge, [probe]
+        )
 
-    def _compared(self, name: str, said: str, run: Any, allowed: Within, why: outputs.Why, try_: str) -> None:
+    def _compared(
+        self, name: str, said: str, run: Any, allowed: Within, why: outputs.Why, try_: str
+    ) -> None:
         def judge(found: Pair) -> Verdict:
             seen = found.student.values
             if seen["changed"] and self.named(LEFT_ALONE) not in self.part.checks:
                 return Failed(f"changed: {', '.join(seen['changed'][:6])}", WROTE, try_)
             verdict = outputs.same(found, allowed, why=why, try_=try_)
             if seen["flags"] and not isinstance(verdict, Failed):
-                return Failed(f"changed: {', '.join(seen['flags'])}", FLAG, "leave the precision flags alone")
+                return Failed(
+                    f"changed: {', '.join(seen['flags'])}", FLAG, "leave the precision flags alone"
+                )
             return verdict
 
         values = {**CASES, "changed": list_of(TEXT), "flags": list_of(TEXT)}
-        probe = self.add_probe(name.removeprefix("same_"), run, pair=True, values=values, arrays=NUMBERS)
+        probe = self.add_probe(
+            name.removeprefix("same_"), run, pair=True, values=values, arrays=NUMBERS
+        )
         needs = [] if name == SAME else [SAME]
-        self.add_check(name, said, "outputs", judge, [probe], *needs, compared=name.removeprefix("same_"))
+        self.add_check(
+            name, said, "outputs", judge, [probe], *needs, compared=name.removeprefix("same_")
+        )
 
     def _results(self, cases: Sequence[Case], oracle: Oracle) -> Any:
         def results(student: Any, rig: Any) -> dict[str, Any]:
@@ -99,7 +111,9 @@ class Results(Claimed):
                     returned = seen.tried(run, given)
                 changed |= set(rig.changed(given, before))
                 if case.again:
-                    given = rig.calls.overwrite(given, rig.calls.given(others, case.dtype, case.view, exact=True))
+                    given = rig.calls.overwrite(
+                        given, rig.calls.given(others, case.dtype, case.view, exact=True)
+                    )
                     with flags:
                         returned = seen.tried(run, given)
                 asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
@@ -108,7 +122,9 @@ class Results(Claimed):
 
         return results
 
-    def _gradients(self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle) -> Any:
+    def _gradients(
+        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle
+    ) -> Any:
         def gradients(student: Any, rig: Any) -> dict[str, Any]:
             seen, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
@@ -119,7 +135,9 @@ class Results(Claimed):
                     found = seen.tried(rig.calls.gradients, run, given, asked, drawn)
                 told = found if isinstance(found, list) else [found] * len(asked)
                 for name, gradient in zip(asked, told, strict=True):
-                    seen.add(f"{case.name}: gradient of {name}", gradient, rig.calls.rounded(given)[name])
+                    seen.add(
+                        f"{case.name}: gradient of {name}", gradient, rig.calls.rounded(given)[name]
+                    )
             return {**seen.seen(), "changed": [], "flags": flags.values()}
 
         return gradients
@@ -138,5 +156,9 @@ class Results(Claimed):
 
 
 def _kinds(cases: Sequence[Case]) -> str:
-    own = [case.name for case in cases if case == Case(case.name, case.sizes) and case.name != "drawn sizes"]
+    own = [
+        case.name
+        for case in cases
+        if case == Case(case.name, case.sizes) and case.name != "drawn sizes"
+    ]
     return ", ".join([*own, "views", "large and small numbers", "a second call"])

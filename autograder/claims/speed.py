@@ -23,7 +23,11 @@ class Speed(Claimed):
     def faster(self, sizes: Sizes, within: Close | None = None, *, why: str, try_: str) -> None:
         """Claim a speedup over the baseline on inputs of these sizes; the bar is in grading_config.yaml."""
         close, case = within or Close(), Case("timed", sizes)
-        constants = {name: it for name, it in self.drawn(np.random.default_rng(0), case).items() if not _array(it)}
+        constants = {
+            name: it
+            for name, it in self.drawn(np.random.default_rng(0), case).items()
+            if not _array(it)
+        }
 
         def fast(student: Any, inputs: Mapping[str, Any]) -> Any:
             return self.call(student, {**inputs, **constants})
@@ -34,12 +38,28 @@ class Speed(Claimed):
 
         def judge(timed: Timed, bar: Bar) -> Verdict:
             same = outputs.same_calls(timed, close, why=OTHERS, try_=try_)
-            return same if isinstance(same, Failed) else speedup.at_least(timed, bar, why=why, try_=try_, same=same)
+            return (
+                same
+                if isinstance(same, Failed)
+                else speedup.at_least(timed, bar, why=why, try_=try_, same=same)
+            )
 
         arrays = TIMED_ARRAYS["call"]
-        probe = Probe("fast", fast, pair=True, timed="call", arrays=arrays, inputs=draw, within=close)
-        said = f"{self.function} is at least {{bar}} as fast as the slow version, timed from outside."
-        self.add_check("is_faster", said, "outputs", judge, [self.add_timed(probe), "bar"], SAME, structural=True)
+        probe = Probe(
+            "fast", fast, pair=True, timed="call", arrays=arrays, inputs=draw, within=close
+        )
+        said = (
+            f"{self.function} is at least {{bar}} as fast as the slow version, timed from outside."
+        )
+        self.add_check(
+            "is_faster",
+            said,
+            "outputs",
+            judge,
+            [self.add_timed(probe), "bar"],
+            SAME,
+            structural=True,
+        )
 
 
 def _array(value: Any) -> bool:

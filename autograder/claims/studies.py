@@ -36,7 +36,9 @@ class Study:
 
         def judge(seen: Any) -> Verdict:
             values = _student(seen).values
-            return _and(also, seen, table.holds_the_rows(values["csv"], self.form.file, values["rows"]))
+            return _and(
+                also, seen, table.holds_the_rows(values["csv"], self.form.file, values["rows"])
+            )
 
         said = f"{self.function} writes {self.form.file} with the rows that it returns."
         self.part.add_check("csv_says_what_was_measured", said, "scripted", judge, [self.probe])
@@ -55,12 +57,16 @@ class Study:
         """Claim that the figure shows the rows; *units* maps columns to what a panel's label has to match."""
 
         def judge(seen: Any) -> Verdict:
-            shown = plot.shows_the_rows(_student(seen), figure, units, self.form.names[0], try_, apart=apart)
+            shown = plot.shows_the_rows(
+                _student(seen), figure, units, self.form.names[0], try_, apart=apart
+            )
             return _and(also, seen, shown)
 
         self.part.add_check(name, says, "scripted", judge, [self.probe])
 
-    def is_consistent(self, rule: Rule, *, says: str, try_: str = "", note: Rule | None = None) -> Any:
+    def is_consistent(
+        self, rule: Rule, *, says: str, try_: str = "", note: Rule | None = None
+    ) -> Any:
         """Claim that the rows handed in have the form and keep a rule; a *note* says what is odd, and costs nothing.
 
         Return the check, which others may need.
@@ -72,9 +78,13 @@ class Study:
             why = self.form.problem(rows) or rule(rows)
             if why:
                 return Failed(f"{len(rows)} rows", why, try_)
-            return Passed("; ".join(filter(None, [f"{len(rows)} rows", note(rows) if note else ""])))
+            return Passed(
+                "; ".join(filter(None, [f"{len(rows)} rows", note(rows) if note else ""]))
+            )
 
-        return self.part.add_check("csv_is_consistent", says, "artefact", judge, [_stem(self.form.file)])
+        return self.part.add_check(
+            "csv_is_consistent", says, "artefact", judge, [_stem(self.form.file)]
+        )
 
     def is_pictured(self, figure: str, name: str = "plot_is_a_picture") -> None:
         """Claim that the figure handed in is a picture."""

@@ -16,7 +16,18 @@ from autograder.errors import ReadError, UserError
 FULL, FORBIDDEN = (errno.ENOSPC, errno.EDQUOT), (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_PLACE = (*FULL, *FORBIDDEN, errno.ENOTDIR, errno.EISDIR, errno.EEXIST)
 
-__all__ = ["author", "cli", "grades", "grading", "jobs", "main", "nbgrader", "runner", "student", "trace"]
+__all__ = [
+    "author",
+    "cli",
+    "grades",
+    "grading",
+    "jobs",
+    "main",
+    "nbgrader",
+    "runner",
+    "student",
+    "trace",
+]
 
 
 def main() -> NoReturn:
@@ -49,5 +60,8 @@ def _our_fault() -> int:
     import traceback
 
     traceback.print_exc()
-    click.echo("perflab: this is a fault of perflab, not of a submission; please report the lines above", err=True)
+    click.echo(
+        "perflab: this is a fault of perflab, not of a submission; please report the lines above",
+        err=True,
+    )
     return OUR_FAULT

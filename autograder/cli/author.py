@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.option("--check", "only_check", is_flag=True, help="Change nothing; say whether the templates are current.")
+@click.option(
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Change nothing; say whether the templates are current.",
+)
 @course_option
 def build(only_check: bool, root: Path | None) -> int:
     """Make the student templates from the reference.
@@ -41,7 +46,9 @@ def build(only_check: bool, root: Path | None) -> int:
     from autograder.course import build as builder
 
     course, console = open_course(root), make_console()
-    changed = {lab: (builder.stale if only_check else builder.write)(course, lab) for lab in course.labs}
+    changed = {
+        lab: (builder.stale if only_check else builder.write)(course, lab) for lab in course.labs
+    }
     for names in changed.values():
         for name in names:
             console.print(f"{'stale' if only_check else 'wrote'}  {name}", highlight=False)
@@ -72,7 +79,12 @@ def course_group() -> None:
     default=0,
     help="Instead: whatever must pass, graded with so many seeds and without a clock, to find draws that are unfair.",
 )
-@click.option("--lanes", type=click.IntRange(0, 8), default=0, help="Entries at a time; else one for each core.")
+@click.option(
+    "--lanes",
+    type=click.IntRange(0, 8),
+    default=0,
+    help="Entries at a time; else one for each core.",
+)
 @course_option
 @device_option
 @seed_option
@@ -112,9 +124,15 @@ def course_check(
             count, bad = count + 1, bad + bool(finding.problems)
             _show_finding(name, finding, console, as_json=as_json)
     if not as_json:
-        console.print(f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {isolation}", highlight=False)
+        console.print(
+            f"{count - bad} as stated, {bad} not; seed {run_seed}, isolation {isolation}",
+            highlight=False,
+        )
         if timed == "none":
-            console.print("timed checks are owed here; --timed few runs the clock where it decides", highlight=False)
+            console.print(
+                "timed checks are owed here; --timed few runs the clock where it decides",
+                highlight=False,
+            )
     return CHECK_FAILED if bad or not count else DONE
 
 
@@ -146,7 +164,9 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     course, console = open_course(root), make_console()
     with open_session(course, device, "best", rehearsal=False) as session:
         with console.status("the corpus, untimed ..."):
-            found = measure.lines(course, lab, session, seed if seed is not None else secrets.randbits(48))
+            found = measure.lines(
+                course, lab, session, seed if seed is not None else secrets.randbits(48)
+            )
         with console.status("the reference against the baseline ..."):
             fast = list(measure.speeds(course, lab, session))
     name = f"calibration-{lab}-{session.device.tier}"
@@ -162,7 +182,11 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
 @cli.command()
 @click.argument("lab")
 @click.argument("part")
-@click.option("--exercise", is_flag=True, help="One function and what is claimed of it: the form to begin with.")
+@click.option(
+    "--exercise",
+    is_flag=True,
+    help="One function and what is claimed of it: the form to begin with.",
+)
 @course_option
 def new(lab: str, part: str, exercise: bool, root: Path | None) -> int:
     """Write the files of a new part, or of a new lab with its first part, ready to fill.
@@ -213,7 +237,9 @@ def _show_finding(lab: str, finding: Any, console: Console, *, as_json: bool) ->
         return
     word, style = ("NOT", "bold red") if finding.problems else ("ok ", "green")
     console.print(
-        Text.assemble((word, style), f"  {lab}  {finding.subject}", (f"  {finding.seconds:.1f} s", "dim")),
+        Text.assemble(
+            (word, style), f"  {lab}  {finding.subject}", (f"  {finding.seconds:.1f} s", "dim")
+        ),
         soft_wrap=True,
     )
     for problem in finding.problems:

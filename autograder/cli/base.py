@@ -23,9 +23,15 @@ course_option = click.option(
     type=click.Path(path_type=Path),
     help="Folder of the course; else the nearest parent with grading_config.yaml.",
 )
-device_option = click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda:N.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a program to read.")
-seed_option = click.option("--seed", type=int, help="Draw the inputs from this seed again; else fresh ones.")
+device_option = click.option(
+    "--device", default="auto", show_default=True, help="auto, cpu or cuda:N."
+)
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON for a program to read."
+)
+seed_option = click.option(
+    "--seed", type=int, help="Draw the inputs from this seed again; else fresh ones."
+)
 
 isolation_option = click.option(
     "--isolation",
@@ -38,7 +44,16 @@ isolation_option = click.option(
 
 FOR = {
     "Students": ("check", "trace", "doctor"),
-    "Instructors, to grade": ("release", "grade", "report", "replay", "diff", "similar", "forget", "grade-one"),
+    "Instructors, to grade": (
+        "release",
+        "grade",
+        "report",
+        "replay",
+        "diff",
+        "similar",
+        "forget",
+        "grade-one",
+    ),
     "Instructors, with grades": ("rubric", "override", "export", "sync", "gradescope"),
     "Authors of labs": ("new-course", "new", "build", "course", "calibrate"),
 }
@@ -51,8 +66,12 @@ class ByReader(click.Group):
         """Write a list for each kind of reader."""
         for who, names in FOR.items():
             with formatter.section(who):
-                known = {name: command for name in names if (command := self.get_command(ctx, name))}
-                formatter.write_dl([(name, one.get_short_help_str(limit=500)) for name, one in known.items()])
+                known = {
+                    name: command for name in names if (command := self.get_command(ctx, name))
+                }
+                formatter.write_dl(
+                    [(name, one.get_short_help_str(limit=500)) for name, one in known.items()]
+                )
 
 
 @click.group(cls=ByReader, context_settings={"help_option_names": ["-h", "--help"]})

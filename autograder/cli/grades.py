@@ -22,7 +22,9 @@ BY_NUMBER = ("canvas", "moodle")
 TABLE = "utf-8-sig"  # by its first bytes a spreadsheet knows that names are in UTF-8
 
 roster_option = click.option(
-    "--roster", type=click.Path(path_type=Path), help="Who is in the class; else FOLDER/roster.csv, if it is there."
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="Who is in the class; else FOLDER/roster.csv, if it is there.",
 )
 
 
@@ -35,11 +37,26 @@ def rules_for(folder: Path, root: Path | None, roster: Path | None) -> Rules:
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--to", "system", required=True, type=click.Choice(["csv", "canvas", "moodle", "gradescope", "junit"]))
+@click.option(
+    "--to",
+    "system",
+    required=True,
+    type=click.Choice(["csv", "canvas", "moodle", "gradescope", "junit"]),
+)
 @roster_option
-@click.option("--provisional", is_flag=True, help="Also where points are still owed; they count as not scored.")
-@click.option("--assignment", default="", help="Canvas's column, like 'Lab 3 (4410)'; else the lab's name.")
-@click.option("--out", type=click.Path(path_type=Path), help="The file to write; a folder for many to Gradescope.")
+@click.option(
+    "--provisional",
+    is_flag=True,
+    help="Also where points are still owed; they count as not scored.",
+)
+@click.option(
+    "--assignment", default="", help="Canvas's column, like 'Lab 3 (4410)'; else the lab's name."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The file to write; a folder for many to Gradescope.",
+)
 @course_option
 def export(
     folder: Path,
@@ -70,7 +87,9 @@ def export(
     return DONE
 
 
-def _exported(found: Sequence[Standing], system: str, assignment: str) -> tuple[dict[str, str], list[str]]:
+def _exported(
+    found: Sequence[Standing], system: str, assignment: str
+) -> tuple[dict[str, str], list[str]]:
     """Name each file with its text; most systems take one."""
     from autograder.export import canvas, csv, gradescope, junit, moodle
 
@@ -101,7 +120,10 @@ def _write(files: dict[str, str], out: Path | None, encoding: str) -> None:
 @cli.command()
 @click.argument("lab")
 @click.option(
-    "--wheel", required=True, type=click.Path(path_type=Path, exists=True), help="perflab-*.whl of the course."
+    "--wheel",
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="perflab-*.whl of the course.",
 )
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The zip to write.")
 @course_option
@@ -127,7 +149,12 @@ def gradescope(lab: str, wheel: Path, out: Path, root: Path | None) -> int:
 @roster_option
 @course_option
 def override(
-    results: tuple[Path, ...], check: str, points: str, reason: str, roster: Path | None, root: Path | None
+    results: tuple[Path, ...],
+    check: str,
+    points: str,
+    reason: str,
+    roster: Path | None,
+    root: Path | None,
 ) -> int:
     """Set the POINTS of a CHECK by hand in RESULTS; 'graded' takes it back. What the grader found is kept.
 
@@ -144,14 +171,19 @@ def override(
     homes, wanted, who = _homes(results), overrides.wanted(points), _who()
     before = {home: standing.load(home / standing.RESULT) for home in homes}
     made = {
-        home: [overrides.decide(one, name, wanted, reason, **who) for name in overrides.chosen(one, check)]
+        home: [
+            overrides.decide(one, name, wanted, reason, **who)
+            for name in overrides.chosen(one, check)
+        ]
         for home, one in before.items()
     }
     for home, decisions in made.items():
         overrides.append(home, decisions)
         after = standing.load(home / standing.RESULT)
         names = listed([one.check for one in decisions])
-        click.echo(f"{after.submission}: {names}: {before[home].score:g} -> {after.score:g} of {after.max_score:g}")
+        click.echo(
+            f"{after.submission}: {names}: {before[home].score:g} -> {after.score:g} of {after.max_score:g}"
+        )
     for folder in dict.fromkeys(home.resolve().parent for home in homes):
         refresh(folder, root, roster)
     return DONE
@@ -163,10 +195,16 @@ def _homes(results: Sequence[Path]) -> list[Path]:
 
     if len(results) == 1 and "*" not in str(results[0]):
         return [results[0].parent if results[0].name == RESULT else results[0]]
-    found = [home for one in results for home in sorted(Path(one.anchor).glob(str(one).removeprefix(one.anchor)))]
+    found = [
+        home
+        for one in results
+        for home in sorted(Path(one.anchor).glob(str(one).removeprefix(one.anchor)))
+    ]
     homes = [home for home in found if (home / RESULT).is_file()]
     if not homes:
-        raise UserError(f"{results[0]}: no {RESULT} in any folder of that name; write it like results/*")
+        raise UserError(
+            f"{results[0]}: no {RESULT} in any folder of that name; write it like results/*"
+        )
     return homes
 
 
@@ -176,7 +214,9 @@ def _homes(results: Sequence[Path]) -> list[Path]:
 @click.option("--read", "filled", type=click.Path(path_type=Path), help="Read this sheet back.")
 @roster_option
 @course_option
-def rubric(folder: Path, out: Path | None, filled: Path | None, roster: Path | None, root: Path | None) -> int:
+def rubric(
+    folder: Path, out: Path | None, filled: Path | None, roster: Path | None, root: Path | None
+) -> int:
     """Write a sheet of what a person reads in FOLDER, beside what students wrote; with points filled in, read it back.
 
     \b
@@ -190,7 +230,9 @@ def rubric(folder: Path, out: Path | None, filled: Path | None, roster: Path | N
     found = standing.read(folder).whole
     if out:
         _write({"rubric": sheets.table(found)}, out, TABLE)
-        click.echo(f"{out}: fill in 'points' and 'comment', then perflab rubric {folder} --read {out}")
+        click.echo(
+            f"{out}: fill in 'points' and 'comment', then perflab rubric {folder} --read {out}"
+        )
         return DONE
     assert filled is not None
     made: dict[Path, list[Override]] = {}
@@ -246,7 +288,9 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
 
     results = standing.read(folder).whole
     labs = {one.result.lab for one in results}
-    handed_out = {k: v for lab in labs for k, v in read_tree(open_course(root).template(lab)).items()}
+    handed_out = {
+        k: v for lab in labs for k, v in read_tree(open_course(root).template(lab)).items()
+    }
     found = find({one.result.submission: standing.kept(one.home) for one in results}, handed_out)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
@@ -256,7 +300,9 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
     same = sum(one.same for one in found)
     counted = f"{same} groups of the same work and {len(found) - same} pairs that are alike"
     click.echo(f"{counted} among {len(results)} submissions; a person decides what that means")
-    click.echo(f"what more than {limit(len(results))} have in common makes no pair: it may be how everybody writes it")
+    click.echo(
+        f"what more than {limit(len(results))} have in common makes no pair: it may be how everybody writes it"
+    )
     return DONE
 
 
@@ -286,4 +332,6 @@ def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
 
     rules = rules_for(folder, root, roster)
     written = write(folder, rules)
-    click.echo(f"{batch.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages")
+    click.echo(
+        f"{batch.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages"
+    )

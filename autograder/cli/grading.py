@@ -44,14 +44,38 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
 @cli.command()
 @click.argument("lab")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for results and pages.")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="Folder for results and pages."
+)
 @isolation_option
-@click.option("--part", "parts", multiple=True, metavar="PART", help="Grade this part, as part3; may be repeated.")
+@click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    metavar="PART",
+    help="Grade this part, as part3; may be repeated.",
+)
 @click.option("--only", default="", metavar="CHECK", help="Judge one check, and those it needs.")
-@click.option("--resume", is_flag=True, help="Go on with a grading that was stopped or killed; what is done stays.")
-@click.option("--watch", is_flag=True, help="Grade what comes into PATHS, once nobody writes to it; Ctrl-C ends it.")
-@click.option("--site", type=click.Path(path_type=Path), help="Grade on a cluster, as this file says: docs/cluster.md.")
-@click.option("--jobs", type=click.IntRange(1), help="Lanes for what is not timed; else one a core, on a GPU one.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with a grading that was stopped or killed; what is done stays.",
+)
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Grade what comes into PATHS, once nobody writes to it; Ctrl-C ends it.",
+)
+@click.option(
+    "--site",
+    type=click.Path(path_type=Path),
+    help="Grade on a cluster, as this file says: docs/cluster.md.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    help="Lanes for what is not timed; else one a core, on a GPU one.",
+)
 @click.option(
     "--twice",
     type=click.IntRange(0, 100),
@@ -61,7 +85,12 @@ A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes fi
     help="Grade this share of the class a second time, and say what differs.",
 )
 @roster_option
-@click.option("--attempts", type=click.Choice(["last", "all"]), default="last", help="Of a student: the last in time.")
+@click.option(
+    "--attempts",
+    type=click.Choice(["last", "all"]),
+    default="last",
+    help="Of a student: the last in time.",
+)
 @course_option
 @device_option
 @seed_option
@@ -109,8 +138,15 @@ def grade(
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
     found = [] if watch else _found(intake.find(paths), paths[0])
-    work = Work(kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only)
-    with _on_nodes(work, site, course.root, device, isolation) if site else _here(work) as (work, lanes):
+    work = Work(
+        kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only
+    )
+    with (
+        _on_nodes(work, site, course.root, device, isolation) if site else _here(work) as (
+            work,
+            lanes,
+        )
+    ):
         run = Run(work, rules, jobs or lanes, {"asked_seed": seed, "twice": twice / 100}, as_json)
         if not watch:
             return run.grade(found, resume=resume)
@@ -128,14 +164,18 @@ def _here(work: Work) -> Place:
         return nullcontext((work, lanes_for(session.device)))
 
 
-def _on_nodes(work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]) -> Place:
+def _on_nodes(
+    work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]
+) -> Place:
     """Grade as a site file says."""
     from autograder.cluster.away import cluster
     from autograder.job import FORMAT, GradeJob
 
     click.echo(f"{site}: waiting for the first node; Ctrl-C ends that", err=True)
     course = str(root.resolve())
-    like = GradeJob(FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation)
+    like = GradeJob(
+        FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation
+    )
     return cluster(site, work, like)
 
 
@@ -167,8 +207,12 @@ class Run:
         ):
             for left_out in notes:
                 _not_graded(left_out)
-            seed = journal.seed_for(self.work.kit.lab.name, self.options["asked_seed"], resume=resume)
-            with closing(Rounds(self.work, journal, seed, self.lanes, **self.options).run(named)) as events:
+            seed = journal.seed_for(
+                self.work.kit.lab.name, self.options["asked_seed"], resume=resume
+            )
+            with closing(
+                Rounds(self.work, journal, seed, self.lanes, **self.options).run(named)
+            ) as events:
                 for event in events:
                     progress.show(event)
         self._say_who_moved(before, console)
@@ -184,8 +228,14 @@ class Run:
 
         if not any(self.work.out.glob(f"*/{RESULT}")):
             return {}
-        results = [one.result for one in read(self.work.out).standings if one.result.submission in names]
-        stood = [r for r in results if not any(check.reason == LATER for part in r.parts for check in part.checks)]
+        results = [
+            one.result for one in read(self.work.out).standings if one.result.submission in names
+        ]
+        stood = [
+            r
+            for r in results
+            if not any(check.reason == LATER for part in r.parts for check in part.checks)
+        ]
         return {result.submission: result for result in stood}
 
     def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
@@ -194,7 +244,11 @@ class Run:
         from autograder.standing import RESULT, load
 
         after = {name: load(self.work.out / name / RESULT) for name in before}
-        moves = [one for one in moved(before, after) if one.because or any(why.moves_points for why in one.why)]
+        moves = [
+            one
+            for one in moved(before, after)
+            if one.because or any(why.moves_points for why in one.why)
+        ]
         if self.as_json:
             for move in moves:
                 click.echo(json.dumps({"event": "moved", **asdict(move)}))
@@ -217,8 +271,13 @@ class Run:
         now = [one for one in standings if one.result.submission in names]
         for task in () if self.as_json else tasks(now, str(out)):
             console.print(str(task), soft_wrap=True, highlight=False, markup=False)
-        faults = sum(check.outcome == "error" for one in now for check in one.result.checks.values())
-        return f"{write_grades(standings, out)}, {len(pages)} pages; open {out / 'index.html'}", faults
+        faults = sum(
+            check.outcome == "error" for one in now for check in one.result.checks.values()
+        )
+        return (
+            f"{write_grades(standings, out)}, {len(pages)} pages; open {out / 'index.html'}",
+            faults,
+        )
 
 
 def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequence[Attempt]:

@@ -14,8 +14,14 @@ from autograder.errors import UserError
 
 @cli.command()
 @click.argument("lab")
-@click.option("--to", required=True, type=click.Path(path_type=Path), help="Folder for course/ and students/.")
-@click.option("--wheel", type=click.Path(path_type=Path, exists=True), help="perflab-*.whl, which students install.")
+@click.option(
+    "--to", required=True, type=click.Path(path_type=Path), help="Folder for course/ and students/."
+)
+@click.option(
+    "--wheel",
+    type=click.Path(path_type=Path, exists=True),
+    help="perflab-*.whl, which students install.",
+)
 @course_option
 def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     """Write what students get: notebooks for nbgrader below course/, the plain files as students/LAB.zip.
@@ -32,9 +38,13 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
     course = open_course(root)
     for path in write(course, lab, to, wheel):
         click.echo(f"wrote  {path}")
-    click.echo(f"\n{lab} is {course.config.labs[lab].deadline}; due and late in grading_config.yaml say so")
+    click.echo(
+        f"\n{lab} is {course.config.labs[lab].deadline}; due and late in grading_config.yaml say so"
+    )
     if wheel is None:
-        click.echo(f"\nStudents install perflab, too: release again with --wheel, or hand the wheel out; {BUILD}")
+        click.echo(
+            f"\nStudents install perflab, too: release again with --wheel, or hand the wheel out; {BUILD}"
+        )
     again = " --force" * (to / "course" / "release" / lab).exists()
     click.echo(f"\nNow: cd {to / 'course'} && nbgrader generate_assignment {lab}{again}")
     return DONE
@@ -42,10 +52,19 @@ def release(lab: str, to: Path, wheel: Path | None, root: Path | None) -> int:
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--gradebook", "url", required=True, help="sqlite:////path/gradebook.db, or postgresql+psycopg://...")
+@click.option(
+    "--gradebook",
+    "url",
+    required=True,
+    help="sqlite:////path/gradebook.db, or postgresql+psycopg://...",
+)
 @click.option("--assignment", default="", help="Its name in the gradebook; else the lab's.")
 @click.option("--add-students", is_flag=True, help="Add students whom the gradebook does not know.")
-@click.option("--feedback", type=click.Path(path_type=Path), help="The course's autograded/, for generate_feedback.")
+@click.option(
+    "--feedback",
+    type=click.Path(path_type=Path),
+    help="The course's autograded/, for generate_feedback.",
+)
 @roster_option
 @course_option
 def sync(
@@ -69,8 +88,19 @@ def sync(
 
     rules = rules_for(folder, root, roster)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="nbgrader")  # it warns its own developers of its database
-        seen = list(push(folder, url, assignment=assignment, add_students=add_students, feedback=feedback, rules=rules))
+        warnings.filterwarnings(
+            "ignore", module="nbgrader"
+        )  # it warns its own developers of its database
+        seen = list(
+            push(
+                folder,
+                url,
+                assignment=assignment,
+                add_students=add_students,
+                feedback=feedback,
+                rules=rules,
+            )
+        )
     for one in seen:
         what, *why = one.moved or ("written",)
         click.echo(f"{one.student}: {one.problem or what}")

@@ -49,7 +49,9 @@ class Busy(NamedTuple):
 class Progress:
     """Shows events; a context, since a live table has to be taken off the screen."""
 
-    def __init__(self, console: Console, *, as_json: bool = False, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, console: Console, *, as_json: bool = False, now: Callable[[], float] = time.monotonic
+    ) -> None:
         """Nothing has happened yet."""
         self._console, self._as_json, self._now = console, as_json, now
         self._of, self._counts = 0, Counter[str]()
@@ -81,7 +83,11 @@ class Progress:
         """Take note of an event and show it."""
         self._note(event)
         if self._as_json and event.what != "tick":
-            click.echo(json.dumps({"event": event.what, **_named(event), **event.facts, **self._standing()}))
+            click.echo(
+                json.dumps(
+                    {"event": event.what, **_named(event), **event.facts, **self._standing()}
+                )
+            )
         elif not self._as_json and (line := self._line(event)):
             self._console.print(line, soft_wrap=True, highlight=False, markup=False)
             self._printed = self._now()
@@ -128,7 +134,9 @@ class Progress:
         if event.what in SAID:
             points = "{score:g} of {max_score:g}, {owed:g} owed".format(**event.facts)
             said = SAID[event.what].format(**event.facts)
-            seconds = f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
+            seconds = (
+                f"  ({event.facts['seconds']:.1f} s)" if event.what in ("graded", "waits") else ""
+            )
             return f"{self.done:>3}/{self._of}  {name:<28} {points}{clean(said)}{seconds}"
         if event.what == "twice":
             moved = len(event.facts["moved"])
@@ -151,7 +159,11 @@ class Progress:
         table.add_row("", ", ".join(filter(None, (counts, self.left()))))
         for number in range(1, self._round.get("lanes", 0) + 1):
             busy = self._lanes.get(number)
-            doing = f"{clean(busy.submission)}  {self._now() - busy.since:.0f} s  {busy.says}" if busy else ""
+            doing = (
+                f"{clean(busy.submission)}  {self._now() - busy.since:.0f} s  {busy.says}"
+                if busy
+                else ""
+            )
             table.add_row(f"lane {number}", doing)
         return table
 

@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @roster_option
-@click.option("--anonymous", is_flag=True, help="Also anonymous.html: the class page under pseudonyms, to show to it.")
+@click.option(
+    "--anonymous",
+    is_flag=True,
+    help="Also anonymous.html: the class page under pseudonyms, to show to it.",
+)
 @course_option
 def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None) -> int:
     """Write the feedback pages and the class page of a folder of results again, with lateness and what was set by hand.
@@ -49,7 +53,11 @@ def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None
 @device_option
 @json_option
 def replay(
-    folder: Path, isolation: Literal["bubblewrap", "none"], root: Path | None, device: str, as_json: bool
+    folder: Path,
+    isolation: Literal["bubblewrap", "none"],
+    root: Path | None,
+    device: str,
+    as_json: bool,
 ) -> int:
     """Grade one result again, with its seed and the files that were kept, and say what differs.
 
@@ -76,18 +84,29 @@ def replay(
     for one in () if as_json else found:
         click.echo(one)
     if not as_json:
-        click.echo(f"{new.submission}: {old.score:g} -> {new.score:g} of {new.max_score:g}; {len(found)} differences")
+        click.echo(
+            f"{new.submission}: {old.score:g} -> {new.score:g} of {new.max_score:g}; {len(found)} differences"
+        )
     return CHECK_FAILED if any(one.moves_points for one in found) else DONE
 
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("students", nargs=-1)
-@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Whoever was graded longer ago than that.")
+@click.option(
+    "--older-than",
+    type=click.FloatRange(0),
+    metavar="DAYS",
+    help="Whoever was graded longer ago than that.",
+)
 @roster_option
 @course_option
 def forget(
-    folder: Path, students: tuple[str, ...], older_than: float | None, roster: Path | None, root: Path | None
+    folder: Path,
+    students: tuple[str, ...],
+    older_than: float | None,
+    roster: Path | None,
+    root: Path | None,
 ) -> int:
     """Remove what is kept of STUDENTS in FOLDER: files, results, pages, overrides, rows of the journal and of tables.
 
@@ -105,9 +124,15 @@ def forget(
     if bool(students) == (older_than is not None):
         raise UserError("forget: name students, or say --older-than DAYS")
     with only_one(folder):
-        names = memory.of(folder, students) if students else memory.older(folder, older_than or 0, datetime.now(UTC))
+        names = (
+            memory.of(folder, students)
+            if students
+            else memory.older(folder, older_than or 0, datetime.now(UTC))
+        )
         attempts = memory.forget(folder, names) if names else 0
-    click.echo(f"{len(names)} submission(s) and {attempts} attempt(s) removed: {', '.join(names) or 'nothing to do'}")
+    click.echo(
+        f"{len(names)} submission(s) and {attempts} attempt(s) removed: {', '.join(names) or 'nothing to do'}"
+    )
     if names and any(folder.glob("*/result.json")):
         refresh(folder, root, roster)
     return DONE

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
 @seed_option
 @json_option
 def check(
-    part: str | None, watch: bool, verbose: bool, root: Path | None, device: str, seed: int | None, as_json: bool
+    part: str | None,
+    watch: bool,
+    verbose: bool,
+    root: Path | None,
+    device: str,
+    seed: int | None,
+    as_json: bool,
 ) -> int:
     """Run the checks of the lab in this folder, the same that grade it.
 
@@ -52,7 +58,11 @@ def check(
         for _ in watched(Path.cwd()) if watch else [None]:
             with console.status("checking ..."):
                 result = check_folder(
-                    Path.cwd(), course, session, part, seed if seed is not None else secrets.randbits(48)
+                    Path.cwd(),
+                    course,
+                    session,
+                    part,
+                    seed if seed is not None else secrets.randbits(48),
                 )
             _show(result, console, verbose=verbose, as_json=as_json)
     return _verdict(result)
@@ -92,4 +102,10 @@ def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> 
 
 def _verdict(result: Result) -> int:
     outcomes = {check.outcome for part in result.parts for check in part.checks}
-    return OUR_FAULT if "error" in outcomes else CHECK_FAILED if outcomes & {"failed", "partial", "skipped"} else DONE
+    return (
+        OUR_FAULT
+        if "error" in outcomes
+        else CHECK_FAILED
+        if outcomes & {"failed", "partial", "skipped"}
+        else DONE
+    )

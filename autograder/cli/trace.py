@@ -18,12 +18,27 @@ PAGES = (".html", ".png")
 
 
 @cli.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-@click.option("--compare", "before", type=click.Path(path_type=Path), help="A profile of before, to set beside it.")
-@click.option("--page", type=click.Path(path_type=Path), help="Write a page (.html) or a picture (.png).")
-@click.option("--redact", is_flag=True, help="Write a copy without environment, paths and names beside each file.")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@click.option(
+    "--compare",
+    "before",
+    type=click.Path(path_type=Path),
+    help="A profile of before, to set beside it.",
+)
+@click.option(
+    "--page", type=click.Path(path_type=Path), help="Write a page (.html) or a picture (.png)."
+)
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Write a copy without environment, paths and names beside each file.",
+)
 @json_option
-def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool) -> int:
+def trace(
+    files: tuple[Path, ...], before: Path | None, page: Path | None, redact: bool, as_json: bool
+) -> int:
     """Show what a profile says: busy share, gaps, copies, overlap, top operators.
 
     Of several, such as the ranks of one training, the last lines set the main figures side by side.
@@ -36,7 +51,9 @@ def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redac
     from autograder.traces.compare import incomparable
 
     if (before or page) and len(files) > 1:
-        raise UserError("--compare and --page take one FILE; without them, several are set side by side at the end")
+        raise UserError(
+            "--compare and --page take one FILE; without them, several are set side by side at the end"
+        )
     if page and page.suffix not in PAGES:
         raise UserError(f"{page}: a page ends in .html, a picture in .png")
     if redact:
@@ -50,7 +67,9 @@ def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redac
         if as_json:
             _print_json(now, old, reasons)
         elif old:
-            console.print(f"{profile.headline(old)}\n{profile.headline(now)}", markup=False, soft_wrap=True)
+            console.print(
+                f"{profile.headline(old)}\n{profile.headline(now)}", markup=False, soft_wrap=True
+            )
             told = [*(f"note  {reason}" for reason in reasons), *profile.comparison(now, old)]
             console.print("\n".join(told), markup=False, highlight=False, soft_wrap=True)
         else:
@@ -59,7 +78,9 @@ def trace(files: tuple[Path, ...], before: Path | None, page: Path | None, redac
             _write(page, now, old)
             console.print(f"\nwrote {page}", markup=False, highlight=False, soft_wrap=True)
     if len(files) > 1 and not as_json:
-        console.print("\n".join(profile.beside(several)), markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            "\n".join(profile.beside(several)), markup=False, highlight=False, soft_wrap=True
+        )
     return DONE
 
 
@@ -85,7 +106,11 @@ def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
         for heading, rows in sections(now, old).items()
         for one in rows
     ]
-    click.echo(json.dumps({"file": now.file, "before": old.file, "incomparable": reasons, "changes": found}))
+    click.echo(
+        json.dumps(
+            {"file": now.file, "before": old.file, "incomparable": reasons, "changes": found}
+        )
+    )
 
 
 def _redact(files: tuple[Path, ...]) -> int:

@@ -29,12 +29,20 @@ class Arm(Protocol):
 
     name: str  # "baseline" or "student"
 
-    def start(self, seed: int) -> None: ...  # and wait until everything is built, ready for the first window
+    def start(
+        self, seed: int
+    ) -> None: ...  # and wait until everything is built, ready for the first window
     def window(self) -> float: ...  # one window on fresh data, in seconds of the supervisor's clock
     def freeze(self) -> None: ...  # stop everything in its fence
     def thaw(self) -> None: ...
-    def turns(self) -> Mapping[str, int]: ...  # how often each of its threads was given a core so far
-    def end(self) -> None: ...  # kill all of it and wait until it is gone, from the device too; fine if not started
+    def turns(
+        self,
+    ) -> Mapping[str, int]: ...  # how often each of its threads was given a core so far
+    def end(
+        self,
+    ) -> (
+        None
+    ): ...  # kill all of it and wait until it is gone, from the device too; fine if not started
 
 
 @dataclass(frozen=True)
@@ -53,11 +61,15 @@ class Comparison:
     gathered: Gathered
 
 
-def compare(take: Take, bar: float, seconds: float, now: Now, pooled: Sequence[float] = ()) -> Comparison:
+def compare(
+    take: Take, bar: float, seconds: float, now: Now, pooled: Sequence[float] = ()
+) -> Comparison:
     """Take pairs until the rule decides or *seconds* are over; bytes that were judged are not drawn again."""
     gathered = Gathered(tuple(pooled))
     if may_go_on(pooled, bar):
-        gathered = gather(take, lambda pairs: rule(pairs, bar).decision == "GO ON", seconds, now, pooled)
+        gathered = gather(
+            take, lambda pairs: rule(pairs, bar).decision == "GO ON", seconds, now, pooled
+        )
     return Comparison(rule(gathered.pairs, bar, last=True), gathered)
 
 
@@ -67,7 +79,11 @@ def rehearse(take: Take, now: Now) -> Gathered:
 
 
 def gather(
-    take: Take, go_on: Callable[[Sequence[float]], bool], seconds: float, now: Now, pooled: Sequence[float] = ()
+    take: Take,
+    go_on: Callable[[Sequence[float]], bool],
+    seconds: float,
+    now: Now,
+    pooled: Sequence[float] = (),
 ) -> Gathered:
     """Take pairs while *go_on* asks for more and one as long as the longest so far still fits into *seconds*."""
     kept, dropped = list(pooled), list[str]()

@@ -41,10 +41,19 @@ def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
     """
     n = len(pairs)
     if n < FIRST_LOOK:
-        return Gate("REFUSED", n, problem=f"only {n} pairs fit into the time allowed") if last else Gate("GO ON", n)
-    noise, sides = stdev(pairs), [rule(side, LOWEST_BAR, last=last).decision for side in (pairs, [-d for d in pairs])]
+        return (
+            Gate("REFUSED", n, problem=f"only {n} pairs fit into the time allowed")
+            if last
+            else Gate("GO ON", n)
+        )
+    noise, sides = (
+        stdev(pairs),
+        [rule(side, LOWEST_BAR, last=last).decision for side in (pairs, [-d for d in pairs])],
+    )
     if "PASS" in sides:
-        return Gate("REFUSED", n, noise, "the baseline differs from itself as much as a bar asks for")
+        return Gate(
+            "REFUSED", n, noise, "the baseline differs from itself as much as a bar asks for"
+        )
     if noise_bound(pairs) < MOST_NOISE and sides == ["FAIL", "FAIL"]:
         return Gate("OPEN", n, noise)
     if not last:
@@ -62,7 +71,9 @@ def noise_bound(pairs: Sequence[float]) -> float:
 
 def examine(take: Take, seconds: float, now: Now) -> Gate:
     """Take pairs of the baseline against itself until the gate opens or is refused."""
-    return gate(gather(take, lambda pairs: gate(pairs).state == "GO ON", seconds, now).pairs, last=True)
+    return gate(
+        gather(take, lambda pairs: gate(pairs).state == "GO ON", seconds, now).pairs, last=True
+    )
 
 
 @dataclass
@@ -89,7 +100,12 @@ class Session:
         """Note one examination; a missing canary is a canary with the wrong verdict."""
         self.examined = now
         said = {name: f"{ruling.decision}, {ruling}" for name, ruling in canaries.items()}
-        self.figures = {"state": found.state, "pairs": found.pairs, "noise": round(found.noise, 4), "canaries": said}
+        self.figures = {
+            "state": found.state,
+            "pairs": found.pairs,
+            "noise": round(found.noise, 4),
+            "canaries": said,
+        }
         problem = found.problem or _canary_problem(canaries)
         if problem and not self.refusal:
             self.refusal = f"nothing timed in this session counts: {problem}; close what else runs and grade again"

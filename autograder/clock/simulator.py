@@ -28,7 +28,9 @@ FAMILIES = {  # log-noise of a process: sd of its own, sd of a slow drift, share
 RARE = [name for name, (_, _, share, _) in FAMILIES.items() if share]
 RUN = 20.0  # seconds that five pairs of alternating windows take
 THIRD = RUN / 3
-HOGS: dict[str, Callable[[float], float]] = {  # seconds since it came -> the share of the machine that it takes
+HOGS: dict[
+    str, Callable[[float], float]
+] = {  # seconds since it came -> the share of the machine that it takes
     "step": lambda t: 0.3 if 0 <= t < THIRD else 0.0,
     "burst": lambda t: 0.3 if t % 0.6 < 0.2 else 0.0,  # a third of all the time, two windows long
     "ramp": lambda t: 0.3 * t / THIRD if 0 <= t < THIRD else 0.0,
@@ -105,7 +107,11 @@ class SimulatedArm:
 
     def window(self) -> float:
         """Let the time of one window pass."""
-        took = self.pace * math.exp(self.random.gauss(0, self.rough * 0.04)) / (1 - self.load(self.time[0]))
+        took = (
+            self.pace
+            * math.exp(self.random.gauss(0, self.rough * 0.04))
+            / (1 - self.load(self.time[0]))
+        )
         self.time[0] += took
         return took
 
@@ -139,7 +145,9 @@ def own_noise(family: str) -> float:
 def draw(family: str, random: Random, noise: float, ratio: float = 1.0) -> Take:
     """Draw pairs A B, B A, ... of a true speedup and a given noise."""
     processed, scale = processes(family, random), noise / own_noise(family)
-    return lambda index: math.log(ratio) + scale * (-1) ** index * (next(processed) - next(processed))
+    return lambda index: (
+        math.log(ratio) + scale * (-1) ** index * (next(processed) - next(processed))
+    )
 
 
 def graded(family: str, random: Random, ratio: float, noise: float, bar: float = BAR) -> End:
@@ -157,7 +165,9 @@ def cut_short(family: str, random: Random, ratio: float, noise: float) -> End:
 def repeated(family: str, random: Random, ratio: float, noise: float) -> End:
     """Grade one submission 20 times and pool nothing."""
     ends = [graded(family, random, ratio, noise) for _ in range(20)]
-    return "SAME" if len({word for word, _ in ends}) == 1 else "DIFFERENT", fmean(pairs for _, pairs in ends)
+    return "SAME" if len({word for word, _ in ends}) == 1 else "DIFFERENT", fmean(
+        pairs for _, pairs in ends
+    )
 
 
 def examined(family: str, random: Random, noise: float) -> End:
@@ -174,7 +184,9 @@ def hogged(kind: str, random: Random, ratio: float, rough: float = 1.0) -> End:
         return SimulatedArm(name, seconds, time, lambda t: HOGS[kind](t - came), random, rough)
 
     baseline, student = arm("baseline", 0.1), arm("student", 0.1 / (ratio * BAR))
-    ruling = compare(lambda index: alternating(baseline, student, index), BAR, 120.0, lambda: time[0]).ruling
+    ruling = compare(
+        lambda index: alternating(baseline, student, index), BAR, 120.0, lambda: time[0]
+    ).ruling
     return ruling.decision, ruling.pairs
 
 
@@ -185,28 +197,136 @@ def cases(n: int) -> list[Case]:
     differ, other = "20 gradings from scratch differ at", ("DIFFERENT",)
     hurried = partial(cut_short, ratio=0.95, noise=0.02)
     against_itself = partial(graded, ratio=1 / LOWEST_BAR, noise=0.05, bar=LOWEST_BAR)
-    faster, slower = partial(graded, ratio=1.10, noise=0.10), partial(graded, ratio=0.90, noise=0.10)
+    faster, slower = (
+        partial(graded, ratio=1.10, noise=0.10),
+        partial(graded, ratio=0.90, noise=0.10),
+    )
     return [
-        Case("A1", "FAIL at 1.05 x bar, 3 % noise", 0.001, n, fail, partial(graded, ratio=1.05, noise=0.03)),
-        Case("A1", "FAIL at 1.10 x bar, 5 % noise", 0.001, n, fail, partial(graded, ratio=1.10, noise=0.05)),
-        Case("A2", "PASS at 0.90 x bar, 4 % noise", 0.001, n, no_pass, partial(graded, ratio=0.90, noise=0.04)),
-        Case("A2", "PASS at 0.95 x bar, 2 % noise", 0.015, n, no_pass, partial(graded, ratio=0.95, noise=0.02)),
+        Case(
+            "A1",
+            "FAIL at 1.05 x bar, 3 % noise",
+            0.001,
+            n,
+            fail,
+            partial(graded, ratio=1.05, noise=0.03),
+        ),
+        Case(
+            "A1",
+            "FAIL at 1.10 x bar, 5 % noise",
+            0.001,
+            n,
+            fail,
+            partial(graded, ratio=1.10, noise=0.05),
+        ),
+        Case(
+            "A2",
+            "PASS at 0.90 x bar, 4 % noise",
+            0.001,
+            n,
+            no_pass,
+            partial(graded, ratio=0.90, noise=0.04),
+        ),
+        Case(
+            "A2",
+            "PASS at 0.95 x bar, 2 % noise",
+            0.015,
+            n,
+            no_pass,
+            partial(graded, ratio=0.95, noise=0.02),
+        ),
         Case("", f"the same, no time after {FIRST_LOOK} pairs", None, n, no_pass, hurried),
-        Case("A3", "no FAIL of the baseline at bar 1.10, 5 % noise", 0.001, n, no_fail, against_itself),
-        Case("A3", "gate opens at 10 % noise", 0.02, n, ("OPEN",), partial(examined, noise=0.10), ["bell"]),
+        Case(
+            "A3",
+            "no FAIL of the baseline at bar 1.10, 5 % noise",
+            0.001,
+            n,
+            no_fail,
+            against_itself,
+        ),
+        Case(
+            "A3",
+            "gate opens at 10 % noise",
+            0.02,
+            n,
+            ("OPEN",),
+            partial(examined, noise=0.10),
+            ["bell"],
+        ),
         Case("A3", "FAIL at 1.10 x bar, 10 % noise of outliers", 0.001, n, fail, faster, RARE),
         Case("A3", "PASS at 0.90 x bar, 10 % noise of outliers", 0.001, n, no_pass, slower, RARE),
-        Case("", "gate opens at 10 % noise of outliers", None, tenth, ("OPEN",), partial(examined, noise=0.10), RARE),
-        Case("", "gate refuses 5 % noise", None, tenth, ("REFUSED",), partial(examined, noise=0.05)),
+        Case(
+            "",
+            "gate opens at 10 % noise of outliers",
+            None,
+            tenth,
+            ("OPEN",),
+            partial(examined, noise=0.10),
+            RARE,
+        ),
+        Case(
+            "", "gate refuses 5 % noise", None, tenth, ("REFUSED",), partial(examined, noise=0.05)
+        ),
         Case("A5", "FAIL at 1.07 x bar", NEVER, tenth, fail, partial(hogged, ratio=1.07), HOGS),
         Case("A5", "PASS at 0.93 x bar", NEVER, tenth, no_pass, partial(hogged, ratio=0.93), HOGS),
-        Case("A5", "INCONCLUSIVE at 1.07 x bar", 0.01, tenth, UNDECIDED, partial(hogged, ratio=1.07), HOGS),
-        Case("A5", "INCONCLUSIVE at 0.93 x bar", 0.01, tenth, UNDECIDED, partial(hogged, ratio=0.93), HOGS),
-        Case("", "PASS at 0.93 x bar, 4 % noise", None, tenth, no_pass, partial(hogged, ratio=0.93, rough=4 / 3), HOGS),
-        Case("A8", f"{differ} 1.05 x bar, 2 % noise", NEVER, few, other, partial(repeated, ratio=1.05, noise=0.02)),
-        Case("A8", f"{differ} 0.95 x bar, 2 % noise", NEVER, few, other, partial(repeated, ratio=0.95, noise=0.02)),
-        Case("A8", f"{differ} 1.07 x bar, 3 % noise", NEVER, few, other, partial(repeated, ratio=1.07, noise=0.03)),
-        Case("A8", f"{differ} 0.93 x bar, 3 % noise", NEVER, few, other, partial(repeated, ratio=0.93, noise=0.03)),
+        Case(
+            "A5",
+            "INCONCLUSIVE at 1.07 x bar",
+            0.01,
+            tenth,
+            UNDECIDED,
+            partial(hogged, ratio=1.07),
+            HOGS,
+        ),
+        Case(
+            "A5",
+            "INCONCLUSIVE at 0.93 x bar",
+            0.01,
+            tenth,
+            UNDECIDED,
+            partial(hogged, ratio=0.93),
+            HOGS,
+        ),
+        Case(
+            "",
+            "PASS at 0.93 x bar, 4 % noise",
+            None,
+            tenth,
+            no_pass,
+            partial(hogged, ratio=0.93, rough=4 / 3),
+            HOGS,
+        ),
+        Case(
+            "A8",
+            f"{differ} 1.05 x bar, 2 % noise",
+            NEVER,
+            few,
+            other,
+            partial(repeated, ratio=1.05, noise=0.02),
+        ),
+        Case(
+            "A8",
+            f"{differ} 0.95 x bar, 2 % noise",
+            NEVER,
+            few,
+            other,
+            partial(repeated, ratio=0.95, noise=0.02),
+        ),
+        Case(
+            "A8",
+            f"{differ} 1.07 x bar, 3 % noise",
+            NEVER,
+            few,
+            other,
+            partial(repeated, ratio=1.07, noise=0.03),
+        ),
+        Case(
+            "A8",
+            f"{differ} 0.93 x bar, 3 % noise",
+            NEVER,
+            few,
+            other,
+            partial(repeated, ratio=0.93, noise=0.03),
+        ),
     ]
 
 
@@ -230,11 +350,15 @@ def counted(case: Case) -> dict[str, tuple[int, float]]:
 def row(case: Case) -> str:
     """Run one row and write it."""
     found = counted(case)
-    rates = ", ".join(f"{kind} {percent(n / case.trials)} ({pairs:.1f})" for kind, (n, pairs) in found.items())
+    rates = ", ".join(
+        f"{kind} {percent(n / case.trials)} ({pairs:.1f})" for kind, (n, pairs) in found.items()
+    )
     worst, target, met = max(n for n, _ in found.values()), "", ""
     if case.target is not None:
         target = percent(case.target) if case.target else "never"
-        met = "yes" if (upper(worst, case.trials) if case.target else worst) <= case.target else "no"
+        met = (
+            "yes" if (upper(worst, case.trials) if case.target else worst) <= case.target else "no"
+        )
     return f"| {case.id} | {case.wrong} | {target} | {rates} | {case.trials} | {met} |"
 
 

@@ -116,4 +116,6 @@ def practice(pairs: Sequence[float], bar: float) -> str:
 def _too_few(pairs: Sequence[float], decision: Decision) -> Ruling:
     if not pairs:
         return Ruling(decision, 0)
-    return Ruling(decision, len(pairs), math.exp(median(pairs)), math.exp(min(pairs)), math.exp(max(pairs)))
+    return Ruling(
+        decision, len(pairs), math.exp(median(pairs)), math.exp(min(pairs)), math.exp(max(pairs))
+    )

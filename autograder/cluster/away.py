@@ -46,15 +46,25 @@ class Engine:
         name = errand.handed_in.name
         mine = Path(tempfile.mkdtemp(dir=self.home))
         if errand.settled is not None:
-            (mine / "settled.json").write_text(json.dumps(to_json(errand.settled)), encoding="utf-8")
+            (mine / "settled.json").write_text(
+                json.dumps(to_json(errand.settled)), encoding="utf-8"
+            )
         kept = Path(self.like.out) / name / batch.HANDED_IN
-        told = {"submission": str(kept), "settled": "settled.json" if errand.settled else "", "seed": errand.seed}
-        answer = self.ask(mine, timed=errand.timed, round=errand.round, out=str(mine), beside=True, **told)
+        told = {
+            "submission": str(kept),
+            "settled": "settled.json" if errand.settled else "",
+            "seed": errand.seed,
+        }
+        answer = self.ask(
+            mine, timed=errand.timed, round=errand.round, out=str(mine), beside=True, **told
+        )
         result = self._result(mine / name / batch.RESULT, errand)
         if result.device != self.device:
             where, other = answer["where"]["node"], result.device
             mend = "let the site file ask for nodes that are alike"
-            raise UserError(f"node {where} is {_said(other)}, the class is graded on {_said(self.device)}; {mend}")
+            raise UserError(
+                f"node {where} is {_said(other)}, the class is graded on {_said(self.device)}; {mend}"
+            )
         shutil.rmtree(mine)
         return result, json.dumps(answer["where"])
 
@@ -65,7 +75,9 @@ class Engine:
             raise UserError(f"{problem}; do all nodes see {self.like.out}?") from None
         if (result.submission_sha256, result.seed) != (errand.handed_in.sha256, errand.seed):
             name = errand.handed_in.name
-            raise UserError(f"{name}: what a node graded is not what was sent; do all nodes see {self.like.out}?")
+            raise UserError(
+                f"{name}: what a node graded is not what was sent; do all nodes see {self.like.out}?"
+            )
         return result
 
     def ask(self, home: Path, **changes: Any) -> dict[str, Any]:
@@ -76,7 +88,9 @@ class Engine:
                 engine.send_bytes(str(file).encode())
                 answer: dict[str, Any] = json.loads(engine.recv_bytes())
         except (EOFError, OSError):
-            raise UserError(f"the engine of the cluster is gone; {self.home.parent / LOG} says why") from None
+            raise UserError(
+                f"the engine of the cluster is gone; {self.home.parent / LOG} says why"
+            ) from None
         for outcome in ("lost", "cut off"):
             if outcome in answer:
                 raise GoneError(outcome, answer[outcome])
@@ -91,7 +105,9 @@ def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]
     sites.read(site)
     out = work.out.resolve()
     home = out / FOLDER
-    shutil.rmtree(home, ignore_errors=True)  # of a run that was killed: whoever still writes there, nobody reads it
+    shutil.rmtree(
+        home, ignore_errors=True
+    )  # of a run that was killed: whoever still writes there, nobody reads it
     (home / "jobs").mkdir(parents=True)
     with _engine(site.resolve(), home) as (address, slots):
         job = replace(like, out=str(out), parts=tuple(work.parts), only=work.only)
@@ -105,7 +121,15 @@ def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]
 def _engine(site: Path, home: Path) -> Iterator[tuple[str, int]]:
     with temporary() as place, (home / LOG).open("wb") as log:
         address = f"{place}/engine"
-        command = [sys.executable, "-P", "-m", "autograder.cluster.engine", str(site), address, str(home / "parsl")]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "autograder.cluster.engine",
+            str(site),
+            address,
+            str(home / "parsl"),
+        ]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
         # A session of its own: Ctrl-C is for the run, which ends the engine.
         process = subprocess.Popen(command, cwd=home, start_new_session=True, **pipes)
@@ -138,7 +162,10 @@ def _session(engine: Engine) -> Session:
         answer = engine.ask(engine.home, round="look")
     except GoneError as gone:
         raise UserError(f"the first node that was asked: {gone}") from None
-    device, began = from_json(Device, answer["device"]), datetime.now(UTC).isoformat(timespec="seconds")
+    device, began = (
+        from_json(Device, answer["device"]),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+    )
     return Session(_nothing, device, device.kind, answer["isolation"], began, time.monotonic)
 
 

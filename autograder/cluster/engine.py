@@ -29,12 +29,19 @@ Submit = Callable[[str], "Future[dict[str, Any]]"]
 def main() -> None:
     """python -m autograder.cluster.engine SITE ADDRESS RUN_DIR: says that it is ready, and works until stdin ends."""
     file, address, run_dir = map(Path, sys.argv[1:])
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ["PATH"] = os.pathsep.join(
+        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    )
     said = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what Parsl prints is for the log
     try:
         site = sites.read(file)
-        serve(site, str(address), run_dir, lambda slots: print(json.dumps({"slots": slots}), file=said))
+        serve(
+            site,
+            str(address),
+            run_dir,
+            lambda slots: print(json.dumps({"slots": slots}), file=said),
+        )
     except UserError as problem:
         print(json.dumps({"stop": str(problem)}), file=said)
 
@@ -46,7 +53,9 @@ def serve(site: sites.Site, address: str, run_dir: Path, ready: Callable[[int], 
     config = sites.config(site, run_dir)
     with Listener(address, "AF_UNIX", backlog=64) as listener, parsl.load(config) as kernel:
         app = parsl.python_app(node.grade, data_flow_kernel=kernel, executors=[sites.LABEL])
-        Thread(target=_accept, args=(listener, partial(_submitted, app, site.gpus)), daemon=True).start()
+        Thread(
+            target=_accept, args=(listener, partial(_submitted, app, site.gpus)), daemon=True
+        ).start()
         ready(sites.slots(site, config.executors[0].provider))
         sys.stdin.buffer.read()
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from parsl.config import Config
     from parsl.providers.base import ExecutionProvider
 
-HEARTBEAT = {"heartbeat_period": 10, "heartbeat_threshold": 60}  # seconds; a node that is silent for longer is gone
+HEARTBEAT = {
+    "heartbeat_period": 10,
+    "heartbeat_threshold": 60,
+}  # seconds; a node that is silent for longer is gone
 LABEL = "nodes"
 # Parsl's own relay of messages outlives a Parsl that was killed, and its pilots with it, unless it is tied to it.
 TIED = "import os; from autograder.ties import die_with; die_with(os.getppid()); os.execlp('{0}', '{0}')"
@@ -61,7 +64,9 @@ def read(file: Path) -> Site:
     except ReadError as error:
         raise UserError(str(error)) from None
     if bool(site.workers > 0) == bool(site.gpus > 0) or min(site.workers, site.gpus) < 0:
-        raise UserError(f"{file}: say either workers: N or gpus: N, how many are graded at a time on a node")
+        raise UserError(
+            f"{file}: say either workers: N or gpus: N, how many are graded at a time on a node"
+        )
     return site
 
 
@@ -71,9 +76,18 @@ def config(site: Site, run_dir: Path) -> Config:
     from parsl.executors import HighThroughputExecutor
     from parsl.jobs.error_handlers import windowed_error_handler
 
-    values = {**HEARTBEAT, **site.executor, "max_workers_per_node": site.per_node, "provider": provider(site)}
+    values = {
+        **HEARTBEAT,
+        **site.executor,
+        "max_workers_per_node": site.per_node,
+        "provider": provider(site),
+    }
     # Three pilots in a row that failed end it; one of many may.
-    values |= {"label": LABEL, "cores_per_worker": 1e-6, "block_error_handler": windowed_error_handler}
+    values |= {
+        "label": LABEL,
+        "cores_per_worker": 1e-6,
+        "block_error_handler": windowed_error_handler,
+    }
     values["interchange_launch_cmd"] = [sys.executable, "-P", "-c", TIED.format("interchange.py")]
     executor = _made(HighThroughputExecutor, values, "executor")
     return parsl.Config(executors=[executor], retries=0, run_dir=str(run_dir), strategy="simple")
@@ -107,7 +121,9 @@ def _made(kind: Callable[..., Any], options: Mapping[str, Any], where: str) -> A
     known = inspect.signature(kind).parameters
     for name in options:
         if name not in known:
-            raise UserError(f"{where}: '{name}' is no option of Parsl's {kind.__name__}{nearest(name, known)}")
+            raise UserError(
+                f"{where}: '{name}' is no option of Parsl's {kind.__name__}{nearest(name, known)}"
+            )
     try:
         return kind(**options)
     except Exception as error:  # each provider has its own ways to refuse

@@ -68,17 +68,24 @@ class Course:
             raise CourseError(self._unknown(name))
         lab = load_lab(name)
         declared = {part.id: list(part.checks) for part in lab.parts}
-        barred = {part.id: [c.name for c in part.checks.values() if "bar" in c.reads] for part in lab.parts}
+        barred = {
+            part.id: [c.name for c in part.checks.values() if "bar" in c.reads]
+            for part in lab.parts
+        }
         configuration.agree(self.config, name, declared, barred)
         config = self.config.labs[name]
-        on = [part.without(config.parts[part.id].off) for part in lab.parts if part.id in config.parts]
+        on = [
+            part.without(config.parts[part.id].off) for part in lab.parts if part.id in config.parts
+        ]
         return Lab(name, tuple(on), config.off)
 
     def left_out(self, name: str) -> set[str]:
         """Name the files of parts that this course does without, each part's id among them."""
         lab = self.lab(name)
         off = [part for part in load_lab(name).parts if part.id in lab.off]
-        return {file for part in off for file in (part.id, part.file, *part.artefacts.values())} - set(lab.files)
+        return {
+            file for part in off for file in (part.id, part.file, *part.artefacts.values())
+        } - set(lab.files)
 
     def _unknown(self, name: str) -> str:
         if self.root != PACKAGED:
@@ -90,13 +97,17 @@ class Course:
         """Gather what a lab is graded with; all of it is public."""
         lab, template = self.lab(name), self.template(name)
         given = {f"given/{path}": data for path, data in read_tree(template / "given").items()}
-        return Kit(lab, self.config.labs[name], given, read_tree(template / "baseline"), self.released(lab))
+        return Kit(
+            lab, self.config.labs[name], given, read_tree(template / "baseline"), self.released(lab)
+        )
 
     def released(self, lab: Lab) -> Released:
         """Gather what is known of the notebooks that students were given."""
         home = self.template(lab.name)
         files = {name: home / name for name in lab.files if name.endswith((".py", ".md"))}
-        there = {name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()}
+        there = {
+            name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()
+        }
         templates = {part.file: there[part.file] for part in lab.parts if part.file in there}
         texts = {name: there.get(name, "") for name in lab.files if name.endswith(".md")}
         return Released(str(self.config.labs[lab.name].version), templates, texts)
@@ -109,11 +120,15 @@ class Course:
         """Where the one source of a lab is; only instructors have it."""
         folder = self.root / "reference" / lab
         if not folder.is_dir():
-            raise CourseError(f"{folder.name}: this course has no reference/{lab}; only an instructor's checkout has")
+            raise CourseError(
+                f"{folder.name}: this course has no reference/{lab}; only an instructor's checkout has"
+            )
         return folder
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:
     """Read every source file below a folder, by its name relative to it."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    files = sorted(
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

@@ -43,7 +43,11 @@ def made(kit: Kit, reference: Submission) -> Iterator[Made]:
 def owners(lab: Lab) -> set[tuple[str, str]]:
     """Return the part and the check of every claim that such an entry has to fail."""
     exercises = [(part, exercise) for part in lab.parts for exercise in part.exercises]
-    return {(part.id, entry.owner) for part, exercise in exercises for entry in entries.made(exercise, "", "")}
+    return {
+        (part.id, entry.owner)
+        for part, exercise in exercises
+        for entry in entries.made(exercise, "", "")
+    }
 
 
 def run(session: Session, kit: Kit, made: Made, seed: int) -> Result:
@@ -58,4 +62,6 @@ def holes(made: Made, result: Result) -> list[str]:
     if owner.outcome == "unavailable" or any(it.reason != "raised" for it in failed):
         return []
     said = f"{owner.measured} {owner.why} {owner.reason}".strip()
-    return [f"a hole: {owner.id}: {owner.outcome}: {said}; say in holes={{...}} why, if that is right"]
+    return [
+        f"a hole: {owner.id}: {owner.outcome}: {said}; say in holes={{...}} why, if that is right"
+    ]

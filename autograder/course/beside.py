@@ -31,7 +31,12 @@ HOOKS = frozenset({"listeners", "register_forward_hook", "register_step_post_hoo
 
 def undeclared(lab: Lab) -> list[str]:
     """Name the checks that claim to rest on outputs and read what stands beside the code, or need not say why."""
-    return [problem for part in lab.parts for check in part.checks.values() if (problem := _problem(part, check))]
+    return [
+        problem
+        for part in lab.parts
+        for check in part.checks.values()
+        if (problem := _problem(part, check))
+    ]
 
 
 def _problem(part: Part, check: Check) -> str:
@@ -51,7 +56,9 @@ def beside(probe: Probe) -> set[str]:
     """Name what a probe puts beside the student's code."""
     file, run = source(probe)
     tree = parsed(file.read_text(encoding="utf-8"))
-    known = definitions([one for one in ast.walk(tree) if isinstance(one, ast.stmt)][::-1])  # the outermost of a name
+    known = definitions(
+        [one for one in ast.walk(tree) if isinstance(one, ast.stmt)][::-1]
+    )  # the outermost of a name
     called, todo = set[str](), {run}
     while todo:
         called.add(name := todo.pop())
@@ -67,5 +74,9 @@ def _named(code: ast.AST) -> set[str]:
 
 def _used(code: ast.AST) -> set[str]:
     attributes = [one for one in ast.walk(code) if isinstance(one, ast.Attribute)]
-    dotted = {ast.unparse(one).removeprefix("rig.") for one in attributes if ast.unparse(one).startswith("rig.")}
+    dotted = {
+        ast.unparse(one).removeprefix("rig.")
+        for one in attributes
+        if ast.unparse(one).startswith("rig.")
+    }
     return (dotted & BESIDE) | ({one.attr for one in attributes} & HOOKS)

@@ -26,8 +26,14 @@ RENDERED = Path(rendered.__file__)  # students render a report with what the gra
 def built(course: Course, lab_name: str) -> dict[str, bytes]:
     """Every file of the template, made from the reference."""
     source, lab = course.reference(lab_name), course.lab(lab_name)
-    files = {f"{name}/{path}": data for name in SHARED for path, data in read_tree(source / name).items()}
-    files = {name: data for name, data in files.items() if Path(name).name not in course.left_out(lab_name)}
+    files = {
+        f"{name}/{path}": data for name in SHARED for path, data in read_tree(source / name).items()
+    }
+    files = {
+        name: data
+        for name, data in files.items()
+        if Path(name).name not in course.left_out(lab_name)
+    }
     files |= {name: RENDERED.read_bytes() for name in files if name == f"given/{RENDERED.name}"}
     for part in lab.parts:
         files[part.file] = _stripped(source / part.file)
@@ -47,7 +53,11 @@ def stale(course: Course, lab_name: str) -> list[str]:
     want, folder = _wanted(course, lab_name), course.template(lab_name)
     have = {folder / name: data for name, data in read_tree(folder).items()}
     have |= {path: path.read_bytes() for path in want if path not in have and path.is_file()}
-    return sorted(str(path.relative_to(course.root)) for path in want | have if want.get(path) != have.get(path))
+    return sorted(
+        str(path.relative_to(course.root))
+        for path in want | have
+        if want.get(path) != have.get(path)
+    )
 
 
 def write(course: Course, lab_name: str) -> list[str]:
@@ -75,7 +85,10 @@ def _wanted(course: Course, lab_name: str) -> dict[Path, bytes]:
         if path.is_file()
     }
     schemas = {
-        home / "schemas" / f"{Path(form.file).stem}.schema.json": json.dumps(form.schema(), indent=2) + "\n"
+        home / "schemas" / f"{Path(form.file).stem}.schema.json": json.dumps(
+            form.schema(), indent=2
+        )
+        + "\n"
         for part in handouts.values()
         for form in part.tables
     }
@@ -84,7 +97,9 @@ def _wanted(course: Course, lab_name: str) -> dict[Path, bytes]:
 
 def _stripped(path: Path) -> bytes:
     if not path.is_file():
-        raise CourseError(f"reference/{path.parent.name}/{path.name}: missing, but the part names it")
+        raise CourseError(
+            f"reference/{path.parent.name}/{path.name}: missing, but the part names it"
+        )
     text = path.read_text(encoding="utf-8")
     where = f"reference/{path.parent.name}/{path.name}"
     return (strip_text(text, where) if path.suffix == ".md" else strip_code(text, where)).encode()
@@ -109,7 +124,9 @@ def strip_code(text: str, where: str) -> str:
             kept += [indent + stub for stub in STUB]
         elif mark == END:
             if not opened:
-                raise CourseError(f"{where}, line {number}: {END} without {BEGIN}; remove it or open a region above")
+                raise CourseError(
+                    f"{where}, line {number}: {END} without {BEGIN}; remove it or open a region above"
+                )
             opened = 0
         elif re.search(r"(BEGIN|END)\s+SOLUTION", line):
             raise CourseError(

@@ -18,7 +18,9 @@ def with_table(text: str, part: Part, config: PartConfig) -> str:
     """Put the table where a handout has its place, and the columns of results where it has places for them."""
     told = _between(text, BEGIN, END, table(part, config))
     if told is None:
-        raise CourseError(f"{part.id}.md: has no place for the table of its checks; add {BEGIN} and, below, {END}")
+        raise CourseError(
+            f"{part.id}.md: has no place for the table of its checks; add {BEGIN} and, below, {END}"
+        )
     for form in part.tables:
         begin, end = (f"<!-- {word} COLUMNS {form.file} -->" for word in ("BEGIN", "END"))
         told = _between(told, begin, end, form.listed()) or told
@@ -34,15 +36,24 @@ def _between(text: str, begin: str, end: str, said: str) -> str | None:
 def table(part: Part, config: PartConfig) -> str:
     """Write a row for each check, and below them which waits for which."""
     rows = [_row(check, config.checks[check.name]) for check in part.checks.values()]
-    rows += [_cells(name, points, "a person", f"{config.says[name]}.") for name, points in config.rubric.items()]
+    rows += [
+        _cells(name, points, "a person", f"{config.says[name]}.")
+        for name, points in config.rubric.items()
+    ]
     waits = "; ".join(_waiting(part))
     return "\n".join([HEADER, *rows, ""]) + f"\n{WAITS} {waits}.\n" * bool(waits)
 
 
 def _row(check: Check, config: CheckConfig) -> str:
     title, bars = check.title, _bars(config)
-    said = title.replace("{bar}", bars) if "{bar}" in title or not bars else f"{title} The bar: {bars}."
-    return _cells(check.name, config.points, check.basis, f"{said} Owed on other devices." if bars else said)
+    said = (
+        title.replace("{bar}", bars)
+        if "{bar}" in title or not bars
+        else f"{title} The bar: {bars}."
+    )
+    return _cells(
+        check.name, config.points, check.basis, f"{said} Owed on other devices." if bars else said
+    )
 
 
 def _cells(name: str, points: float, basis: str, said: str) -> str:
@@ -51,7 +62,10 @@ def _cells(name: str, points: float, basis: str, said: str) -> str:
 
 def _bars(config: CheckConfig) -> str:
     """Say what a check asks for on which tiers: 1.30x (cpu, t4) or 1.50x (hopper)."""
-    alike = groupby(sorted(config.bar, key=lambda tier: (config.bar[tier], tier)), key=lambda tier: config.bar[tier])
+    alike = groupby(
+        sorted(config.bar, key=lambda tier: (config.bar[tier], tier)),
+        key=lambda tier: config.bar[tier],
+    )
     return " or ".join(f"{bar:.2f}x ({', '.join(tiers)})" for bar, tiers in alike)
 
 

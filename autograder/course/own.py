@@ -44,7 +44,9 @@ def make(folder: Path) -> None:
     for name in FOLDERS:
         (folder / name).mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).write_text(EMPTY, encoding="utf-8")
-    (folder / MARK).write_text("Made by perflab new-course: labs/ beside this file is code that perflab runs.\n")
+    (folder / MARK).write_text(
+        "Made by perflab new-course: labs/ beside this file is code that perflab runs.\n"
+    )
     (folder / MARK).chmod(0o644)
 
 
@@ -60,11 +62,15 @@ def open_labs(root: Path) -> None:
         return
     for path in (root / MARK, home, *home.rglob("*")):
         if problem := _open_to_others(path):
-            raise CourseError(f"{path}: {problem}, so its code is not run; chown it to you, and chmod go-w")
+            raise CourseError(
+                f"{path}: {problem}, so its code is not run; chown it to you, and chmod go-w"
+            )
     shipped = {module.name for module in pkgutil.iter_modules(labs.__path__)}
     for module in pkgutil.iter_modules([str(home)]):
         if module.name in shipped:
-            raise CourseError(f"{home / module.name}: perflab has a lab of this name; choose another")
+            raise CourseError(
+                f"{home / module.name}: perflab has a lab of this name; choose another"
+            )
     labs.__path__.append(str(home))
     os.environ[OWN_LABS] = str(home)  # workers find them by it
 
@@ -90,7 +96,10 @@ def released(root: Path, lab: str, files: Mapping[str, bytes]) -> dict[str, byte
     """Return what students need of a course with labs of its own, beside the *files* of a lab's template."""
     if not is_own(root):
         return {}
-    code = {f"{LABS}/{lab}/{path.name}": path.read_bytes() for path in sorted((root / LABS / lab).glob("*.py"))}
+    code = {
+        f"{LABS}/{lab}/{path.name}": path.read_bytes()
+        for path in sorted((root / LABS / lab).glob("*.py"))
+    }
     template = {f"student_template/{lab}/{name}": data for name, data in files.items()}
     own = {name: (root / name).read_bytes() for name in (MARK, CONFIG)}
     return {f"{RELEASED}/{name}": data for name, data in {**code, **template, **own}.items()}
@@ -101,4 +110,6 @@ def refuse_inside(root: Path, graded: Iterable[Path]) -> None:
     home = root.resolve()
     for path in graded:
         if is_own(root) and home.is_relative_to(path.resolve()):
-            raise UserError(f"{home}: this course lies inside of what is graded; name yours with --course")
+            raise UserError(
+                f"{home}: this course lies inside of what is graded; name yours with --course"
+            )

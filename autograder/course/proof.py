@@ -30,7 +30,10 @@ FORGEABLE: Mapping[str, tuple[set[Basis], float]] = {
 """What stands beside the student's code may decide at most such shares of a part's points."""
 Timing = Literal["few", "all", "none"]
 """Which entries the clock runs for; a timed check takes half a minute."""
-FOLDER = {"about", "kind", "part", "fails"}, {"limits", "unearned"}  # what expect.yaml needs, and what it may have
+FOLDER = (
+    {"about", "kind", "part", "fails"},
+    {"limits", "unearned"},
+)  # what expect.yaml needs, and what it may have
 KINDS = ("right", "unusual", "wrong", "cheat", "hostile")
 
 
@@ -61,7 +64,14 @@ class Finding:
 
 
 def prove(
-    course: Course, lab_name: str, open_: Open, *, seed: int, only: str = "", timing: Timing = "none", lanes: int = 0
+    course: Course,
+    lab_name: str,
+    open_: Open,
+    *,
+    seed: int,
+    only: str = "",
+    timing: Timing = "none",
+    lanes: int = 0,
 ) -> Iterator[Finding]:
     """Yield a finding for each thing that was looked at: some at a time, and then, one by one, what is timed."""
     kit = course.kit(lab_name)
@@ -69,7 +79,9 @@ def prove(
     tasks: dict[str, Task[Finding]] = {}
     if not only:
         yield Finding("template is what the reference builds", tuple(_stale(course, lab_name)))
-        yield Finding("points rest on outputs", (*over_their_share(kit.lab, kit.config), *undeclared(kit.lab)))
+        yield Finding(
+            "points rest on outputs", (*over_their_share(kit.lab, kit.config), *undeclared(kit.lab))
+        )
         # The reference first: what an entry leaves as it is has been answered then, for every lane.
         tasks |= _part_by_part("reference", course.reference(lab_name), kit, seed, full)
         tasks |= _part_by_part("template", course.template(lab_name), kit, seed, floor)
@@ -79,13 +91,20 @@ def prove(
         tier = session.device.tier
     clocked = to_time(cases, kit, tier) if timing != "none" else set()
     clocked |= {case.id for case in cases} if timing == "all" else set()
-    yield from _in_lanes([task for name, task in tasks.items() if name not in clocked], open_, kit.lab, lanes)
+    yield from _in_lanes(
+        [task for name, task in tasks.items() if name not in clocked], open_, kit.lab, lanes
+    )
     with open_() as session:
         remembering = replace(session, run=Remembered(session.run, {kit.lab.name: kit.lab}))
         yield from (task(remembering) for name, task in tasks.items() if name in clocked)
     if not only:
-        failed = {(case.part, check) for case in cases for check in case.fails} | automatic.owners(kit.lab)
-        yield Finding("every check is failed by an entry", tuple(undecorated(kit.lab, kit.config, failed, tier)))
+        failed = {(case.part, check) for case in cases for check in case.fails} | automatic.owners(
+            kit.lab
+        )
+        yield Finding(
+            "every check is failed by an entry",
+            tuple(undecorated(kit.lab, kit.config, failed, tier)),
+        )
 
 
 def _automatic(course: Course, kit: Kit, seed: int, only: str) -> dict[str, Task[Finding]]:
@@ -123,7 +142,11 @@ def _in_lanes(tasks: list[Task[Finding]], open_: Open, lab: Lab, lanes: int) -> 
 def untimed(open_: Open, *labs: Lab, shared: Path | None = None) -> Iterator[Session]:
     """Open a session without a clock, in which what is known, in a folder that lanes share too, is not run again."""
     with open_() as session:
-        yield replace(session, run=Remembered(session.run, {lab.name: lab for lab in labs}, shared), clock=None)
+        yield replace(
+            session,
+            run=Remembered(session.run, {lab.name: lab for lab in labs}, shared),
+            clock=None,
+        )
 
 
 def _task(do: Callable[..., Finding], *what: Any) -> Task[Finding]:
@@ -133,15 +156,27 @@ def _task(do: Callable[..., Finding], *what: Any) -> Task[Finding]:
 def to_time(cases: list[Case], kit: Kit, tier: str) -> set[str]:
     """Name those whose verdict the clock decides here: the reference, what fails a timed check, one unusual entry."""
     timed = {
-        part.id: {name for name in part.checks if _has_a_bar(part, name, kit.config, tier)} for part in kit.lab.parts
+        part.id: {name for name in part.checks if _has_a_bar(part, name, kit.config, tier)}
+        for part in kit.lab.parts
     }
     slow = {case.id for case in cases if timed[case.part] & set(case.fails)}
-    unusual = {case.part: case.id for case in reversed(cases) if case.kind == "unusual" and timed[case.part]}
-    return slow | set(unusual.values()) | {f"reference, {part}" for part, checks in timed.items() if checks}
+    unusual = {
+        case.part: case.id
+        for case in reversed(cases)
+        if case.kind == "unusual" and timed[case.part]
+    }
+    return (
+        slow
+        | set(unusual.values())
+        | {f"reference, {part}" for part, checks in timed.items() if checks}
+    )
 
 
 def _has_a_bar(part: Part, check: str, config: LabConfig, tier: str) -> bool:
-    return "bar" in part.checks[check].reads and config.parts[part.id].checks[check].bar_for(tier) is not None
+    return (
+        "bar" in part.checks[check].reads
+        and config.parts[part.id].checks[check].bar_for(tier) is not None
+    )
 
 
 def prove_case(session: Session, case: Case, kit: Kit, seed: int) -> Finding:
@@ -150,18 +185,29 @@ def prove_case(session: Session, case: Case, kit: Kit, seed: int) -> Finding:
     limited = replace(part, limits=case.limits or part.limits)
     kit = replace(kit, config=replace(kit.config, parts={**kit.config.parts, case.part: limited}))
     result = grade(case.submission, kit, session, seed=seed, parts=[case.part])
-    return Finding(f"{case.kind}: {case.id}", tuple(differences(case, result.parts[0])), result.seconds)
+    return Finding(
+        f"{case.kind}: {case.id}", tuple(differences(case, result.parts[0])), result.seconds
+    )
 
 
 def _part_by_part(
     name: str, folder: Path, kit: Kit, seed: int, judge: Callable[[Result], list[str]]
 ) -> dict[str, Task[Finding]]:
     """Grade a folder's parts one by one, so that no lane has all of them to do."""
-    return {f"{name}, {part.id}": _task(_graded, name, folder, kit, seed, part.id, judge) for part in kit.lab.parts}
+    return {
+        f"{name}, {part.id}": _task(_graded, name, folder, kit, seed, part.id, judge)
+        for part in kit.lab.parts
+    }
 
 
 def _graded(
-    session: Session, name: str, folder: Path, kit: Kit, seed: int, part: str, judge: Callable[[Result], list[str]]
+    session: Session,
+    name: str,
+    folder: Path,
+    kit: Kit,
+    seed: int,
+    part: str,
+    judge: Callable[[Result], list[str]],
 ) -> Finding:
     result = grade(submission.load(folder, kit.lab.files), kit, session, seed=seed, parts=[part])
     return Finding(f"{name}, {part}", tuple(judge(result)), result.seconds)
@@ -180,7 +226,10 @@ def full(result: Result) -> list[str]:
 def floor(result: Result) -> list[str]:
     """The template wins nothing, and says that it is not written yet."""
     won = [
-        f"{p.id}.{c.id}: the unwritten template wins {c.points:g}" for p in result.parts for c in p.checks if c.points
+        f"{p.id}.{c.id}: the unwritten template wins {c.points:g}"
+        for p in result.parts
+        for c in p.checks
+        if c.points
     ]
     odd = [
         f"{p.id}.{c.id}: {c.outcome}: {c.reason}"
@@ -214,7 +263,11 @@ def _difference(check: CheckResult, case: Case) -> str:
             return ""
         if check.outcome != "failed" and not _short_of_its_bar(check):
             return f"{check.id}: {check.outcome} instead of failed: {said}"
-        return "" if words.lower() in said.lower() else f"{check.id}: says {said!r}, which lacks {words!r}"
+        return (
+            ""
+            if words.lower() in said.lower()
+            else f"{check.id}: says {said!r}, which lacks {words!r}"
+        )
     fine = check.outcome in ("passed", "unavailable") or (check.outcome == "skipped" and case.fails)
     return "" if fine else f"{check.id}: {check.outcome}: {said}"
 
@@ -230,13 +283,19 @@ def over_their_share(lab: Lab, config: LabConfig) -> list[str]:
     for part in lab.parts:
         points, whole = config.parts[part.id].checks, config.parts[part.id].points
         for words, (bases, share) in FORGEABLE.items():
-            carried = sum(points[check.name].points for check in part.checks.values() if check.basis in bases)
+            carried = sum(
+                points[check.name].points for check in part.checks.values() if check.basis in bases
+            )
             if carried > share * whole + 1e-9:
-                found.append(f"{part.id}: {words} carry {carried:g} of {whole:g} points; at most {100 * share:.0f} %")
+                found.append(
+                    f"{part.id}: {words} carry {carried:g} of {whole:g} points; at most {100 * share:.0f} %"
+                )
     return found
 
 
-def undecorated(lab: Lab, config: LabConfig, failed: Collection[tuple[str, str]], tier: str) -> list[str]:
+def undecorated(
+    lab: Lab, config: LabConfig, failed: Collection[tuple[str, str]], tier: str
+) -> list[str]:
     """A check that no entry fails may be a check that cannot fail; those without a bar here are judged elsewhere."""
     return [
         f"{part.id}.{check.name}: no entry of the corpus fails it"
@@ -253,8 +312,14 @@ def load_cases(course: Course, lab: Lab) -> list[Case]:
     reference = submission.load(course.reference(lab.name), lab.files)
     folders = [(path, _yaml(path, *FOLDER)) for path in sorted(home.glob("*/expect.yaml"))]
     lists = [(path, said) for path in sorted(home.glob("*.yaml")) for said in _yaml_list(path)]
-    found = [_folder_case(path.parent, said, reference, lab) for path, said in folders if _asked(said, lab)]
-    return found + [_mutant(said, reference, lab, path.name) for path, said in lists if _asked(said, lab)]
+    found = [
+        _folder_case(path.parent, said, reference, lab)
+        for path, said in folders
+        if _asked(said, lab)
+    ]
+    return found + [
+        _mutant(said, reference, lab, path.name) for path, said in lists if _asked(said, lab)
+    ]
 
 
 def _asked(said: dict[str, Any], lab: Lab) -> bool:
@@ -271,20 +336,28 @@ def _asked(said: dict[str, Any], lab: Lab) -> bool:
 def _folder_case(folder: Path, said: Mapping[str, Any], reference: Submission, lab: Lab) -> Case:
     """Read a folder; files that it does not have, such as evidence, are the reference's; one refused is not there."""
     if said["kind"] not in KINDS:
-        raise CourseError(f"{folder.name}/expect.yaml: kind {said['kind']!r}; use one of {', '.join(KINDS)}")
+        raise CourseError(
+            f"{folder.name}/expect.yaml: kind {said['kind']!r}; use one of {', '.join(KINDS)}"
+        )
     own = submission.load(folder, lab.files)
     others = {name: data for name, data in reference.files.items() if name not in own.refused}
     return _case(folder.name, said, replace(own, files={**others, **own.files}), lab)
 
 
 def _case(id_: str, said: Mapping[str, Any], handed_in: Submission, lab: Lab) -> Case:
-    part, fails, unearned = lab.part(said["part"]), dict(said["fails"] or {}), tuple(said.get("unearned") or ())
+    part, fails, unearned = (
+        lab.part(said["part"]),
+        dict(said["fails"] or {}),
+        tuple(said.get("unearned") or ()),
+    )
     named = [*(("fails", name) for name in fails), *(("unearned", name) for name in unearned)]
     for key, name in named:
         if name not in part.checks:
             raise CourseError(f"{id_}: {key} names {name!r}, which is no check of {part.id}")
         if key == "unearned" and (basis := part.checks[name].basis) not in ("scripted", "report"):
-            raise CourseError(f"{id_}: unearned names {name}, whose basis is {basis}; mend the check")
+            raise CourseError(
+                f"{id_}: unearned names {name}, whose basis is {basis}; mend the check"
+            )
     limits = Limits(**said["limits"]) if said.get("limits") else None
     return Case(id_, said["about"], said["kind"], part.id, fails, handed_in, limits, unearned)
 
@@ -297,7 +370,9 @@ def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) ->
     text = whole.files.get(file, b"").decode()
     for change in said["replace"]:
         if set(change) != {"old", "new"}:
-            raise CourseError(f"{where}: {said['id']}: a replacement has old and new, and here {', '.join(change)}")
+            raise CourseError(
+                f"{where}: {said['id']}: a replacement has old and new, and here {', '.join(change)}"
+            )
         if text.count(change["old"]) != 1:
             raise CourseError(
                 f"{where}: {said['id']}: {change['old']!r} occurs {text.count(change['old'])} times in {file}, not once"
@@ -311,7 +386,9 @@ def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) ->
 def _yaml(path: Path, needed: set[str], allowed: set[str]) -> dict[str, Any]:
     said = read_yaml(path)
     if not isinstance(said, dict) or not needed <= set(said) <= needed | allowed:
-        raise CourseError(f"{path.parent.name}/{path.name}: names {sorted(said or {})}; it needs {sorted(needed)}")
+        raise CourseError(
+            f"{path.parent.name}/{path.name}: names {sorted(said or {})}; it needs {sorted(needed)}"
+        )
     return said
 
 

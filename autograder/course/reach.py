@@ -35,8 +35,12 @@ RECORDERS = {
 BY_TEXT = {"__import__", "builtins", "compile", "eval", "exec", "gc", "getattr", "globals"} | {
     "importlib", "inspect", "locals", "setattr", "sys", "vars"
 }  # fmt: skip
-PLAIN = {f"sys.{name}" for name in ("argv", "executable", "exit", "gettrace", "settrace", "stderr", "stdout")} | {
-    f"inspect.{name}" for name in ("isasyncgenfunction", "iscoroutinefunction", "isgeneratorfunction", "signature")
+PLAIN = {
+    f"sys.{name}"
+    for name in ("argv", "executable", "exit", "gettrace", "settrace", "stderr", "stdout")
+} | {
+    f"inspect.{name}"
+    for name in ("isasyncgenfunction", "iscoroutinefunction", "isgeneratorfunction", "signature")
 }
 """What of such modules finds nothing by its name."""
 TEXTS, NODES = 8, 4096  # that are looked at again
@@ -54,10 +58,18 @@ class Remembered:
     def __call__(self, job: Job) -> Observation:
         """Run a job, or know the answer."""
         student = job.side == "student"
-        key = reached(job, self._labs[job.lab].part(job.part)) if student else f"{job.seed} {job.fingerprint}"
+        key = (
+            reached(job, self._labs[job.lab].part(job.part))
+            if student
+            else f"{job.seed} {job.fingerprint}"
+        )
         if key not in self._seen:
             name = sha256(key.encode()).hexdigest()
-            self._seen[key] = self._run(job) if self._shared is None else _left_in(self._shared / name, job, self._run)
+            self._seen[key] = (
+                self._run(job)
+                if self._shared is None
+                else _left_in(self._shared / name, job, self._run)
+            )
         return self._seen[key]
 
 
@@ -81,7 +93,9 @@ def reached(job: Job, part: Part) -> str:
     kept = within(text, None if whole else asked(probe))
     asked_for = kept == text or runs_a_program(probe)
     idle = set() if asked_for else {name for name in part.programs if not gets_at(text, name)}
-    files = {name: data for name, data in job.files.items() if name not in idle} | {part.file: kept.encode()}
+    files = {name: data for name, data in job.files.items() if name not in idle} | {
+        part.file: kept.encode()
+    }
     return f"{job.seed} {job.limits} {replace(job, files=files).fingerprint}"
 
 
@@ -124,7 +138,9 @@ def told_by_text(probe: Probe) -> bool:
     if not isinstance(found, ast.FunctionDef) or run.__qualname__ != name:
         return False
     begins = {found.lineno, *(one.lineno for one in found.decorator_list)}
-    return run.__code__.co_firstlineno in begins and [one.arg for one in found.args.args[:1]] == [STUDENT]
+    return run.__code__.co_firstlineno in begins and [one.arg for one in found.args.args[:1]] == [
+        STUDENT
+    ]
 
 
 def source(probe: Probe) -> tuple[Path, str]:
@@ -138,10 +154,17 @@ def _asked(file: Path, run: str) -> Names | None:
     for name in _closure(known, {run}):
         handed_on = {id(node) for node in _handed_on(known, known[name])}
         for node in ast.walk(known[name]):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == STUDENT:
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == STUDENT
+            ):
                 taken.add(node.attr)
                 handed_on.add(id(node.value))
-        if any(isinstance(n, ast.Name) and n.id == STUDENT and id(n) not in handed_on for n in ast.walk(known[name])):
+        if any(
+            isinstance(n, ast.Name) and n.id == STUDENT and id(n) not in handed_on
+            for n in ast.walk(known[name])
+        ):
             return None
     return frozenset(taken)
 
@@ -149,13 +172,19 @@ def _asked(file: Path, run: str) -> Names | None:
 def _handed_on(known: Mapping[str, ast.AST], within: ast.AST) -> Iterator[ast.AST]:
     """Yield each `student` that goes to a function of the same file, under the same name there, or to a recorder."""
     for call in ast.walk(within):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in RECORDERS:
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr in RECORDERS
+        ):
             yield from call.args
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             called = known.get(call.func.id)
             if isinstance(called, ast.FunctionDef):
                 names = [argument.arg for argument in called.args.args]
-                yield from (given for name, given in zip(names, call.args, strict=False) if name == STUDENT)
+                yield from (
+                    given for name, given in zip(names, call.args, strict=False) if name == STUDENT
+                )
 
 
 def within(text: str, names: Names | None) -> str:
@@ -170,14 +199,23 @@ def within(text: str, names: Names | None) -> str:
     twice = len(known) < sum(isinstance(one, Definition) for one in body)
     if names is None or twice or any(map(_by_text, (*runs, *(known[name] for name in kept)))):
         return text
-    unread = {name: [f"def {name}", *map(_dumped, _on_import(known[name]))] for name in known.keys() - kept}
-    return "\n".join(line for one in body for line in unread.get(getattr(one, "name", ""), [_dumped(one)]))
+    unread = {
+        name: [f"def {name}", *map(_dumped, _on_import(known[name]))]
+        for name in known.keys() - kept
+    }
+    return "\n".join(
+        line for one in body for line in unread.get(getattr(one, "name", ""), [_dumped(one)])
+    )
 
 
 def _on_import(one: ast.stmt) -> list[ast.AST]:
     """Return what of a statement runs when the module is imported."""
     if isinstance(one, ast.FunctionDef):
-        return [*one.decorator_list, *one.args.defaults, *(value for value in one.args.kw_defaults if value)]
+        return [
+            *one.decorator_list,
+            *one.args.defaults,
+            *(value for value in one.args.kw_defaults if value),
+        ]
     if isinstance(one, ast.ClassDef):
         heads = [*one.decorator_list, *one.bases, *one.keywords]
         return [*heads, *(node for inner in one.body for node in _on_import(inner))]
@@ -222,4 +260,8 @@ def definitions(body: Collection[ast.stmt]) -> dict[str, Definition]:
 
 @lru_cache(maxsize=NODES)
 def _only_as_a_program(one: ast.stmt) -> bool:
-    return isinstance(one, ast.If) and not one.orelse and ast.unparse(one.test) == "__name__ == '__main__'"
+    return (
+        isinstance(one, ast.If)
+        and not one.orelse
+        and ast.unparse(one.test) == "__name__ == '__main__'"
+    )

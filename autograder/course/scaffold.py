@@ -92,13 +92,17 @@ LINES = """      {part}:
 """
 
 
-def scaffold(course: Course, lab: str, part: str, *, exercise: bool = False) -> tuple[list[Path], str]:
+def scaffold(
+    course: Course, lab: str, part: str, *, exercise: bool = False
+) -> tuple[list[Path], str]:
     """Write what is missing; return the files, and the lines that are left to add to the configuration.
 
     An *exercise* is one function and what is claimed of it; else the part has a probe and a check of its own.
     """
     start = first_exercise if exercise else sys.modules[__name__]
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", lab) or not re.fullmatch(r"[a-z]+[0-9]*_[a-z0-9_]+|bonus[a-z0-9_]*", part):
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", lab) or not re.fullmatch(
+        r"[a-z]+[0-9]*_[a-z0-9_]+|bonus[a-z0-9_]*", part
+    ):
         raise UserError(
             f"new {lab} {part}: use names such as resnet18 part4_memory: small letters, digits, and _ between the words"
         )

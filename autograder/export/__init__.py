@@ -20,7 +20,11 @@ def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Sta
     """Refuse what is not settled, all of it in one line, unless told that the grades are provisional."""
     unread = [one.result.submission for one in standings if one.result.unread]
     unclear = [f"{one.result.submission} {one.unclear}" for one in standings if one.unclear]
-    owed = [f"{one.result.submission} {points(one.result.points_owed)}" for one in standings if one.result.points_owed]
+    owed = [
+        f"{one.result.submission} {points(one.result.points_owed)}"
+        for one in standings
+        if one.result.points_owed
+    ]
     problems = [
         *([f"could not be read: {listed(unread)}; ask for another file"] if unread else []),
         *([f"{listed(unclear)}; fill in handed_in.csv"] if unclear else []),
@@ -43,7 +47,9 @@ def in_class(
     ]
     for student, count in Counter(one.student.student for one in rows).items():
         if count > 1:
-            raise UserError(f"{student} has {count} results; leave the one that counts in the folder")
+            raise UserError(
+                f"{student} has {count} results; leave the one that counts in the folder"
+            )
     return rows, notes
 
 

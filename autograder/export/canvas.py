@@ -24,6 +24,9 @@ def table(standings: Sequence[Standing], assignment: str) -> tuple[str, list[str
             f"results are of {' and '.join(f'{points:g}' for points in sorted(worth))} points; "
             "export one lab, and grade again what was graded with other parts or another version of it"
         )
-    lines = [(one.student.name or one.student.student, one.student.canvas_id, "", "", "", one.final) for one in rows]
+    lines = [
+        (one.student.name or one.student.student, one.student.canvas_id, "", "", "", one.final)
+        for one in rows
+    ]
     possible = [("    Points Possible", "", "", "", "", *worth)] if worth else []
     return sheet.text([*HEADER, assignment], [*possible, *lines]), notes

@@ -32,7 +32,9 @@ def table(standings: Sequence[Standing]) -> str:
 def _row(one: Standing, parts: Sequence[str]) -> list[object]:
     result, student, late = one.result, one.student, one.late
     scores = {part.id: part.score for part in result.parts}
-    said = [(f"{part.id}.{check.id}", by_hand(check)) for part in result.parts for check in part.checks]
+    said = [
+        (f"{part.id}.{check.id}", by_hand(check)) for part in result.parts for check in part.checks
+    ]
     return [
         *(student.student, student.name, student.email, result.submission, result.score),
         *(one.unclear or late or "", late.points if late else 0, one.final),

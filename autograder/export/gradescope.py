@@ -18,7 +18,11 @@ from autograder.scoring import worth
 from autograder.standing import Standing
 
 IMAGE = Path(__file__).parent / "gradescope_image"
-STATUS = {"passed": "passed", "failed": "failed", "skipped": "failed"}  # of a partial one the points speak
+STATUS = {
+    "passed": "passed",
+    "failed": "failed",
+    "skipped": "failed",
+}  # of a partial one the points speak
 
 
 def results(one: Standing) -> str:
@@ -31,7 +35,11 @@ def zipped(lab: str, wheel: Path) -> bytes:
     whole = io.BytesIO()
     files = {path.name: path.read_bytes() for path in sorted(IMAGE.iterdir()) if path.is_file()}
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in {**files, "lab.txt": f"{lab}\n".encode(), wheel.name: wheel.read_bytes()}.items():
+        for name, data in {
+            **files,
+            "lab.txt": f"{lab}\n".encode(),
+            wheel.name: wheel.read_bytes(),
+        }.items():
             entry = zipfile.ZipInfo(name)
             entry.external_attr = (0o755 if name in files else 0o644) << 16
             archive.writestr(entry, data)
@@ -49,7 +57,11 @@ def _results(one: Standing) -> dict[str, Any]:
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "extra_data": {"seed": result.seed, "lab_version": result.lab_version, "owed": result.points_owed},
+        "extra_data": {
+            "seed": result.seed,
+            "lab_version": result.lab_version,
+            "owed": result.points_owed,
+        },
         "tests": [
             _test(f"{i}.{j}", part.id, check)
             for i, part in enumerate(result.parts, 1)

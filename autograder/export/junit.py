@@ -36,7 +36,9 @@ def report(standings: Sequence[Standing]) -> str:
 def _suite(result: Result, part: PartResult) -> ET.Element:
     name = _text(f"{result.submission}.{part.id}")
     counts = Counter(KINDS.get(check.outcome, "passed") for check in part.checks)
-    suite = ET.Element("testsuite", name=name, tests=str(len(part.checks)), timestamp=result.started)
+    suite = ET.Element(
+        "testsuite", name=name, tests=str(len(part.checks)), timestamp=result.started
+    )
     for kind, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
         suite.set(attribute, str(counts[kind]))
     suite.extend(_case(name, check) for check in part.checks)

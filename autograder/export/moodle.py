@@ -30,7 +30,9 @@ HEADER = (
 
 def table(standings: Sequence[Standing]) -> tuple[str, list[str]]:
     """The worksheet and who is left out."""
-    rows, notes = in_class(standings, lambda one: _number(one) or one.student.email, "moodle_id or email")
+    rows, notes = in_class(
+        standings, lambda one: _number(one) or one.student.email, "moodle_id or email"
+    )
     return sheet.text(HEADER, map(_row, rows)), notes
 
 
@@ -42,11 +44,18 @@ def _number(one: Standing) -> str:
 
 def _row(one: Standing) -> tuple[object, ...]:
     number, student, result = _number(one), one.student, one.result
-    who = (f"Participant {number}" if number else "", student.name, student.email, "Submitted for grading")
+    who = (
+        f"Participant {number}" if number else "",
+        student.name,
+        student.email,
+        "Submitted for grading",
+    )
     return (*who, one.final, result.max_score, "Yes", "-", "-", _comment(one))
 
 
 def _comment(one: Standing) -> str:
-    parts = [f"{part.title} {points(part.score)}/{points(part.max_score)}" for part in one.result.parts]
+    parts = [
+        f"{part.title} {points(part.score)}/{points(part.max_score)}" for part in one.result.parts
+    ]
     owed = [f"{worth(one.result.points_owed)} still owed"] if one.result.points_owed else []
     return "; ".join([*parts, *([str(one.late)] if one.late else []), *owed])

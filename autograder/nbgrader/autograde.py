@@ -39,7 +39,11 @@ class GradedNotebook(NotebookExporter):
             return super().from_filename(filename, resources=resources, **options)  # type: ignore[no-any-return]
         except Exception as error:
             where = f"{Path(filename).name}: " if isinstance(error, SubmissionError) else ""
-            reason = f"{where}{error}" if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+            reason = (
+                f"{where}{error}"
+                if isinstance(error, UserError)
+                else f"{type(error).__name__}: {error}"
+            )
             names = resources["nbgrader"]
             with Gradebook(names["db_url"]) as book, gradebook.one_writer(book):
                 gradebook.unsettle(book, names["assignment"], names["student"], reason)
@@ -51,12 +55,21 @@ class GradedNotebook(NotebookExporter):
         """Read what `perflab grade` can read; which cell is what, and what a locked one says, the gradebook says."""
         found, names = notebook.parsed(file_stream.buffer.read()), resources["nbgrader"]
         with Gradebook(names["db_url"]) as book:
-            known = gradebook.known_cells(book.find_notebook(names["notebook"], names["assignment"]))
+            known = gradebook.known_cells(
+                book.find_notebook(names["notebook"], names["assignment"])
+            )
         cells = [
             _sound(cell, known) for cell in reversed(found["cells"]) if isinstance(cell, dict)
         ]  # the last copy counts
-        missing = [cell for _, cell in sorted(known.items()) if not cell["metadata"]["nbgrader"]["solution"]]
-        cells = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate([*reversed(cells), *missing])]
+        missing = [
+            cell
+            for _, cell in sorted(known.items())
+            if not cell["metadata"]["nbgrader"]["solution"]
+        ]
+        cells = [
+            {**cell, "id": f"cell-{number}"}
+            for number, cell in enumerate([*reversed(cells), *missing])
+        ]
         sound = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
         return self.from_notebook_node(_node(sound), resources=resources, **options)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -65,9 +78,13 @@ class Verdicts(NbGraderPreprocessor):
     """Runs instead of the notebook: the result of perflab into the gradebook, and into the cells for the feedback."""
 
     course = Unicode("", help="the folder with grading_config.yaml").tag(config=True)
-    results = Unicode("results/{assignment}", help="what `perflab grade --out` writes").tag(config=True)
+    results = Unicode("results/{assignment}", help="what `perflab grade --out` writes").tag(
+        config=True
+    )
     grade_when_absent = Bool(True, help="grade what has no result yet").tag(config=True)
-    isolation = Unicode("bubblewrap", help="the fence around submissions: bubblewrap or none").tag(config=True)
+    isolation = Unicode("bubblewrap", help="the fence around submissions: bubblewrap or none").tag(
+        config=True
+    )
     device = Unicode("auto", help="auto, cpu or cuda:N").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> Step:
@@ -88,7 +105,10 @@ class Verdicts(NbGraderPreprocessor):
     def source(self, lab: str) -> Source:
         """Say where results are, and how one is made."""
         folder = Path(self.results.format(assignment=lab))
-        return Source(Path(self.course), lab, folder, self.grade_when_absent, self.isolation, self.device)  # type: ignore[arg-type]
+        isolation: Any = self.isolation  # one of three words: traitlets sees to it
+        return Source(
+            Path(self.course), lab, folder, self.grade_when_absent, isolation, self.device
+        )
 
     def _handed_in(self, student: str, assignment: str) -> Path:
         course = self.parent.parent.coursedir  # of the exporter's converter
@@ -121,7 +141,9 @@ class RefuseLeaks(NbGraderPreprocessor):
         """Compare with the source notebook."""
         names = resources["nbgrader"]
         course = self.parent.parent.coursedir
-        home = Path(course.format_path(course.source_directory, names["student"], names["assignment"]))
+        home = Path(
+            course.format_path(course.source_directory, names["student"], names["assignment"])
+        )
         source = json.loads((home / f"{names['notebook']}.ipynb").read_text(encoding="utf-8"))
         shown = [path for name in (*SHARED, HANDOUT) for path in (home / name).rglob("*.[pm][yd]")]
         shared = [path.read_text(errors="replace") for path in shown]
@@ -131,9 +153,15 @@ class RefuseLeaks(NbGraderPreprocessor):
         # nbgrader hands out everything that lies there, such as the results of a reference that was run there.
         programs = programs_of(Verdicts(parent=self.parent).source(names["assignment"]))
         folders = (*SHARED, HANDOUT, "pytest.ini", *programs)
-        ours = [*home.glob("*.ipynb"), *home.glob("perflab-*.whl"), *(home / name for name in folders)]
+        ours = [
+            *home.glob("*.ipynb"),
+            *home.glob("perflab-*.whl"),
+            *(home / name for name in folders),
+        ]
         if strangers := sorted(set(home.iterdir()) - set(ours)):
-            raise UserError(f"{strangers[0]} would be handed out; remove it, or move it into given/")
+            raise UserError(
+                f"{strangers[0]} would be handed out; remove it, or move it into given/"
+            )
         return nb, resources
 
 
@@ -142,14 +170,18 @@ def _sound(cell: Any, known: dict[str, Any]) -> Any:
 
     Other metadata than its name stay out: they may be of any form, or hide a cell.
     """
-    source = notebook.source_of(cell).encode(errors="replace").decode()  # half characters cannot be written
+    source = (
+        notebook.source_of(cell).encode(errors="replace").decode()
+    )  # half characters cannot be written
     name = notebook.record(notebook.record(cell.get("metadata")).get("nbgrader")).get("grade_id")
     if isinstance(name, str) and name in known:
         ours = known.pop(name)
         return ours if ours["metadata"]["nbgrader"]["locked"] else {**ours, "source": source}
     if cell.get("cell_type") == "code":
         return code_cell("", source)
-    attached = {k: v for k, v in notebook.record(cell.get("attachments")).items() if isinstance(v, dict)}
+    attached = {
+        k: v for k, v in notebook.record(cell.get("attachments")).items() if isinstance(v, dict)
+    }
     return {
         **text_cell("", source),
         **({"attachments": attached} if attached else {}),

@@ -29,7 +29,9 @@ def show(cells: Iterable[Any], part: PartResult, notes: Sequence[str]) -> None:
 
 def bundle(part_id: str, checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> Bundle:
     """Say the same as a table, and as text for where no table can be shown."""
-    text = "\n".join([*(four_parts(part_id, check) for check in checks), *(f"note  {note}" for note in notes)])
+    text = "\n".join(
+        [*(four_parts(part_id, check) for check in checks), *(f"note  {note}" for note in notes)]
+    )
     return {"text/html": checks_table(checks, notes), "text/plain": text}
 
 

@@ -37,7 +37,11 @@ def one_writer(gradebook: Any) -> Iterator[None]:
 
 
 def record(
-    gradebook: Any, assignment: str, student: str, result: Result, parts_said: Collection[str] | None = None
+    gradebook: Any,
+    assignment: str,
+    student: str,
+    result: Result,
+    parts_said: Collection[str] | None = None,
 ) -> list[str]:
     """Write the scores and a comment of every part; a gradebook that does not fit the result is left as it was.
 
@@ -52,7 +56,9 @@ def record(
     pairs = [(notebook, parts[notebook.name]) for notebook in submission.notebooks]
     for notebook, part in pairs:
         _agree(notebook, part, assignment)
-    said = [(notebook, part) for notebook, part in pairs if parts_said is None or part.id in parts_said]
+    said = [
+        (notebook, part) for notebook, part in pairs if parts_said is None or part.id in parts_said
+    ]
     left, lines, before = result.made_up, list[str](), _total(said)
     known = any(grade.auto_score is not None for notebook, _ in said for grade in notebook.grades)
     for notebook, part in pairs:
@@ -61,7 +67,9 @@ def record(
         for grade in notebook.grades:
             if part.bonus:
                 counted = min(left, checks[grade.name].points)
-                moves += _moved(part, grade.name, grade.extra_credit or 0.0, counted, "as extra credit")
+                moves += _moved(
+                    part, grade.name, grade.extra_credit or 0.0, counted, "as extra credit"
+                )
                 grade.extra_credit = counted
                 left -= counted
             moves += _settle(grade, checks[grade.name], part)
@@ -89,10 +97,16 @@ def unsettle(gradebook: Any, assignment: str, student: str, reason: str) -> None
 def known_cells(notebook: Any) -> dict[str, Any]:
     """Every cell that nbgrader knows of, as it was released."""
     worth = {cell.name: cell.max_score for cell in [*notebook.grade_cells, *notebook.task_cells]}
-    kinds = {kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")} for kind in ("grade", "solution", "task")}
+    kinds = {
+        kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")}
+        for kind in ("grade", "solution", "task")
+    }
     found = {}
     for cell in notebook.source_cells:
-        role = {**{kind: cell.name in names for kind, names in kinds.items()}, "locked": cell.locked}
+        role = {
+            **{kind: cell.name in names for kind, names in kinds.items()},
+            "locked": cell.locked,
+        }
         make = code_cell if cell.cell_type == "code" else text_cell
         made = make(cell.name, cell.source)
         made["metadata"]["nbgrader"] = {
@@ -108,7 +122,9 @@ def summary(part: PartResult, notes: tuple[str, ...], counts: float = 0.0) -> st
     owed = sum(check.owed for check in part.checks)
     waiting = f", {points(owed)} not settled yet" if owed else ""
     if part.bonus:
-        waiting = f" that need not be won; {points(counts)} of them count, where other parts lost points"
+        waiting = (
+            f" that need not be won; {points(counts)} of them count, where other parts lost points"
+        )
     first = f"{points(part.score)} of {points(part.max_score)} points{waiting}; each check says why in its own cell."
     return "\n\n".join([first, *(f"Note: {_plain(note)}" for note in notes)])
 
@@ -131,12 +147,18 @@ def _settle(grade: Any, check: CheckResult, part: PartResult) -> list[str]:
         grade.needs_manual_grade = auto is None
     else:  # who scored it by hand looks again when the verdict moved
         grade.needs_manual_grade = grade.needs_manual_grade or before != auto
-    stays = "" if grade.manual_score is None else f"; the {points(grade.manual_score)} that a person gave stay"
+    stays = (
+        ""
+        if grade.manual_score is None
+        else f"; the {points(grade.manual_score)} that a person gave stay"
+    )
     why = ", ".join(filter(None, (check.measured, check.why or check.reason)))
     return _moved(part, check.id, before, auto, f"({check.outcome}: {why}){stays}")
 
 
-def _moved(part: PartResult, name: str, before: float | None, after: float | None, why: str) -> list[str]:
+def _moved(
+    part: PartResult, name: str, before: float | None, after: float | None, why: str
+) -> list[str]:
     said = " -> ".join("open" if score is None else points(score) for score in (before, after))
     return [clean(f"{part.id}.{name}: {said} {why}").replace("\n", " ")] if before != after else []
 
@@ -144,18 +166,28 @@ def _moved(part: PartResult, name: str, before: float | None, after: float | Non
 def _total(pairs: Iterable[tuple[Any, PartResult]]) -> float:
     """Add up as nbgrader does: a person's score before ours, and extra credit."""
     grades = [grade for notebook, _ in pairs for grade in notebook.grades]
-    scores = [grade.auto_score if grade.manual_score is None else grade.manual_score for grade in grades]
-    extra = [grade.extra_credit or 0 for grade, score in zip(grades, scores, strict=True) if score is not None]
+    scores = [
+        grade.auto_score if grade.manual_score is None else grade.manual_score for grade in grades
+    ]
+    extra = [
+        grade.extra_credit or 0
+        for grade, score in zip(grades, scores, strict=True)
+        if score is not None
+    ]
     return float(sum(score or 0 for score in scores) + sum(extra))
 
 
 def _comment(notebook: Any, text: str) -> None:
     """Under the first function that students wrote; a cell that a person grades keeps its comments for that person."""
     graded = {grade.name for grade in notebook.grades}
-    for comment in sorted(notebook.comments, key=lambda comment: (comment.name in graded, comment.name))[:1]:
+    for comment in sorted(
+        notebook.comments, key=lambda comment: (comment.name in graded, comment.name)
+    )[:1]:
         comment.auto_comment = text
 
 
 def _plain(text: str) -> str:
     """Show it as it is: what students name ends up in pages of instructors."""
-    return html.escape(re.sub(r"([\\`*_\[\]()#!|~])", r"\\\1", clean(text).replace("\n", " ")), quote=False)
+    return html.escape(
+        re.sub(r"([\\`*_\[\]()#!|~])", r"\\\1", clean(text).replace("\n", " ")), quote=False
+    )

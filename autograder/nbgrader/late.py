@@ -18,7 +18,9 @@ def governs(rules: Rules, lab: str) -> bool:
     return rules.labs[lab].late is not None if lab in rules.labs else False
 
 
-def take(gradebook: Any, assignment: str, student: str, result: Result, folder: Path, rules: Rules) -> str:
+def take(
+    gradebook: Any, assignment: str, student: str, result: Result, folder: Path, rules: Rules
+) -> str:
     """Write what is taken from each notebook, of what it is worth with what persons gave; say it, or why nothing is.
 
     handed_in.csv beside the results says when it came, else nbgrader does.
@@ -26,7 +28,9 @@ def take(gradebook: Any, assignment: str, student: str, result: Result, folder: 
     submission = gradebook.find_submission(assignment, student)
     handed = times.read(folder).get(student, Handed())
     if handed.at:
-        submission.timestamp = handed.at.astimezone(UTC).replace(tzinfo=None)  # as nbgrader keeps times
+        submission.timestamp = handed.at.astimezone(UTC).replace(
+            tzinfo=None
+        )  # as nbgrader keeps times
     elif submission.timestamp:
         handed = replace(handed, at=submission.timestamp.replace(tzinfo=UTC))
     said = ""
@@ -37,7 +41,9 @@ def take(gradebook: Any, assignment: str, student: str, result: Result, folder: 
             sofar = before + notebook.score
             # Rounded sums, so that the parts make up what is taken of the whole, to the last digit.
             share = late.share if late else 0.0
-            notebook.late_submission_penalty = round(round(share * sofar, 2) - round(share * before, 2), 2)
+            notebook.late_submission_penalty = round(
+                round(share * sofar, 2) - round(share * before, 2), 2
+            )
             before = sofar
         unclear = f"{standing.unclear}; write it into handed_in.csv" if standing.unclear else ""
         said = str(late) if late else unclear

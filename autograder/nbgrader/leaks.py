@@ -22,9 +22,15 @@ def secrets(sources: Iterable[str], public: Iterable[str] = ()) -> frozenset[str
     for text in sources:
         inside = False
         for line in text.split("\n"):
-            inside = (inside or BEGIN in line or BEGIN_TEXT in line) and END not in line and END_TEXT not in line
+            inside = (
+                (inside or BEGIN in line or BEGIN_TEXT in line)
+                and END not in line
+                and END_TEXT not in line
+            )
             hidden |= {_bare(line)} if inside else set()
-    return frozenset(line for line in hidden - shown if len(line) >= SHORTEST and not MARKERS.search(line))
+    return frozenset(
+        line for line in hidden - shown if len(line) >= SHORTEST and not MARKERS.search(line)
+    )
 
 
 def in_file(name: str, data: bytes, hidden: frozenset[str]) -> list[str]:
@@ -39,7 +45,10 @@ def in_notebook(name: str, notebook: Mapping[str, Any], hidden: frozenset[str]) 
     found = [problem for text in _texts(notebook) for problem in _in_text(name, text, hidden)]
     found += [f"{name}: metadata '{key}'" for key in set(notebook["metadata"]) - NOTEBOOK_METADATA]
     for number, cell in enumerate(notebook["cells"], 1):
-        found += [f"{name}, cell {number}: metadata '{key}'" for key in set(cell["metadata"]) - CELL_METADATA]
+        found += [
+            f"{name}, cell {number}: metadata '{key}'"
+            for key in set(cell["metadata"]) - CELL_METADATA
+        ]
         if cell.get("outputs") or cell.get("execution_count") or cell.get("attachments"):
             found.append(f"{name}, cell {number}: a saved output")
     return found
@@ -67,5 +76,7 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         # nbformat writes a source as a list of lines
         yield from (
-            ["".join(value)] if all(isinstance(one, str) for one in value) else (t for v in value for t in _texts(v))
+            ["".join(value)]
+            if all(isinstance(one, str) for one in value)
+            else (t for v in value for t in _texts(v))
         )

@@ -78,7 +78,9 @@ def checked(line: str, folder: Path) -> Shown:
     grader = _graders[part.id, handed_in.sha256]
     if only:
         return Shown(part.id, [grader.check(only)], ())
-    return Shown(part.id, grader.result().checks, (*handed_in.notes, *_saved(folder / f"{part.id}.ipynb")))
+    return Shown(
+        part.id, grader.result().checks, (*handed_in.notes, *_saved(folder / f"{part.id}.ipynb"))
+    )
 
 
 def _saved(file: Path) -> Iterator[str]:

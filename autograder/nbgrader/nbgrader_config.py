@@ -13,7 +13,8 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 c.CourseDirectory.root = str(root)
 c.CourseDirectory.course_id = "perflab"
 c.Execute.timeout = 600  # seconds for a cell of `nbgrader validate`; autograde executes none
-c.CourseDirectory.db_url = f"sqlite:///{root}/gradebook.db?timeout=60"  # seconds that a writer waits for another
+# Seconds that a writer waits for another.
+c.CourseDirectory.db_url = f"sqlite:///{root}/gradebook.db?timeout=60"
 
 OURS, THEIRS = "autograder.nbgrader.autograde.", "nbgrader.preprocessors."
 c.GenerateAssignment.preprocessors = [
@@ -36,12 +37,14 @@ c.Autograde.exporter_class = OURS + "GradedNotebook"
 c.Autograde.sanitize_preprocessors = [THEIRS + "OverwriteKernelspec", THEIRS + "CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
     OURS + "Verdicts",
-    OURS + "LatePolicy",  # the lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties
+    OURS
+    + "LatePolicy",  # the lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties
     THEIRS + "CheckCellMetadata",
 ]
 
 c.Verdicts.course = "{course}"  # the folder with grading_config.yaml
-c.Verdicts.results = "results/{assignment}"  # what `perflab grade LAB submitted --out results/LAB` writes
+# What `perflab grade LAB submitted --out results/LAB` writes.
+c.Verdicts.results = "results/{assignment}"
 c.Verdicts.grade_when_absent = True  # False: only results that are there already
 c.Verdicts.isolation = "bubblewrap"  # "none" runs submissions as you: only work that you trust
 c.Verdicts.device = "auto"

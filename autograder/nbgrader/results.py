@@ -42,10 +42,14 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
     try:
         course = _course(source.course)
         kit = course.kit(source.lab)
-        submission = replace(batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student)
+        submission = replace(
+            batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student
+        )
         if reason := stale(source, submission, kit):
             if not source.grade_when_absent:
-                raise NotGradedError(f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}")
+                raise NotGradedError(
+                    f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}"
+                )
             _grade(source, submission, kit, _session(course, source.device, source.isolation))
         return read_by_a_machine(standing.load(source.folder / student / batch.RESULT))
     except NotGradedError:
@@ -56,7 +60,9 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
 
 def rules(source: Source) -> standing.Rules:
     """Find what lateness is held to: the lab's policy, and the roster that lies beside the results."""
-    return standing.rules({source.lab: _course(source.course).kit(source.lab).config}, source.folder)
+    return standing.rules(
+        {source.lab: _course(source.course).kit(source.lab).config}, source.folder
+    )
 
 
 def read_by_a_machine(result: Result) -> Result:
@@ -68,7 +74,9 @@ def read_by_a_machine(result: Result) -> Result:
 
 def programs_of(source: Source) -> list[str]:
     """Name the files that students write beside their notebooks."""
-    return [name for part in _course(source.course).kit(source.lab).lab.parts for name in part.programs]
+    return [
+        name for part in _course(source.course).kit(source.lab).lab.parts for name in part.programs
+    ]
 
 
 def stale(source: Source, submission: Submission, kit: Kit) -> str:
@@ -95,7 +103,9 @@ def _outdated(source: Source, result: Result, kit: Kit) -> str:
     if not (source.folder / journal_file.FILE).is_file():
         return ""
     with Journal(source.folder) as journal:
-        under = journal.made_under(result.submission, batch.digest(result.submission, source.folder))
+        under = journal.made_under(
+            result.submission, batch.digest(result.submission, source.folder)
+        )
     if under is None:
         return ""
     where = f"the result in {source.folder / result.submission}"
@@ -120,18 +130,28 @@ def _grade(source: Source, submission: Submission, kit: Kit, session: Session) -
         attempt = journal.start(submission.name, submission.sha256)
         try:
             batch.keep(submission, source.folder)
-            result = grade(submission, kit, session, seed=settled.seed if settled else seed, settled=settled)
+            result = grade(
+                submission, kit, session, seed=settled.seed if settled else seed, settled=settled
+            )
             batch.save(result, source.folder)
         except BaseException:
             journal.stop()
             raise
         undecided = any(item.settled_by == "again" for item in result.owed)
-        journal.end(attempt, "again" if undecided else "graded", batch.digest(submission.name, source.folder))
-        if last is None or last.finished:  # else `perflab grade --resume` goes on with what was not finished
+        journal.end(
+            attempt,
+            "again" if undecided else "graded",
+            batch.digest(submission.name, source.folder),
+        )
+        if (
+            last is None or last.finished
+        ):  # else `perflab grade --resume` goes on with what was not finished
             journal.finish()
 
 
-def _settled(work: Work, journal: Journal, submission: Submission, under: Circumstances) -> Result | None:
+def _settled(
+    work: Work, journal: Journal, submission: Submission, under: Circumstances
+) -> Result | None:
     """Read what still counts of the result that is there."""
     before = journal.before(submission.name, submission.sha256)
     if not before.result_sha256 or before.result_sha256 != batch.digest(submission.name, work.out):

@@ -31,7 +31,9 @@ One cell for each check. Its output counts for nothing: for the grade, perflab r
 process of its own, and judges it from outside."""
 
 
-def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, str], ours: Json) -> Json:
+def notebook(
+    part: Part, config: PartConfig, source: str, texts: Mapping[str, str], ours: Json
+) -> Json:
     """Make the source notebook of a part; *texts* are its reports as students get them."""
     points = {**{name: check.points for name, check in config.checks.items()}, **config.rubric}
     most = dict.fromkeys(points, 0.0) if config.bonus else points  # nbgrader calls it extra credit
@@ -47,14 +49,25 @@ def notebook(part: Part, config: PartConfig, source: str, texts: Mapping[str, st
     ]
     ids = [cell["id"] for cell in cells]
     if twice := [name for name in ids if ids.count(name) > 1]:
-        raise CourseError(f"{part.file}: two cells of its notebook would be called {twice[0]}; rename the function")
-    metadata = {"kernelspec": PYTHON, "language_info": {"name": "python"}, OURS: {**ours, "part": part.id}}
+        raise CourseError(
+            f"{part.file}: two cells of its notebook would be called {twice[0]}; rename the function"
+        )
+    metadata = {
+        "kernelspec": PYTHON,
+        "language_info": {"name": "python"},
+        OURS: {**ours, "part": part.id},
+    }
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
 def student_version(notebook: Json, where: str) -> Json:
     """Cut the solutions out, as `nbgrader generate_assignment` does."""
-    return {**notebook, "cells": [{**cell, "source": strip_code(cell["source"], where)} for cell in notebook["cells"]]}
+    return {
+        **notebook,
+        "cells": [
+            {**cell, "source": strip_code(cell["source"], where)} for cell in notebook["cells"]
+        ],
+    }
 
 
 def code_cell(name: str, source: str, role: Json | None = None, most: float | None = None) -> Json:
@@ -86,7 +99,9 @@ def _from_source(cell: Cell) -> Json:
     if BEGIN in cell.source:
         before = cell.source[: cell.source.index(BEGIN)]
         return code_cell(
-            re.findall(r"^(?:async )?(?:def|class) (\w+)", before, re.MULTILINE)[-1], cell.source, SOLUTION
+            re.findall(r"^(?:async )?(?:def|class) (\w+)", before, re.MULTILINE)[-1],
+            cell.source,
+            SOLUTION,
         )
     experiment = cell.source.startswith("if __name__")  # for students to change
     return code_cell(f"given-{cell.number}", cell.source, None if experiment else GIVEN)
@@ -99,7 +114,9 @@ def _check_cell(part: Part, check: Check, most: float) -> Json:
 
 
 def _rubric_cell(name: str, said: str, most: float) -> Json:
-    return text_cell(name, f"**{said}** ({worth(most)}): a person reads your answers above.", RUBRIC, most)
+    return text_cell(
+        name, f"**{said}** ({worth(most)}): a person reads your answers above.", RUBRIC, most
+    )
 
 
 def _report_cells(file: str, text: str) -> Iterator[Json]:

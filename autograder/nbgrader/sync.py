@@ -46,13 +46,22 @@ def sync(
     """Write every result below *folder*; one that cannot be written is named, and the others go on."""
     files = sorted(folder.glob(f"*/{RESULT}"))
     if not files:
-        raise UserError(f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote")
+        raise UserError(
+            f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote"
+        )
     with _open(url) as book, gradebook.one_writer(book):
         for file in files:
             try:
                 result = read_by_a_machine(standing.load(file))
                 moved = _sync_one(book, assignment or result.lab, result, add_students=add_students)
-                taken = late.take(book, assignment or result.lab, result.submission, result, folder, rules or Rules())
+                taken = late.take(
+                    book,
+                    assignment or result.lab,
+                    result.submission,
+                    result,
+                    folder,
+                    rules or Rules(),
+                )
                 if feedback:
                     _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)
                 yield Synced(result.submission, moved=tuple(moved), late=taken)
@@ -69,12 +78,20 @@ def _open(url: str) -> Any:
     try:
         parsed = make_url(url)
         if parsed.drivername == "sqlite" and not Path(parsed.database or "").is_file():
-            raise UserError(f"--gradebook {url}: there is no such file; run nbgrader generate_assignment first")
-        waiting = {"timeout": "60"} if parsed.drivername == "sqlite" else {}  # seconds, where another writes
-        return Gradebook(parsed.update_query_dict(waiting).render_as_string(hide_password=False), "perflab")
+            raise UserError(
+                f"--gradebook {url}: there is no such file; run nbgrader generate_assignment first"
+            )
+        waiting = (
+            {"timeout": "60"} if parsed.drivername == "sqlite" else {}
+        )  # seconds, where another writes
+        return Gradebook(
+            parsed.update_query_dict(waiting).render_as_string(hide_password=False), "perflab"
+        )
     except SQLAlchemyError as error:
         words = str(error).partition("\n")[0]
-        raise UserError(f"--gradebook: {words}; write sqlite:////path/gradebook.db or postgresql://...") from None
+        raise UserError(
+            f"--gradebook: {words}; write sqlite:////path/gradebook.db or postgresql://..."
+        ) from None
 
 
 def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> list[str]:
@@ -83,12 +100,16 @@ def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool)
     try:
         book.find_assignment(assignment)
     except MissingEntry:
-        raise UserError(f"the gradebook has no assignment '{assignment}': nbgrader generate_assignment first") from None
+        raise UserError(
+            f"the gradebook has no assignment '{assignment}': nbgrader generate_assignment first"
+        ) from None
     try:
         book.find_student(result.submission)
     except MissingEntry:
         if not add_students:
-            raise NotGradedError("no such student in the gradebook; --add-students adds them") from None
+            raise NotGradedError(
+                "no such student in the gradebook; --add-students adds them"
+            ) from None
         book.add_student(result.submission)
     return gradebook.record(book, assignment, result.submission, result)
 
@@ -120,7 +141,9 @@ def _kept(home: Path, result: Result) -> Submission:
     if not (kept := home / HANDED_IN).is_file():
         return Submission(result.submission, result.submission_sha256, {})
     try:
-        return submission.unpacked(kept, result.submission, [f"{part.id}.py" for part in result.parts])
+        return submission.unpacked(
+            kept, result.submission, [f"{part.id}.py" for part in result.parts]
+        )
     except SubmissionError as problem:
         raise NotGradedError(f"{kept}: cannot be read: {problem}; grade it again") from None
 
@@ -132,5 +155,7 @@ def _code_cells(handed_in: Submission, part: PartResult) -> Sequence[Any]:
 
 def _order(known: Any, part: PartResult) -> Sequence[str]:
     ours = [name for name in ("practice",) if name in known]
-    solutions = sorted(name for name, cell in known.items() if cell["metadata"]["nbgrader"]["solution"])
+    solutions = sorted(
+        name for name, cell in known.items() if cell["metadata"]["nbgrader"]["solution"]
+    )
     return [*ours, *solutions, *(check.id for check in part.checks)]

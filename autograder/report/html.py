@@ -18,7 +18,18 @@ from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip
-from autograder.report.words import BASES, MARKED, OUTCOMES, SETTLED_BY, bonus, clean, explained, points, repeated, time
+from autograder.report.words import (
+    BASES,
+    MARKED,
+    OUTCOMES,
+    SETTLED_BY,
+    bonus,
+    clean,
+    explained,
+    points,
+    repeated,
+    time,
+)
 from autograder.scoring import Late, worth
 from autograder.standing import Rules, Standing
 from autograder.traces.words import shown
@@ -35,7 +46,11 @@ CLASS, ANONYMOUS, FEEDBACK = "index.html", "anonymous.html", "feedback.html"
 
 
 def feedback_page(
-    result: Result, late: Late | None = None, *, files: Mapping[str, bytes] | None = None, pseudonym: str = ""
+    result: Result,
+    late: Late | None = None,
+    *,
+    files: Mapping[str, bytes] | None = None,
+    pseudonym: str = "",
 ) -> str:
     """Show one student what holds, what does not, why, and what to try; lateness has a line of its own.
 
@@ -111,7 +126,14 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     pages = [_put(one.home / FEEDBACK, _feedback(one, key)) for one in found.standings]
     everyone = [_row(one) for one in found.standings]
     tasks = agenda.tasks(found.standings, folder.name)
-    said = class_page(everyone, title, broken=found.broken, twice=drift.read(folder), tasks=tasks, absent=found.absent)
+    said = class_page(
+        everyone,
+        title,
+        broken=found.broken,
+        twice=drift.read(folder),
+        tasks=tasks,
+        absent=found.absent,
+    )
     pages.append(_put(folder / CLASS, said))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
         hidden = [_row(one, key) for one in found.standings]
@@ -126,14 +148,18 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
 
 def _feedback(one: Standing, key: bytes | None) -> str:
     pseudonym = stats.pseudonym(key, one.student.student) if key else ""
-    return feedback_page(one.result, one.late, files=standing.kept(one.home, ".csv"), pseudonym=pseudonym)
+    return feedback_page(
+        one.result, one.late, files=standing.kept(one.home, ".csv"), pseudonym=pseudonym
+    )
 
 
 def _row(one: Standing, key: bytes | None = None) -> tally.Row:
     ranked = one.student.leaderboard != "no"
     if key is None:
         name, unclear = one.student.name, bool(one.unclear)
-        return tally.Row(one.result, one.home.name, one.late, ranked=ranked, person=name, unclear=unclear)
+        return tally.Row(
+            one.result, one.home.name, one.late, ranked=ranked, person=name, unclear=unclear
+        )
     return tally.Row(one.result, "", None, stats.pseudonym(key, one.student.student), ranked)
 
 
@@ -158,7 +184,9 @@ def _speedups(found: speeds.Speeds) -> str:
     bins = stats.spread(found.ratios, found.bar)
     ends = f"{min(found.ratios):.2f}x to {max(found.ratios):.2f}x"
     said = f"{len(found.ratios)} speedups from {ends}, half of them above {statistics.median(found.ratios):.2f}x"
-    return plots.histogram(bins, f"{said}; the bar is {found.bar:.2f}x", lambda ratio: f"{ratio:.2f}x", found.bar)
+    return plots.histogram(
+        bins, f"{said}; the bar is {found.bar:.2f}x", lambda ratio: f"{ratio:.2f}x", found.bar
+    )
 
 
 def render(name: str, **values: Any) -> str:

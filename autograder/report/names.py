@@ -23,5 +23,7 @@ def key(folder: Path, *, make: bool = False) -> bytes | None:
             out.write(secrets.token_hex(BYTES) + "\n")
     found = path.read_text(encoding="ascii", errors="replace").strip()
     if len(found) != 2 * BYTES:
-        raise UserError(f"{path}: is no key; put back the one that made the names, or remove it for new ones")
+        raise UserError(
+            f"{path}: is no key; put back the one that made the names, or remove it for new ones"
+        )
     return found.encode()

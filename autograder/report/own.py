@@ -34,8 +34,12 @@ def tables(lab: str, files: Mapping[str, bytes]) -> dict[str, list[Own]]:
         except SubmissionError:
             read = None
         if read and read.rows:
-            columns = sorted(read.columns, key=lambda name: name not in (read.columns[0], *FIRST))[:COLUMNS]
-            rows = tuple(tuple(_short(row[column]) for column in columns) for row in read.rows[:ROWS])
+            columns = sorted(read.columns, key=lambda name: name not in (read.columns[0], *FIRST))[
+                :COLUMNS
+            ]
+            rows = tuple(
+                tuple(_short(row[column]) for column in columns) for row in read.rows[:ROWS]
+            )
             one = Own(name, tuple(map(_short, columns)), rows, len(read.rows) - len(rows))
             found.setdefault(part, []).append(one)
     return found
@@ -43,7 +47,11 @@ def tables(lab: str, files: Mapping[str, bytes]) -> dict[str, list[Own]]:
 
 def measured(part: PartResult) -> list[CheckResult]:
     """Return the checks of a part that measured a speed or memory."""
-    return [check for check in part.checks if check.evidence.get("pairs") or check.evidence.get("student_peak_bytes")]
+    return [
+        check
+        for check in part.checks
+        if check.evidence.get("pairs") or check.evidence.get("student_peak_bytes")
+    ]
 
 
 def _asked(lab: str) -> list[tuple[str, str]]:
@@ -51,7 +59,12 @@ def _asked(lab: str) -> list[tuple[str, str]]:
         parts = load_lab(lab).parts
     except CourseError:  # of another course, or gone
         return []
-    return [(part.id, file) for part in parts for file in part.artefacts.values() if file.endswith(".csv")]
+    return [
+        (part.id, file)
+        for part in parts
+        for file in part.artefacts.values()
+        if file.endswith(".csv")
+    ]
 
 
 def _short(text: str) -> str:

@@ -40,11 +40,18 @@ def write(path: Path, trace: Trace) -> None:
     from matplotlib import pyplot as plt
 
     if not trace.timeline:
-        raise UserError(f"{trace.file}: says nothing of when things ran, so there is no timeline to draw")
+        raise UserError(
+            f"{trace.file}: says nothing of when things ran, so there is no timeline to draw"
+        )
     lanes, bars = len(trace.timeline), len(trace.breakdown)
     heights = [0.42 * lanes, *([0.55 * bars] if bars else [])]
     figure, axes = plt.subplots(
-        len(heights), 1, figsize=(10, 1.9 + sum(heights)), height_ratios=heights, layout="constrained", squeeze=False
+        len(heights),
+        1,
+        figsize=(10, 1.9 + sum(heights)),
+        height_ratios=heights,
+        layout="constrained",
+        squeeze=False,
     )
     figure.suptitle(clean(profile.headline(trace)), x=0.01, ha="left", fontsize=11)
     _timeline(axes[0][0], trace)
@@ -64,14 +71,25 @@ def _timeline(axes: Axes, trace: Trace) -> None:
     for at, lane in enumerate(trace.timeline):
         ink = to_rgba(INKS[colour(lane.name)])[:3]
         pixels = [[(*ink, min(max(share, 0.0), 1.0)) for share in lane.shares]]
-        axes.imshow(pixels, extent=(0, length, at + 0.38, at - 0.38), aspect="auto", interpolation="nearest")
+        axes.imshow(
+            pixels, extent=(0, length, at + 0.38, at - 0.38), aspect="auto", interpolation="nearest"
+        )
     for share, name in ticks(trace):
         axes.axvline(share * length, color=QUIET, linewidth=0.6, linestyle=":")
-        axes.text(share * length, -0.55, f" step {name}" if name else "", fontsize=8, color=QUIET, va="bottom")
+        axes.text(
+            share * length,
+            -0.55,
+            f" step {name}" if name else "",
+            fontsize=8,
+            color=QUIET,
+            va="bottom",
+        )
     axes.set_xlim(0, length)
     axes.set_ylim(len(trace.timeline) - 0.5, -0.5)
     axes.set_yticks(range(len(trace.timeline)), [lane.name for lane in trace.timeline])
-    axes.set_xlabel(f"time ({unit}); the fainter, the smaller the share of a moment that was covered")
+    axes.set_xlabel(
+        f"time ({unit}); the fainter, the smaller the share of a moment that was covered"
+    )
     _plain(axes)
 
 
@@ -82,16 +100,30 @@ def _breakdown(axes: Axes, trace: Trace) -> None:
         for one in slices:
             width, ink = 100 * one.ns / whole, INKS[colour(one.name)]
             label = None if one.name in named else one.name
-            axes.barh(at, width, left=left, color=ink, height=0.6, label=label, edgecolor="white", linewidth=0.8)
+            axes.barh(
+                at,
+                width,
+                left=left,
+                color=ink,
+                height=0.6,
+                label=label,
+                edgecolor="white",
+                linewidth=0.8,
+            )
             named.add(one.name)
             if width >= NARROW:
                 ink = "black" if ink in LIGHT else "white"
                 words = f"{width:.1f} %"
-                axes.text(left + width / 2, at, words, ha="center", va="center", fontsize=9, color=ink)
+                axes.text(
+                    left + width / 2, at, words, ha="center", va="center", fontsize=9, color=ink
+                )
             left += width
     axes.set_xlim(0, 100)
     axes.set_ylim(len(trace.breakdown) - 0.5, -0.5)
-    names = [f"{profile.where(name)}\n{shown(sum(one.ns for one in s), 'ns')}" for name, s in trace.breakdown.items()]
+    names = [
+        f"{profile.where(name)}\n{shown(sum(one.ns for one in s), 'ns')}"
+        for name, s in trace.breakdown.items()
+    ]
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("percent of the window")
     below = (0.5, -0.55 / len(names) - 0.15)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
 
-INCHES = (4.8, 1.75)  # about as many points as a phone has pixels, so that letters are as large as in the text
+INCHES = (
+    4.8,
+    1.75,
+)  # about as many points as a phone has pixels, so that letters are as large as in the text
 INKS = {
     "#0000a1": "won",
     "#0000a2": "ink",
@@ -31,7 +34,9 @@ DROPPED = re.compile(
 TICKS = 5
 
 
-def histogram(bins: Sequence[Bin], said: str, shown: Callable[[float], str], line: float | None = None) -> Markup:
+def histogram(
+    bins: Sequence[Bin], said: str, shown: Callable[[float], str], line: float | None = None
+) -> Markup:
     """Draw bars with their counts, the values at some edges, and a line where a speedup is wanted.
 
     *said* is what it shows in words, for who hears the page.
@@ -59,7 +64,9 @@ def _bars(axes: Axes, bins: Sequence[Bin]) -> None:
         axes.bar(at + 0.5, one.many, width=0.9, color=WON)
         if one.many:
             behind = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}  # where the line is
-            axes.text(at + 0.5, one.many + 0.04 * top, f"{one.many}", ha="center", color=INK, bbox=behind)
+            axes.text(
+                at + 0.5, one.many + 0.04 * top, f"{one.many}", ha="center", color=INK, bbox=behind
+            )
     axes.set_ylim(0, 1.24 * top)
     axes.set_xlim(-0.02 * len(bins), 1.02 * len(bins))
 

@@ -15,7 +15,12 @@ from autograder.traces.words import NAME, many, shortened, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-TOOLS = {"kineto": "torch.profiler", "nsys": "Nsight Systems", "nsys stats": "nsys stats", "ncu": "Nsight Compute"}
+TOOLS = {
+    "kineto": "torch.profiler",
+    "nsys": "Nsight Systems",
+    "nsys stats": "nsys stats",
+    "ncu": "Nsight Compute",
+}
 BAR = 30  # characters
 TOP = 5  # rows of each table
 WIDE = 40  # letters of a name in a comparison
@@ -97,7 +102,9 @@ def _idle(trace: Trace) -> Iterator[str]:
 
 def headline(trace: Trace) -> str:
     """Name the file, the tool, the machine's GPUs and the steps."""
-    devices = ", ".join(f"{trace.devices.count(name)} x {name}" for name in dict.fromkeys(trace.devices))
+    devices = ", ".join(
+        f"{trace.devices.count(name)} x {name}" for name in dict.fromkeys(trace.devices)
+    )
     steps = many(trace.step_count, "step") if trace.step_count else ""
     tool = f"{TOOLS[trace.tool]} {trace.version}".strip()
     return "   ".join(part for part in (trace.file, tool, devices, steps) if part)
@@ -150,7 +157,11 @@ def _same(trace: Trace, figure: Figure) -> bool:
 
 def repeated(trace: Trace, figures: Sequence[Figure]) -> str:
     """Say over which other windows some of these figures are the same, so that they need not be read again."""
-    same = [one for one in trace.figures if not one.launch and _same(trace, one) and _first(trace, one) in figures]
+    same = [
+        one
+        for one in trace.figures
+        if not one.launch and _same(trace, one) and _first(trace, one) in figures
+    ]
     windows: dict[str, list[str]] = {}
     for one in same:
         windows.setdefault(WINDOWS[one.window], []).append(one.id)

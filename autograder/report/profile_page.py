@@ -43,7 +43,10 @@ KEY = (
     "gap_longest",
     "kernels_under_10us",
 )
-OF = {"h2d_overlap": "h2d_time", "comm_overlap": "comm_time"}  # shares of a time that may be next to nothing
+OF = {
+    "h2d_overlap": "h2d_time",
+    "comm_overlap": "comm_time",
+}  # shares of a time that may be next to nothing
 LITTLE = 0.01  # of the timeline
 KEY_WORDS = {
     "busy_kernel": "a kernel running",
@@ -76,16 +79,23 @@ def page(trace: Trace, before: Trace | None = None) -> str:
         headline=profile.headline(trace),
         key=_key(trace),
         colour=profile.colour,
-        parts={profile.where(name): profile.parts(slices) for name, slices in trace.breakdown.items()},
+        parts={
+            profile.where(name): profile.parts(slices) for name, slices in trace.breakdown.items()
+        },
         lanes=[(lane.name, profile.colour(lane.name), blocks(lane)) for lane in trace.timeline],
         pieces=max((len(lane.shares) for lane in trace.timeline), default=1),
         ticks=ticks(trace),
         axis=axis(trace),
-        figures=[(name, found, profile.repeated(trace, found)) for name, found in profile.grouped(trace).items()],
+        figures=[
+            (name, found, profile.repeated(trace, found))
+            for name, found in profile.grouped(trace).items()
+        ],
         launches=_launches(trace),
         unlisted=max(len(profile.launches(trace)[1]) - LAUNCHES, 0),
         tables=[
-            (TABLES[name], profile.named(trace.tables[name][:ROWS], NAME)) for name in TABLES if name in trace.tables
+            (TABLES[name], profile.named(trace.tables[name][:ROWS], NAME))
+            for name in TABLES
+            if name in trace.tables
         ],
         gaps=_gaps(trace),
         several=len({gap.device for gap in trace.gaps}) > 1,
@@ -112,7 +122,9 @@ def _of_little(trace: Trace, name: str) -> bool:
     whole = span(trace)
     if name == "sm_throughput":
         return len(profile.launches(trace)[1]) > 1
-    return name in OF and whole is not None and (trace.figure(OF[name]) or 0.0) < LITTLE * whole.length
+    return (
+        name in OF and whole is not None and (trace.figure(OF[name]) or 0.0) < LITTLE * whole.length
+    )
 
 
 def _launches(trace: Trace) -> tuple[list[str], list[tuple[profile.Launch, str]]]:
@@ -126,7 +138,10 @@ def _gaps(trace: Trace) -> list[tuple[Gap, str, str]]:
     """Return each gap with short names of what ran before it and after it."""
     names = list(dict.fromkeys(name for gap in trace.gaps for name in (gap.before, gap.after)))
     short = dict(zip(names, shortened(names, BESIDE), strict=True))
-    return [(gap, short[gap.before] or "the beginning", short[gap.after] or "the end") for gap in trace.gaps]
+    return [
+        (gap, short[gap.before] or "the beginning", short[gap.after] or "the end")
+        for gap in trace.gaps
+    ]
 
 
 def _compared(trace: Trace, before: Trace) -> dict[str, list[tuple[Change, str, str]]]:
@@ -134,7 +149,9 @@ def _compared(trace: Trace, before: Trace) -> dict[str, list[tuple[Change, str, 
     made = {}
     for heading, found in sections(trace, before).items():
         names = shortened([one.figure.id for one in found], NAME)
-        made[heading] = [(one, name, profile.change(one)) for one, name in zip(found, names, strict=True)]
+        made[heading] = [
+            (one, name, profile.change(one)) for one, name in zip(found, names, strict=True)
+        ]
     return made
 
 
@@ -154,7 +171,9 @@ def axis(trace: Trace) -> list[tuple[float, str]]:
 
 def blocks(lane: Lane) -> list[Block]:
     """Join neighbours of one shade: a page of rectangles instead of thousands."""
-    shades = [max(1, round(LEVELS * min(share, 1))) if share >= FAINTEST else 0 for share in lane.shares]
+    shades = [
+        max(1, round(LEVELS * min(share, 1))) if share >= FAINTEST else 0 for share in lane.shares
+    ]
     found, at = [], 0
     for shade, run in groupby(shades):
         length = len(list(run))
@@ -166,7 +185,11 @@ def blocks(lane: Lane) -> list[Block]:
 
 def span(trace: Trace) -> Window | None:
     """Return the window that the timeline shows: the steps, else the first GPU's, else all."""
-    wanted = ("steps", next((one.id for one in trace.windows if one.id.startswith("gpu")), ""), "trace")
+    wanted = (
+        "steps",
+        next((one.id for one in trace.windows if one.id.startswith("gpu")), ""),
+        "trace",
+    )
     return next((one for name in wanted for one in trace.windows if one.id == name), None)
 
 

@@ -69,5 +69,10 @@ def _speeds(name: str, device: str, every: Sequence[tuple[CheckResult, Entry]]) 
     ranked = [Entry(one.row, one.ratio, one.low, one.high, place) for one, place in placed]
     ranked.sort(key=lambda one: (one.place, -one.ratio, one.row.name))
     return Speeds(
-        name, check.title, device, check.evidence["bar"], tuple(entry.ratio for _, entry in every), tuple(ranked)
+        name,
+        check.title,
+        device,
+        check.evidence["bar"],
+        tuple(entry.ratio for _, entry in every),
+        tuple(ranked),
     )

@@ -47,7 +47,10 @@ def spread(values: Sequence[float], *also: float, most: int = 16) -> list[Bin]:
     bins = max(1, min(most, math.ceil(width / 0.02)))
     step = max(width, 0.02) / bins
     counts = Counter(min(int(math.log(value / low) / step), bins - 1) for value in values)
-    return [Bin(low * math.exp(i * step), low * math.exp((i + 1) * step), counts[i]) for i in range(bins)]
+    return [
+        Bin(low * math.exp(i * step), low * math.exp((i + 1) * step), counts[i])
+        for i in range(bins)
+    ]
 
 
 def pass_rate(passed: int, settled: int) -> float | None:

@@ -29,8 +29,14 @@ def points_table(parts: Sequence[PartResult]) -> Table:
     checks = [(part.id, check) for part in parts for check in part.checks]
     for part_id, check in checks:
         word = Text(OUTCOMES[check.outcome], STYLES.get(check.outcome, "yellow"))
-        table.add_row(f"{part_id}.{check.id}", word, f"{points(check.points)}/{points(check.max_points)}")
+        table.add_row(
+            f"{part_id}.{check.id}", word, f"{points(check.points)}/{points(check.max_points)}"
+        )
     owed, most = sum(check.owed for _, check in checks), sum(part.max_score for part in parts)
     total = f"{points(sum(part.score for part in parts))}/{points(most - owed)}"
-    table.add_row(Text("total", "bold"), f"{points(owed)} of {points(most)} owed" if owed else "", Text(total, "bold"))
+    table.add_row(
+        Text("total", "bold"),
+        f"{points(owed)} of {points(most)} owed" if owed else "",
+        Text(total, "bold"),
+    )
     return table

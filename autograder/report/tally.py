@@ -137,12 +137,16 @@ def missing(rows: Sequence[Row]) -> list[str]:
     found: dict[str, list[CheckResult]] = {}
     for row in rows:
         for part in row.result.parts:
-            found.setdefault(part.id, []).extend(check for check in part.checks if check.basis != "person")
+            found.setdefault(part.id, []).extend(
+                check for check in part.checks if check.basis != "person"
+            )
     return [part for part, checks in found.items() if checks and all(map(_is_missing, checks))]
 
 
 def _is_missing(check: CheckResult) -> bool:
-    return check.outcome in ("skipped", "unavailable") or (check.outcome == "failed" and check.reason == "missing")
+    return check.outcome in ("skipped", "unavailable") or (
+        check.outcome == "failed" and check.reason == "missing"
+    )
 
 
 def rates(rows: Sequence[Row]) -> list[Rate]:
@@ -152,10 +156,19 @@ def rates(rows: Sequence[Row]) -> list[Rate]:
         for name, check in row.result.checks.items():
             seen.setdefault(name, []).append((check, row.result))
     found = [
-        Rate(name, every[0][0].title, every[0][0].basis, Counter(check.outcome for check, _ in every), _tells(every))
+        Rate(
+            name,
+            every[0][0].title,
+            every[0][0].basis,
+            Counter(check.outcome for check, _ in every),
+            _tells(every),
+        )
         for name, every in seen.items()
     ]
-    return sorted(found, key=lambda rate: [-rate.counts[outcome] for outcome in ("failed", "partial", "skipped")])
+    return sorted(
+        found,
+        key=lambda rate: [-rate.counts[outcome] for outcome in ("failed", "partial", "skipped")],
+    )
 
 
 def waiting(rows: Sequence[Row]) -> list[Waiting]:
@@ -166,8 +179,13 @@ def waiting(rows: Sequence[Row]) -> list[Waiting]:
         for owed in row.result.owed:
             check = checks.get(owed.check)
             outcome, reason = (check.outcome, check.reason) if check else ("unavailable", "")
-            groups.setdefault((owed.check, owed.settled_by, outcome, reason), []).append((owed.points, row))
-    found = [Waiting(*key, sum(p for p, _ in owing), tuple(row for _, row in owing)) for key, owing in groups.items()]
+            groups.setdefault((owed.check, owed.settled_by, outcome, reason), []).append(
+                (owed.points, row)
+            )
+    found = [
+        Waiting(*key, sum(p for p, _ in owing), tuple(row for _, row in owing))
+        for key, owing in groups.items()
+    ]
     return sorted(found, key=lambda item: item.outcome != "error")
 
 
@@ -191,7 +209,10 @@ def lost(result: Result) -> list[Lost]:
                 name = f"{part.id}.{check.id}"
                 key = (part.id if why else name, measured, why)
                 groups.setdefault(key, []).append((name, check.max_points - check.points))
-    found = [Lost(sum(p for _, p in of), tuple(name for name, _ in of), *key[1:]) for key, of in groups.items()]
+    found = [
+        Lost(sum(p for _, p in of), tuple(name for name, _ in of), *key[1:])
+        for key, of in groups.items()
+    ]
     return sorted(found, key=lambda one: -one.points)
 
 
@@ -216,7 +237,9 @@ def spent(rows: Sequence[Row]) -> Spent:
 
 def shares(rows: Sequence[Row]) -> list[float]:
     """Return each score as a share of the full one."""
-    return [row.result.score / row.result.max_score if row.result.max_score else 0.0 for row in rows]
+    return [
+        row.result.score / row.result.max_score if row.result.max_score else 0.0 for row in rows
+    ]
 
 
 def _tells(every: Sequence[tuple[CheckResult, Result]]) -> float | None:

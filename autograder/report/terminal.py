@@ -55,7 +55,9 @@ def four_parts(part_id: str, check: CheckResult, width: int = WIDTH) -> str:
     timed = strip(check.evidence)
     if timed is not None:
         said = {"measured": said.pop("measured"), "pairs": line(timed), **said}
-    return "\n".join([_head(part_id, check, width), *(_said(k, v, width) for k, v in said.items() if v)])
+    return "\n".join(
+        [_head(part_id, check, width), *(_said(k, v, width) for k, v in said.items() if v)]
+    )
 
 
 def show(result: Result, console: Console, *, verbose: bool) -> None:
@@ -111,7 +113,9 @@ def _coloured(part_id: str, check: CheckResult, width: int, *, verbose: bool) ->
     if verbose:
         text.append("\n" + _said("rests on", BASES[check.basis], width))
     text.stylize(STYLES[check.outcome], 0, len(WORDS[check.outcome]))
-    text.highlight_regex(rf"(?m)^ {{{INDENT}}}(measured|pairs|why|try|reason|by hand|rests on) ", "dim")
+    text.highlight_regex(
+        rf"(?m)^ {{{INDENT}}}(measured|pairs|why|try|reason|by hand|rests on) ", "dim"
+    )
     return text
 
 
@@ -132,12 +136,19 @@ def _totals(result: Result, width: int) -> Text:
         "owed": _settlers(result),
         "graded on": f"{result.device.name} ({result.device.tier}), isolation {result.isolation}",
     }
-    text = Text("\n".join(_said(label, text, width, indent=0) for label, text in said.items() if text))
+    text = Text(
+        "\n".join(_said(label, text, width, indent=0) for label, text in said.items() if text)
+    )
     text.highlight_regex(r"(?m)^(score|bonus|graded on|owed) ", "dim")
     return text
 
 
 def _settlers(result: Result) -> str:
     """Sum what is owed by who settles it."""
-    sums = {who: sum(item.points for item in result.owed if item.settled_by == who) for who in SETTLED_BY}
-    return "; ".join(f"{points(sums[who])} settled by {name}" for who, name in SETTLED_BY.items() if sums[who])
+    sums = {
+        who: sum(item.points for item in result.owed if item.settled_by == who)
+        for who in SETTLED_BY
+    }
+    return "; ".join(
+        f"{points(sums[who])} settled by {name}" for who, name in SETTLED_BY.items() if sums[who]
+    )

@@ -30,7 +30,10 @@ BASES: Mapping[Basis, str] = {
     "artefact": "a file that was handed in",
     "person": "a person's reading",
 }
-MARKED: Sequence[Basis] = ("scripted", "report")  # on pages: a submission may deceive what stands beside it
+MARKED: Sequence[Basis] = (
+    "scripted",
+    "report",
+)  # on pages: a submission may deceive what stands beside it
 SETTLED_BY: Mapping[SettledBy, str] = {
     "gpu": "a run on a GPU",
     "again": "another grading run",
@@ -52,7 +55,11 @@ def time(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes = round(seconds) // 60
-    return f"{minutes} min {round(seconds) % 60} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    return (
+        f"{minutes} min {round(seconds) % 60} s"
+        if minutes < 60
+        else f"{minutes // 60} h {minutes % 60} min"
+    )
 
 
 def bonus(result: Result) -> str:
@@ -68,7 +75,10 @@ def clean(text: str) -> str:
     """Replace what could steer a terminal or mislead a reader: control characters, half characters, reordering."""
     if text.isprintable():  # nearly all is, and what is replaced never
         return text
-    return "".join(c if c in "\n\t" or _plain(c) else "\N{REPLACEMENT CHARACTER}" for c in text.replace("\r\n", "\n"))
+    return "".join(
+        c if c in "\n\t" or _plain(c) else "\N{REPLACEMENT CHARACTER}"
+        for c in text.replace("\r\n", "\n")
+    )
 
 
 def explained(outcome: Outcome, reason: str) -> str:
@@ -78,7 +88,11 @@ def explained(outcome: Outcome, reason: str) -> str:
     """
     if outcome in ("passed", "partial", "failed"):
         return ""
-    return f"our fault, not yours: {reason or 'the check could not be run'}" if outcome == "error" else reason
+    return (
+        f"our fault, not yours: {reason or 'the check could not be run'}"
+        if outcome == "error"
+        else reason
+    )
 
 
 def repeated(checks: Sequence[CheckResult]) -> Mapping[str, str]:

@@ -25,7 +25,9 @@ from autograder.model import Job, Observation
 from autograder.sandbox.card import Card
 
 START_SECONDS = 60.0
-SLACK = 32 << 20  # left beyond what is asked for, and how far from that the card may be; chosen, not measured
+SLACK = (
+    32 << 20
+)  # left beyond what is asked for, and how far from that the card may be; chosen, not measured
 GRAIN = 2 << 20  # CUDA takes memory of a card in such pieces
 
 
@@ -40,7 +42,9 @@ class Ballast:
     def __call__(self, student: Job, baseline: Job, full: int, room: int) -> Observation:
         """Run it in *room* bytes, where the baseline took *full*."""
         if self._within(baseline, full).ended != "ok":
-            raise SpoiltError(f"the baseline took {full / 1e6:.0f} MB, and did not finish when so much was left")
+            raise SpoiltError(
+                f"the baseline took {full / 1e6:.0f} MB, and did not finish when so much was left"
+            )
         if self._within(baseline, room).ended == "ok":
             raise SpoiltError(f"the baseline, too, finished in {room / 1e6:.0f} MB")
         return self._within(student, room)
@@ -54,7 +58,9 @@ class Ballast:
 def _laid(card: Card, room: int) -> Iterator[None]:
     """Leave *room* bytes of the card free; after the work, as many have to be free again."""
     if (free := card.memory().free) < room:
-        raise OwedError(f"the GPU has {free / 1e6:.0f} MB free, and {room / 1e6:.0f} MB are asked for")
+        raise OwedError(
+            f"the GPU has {free / 1e6:.0f} MB free, and {room / 1e6:.0f} MB are asked for"
+        )
     command = [sys.executable, "-I", "-m", "autograder.sandbox.ballast", str(room)]
     environ = {**os.environ, VISIBLE: card.uuid}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ)
@@ -63,7 +69,9 @@ def _laid(card: Card, room: int) -> Iterator[None]:
         heard = select.select([process.stdout], [], [], START_SECONDS)[0]
         said = os.read(process.stdout.fileno(), 4096) if heard else b""
         if said != b"held\n":
-            raise OwedError(f"no ballast could be laid on the GPU: {said.decode().strip() or 'it said nothing'}")
+            raise OwedError(
+                f"no ballast could be laid on the GPU: {said.decode().strip() or 'it said nothing'}"
+            )
         _check(process, card, room)
         yield
         _check(process, card, room)

@@ -96,7 +96,9 @@ class Box:
         try:
             return os.open(f"/proc/{self._first}/root{path}", os.O_PATH)
         except OSError as error:
-            raise BoxError(f"{path} of a box cannot be seen: {error.strerror}", "allow SYS_PTRACE to root") from None
+            raise BoxError(
+                f"{path} of a box cannot be seen: {error.strerror}", "allow SYS_PTRACE to root"
+            ) from None
 
     def processes(self) -> list[int]:
         """Every process whose parent ended: it came back to the first of the box."""
@@ -136,7 +138,12 @@ class Box:
 
 
 def start(
-    code: Path, command: list[str], lent: Sequence[Path] = (), errors: int = subprocess.STDOUT, *, timed: bool = False
+    code: Path,
+    command: list[str],
+    lent: Sequence[Path] = (),
+    errors: int = subprocess.STDOUT,
+    *,
+    timed: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a program of the system, or of ours, in a box of its own."""
     files = {f"/etc/{name}": _filled(text.encode()) for name, text in ETC.items()}
@@ -183,9 +190,20 @@ def become() -> list[str]:
     if not user:
         return []
     if (seen := _view()) is None:
-        return ["/usr/bin/setpriv", f"--reuid={user['user']}", f"--regid={user['group']}", "--clear-groups"]
+        return [
+            "/usr/bin/setpriv",
+            f"--reuid={user['user']}",
+            f"--regid={user['group']}",
+            "--clear-groups",
+        ]
     mount = f"--mount=/proc/{os.getpid()}/fd/{seen}"
-    return ["/usr/bin/nsenter", mount, f"--setuid={user['user']}", f"--setgid={user['group']}", "--"]
+    return [
+        "/usr/bin/nsenter",
+        mount,
+        f"--setuid={user['user']}",
+        f"--setgid={user['group']}",
+        "--",
+    ]
 
 
 @cache
@@ -194,7 +212,11 @@ def _view() -> int | None:
     temporary = Path(tempfile.gettempdir())
     wanted = [temporary, *environment(), Path(sys.executable).resolve()]
     if own := next((path for path in wanted if not view.is_open(path)), None):
-        mend = "set TMPDIR to a folder that every user can use" if own == temporary else f"chmod -R go+rX {own}"
+        mend = (
+            "set TMPDIR to a folder that every user can use"
+            if own == temporary
+            else f"chmod -R go+rX {own}"
+        )
         raise BoxError(f"{own} {CLOSED}", mend)
     # What can be imported beside the package can be there, too, as from a checkout that every user can read.
     beside = [PACKAGE.parent] if view.is_open(PACKAGE.parent) else []
@@ -202,7 +224,9 @@ def _view() -> int | None:
         return view.opened([*wanted, *beside], _bwrap())
     except OSError:
         seen = f"{next(filter(None, map(view.closed, wanted)))} {CLOSED}"
-        raise BoxError(seen, "let root mount (CAP_SYS_ADMIN), or put perflab and its Python elsewhere") from None
+        raise BoxError(
+            seen, "let root mount (CAP_SYS_ADMIN), or put perflab and its Python elsewhere"
+        ) from None
 
 
 def system_calls(*, gpu: bool = False, timed: bool = False) -> bytes:
@@ -220,7 +244,9 @@ def try_out(lent: tuple[Path, ...] = ()) -> str:
         Box(PACKAGE, lent).close()
         if lent:
             _start_cuda(lent)
-        return subprocess.run([_bwrap(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            [_bwrap(), "--version"], capture_output=True, text=True, check=True
+        ).stdout.strip()
     except OSError as error:  # a container whose root may not become another user
         raise BoxError(f"bubblewrap does not start: {error}", OTHER_ADVICE) from None
 
@@ -229,14 +255,18 @@ def _start_cuda(lent: Sequence[Path]) -> None:
     process = start(PACKAGE, gpu.STARTS, lent)
     said, _ = process.communicate()
     if process.returncode:
-        last = (said.decode("utf-8", "replace").strip() or f"error {process.returncode}").splitlines()[-1]
+        last = (
+            said.decode("utf-8", "replace").strip() or f"error {process.returncode}"
+        ).splitlines()[-1]
         raise BoxError(f"CUDA does not start in the box: {last}", "docs/gpu.md says what it needs")
 
 
 def explained(said: str) -> BoxError:
     """Put bubblewrap's last line beside what is known to help."""
     last = said.strip().splitlines()[-1] if said.strip() else "bubblewrap ended without a word"
-    return BoxError(last, next((mend for words, mend in ADVICE.items() if words in said), OTHER_ADVICE))
+    return BoxError(
+        last, next((mend for words, mend in ADVICE.items() if words in said), OTHER_ADVICE)
+    )
 
 
 def environment() -> list[Path]:

@@ -50,7 +50,9 @@ class Calls:
         try:
             began = self.now()
             talk.say("GO", revealed.form, [revealed.fd])
-            answer = talk.hear("ANSWER", {}, {"commitments": ("uint8", (len(calls) * COMMITMENT_BYTES,))})
+            answer = talk.hear(
+                "ANSWER", {}, {"commitments": ("uint8", (len(calls) * COMMITMENT_BYTES,))}
+            )
             seconds = self.now() - began
         finally:
             revealed.close()
@@ -69,7 +71,10 @@ class Calls:
             return ""
         sides = self._shown.pop(turn)
         both = zip(sides["student"], sides["baseline"], strict=True)
-        return next(filter(None, (difference(output, expected, self.within) for output, expected in both)), "")
+        return next(
+            filter(None, (difference(output, expected, self.within) for output, expected in both)),
+            "",
+        )
 
     def settle(self, talk: Talk) -> str:  # noqa: ARG002 outputs were compared window by window
         """Have no question left."""
@@ -91,7 +96,9 @@ class Calls:
 
     def _chosen(self, turn: int) -> list[int]:
         count = self.fewer or self.count
-        found: list[int] = generator(self.seed, turn, 1).choice(count, min(SHOWN, count), replace=False).tolist()
+        found: list[int] = (
+            generator(self.seed, turn, 1).choice(count, min(SHOWN, count), replace=False).tolist()
+        )
         return found
 
 
@@ -111,7 +118,9 @@ def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:
     import numpy as np
 
     with np.errstate(all="ignore"):
-        shares = np.abs(output.astype(np.float64) - expected) / (within.atol + within.rtol * np.abs(expected))
+        shares = np.abs(output.astype(np.float64) - expected) / (
+            within.atol + within.rtol * np.abs(expected)
+        )
         alike = (output == expected) | (np.isnan(output) & np.isnan(expected))
     found: Array = np.where(alike, 0.0, np.nan_to_num(shares, nan=np.inf, posinf=np.inf))
     return found

@@ -9,7 +9,9 @@ from typing import Any
 
 from autograder.errors import OwedError
 
-DIVIDED = "the GPU is divided (MIG), and the memory of one of its instances is not measured from outside"
+DIVIDED = (
+    "the GPU is divided (MIG), and the memory of one of its instances is not measured from outside"
+)
 
 
 @dataclass

@@ -16,7 +16,9 @@ from pathlib import Path
 
 MOUNTED, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 NAME = "perflab-"
-ABOVE = 256 << 20  # bytes above the limit of the part: files that are read count in a group, and in /proc they do not
+ABOVE = (
+    256 << 20
+)  # bytes above the limit of the part: files that are read count in a group, and in /proc they do not
 NUMBERS = count(1)
 GONE_SECONDS = 1.0
 
@@ -29,7 +31,10 @@ class Kind:
     kills: str
 
 
-FIRST, SECOND = Kind("memory.limit_in_bytes", "memory.oom_control"), Kind("memory.max", "memory.events")
+FIRST, SECOND = (
+    Kind("memory.limit_in_bytes", "memory.oom_control"),
+    Kind("memory.max", "memory.events"),
+)
 
 
 @dataclass

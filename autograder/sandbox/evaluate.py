@@ -15,7 +15,12 @@ from autograder.sandbox.stage import staged
 SECONDS = 120.0
 OUT_OF_TIME = (-signal.SIGXCPU, 128 + signal.SIGXCPU)  # by itself, and as bubblewrap hands it on
 FILE = "handed_in"
-ENVIRON = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
+ENVIRON = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "LANG": "C.UTF-8",
+    "PATH": "/usr/bin:/bin",
+}
 
 
 def evaluate(module: str, data: bytes, name: str) -> bytes:
@@ -27,7 +32,9 @@ def evaluate(module: str, data: bytes, name: str) -> bytes:
             return evaluate_file(module, code / FILE, name)
     with staged({FILE: data}, box.unprivileged().get("user")) as (code, _):
         command = ["/usr/bin/env", *(f"{key}={value}" for key, value in ENVIRON.items())]
-        process = box.start(code, [*command, *_python(module, box.CODE / FILE, name)], errors=subprocess.DEVNULL)
+        process = box.start(
+            code, [*command, *_python(module, box.CODE / FILE, name)], errors=subprocess.DEVNULL
+        )
         return _said(process, name)
 
 
@@ -56,7 +63,11 @@ def _said(process: subprocess.Popen[bytes], name: str) -> bytes:
         process.communicate()
         late = True
     if late or process.returncode in OUT_OF_TIME:
-        raise SubmissionError(f"{name}: reading it took more than {SECONDS:g} s; record fewer steps")
+        raise SubmissionError(
+            f"{name}: reading it took more than {SECONDS:g} s; record fewer steps"
+        )
     if process.returncode != 0 or not said:
-        raise SubmissionError(f"{name}: broke the reader, so the file is damaged: write or export it again")
+        raise SubmissionError(
+            f"{name}: broke the reader, so the file is damaged: write or export it again"
+        )
     return said

@@ -14,7 +14,12 @@ from autograder import device
 
 SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
 INSIDE = "cuda:0"
-STARTS = [sys.executable, "-I", "-c", "import ctypes, sys; sys.exit(ctypes.CDLL('libcuda.so.1').cuInit(0))"]
+STARTS = [
+    sys.executable,
+    "-I",
+    "-c",
+    "import ctypes, sys; sys.exit(ctypes.CDLL('libcuda.so.1').cuInit(0))",
+]
 
 
 def nodes(worker_device: str, dev: Path = Path("/dev")) -> tuple[Path, ...]:
@@ -29,5 +34,12 @@ def options(lent: Sequence[Path]) -> list[tuple[object, ...]]:
     """Return bubblewrap's options for them: a plain bind would be nodev, and CUDA looks for its device below /sys."""
     if not lent:
         return []
-    system: list[tuple[object, ...]] = [("--ro-bind", "/sys", "/sys"), ("--tmpfs", "/sys/fs/cgroup")]
-    return [*(("--dev-bind", node, node) for node in lent), *system, ("--remount-ro", "/sys/fs/cgroup")]
+    system: list[tuple[object, ...]] = [
+        ("--ro-bind", "/sys", "/sys"),
+        ("--tmpfs", "/sys/fs/cgroup"),
+    ]
+    return [
+        *(("--dev-bind", node, node) for node in lent),
+        *system,
+        ("--remount-ro", "/sys/fs/cgroup"),
+    ]

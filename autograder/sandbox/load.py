@@ -37,7 +37,9 @@ class Load:
 
     def store(self, side: str) -> Store:
         """Open a store for a fresh worker; while its loader is built, it can read as well."""
-        self._stores[side] = Store(self.fewer if self.fewer and side == "student" else self.count, self.now)
+        self._stores[side] = Store(
+            self.fewer if self.fewer and side == "student" else self.count, self.now
+        )
         self._fill(side, BEFORE)
         return self._stores[side]
 
@@ -46,7 +48,9 @@ class Load:
         self._fill(side, turn)
         began = self.now()
         talk.say("GO", {})
-        answer = talk.hear("ANSWER", {}, {"commitments": ("uint8", (-1,)), "sizes": ("int64", (-1,))})
+        answer = talk.hear(
+            "ANSWER", {}, {"commitments": ("uint8", (-1,)), "sizes": ("int64", (-1,))}
+        )
         seconds = self.now() - began
         self._loaded.setdefault(turn, {})[side] = Epoch(**answer.arrays)
         return seconds

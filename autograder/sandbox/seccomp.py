@@ -25,19 +25,39 @@ process_vm_readv process_vm_writev ptrace quotactl quotactl_fd reboot request_ke
 settimeofday shmat shmget stime swapoff swapon syslog timer_create timerfd_create umount umount2 unshare uselib
 userfaultfd ustat vhangup
 """
-WITH_A_GPU = {"memfd_create", "timer_create", "timerfd_create"}  # may be its driver's; sides take turns there
+WITH_A_GPU = {
+    "memfd_create",
+    "timer_create",
+    "timerfd_create",
+}  # may be its driver's; sides take turns there
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 EQUAL, GREATER, MASKED = 4, 6, 7
-NAMESPACES = (0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000)  # CLONE_NEW*
+NAMESPACES = (
+    0x00020000,
+    0x02000000,
+    0x04000000,
+    0x08000000,
+    0x10000000,
+    0x20000000,
+    0x40000000,
+)  # CLONE_NEW*
 UNIX, INET, INET6, NETLINK = 1, 2, 10, 16
-F_SETLEASE, F_NOTIFY = 1024, 1026  # a lease on a file of the grader's keeps whoever opens it next waiting
+F_SETLEASE, F_NOTIFY = (
+    1024,
+    1026,
+)  # a lease on a file of the grader's keeps whoever opens it next waiting
 SOL_SOCKET, SO_SNDBUF, SO_RCVBUF, F_SETPIPE_SZ = 1, 7, 8, 1031
 PR_SET_MM = 35
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # typing on somebody's terminal
 
 
 class _Compare(ctypes.Structure):
-    _fields_ = (("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64))
+    _fields_ = (
+        ("arg", ctypes.c_uint),
+        ("op", ctypes.c_int),
+        ("a", ctypes.c_uint64),
+        ("b", ctypes.c_uint64),
+    )
 
 
 @cache
@@ -53,7 +73,12 @@ def program(*, gpu: bool = False, timed: bool = False) -> bytes:
             if number == -1:  # older than this library: it has no such call to refuse
                 continue
             rules = (_Compare * len(compare))(*compare)
-            if library.seccomp_rule_add_array(context, ERRNO | refusal, number, len(compare), rules) < 0:
+            if (
+                library.seccomp_rule_add_array(
+                    context, ERRNO | refusal, number, len(compare), rules
+                )
+                < 0
+            ):
                 raise OSError(f"seccomp: no rule for {name}")
         return _exported(library, context)
     finally:
@@ -65,15 +90,29 @@ def _rules(*, timed: bool) -> list[tuple[str, int, *tuple[_Compare, ...]]]:
     families = [f for f in range(NETLINK) if f not in allowed]
     return [
         *((name, errno.EPERM) for name in REFUSED.split()),
-        ("clone3", errno.ENOSYS),  # its flags lie behind a pointer; libc then takes clone, whose flags can be seen
+        (
+            "clone3",
+            errno.ENOSYS,
+        ),  # its flags lie behind a pointer; libc then takes clone, whose flags can be seen
         *(("clone", errno.EPERM, _Compare(0, MASKED, flag, flag)) for flag in NAMESPACES),
         *(("socket", errno.EAFNOSUPPORT, _Compare(0, EQUAL, family)) for family in families),
-        ("socket", errno.EAFNOSUPPORT, _Compare(0, GREATER, NETLINK)),  # AF_VSOCK would reach a virtual machine's host
+        (
+            "socket",
+            errno.EAFNOSUPPORT,
+            _Compare(0, GREATER, NETLINK),
+        ),  # AF_VSOCK would reach a virtual machine's host
         *(("ioctl", errno.EPERM, _int(1, call)) for call in (TIOCSTI, TIOCLINUX)),
         *(("fcntl", errno.EPERM, _int(1, call)) for call in (F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ)),
         # What sockets and pipes hold is counted by how many there are.
-        *(("setsockopt", errno.EPERM, _int(1, SOL_SOCKET), _int(2, name)) for name in (SO_SNDBUF, SO_RCVBUF)),
-        ("prctl", errno.EPERM, _int(0, PR_SET_MM)),  # whoever is no fork of the warm process could pass for one
+        *(
+            ("setsockopt", errno.EPERM, _int(1, SOL_SOCKET), _int(2, name))
+            for name in (SO_SNDBUF, SO_RCVBUF)
+        ),
+        (
+            "prctl",
+            errno.EPERM,
+            _int(0, PR_SET_MM),
+        ),  # whoever is no fork of the warm process could pass for one
     ]
 
 

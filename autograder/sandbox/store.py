@@ -41,7 +41,9 @@ class Store:
         self._fd = os.memfd_create("store", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.truncate(self._fd, samples * np.dtype(np.uint64).itemsize)
         self._keys: Array = np.frombuffer(mmap.mmap(self._fd, 0), np.uint64)
-        fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, SEALS)  # this mapping is the last one that can be written to
+        fcntl.fcntl(
+            self._fd, fcntl.F_ADD_SEALS, SEALS
+        )  # this mapping is the last one that can be written to
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._ours.setblocking(False)
         self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)

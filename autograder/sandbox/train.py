@@ -82,7 +82,9 @@ class Train:
         sides = self._trained[turn]
         if len(sides) < 2:
             return ""
-        self._trained = {t: s for t, s in self._trained.items() if len(s) < 2 or t == turn or self._tried(t)}
+        self._trained = {
+            t: s for t, s in self._trained.items() if len(s) < 2 or t == turn or self._tried(t)
+        }
         student, baseline = sides["student"], sides["baseline"]
         if self.fewer:  # another number of steps ends at other weights
             student = student._replace(weights=baseline.weights)
@@ -93,7 +95,9 @@ class Train:
         """Let trusted code try weights of both sides on fresh batches: the last window's, and of some others."""
         held_out = images.draw(generator(self.seed, 0, 3), HELD_OUT * BATCH)
         for sides in () if self.fewer else self._trained.values():
-            student, baseline = (self._worth(talk, sides[side], held_out) for side in ("student", "baseline"))
+            student, baseline = (
+                self._worth(talk, sides[side], held_out) for side in ("student", "baseline")
+            )
             if not abs(student - baseline) <= self.within.losses:
                 return f"the weights after a window have a loss of {student:.4f} on other batches, not {baseline:.4f}"
         return ""
@@ -127,12 +131,20 @@ def differing(student: Trained, baseline: Trained, within: Tolerance) -> str:
     if student.losses.shape != baseline.losses.shape:
         return f"{len(student.losses)} losses were returned for {len(baseline.losses)} batches"
     if student.weights.shape != baseline.weights.shape:
-        return f"{len(student.weights)} weights were shown, the baseline has {len(baseline.weights)}"
+        return (
+            f"{len(student.weights)} weights were shown, the baseline has {len(baseline.weights)}"
+        )
     with np.errstate(all="ignore"):
         apart = np.abs(student.losses - baseline.losses)
-        moved = np.linalg.norm(student.weights - baseline.weights) / np.linalg.norm(baseline.weights)
+        moved = np.linalg.norm(student.weights - baseline.weights) / np.linalg.norm(
+            baseline.weights
+        )
     wrong = np.flatnonzero(~(apart <= within.losses))
     if len(wrong):
         loss, expected = student.losses[wrong[0]], baseline.losses[wrong[0]]
         return f"the loss of batch {wrong[0] + 1} is {loss:.5f}, the baseline's is {expected:.5f}"
-    return "" if moved <= within.weights else f"the weights are {moved:.1e} of their norm away from the baseline's"
+    return (
+        ""
+        if moved <= within.weights
+        else f"the weights are {moved:.1e} of their norm away from the baseline's"
+    )

@@ -18,7 +18,10 @@ from autograder.sandbox import tree
 
 PROC = Path("/proc")
 FIELDS = ("RssAnon", "RssShmem", "RssFile", "VmSwap", "VmPTE", "VmHWM")
-SHARES = ("smaps_rollup", ("Pss_Anon", "Pss_Shmem", "SwapPss")), ("status", ("RssAnon", "RssShmem", "VmSwap"))
+SHARES = (
+    ("smaps_rollup", ("Pss_Anon", "Pss_Shmem", "SwapPss")),
+    ("status", ("RssAnon", "RssShmem", "VmSwap")),
+)
 INODE_BYTES = 1024  # of the kernel, for an empty file
 PIPE_BYTES = 64 << 10  # no pipe holds more: its size cannot be changed in the box
 DESCRIPTORS = 16  # whoever has no more of them hides nothing in pipes that is worth counting
@@ -59,7 +62,9 @@ class Usage:
         """Return what they take of the memory now beyond what they inherited, and note the most that they held."""
         other = self.elsewhere() + sum(map(_in_pipes, pids))
         found = [self._process(pid) for pid in pids]
-        taken, most, self._whole = (other + sum(seen[which] for seen in found) for which in range(3))
+        taken, most, self._whole = (
+            other + sum(seen[which] for seen in found) for which in range(3)
+        )
         self.peak_bytes = max(self.peak_bytes, most)
         return taken
 
@@ -75,7 +80,11 @@ class Usage:
         seen = self._seen.setdefault((pid, mark), _Process(own, before))
         # Honest work never holds less than it inherited; giving some of that back makes no room for anything else.
         seen.least = min(seen.least, own)
-        free = min(self.inherited.held_bytes, seen.least) if mark and mark == self.inherited.mark else 0
+        free = (
+            min(self.inherited.held_bytes, seen.least)
+            if mark and mark == self.inherited.mark
+            else 0
+        )
         held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > seen.most
         seen.most = max(seen.most, memory["VmHWM"])
         # What is mapped of files hardly ever shrinks in a worker, so there was no more of it when the most was held.
@@ -124,16 +133,23 @@ def in_files(folders: Iterable[int]) -> int:
     total = 0
     for fd in folders:
         seen = os.fstatvfs(fd)
-        total += (seen.f_blocks - seen.f_bfree) * seen.f_frsize + (seen.f_files - seen.f_ffree) * INODE_BYTES
+        total += (seen.f_blocks - seen.f_bfree) * seen.f_frsize + (
+            seen.f_files - seen.f_ffree
+        ) * INODE_BYTES
     return total
 
 
 def in_sockets(pid: int) -> int:
     """Return what sockets of a process's network hold at the most, those that no process has open among them."""
-    seen = {name: int(rest.split()[1]) for name, _, rest in _lines(f"{pid}/net/sockstat", f"{pid}/net/sockstat6")}
+    seen = {
+        name: int(rest.split()[1])
+        for name, _, rest in _lines(f"{pid}/net/sockstat", f"{pid}/net/sockstat6")
+    }
     used = seen.get("sockets", 0)
     tables = [name.lower() for name in ("TCP", "TCP6") if seen.get(name)]  # 3 ms each
-    queues = sum(_queued(line) for name in tables for line in _read(f"{pid}/net/{name}").splitlines())
+    queues = sum(
+        _queued(line) for name in tables for line in _read(f"{pid}/net/{name}").splitlines()
+    )
     return used * int(_read("sys/net/core/wmem_default")) + queues if used else 0
 
 
@@ -154,7 +170,9 @@ def _in_pipes(pid: int) -> int:
 def _share(pid: int) -> int:
     """Return a process's share of its memory, where what several have counts in parts; all of it if nobody may look."""
     for folder in _folders(pid):
-        share, whole = (sum(_kilobytes(f"{folder}/{name}", wanted).values()) for name, wanted in SHARES)
+        share, whole = (
+            sum(_kilobytes(f"{folder}/{name}", wanted).values()) for name, wanted in SHARES
+        )
         if share or whole:
             return share or whole
     return 0

@@ -26,7 +26,10 @@ def opened(paths: Sequence[Path], bwrap: str) -> int | None:
 
 def closed(path: Path) -> Path | None:
     """Return the first folder on the way to a path that only its owner may pass."""
-    return next((folder for folder in reversed(path.parents) if not folder.lstat().st_mode & stat.S_IXOTH), None)
+    return next(
+        (folder for folder in reversed(path.parents) if not folder.lstat().st_mode & stat.S_IXOTH),
+        None,
+    )
 
 
 def is_open(path: Path) -> bool:
@@ -47,7 +50,9 @@ def _options(behind: dict[Path, Path]) -> Iterator[str]:
 def _held(command: list[str]) -> int:
     """Keep the namespace of a process that bubblewrap starts, and end the process."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, bufsize=0) as process:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, bufsize=0
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):

@@ -26,7 +26,8 @@ POLL_SECONDS = 0.02  # a bomb of 1 GB/s is seen 20 MB late
 MAX_PROCESSES = 256
 LOG_CAP = 32 * 1024  # bytes that are kept of what a worker prints
 KILL_SECONDS = 5.0
-DYING_SECONDS = 0.2  # a process that dies closes its line first; one that lives on has closed it by itself
+# A process that dies closes its line first; one that lives on has closed it by itself.
+DYING_SECONDS = 0.2
 
 
 class Stopped(Exception):  # noqa: N818 how a worker ended is no error of ours
@@ -71,7 +72,11 @@ class Watched:
         """Register the three descriptors; none may ever block us."""
         self._usage = Usage(self.inherited, self.box.held_bytes if self.box else lambda: 0)
         self._selector = selectors.DefaultSelector()
-        for fd, handle in ((self.channel.fileno(), self._hear), (self.output, self._drain), (self.status, self._note)):
+        for fd, handle in (
+            (self.channel.fileno(), self._hear),
+            (self.output, self._drain),
+            (self.status, self._note),
+        ):
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, handle))
 
@@ -95,7 +100,11 @@ class Watched:
         except OSError:
             sent = 0
         if sent < len(data):
-            raise self._ended_early() if self._hung_up else Stopped("refused", "did not read what it was asked")
+            raise (
+                self._ended_early()
+                if self._hung_up
+                else Stopped("refused", "did not read what it was asked")
+            )
 
     def _bind(self) -> None:
         """Put it below the kernel's limit before it hears of any task: until then none of a student's code runs."""
@@ -109,7 +118,11 @@ class Watched:
 
     def allow(self, seconds: float, what: str) -> None:
         """Start its time again, for *what* it does next."""
-        self.started, self.limits, self._what = time.monotonic(), replace(self.limits, seconds=seconds), what
+        self.started, self.limits, self._what = (
+            time.monotonic(),
+            replace(self.limits, seconds=seconds),
+            what,
+        )
 
     def attend(self, fd: int, hear: Callable[[], None], serve: Callable[[], float]) -> None:
         """Hear what it says elsewhere, and serve it, while we read; *serve* returns in how many seconds again."""
@@ -128,7 +141,12 @@ class Watched:
 
     def processes(self) -> list[int]:
         """Everything that it consists of."""
-        return sorted([*(tree.below(self.keeper) if self.keeper else ()), *(self.box.processes() if self.box else ())])
+        return sorted(
+            [
+                *(tree.below(self.keeper) if self.keeper else ()),
+                *(self.box.processes() if self.box else ()),
+            ]
+        )
 
     def finish(self) -> None:
         """Kill all that is left, wait until the keeper has buried it, and drain what it printed."""
@@ -190,9 +208,13 @@ class Watched:
     def _check_limits(self) -> None:
         now = time.monotonic()
         if now - self.started > self.limits.seconds and self._is_late(now):
-            raise Stopped("timeout", f"was stopped after {self.limits.seconds:g} s, the limit of {self._what}")
+            raise Stopped(
+                "timeout", f"was stopped after {self.limits.seconds:g} s, the limit of {self._what}"
+            )
         if self.printed > self.limits.output_mb << 20:
-            raise Stopped("refused", f"printed more than {self.limits.output_mb} MB and was stopped")
+            raise Stopped(
+                "refused", f"printed more than {self.limits.output_mb} MB and was stopped"
+            )
         if now >= self._next_look and self.keeper is not None:
             self._next_look = now + POLL_SECONDS
             self.look()
@@ -211,20 +233,30 @@ class Watched:
         if len(pids) > MAX_PROCESSES:
             raise Stopped("crash", f"started more than {MAX_PROCESSES} processes and was stopped")
         limit = self.limits.memory_mb << 20
-        if self._usage.look(pids) > limit or (self.closely and self._usage.over(limit, pids)) or self._struck():
+        if (
+            self._usage.look(pids) > limit
+            or (self.closely and self._usage.over(limit, pids))
+            or self._struck()
+        ):
             raise self._too_large()
 
     def _struck(self) -> bool:
         return self.group is not None and self.group.struck()
 
     def _too_large(self) -> Stopped:
-        return Stopped("memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part")
+        return Stopped(
+            "memory", f"used more than {self.limits.memory_mb} MB of memory, the limit of this part"
+        )
 
     def _ended_early(self) -> Stopped:
         """Put the keeper's account of the end into words; the channel may close a moment before it comes."""
         begun, killed = time.monotonic(), False
         while self.end is None and time.monotonic() - begun < KILL_SECONDS:
-            if self.keeper is not None and self._hung_up and time.monotonic() - begun > DYING_SECONDS:
+            if (
+                self.keeper is not None
+                and self._hung_up
+                and time.monotonic() - begun > DYING_SECONDS
+            ):
                 tree.kill(tree.below(self.keeper))
                 killed = True
             self._pump(0.005)
@@ -234,9 +266,13 @@ class Watched:
         if status is None:
             return Stopped("crash", "its processes were killed from inside, before it answered")
         if status == os.EX_IOERR or (killed and status == -signal.SIGKILL):
-            return Stopped("crash", "closed its line to the grader before it answered, and was stopped")
+            return Stopped(
+                "crash", "closed its line to the grader before it answered, and was stopped"
+            )
         if status < 0:
-            return Stopped("crash", f"died of signal {-status} ({_signal_name(-status)}) before it answered")
+            return Stopped(
+                "crash", f"died of signal {-status} ({_signal_name(-status)}) before it answered"
+            )
         return Stopped("crash", f"ended itself with exit status {status} before it answered")
 
 

@@ -60,7 +60,9 @@ class Talk:
             raise Stopped("raised", words)
         said = {name: type(value) for name, value in message.body.items()}
         if message.kind != kind or said != body or not _formed(message.arrays, arrays):
-            raise Stopped("refused", f"the worker's answer was refused: it is no {kind} as it was asked for")
+            raise Stopped(
+                "refused", f"the worker's answer was refused: it is no {kind} as it was asked for"
+            )
         return message
 
 
@@ -68,7 +70,9 @@ def _formed(arrays: Mapping[str, Array], forms: Mapping[str, Form]) -> bool:
     return set(arrays) == set(forms) and all(
         str(arrays[name].dtype) == dtype
         and arrays[name].ndim == len(shape)
-        and all(wanted in (-1, found) for wanted, found in zip(shape, arrays[name].shape, strict=True))
+        and all(
+            wanted in (-1, found) for wanted, found in zip(shape, arrays[name].shape, strict=True)
+        )
         for name, (dtype, shape) in forms.items()
     )
 
@@ -92,10 +96,18 @@ class Work(Protocol):
     fewer: int  # of them on the side named student, where that is not all of them: a canary
 
     def bytes_of_one(self) -> int: ...
-    def store(self, side: str) -> Store | None: ...  # what a fresh worker reads from, if that is not handed over
-    def window(self, talk: Talk, side: str, turn: int) -> float: ...  # ask, time, and verify alone: seconds
-    def agree(self, turn: int) -> str: ...  # when both sides have answered: what the student's did wrong, or nothing
-    def settle(self, talk: Talk) -> str: ...  # at the end of a pair, with a worker of trusted code: the same
+    def store(
+        self, side: str
+    ) -> Store | None: ...  # what a fresh worker reads from, if that is not handed over
+    def window(
+        self, talk: Talk, side: str, turn: int
+    ) -> float: ...  # ask, time, and verify alone: seconds
+    def agree(
+        self, turn: int
+    ) -> str: ...  # when both sides have answered: what the student's did wrong, or nothing
+    def settle(
+        self, talk: Talk
+    ) -> str: ...  # at the end of a pair, with a worker of trusted code: the same
 
 
 @dataclass

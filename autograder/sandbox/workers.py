@@ -116,7 +116,14 @@ class Workers:
     def _start(self, own: Path) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         become = box.become() if self._fenced else []
-        command = [*become, sys.executable, "-I", "-m", "autograder.worker.zygote", str(theirs.fileno())]
+        command = [
+            *become,
+            sys.executable,
+            "-I",
+            "-m",
+            "autograder.worker.zygote",
+            str(theirs.fileno()),
+        ]
         # Matplotlib would keep a list of fonts that the next user can neither write nor trust.
         fonts = {"MPLCONFIGDIR": str(own)} if self._fenced else {}
         self._process = subprocess.Popen(
@@ -139,7 +146,9 @@ class Workers:
             self.close()
             raise WorkerLostError(otherwise)
         assert self._process is not None
-        self._inherited = Inherited(int(json.loads(report)["rss_bytes"]), usage.mark_of(self._process.pid))
+        self._inherited = Inherited(
+            int(json.loads(report)["rss_bytes"]), usage.mark_of(self._process.pid)
+        )
 
     def _prepare(self, job: Job) -> None:
         """Let the warm process be cheaper to fork from; never between the two sides that are timed together."""
@@ -190,7 +199,12 @@ class Workers:
         if fence:
             request["seccomp"] = box.system_calls(gpu=bool(self._lent), timed=timed).hex()
         request["cores"] = list(cores)
-        descriptors = [theirs.fileno(), output_write, status_write, *([fence.pidfd] if fence else [])]
+        descriptors = [
+            theirs.fileno(),
+            output_write,
+            status_write,
+            *([fence.pidfd] if fence else []),
+        ]
         try:
             socket.send_fds(self._control, [json.dumps(request).encode()], descriptors)
         except OSError as error:
@@ -213,7 +227,9 @@ class Workers:
         except Stopped as stopped:
             return Observation(job.probe, stopped.ended, error=stopped.words)
         except (WireError, OSError) as error:
-            return Observation(job.probe, "refused", error=f"the worker's answer was refused: {error}")
+            return Observation(
+                job.probe, "refused", error=f"the worker's answer was refused: {error}"
+            )
 
 
 def task(job: Job) -> dict[str, Any]:
@@ -227,13 +243,21 @@ def _believe_form(job: Job, message: Message) -> Observation:
     if message.kind != "RESULT" or set(body) != set(RESULT):
         raise WireError("it is no result")
     ended, values, error, took = (body[name] for name in RESULT)
-    if ended not in ("ok", "raised") or (type(values), type(error), type(took)) != (dict, str, float):
+    if ended not in ("ok", "raised") or (type(values), type(error), type(took)) != (
+        dict,
+        str,
+        float,
+    ):
         raise WireError("it is no result")
     return Observation(job.probe, ended, values, message.arrays, error, import_seconds=took)
 
 
 def _compiles(job: Job) -> bool:
-    return any(b"torch.compile" in data for name, data in job.files.items() if not name.startswith("given/"))
+    return any(
+        b"torch.compile" in data
+        for name, data in job.files.items()
+        if not name.startswith("given/")
+    )
 
 
 def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:

@@ -30,7 +30,9 @@ NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
 def is_profile(file: str) -> bool:
     """Whether a declared file is one: by its kind, or a .json, .gz, .csv or .txt that is named trace, nsys or ncu."""
     suffix = PurePath(file).suffix
-    return suffix in KINDS or (suffix in (".json", ".gz", ".csv", ".txt") and NAMED.search(file) is not None)
+    return suffix in KINDS or (
+        suffix in (".json", ".gz", ".csv", ".txt") and NAMED.search(file) is not None
+    )
 
 
 def read(path: Path, name: str = "") -> Trace:
@@ -40,7 +42,9 @@ def read(path: Path, name: str = "") -> Trace:
         trace = _read(source)
     except SubmissionError as error:
         said = str(error)  # a cap deep inside does not know which file it is about
-        raise SubmissionError(said if said.startswith(source.name) else f"{source.name}: {said}") from None
+        raise SubmissionError(
+            said if said.startswith(source.name) else f"{source.name}: {said}"
+        ) from None
     if not (trace.figures or trace.tables or trace.notes):
         raise SubmissionError(f"{source.name}: {NOTHING[trace.tool]}")
     return trace
@@ -67,7 +71,13 @@ def _read(source: Source) -> Trace:
 
 
 def _raw_report(source: Source) -> str:
-    version = source.head[29:].split(b"-")[0][:20].decode("ascii", "replace").replace("@", ".").split("\n")[0]
+    version = (
+        source.head[29:]
+        .split(b"-")[0][:20]
+        .decode("ascii", "replace")
+        .replace("@", ".")
+        .split("\n")[0]
+    )
     written = f"nsys {version}" if version.startswith("20") else "nsys of 2021 or older"
     return (
         f"{source.name}: is a raw report of {written}, which only nsys of that version or newer can read: "

@@ -29,7 +29,9 @@ def main(path: str, name: str) -> None:
     except SubmissionError as error:
         answer = {"error": str(error)}
     except (MemoryError, RecursionError):
-        answer = {"error": f"{name}: needs more than {MEMORY // 1024**3} GiB of memory to read; record fewer steps"}
+        answer = {
+            "error": f"{name}: needs more than {MEMORY // 1024**3} GiB of memory to read; record fewer steps"
+        }
     json.dump(answer, sys.stdout, allow_nan=False)
 
 

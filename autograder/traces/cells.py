@@ -14,11 +14,28 @@ TEXT_CAP = 64 * 1024 * 1024  # characters
 LINE_CAP = 20_000
 Point = Literal[".", ","]
 DASHES = re.compile(r"\s*-{3,}(?:\s+-{2,})*\s*")
-NS = {f"{small}{name}": 1000**i for i, small in enumerate(("n", "u", "m", "")) for name in ("s", "sec", "second")}
-BYTES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+NS = {
+    f"{small}{name}": 1000**i
+    for i, small in enumerate(("n", "u", "m", ""))
+    for name in ("s", "sec", "second")
+}
+BYTES = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+}
 # A group of three may be thousands or decimals; anything else tells which.
-ENGLISH = re.compile(r"-?\d{1,3}(?:,\d{3}){2,}|-?\d[\d,]*\.(?:\d{1,2}|\d{4,})|-?\d{1,3}(?:,\d{3})+\.\d+|-?0\.\d+")
-EUROPEAN = re.compile(r"-?\d{1,3}(?:\.\d{3}){2,}|-?\d[\d.]*,(?:\d{1,2}|\d{4,})|-?\d{1,3}(?:\.\d{3})+,\d+|-?0,\d+")
+ENGLISH = re.compile(
+    r"-?\d{1,3}(?:,\d{3}){2,}|-?\d[\d,]*\.(?:\d{1,2}|\d{4,})|-?\d{1,3}(?:,\d{3})+\.\d+|-?0\.\d+"
+)
+EUROPEAN = re.compile(
+    r"-?\d{1,3}(?:\.\d{3}){2,}|-?\d[\d.]*,(?:\d{1,2}|\d{4,})|-?\d{1,3}(?:\.\d{3})+,\d+|-?0,\d+"
+)
 BETWEEN = re.compile(r"(?<=\d)[\s'](?=\d{3})")  # thousands of other countries
 GROUPED = re.compile(r"-?\d{1,3}[.,]\d{3}")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", re.ASCII)

@@ -38,26 +38,38 @@ QUANTITIES: Mapping[str, Quantity] = {
         shares=True,
     ),
     "data_loading": Quantity("share of data loading", "%", (("dataloader", "steps"),)),
-    "operator_share": Quantity("share of operators on the CPU", "%", (("op_busy", "steps"), ("op_busy", "trace"))),
+    "operator_share": Quantity(
+        "share of operators on the CPU", "%", (("op_busy", "steps"), ("op_busy", "trace"))
+    ),
     "h2d_time": Quantity("time of copies to the GPU", "ns", (("h2d_time", ""), ("h2d_sum", ""))),
     "h2d_bytes": Quantity("bytes copied to the GPU", "bytes", (("h2d_bytes", ""),)),
     "copy_overlap": Quantity("overlap of copies with kernels", "%", (("h2d_overlap", ""),)),
-    "comm_overlap": Quantity("overlap of communication", "%", (("comm_overlap", ""), ("cpu_comm_overlap", ""))),
-    "kernel_count": Quantity("number of kernels", "count", (("kernel_count", ""), ("launch_count", ""))),
+    "comm_overlap": Quantity(
+        "overlap of communication", "%", (("comm_overlap", ""), ("cpu_comm_overlap", ""))
+    ),
+    "kernel_count": Quantity(
+        "number of kernels", "count", (("kernel_count", ""), ("launch_count", ""))
+    ),
     "kernel_mean": Quantity("mean kernel time", "ns", (("kernel_mean", ""), ("kernel_median", ""))),
     "gaps": Quantity("number of gaps over 1 ms", "count", (("gaps_over_1ms", ""),)),
     "small_kernels": Quantity("share of kernels under 10 us", "%", (("kernels_under_10us", ""),)),
-    "operator_gaps": Quantity("number of gaps between operators over 1 ms", "count", (("op_gaps_over_1ms", ""),)),
+    "operator_gaps": Quantity(
+        "number of gaps between operators over 1 ms", "count", (("op_gaps_over_1ms", ""),)
+    ),
     "small_operators": Quantity("share of operators under 10 us", "%", (("ops_under_10us", ""),)),
     "operator_mean": Quantity("mean operator time", "ns", (("op_mean", ""),)),
     "host_busy": Quantity("share in which the CPU was busy", "%", (("host_busy", "steps"),)),
-    "longest_wait": Quantity("longest wait for the loader", "ns", (("dataloader_longest", "steps"),)),
+    "longest_wait": Quantity(
+        "longest wait for the loader", "ns", (("dataloader_longest", "steps"),)
+    ),
     "step_time": Quantity("time of a step", "ns", (("step_median", "steps"),)),
     "sm_throughput": Quantity("SM throughput", "%", (("sm_throughput", "kernel"),)),
     "memory_throughput": Quantity(
         "memory throughput", "%", (("memory_throughput", "kernel"), ("dram_throughput", "kernel"))
     ),
-    "occupancy": Quantity("achieved occupancy", "%", (("achieved_occupancy", "kernel"), ("est_occupancy", ""))),
+    "occupancy": Quantity(
+        "achieved occupancy", "%", (("achieved_occupancy", "kernel"), ("est_occupancy", ""))
+    ),
 }
 POINTS = 2.0  # percentage points that a share may be off
 RELATIVE = 0.03
@@ -107,7 +119,11 @@ def compare(trace: Trace, quantity: str, value: float, subject: str = "") -> Fin
         return Finding("exact" if own else "accepted", words, definition=titled(best))
     slip = _mistake(trace, asked, value, figures)
     both = f"{said}; the profile says {_all(figures)}"
-    return Finding("mistake", both, slip) if slip else Finding("apart", both, f"{DEFINED}: {_meaning(figures[0])}")
+    return (
+        Finding("mistake", both, slip)
+        if slip
+        else Finding("apart", both, f"{DEFINED}: {_meaning(figures[0])}")
+    )
 
 
 DEFINED = "no accepted definition gives that number"
@@ -130,7 +146,11 @@ def accepted(trace: Trace, quantity: str) -> Iterator[Figure]:
 
 def _all(figures: Sequence[Figure]) -> str:
     values = [one.value for one in figures]
-    low, high, unit = shown(min(values), figures[0].unit), shown(max(values), figures[0].unit), titled(figures[0])
+    low, high, unit = (
+        shown(min(values), figures[0].unit),
+        shown(max(values), figures[0].unit),
+        titled(figures[0]),
+    )
     first = f"{shown(values[0], figures[0].unit)} ({unit})"
     return first if low == high else f"{first}, and {low} to {high} under other definitions"
 
@@ -154,7 +174,10 @@ def _mistake(trace: Trace, asked: Quantity, value: float, figures: Sequence[Figu
         return _share_mistake(trace, asked, value, figures)
     for factor, words in SLIPS.items():
         for figure in figures:
-            if figure.value and abs(value - factor * figure.value) <= RELATIVE * factor * figure.value:
+            if (
+                figure.value
+                and abs(value - factor * figure.value) <= RELATIVE * factor * figure.value
+            ):
                 return f"{shown(value, asked.unit)} is {words}"
     return ""
 
@@ -166,7 +189,11 @@ def _share_mistake(trace: Trace, asked: Quantity, value: float, figures: Sequenc
         if close(100 - value, figure.value, "%"):
             return f"that is 100 % less the figure: the rest of the window, not {titled(figure)}"
     for table, rows in trace.tables.items():
-        for row, name in zip(rows, shortened([row.name for row in rows], NAME), strict=True) if asked.shares else ():
+        for row, name in (
+            zip(rows, shortened([row.name for row in rows], NAME), strict=True)
+            if asked.shares
+            else ()
+        ):
             if row.share >= LISTED and abs(value - row.share) <= 0.06:  # tools print one decimal
                 return f"that is the share of '{name}' among the {table} listed, not a utilization"
     return ""
@@ -210,7 +237,11 @@ def _among(names: Sequence[str], said: str) -> bool:
     """Whether one of these is meant, be it shortened as perflab trace prints it."""
     if "…" not in said:
         return plain(said) in map(plain, names)
-    return any(_holds(whole, said.split("…")) for name in names for whole in (name, NAMESPACES.sub("", name)))
+    return any(
+        _holds(whole, said.split("…"))
+        for name in names
+        for whole in (name, NAMESPACES.sub("", name))
+    )
 
 
 def _holds(name: str, pieces: Sequence[str]) -> bool:
@@ -226,7 +257,10 @@ def _holds(name: str, pieces: Sequence[str]) -> bool:
 
 def plain(name: str) -> str:
     """Strip a name of template and function arguments, return types and case."""
-    before, name = "", NAMESPACES.sub("", name).replace("(anonymous namespace)", "").replace("<unnamed>", "")
+    before, name = (
+        "",
+        NAMESPACES.sub("", name).replace("(anonymous namespace)", "").replace("<unnamed>", ""),
+    )
     while before != name:
         before, name = name, TEMPLATE.sub("", name)
     return name.removeprefix("void ").split("<")[0].split("(")[0].strip().lower()

@@ -72,7 +72,9 @@ def changes(now: Trace, before: Trace) -> list[Change]:
     old = {_key(one): one.value for one in before.figures}
     kept = (one for one in now.figures if one.id.startswith(KEPT))
     found = ((one, old.get(_key(one))) for one in kept)
-    return [Change(one, value) for one, value in found if value is not None and (one.value or value)]
+    return [
+        Change(one, value) for one, value in found if value is not None and (one.value or value)
+    ]
 
 
 def parts(now: Trace, before: Trace) -> list[Change]:
@@ -96,7 +98,10 @@ def each(now: Trace, before: Trace, table: str) -> list[Change]:
     """Pair the rows of a table by name, as the mean duration of one."""
     old = {row.name: row.total_ns / row.count for row in before.rows(table) if row.count}
     rows = [row for row in now.rows(table) if row.count and row.name in old]
-    return [Change(Figure(row.name, row.total_ns / row.count, "ns", "each"), old[row.name]) for row in rows[:ROWS]]
+    return [
+        Change(Figure(row.name, row.total_ns / row.count, "ns", "each"), old[row.name])
+        for row in rows[:ROWS]
+    ]
 
 
 def verdict(now: Trace, before: Trace) -> str:

@@ -29,7 +29,9 @@ class Database:
         self._guard()
         schema = self._run("SELECT name, type, sql FROM sqlite_master")
         for what, kind, sql in schema:
-            if kind in ("view", "trigger") or str(sql).upper().lstrip().startswith("CREATE VIRTUAL"):
+            if kind in ("view", "trigger") or str(sql).upper().lstrip().startswith(
+                "CREATE VIRTUAL"
+            ):
                 raise SubmissionError(
                     f"{name}: holds '{str(what)[:60]}', a {kind} that nsys never writes; export it again"
                 )
@@ -56,8 +58,13 @@ class Database:
     def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(sql)
-        except (sqlite3.Error, UnicodeError) as error:  # the latter where names of a damaged file are no UTF-8
-            raise SubmissionError(f"{self._name}: cannot be read as a database: {error}; export it again") from None
+        except (
+            sqlite3.Error,
+            UnicodeError,
+        ) as error:  # the latter where names of a damaged file are no UTF-8
+            raise SubmissionError(
+                f"{self._name}: cannot be read as a database: {error}; export it again"
+            ) from None
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
         """Yield the columns of a table, NULL for those it lacks; nothing for a table that is not there."""
@@ -82,7 +89,9 @@ def opened(source: Source) -> Iterator[Database]:
             connection.close()
 
 
-def _allowed(action: int, first: str | None, _second: str | None, _database: str | None, _trigger: str | None) -> int:
+def _allowed(
+    action: int, first: str | None, _second: str | None, _database: str | None, _trigger: str | None
+) -> int:
     if action in READING or (action == sqlite3.SQLITE_PRAGMA and first == "table_info"):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

@@ -39,7 +39,9 @@ class Kind(IntEnum):
 ON_GPU = (Kind.KERNEL, Kind.COMM, Kind.COPY, Kind.SET, Kind.GRAPH)
 KERNELS = (Kind.KERNEL, Kind.COMM)
 
-COMM_KERNEL = re.compile(r"nccl|rccl|oneccl|nvshmem|multimem_all_|symm_mem|cross_device_reduce", re.IGNORECASE)
+COMM_KERNEL = re.compile(
+    r"nccl|rccl|oneccl|nvshmem|multimem_all_|symm_mem|cross_device_reduce", re.IGNORECASE
+)
 STEP = re.compile(r"ProfilerStep\s*#?(\d+)")
 LOADER = re.compile(r"DataLoader.*__next__|enumerate\(DataLoader\)")
 
@@ -145,7 +147,10 @@ class Events:
 
     def where(self, chosen: Array) -> Events:
         """Keep some events."""
-        columns = {name: getattr(self, name)[chosen] for name in (*Recording.COLUMNS, "blocks", "occupancy")}
+        columns = {
+            name: getattr(self, name)[chosen]
+            for name in (*Recording.COLUMNS, "blocks", "occupancy")
+        }
         return Events(**columns, names=self.names, origin=self.origin, length=self.length)
 
     def of(self, *kinds: Kind) -> Events:

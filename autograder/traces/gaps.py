@@ -24,7 +24,9 @@ def gaps(events: Events, found: tuple[Window, ...]) -> Iterator[Gap]:
         work, layers = on_gpu(events, device), gpu_layers(events, device)
         idle = work.spans.outside(named[1])
         longest = np.argsort(idle.start - idle.end, kind="stable")[:LONGEST]
-        for start, end in zip(idle.start[longest].tolist(), idle.end[longest].tolist(), strict=True):
+        for start, end in zip(
+            idle.start[longest].tolist(), idle.end[longest].tolist(), strict=True
+        ):
             during = growth(layers, (start, end))
             most = max(during, key=during.__getitem__)
             meanwhile = most if 2 * during[most] >= end - start else REST

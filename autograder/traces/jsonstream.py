@@ -106,7 +106,9 @@ class Stream:
         if number >= MOST:
             raise SubmissionError(f"{self._name}: more than {MOST:,} events; record fewer steps")
         if self._document.damaged > MOST_DAMAGED:
-            raise SubmissionError(f"{self._name}: more than {MOST_DAMAGED:,} events are damaged; export it again")
+            raise SubmissionError(
+                f"{self._name}: more than {MOST_DAMAGED:,} events are damaged; export it again"
+            )
 
     def _event(self) -> Any:
         """Read one event; a broken one is mended, or counted and passed over."""

@@ -32,7 +32,14 @@ CALLS = ("runtime", "driver")
 PYTHON = "python_function"
 BIGGEST = 2**61  # ns: since the epoch they reach 2**60.6 now
 MANY_FRAMES = 50_000
-FACTS = ("trace_id", "cuda_runtime_version", "cuda_driver_version", "record_shapes", "with_stack", "profile_memory")
+FACTS = (
+    "trace_id",
+    "cuda_runtime_version",
+    "cuda_driver_version",
+    "record_shapes",
+    "with_stack",
+    "profile_memory",
+)
 
 
 def read(source: Source) -> Trace:
@@ -45,13 +52,19 @@ def read(source: Source) -> Trace:
     if not counts["any"]:
         raise SubmissionError(f"{source.name}: {_nothing(document)}")
     values = document.values
-    base = values.get("baseTimeNanoseconds")  # files of 2023 and before have none, their times count from the epoch
-    gpus = values.get("deviceProperties", values.get("computeProperties"))  # the latter up to torch 1.9
+    base = values.get(
+        "baseTimeNanoseconds"
+    )  # files of 2023 and before have none, their times count from the epoch
+    gpus = values.get(
+        "deviceProperties", values.get("computeProperties")
+    )  # the latter up to torch 1.9
     return summarise(
         source,
         "kineto",
         recording.events(base if type(base) is int and 0 <= base < BIGGEST else 0),
-        devices=tuple(str(one.get("name"))[:100] for one in _list(gpus)[:64] if isinstance(one, dict)),
+        devices=tuple(
+            str(one.get("name"))[:100] for one in _list(gpus)[:64] if isinstance(one, dict)
+        ),
         notes=tuple(_notes(document, counts, len(recording), recording.unread)),
         cut=document.truncated,
         signals=_facts(values),
@@ -64,7 +77,9 @@ def _nothing(document: Document) -> str:
         return f"its first event is longer than {ONE_CAP >> 20} MB, which no profiler writes; export it again"
     if document.damaged:
         return f"none of its events can be read ({document.damaged} broken or nested too deep); export it again"
-    return "holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
+    return (
+        "holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
+    )
 
 
 def _list(value: Any) -> list[Any]:
@@ -73,7 +88,9 @@ def _list(value: Any) -> list[Any]:
 
 def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return short facts of the header, never its environment; the host is told apart without being named."""
-    found = {name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)}
+    found = {
+        name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)
+    }
     host, group = values.get("host_name"), values.get("distributedInfo")
     if isinstance(host, str):
         found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
@@ -118,11 +135,25 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
     else:
         track = (_key(event.get("pid")), _key(event.get("tid")))
         op = _id(args.get("External id", args.get("external id")))
-        recording.add(kind, start, start + duration, name, track=track, link=_id(args.get("correlation")), op=op)
+        recording.add(
+            kind,
+            start,
+            start + duration,
+            name,
+            track=track,
+            link=_id(args.get("correlation")),
+            op=op,
+        )
 
 
 def _on_gpu(
-    recording: Recording, kind: Kind, start: int, end: int, name: str, event: Mapping[str, Any], args: dict[str, Any]
+    recording: Recording,
+    kind: Kind,
+    start: int,
+    end: int,
+    name: str,
+    event: Mapping[str, Any],
+    args: dict[str, Any],
 ) -> None:
     if kind is Kind.KERNEL and ("Collective name" in args or COMM_KERNEL.search(name)):
         kind = Kind.COMM

@@ -15,12 +15,16 @@ from autograder.traces.windows import Stretch, gpus, loading, on_gpu, steps_of, 
 LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel|urEnqueueKernelLaunch")
 GRAPH_LAUNCH = re.compile(r"(?:cuda|cu|hip)GraphLaunch")
 SYNC = re.compile(r"(?:cuda|cu|hip)\w*Synchronize")
-ALLOC = re.compile(r"(?:cuda|cu|hip)(?:Malloc|Free|Host(?:Alloc|Free|Register)|Mem(?:Alloc|Free|Create|(?:Unm|M)ap))")
+ALLOC = re.compile(
+    r"(?:cuda|cu|hip)(?:Malloc|Free|Host(?:Alloc|Free|Register)|Mem(?:Alloc|Free|Create|(?:Unm|M)ap))"
+)
 ITEM = re.compile(r"aten::_local_scalar_dense")
 GAPS = {"gaps_over_10us": 10_000, "gaps_over_100us": 100_000, "gaps_over_1ms": 1_000_000}  # ns
 SHORT = 10_000  # ns: about what launching a kernel takes
 COMM_MARK = re.compile(r"(?:gloo|nccl|mpi|ucc):")
-COMM_OP = re.compile(r"nccl|gloo:|c10d::|all_?reduce|all_?gather|reduce_?scatter|send_?recv", re.IGNORECASE)
+COMM_OP = re.compile(
+    r"nccl|gloo:|c10d::|all_?reduce|all_?gather|reduce_?scatter|send_?recv", re.IGNORECASE
+)
 
 
 def figures(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
@@ -56,7 +60,10 @@ def _busy(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figu
         label, where = window.rstrip("0123456789"), named[1]
         ran = {"busy_kernel": alone.spans | graphs.spans, "busy_any": work.spans}
         ran |= {"busy_kernel_only": alone.spans} if len(graphs) else {}
-        shares = {name: share(spans.within(where).length, where[1] - where[0]) for name, spans in ran.items()}
+        shares = {
+            name: share(spans.within(where).length, where[1] - where[0])
+            for name, spans in ran.items()
+        }
         yield from _made(label, device, "%", **shares)
         yield from _estimates(alone, device, label, where)
 
@@ -67,7 +74,9 @@ def _estimates(kernels: Events, device: int, label: str, where: Stretch) -> Iter
     known = np.isfinite(kernels.blocks) & np.isfinite(kernels.occupancy) & (time > 0)
     if known.any():
         filled = np.sum(np.minimum(kernels.blocks, 1)[known] * time[known])
-        yield Figure("est_sm_efficiency", min(share(filled, where[1] - where[0]), 100.0), "%", label, device)
+        yield Figure(
+            "est_sm_efficiency", min(share(filled, where[1] - where[0]), 100.0), "%", label, device
+        )
         occupied = float(np.average(kernels.occupancy[known], weights=time[known]))
         yield Figure("est_occupancy", occupied, "%", label, device)
 
@@ -77,7 +86,9 @@ def _gaps(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figu
     if named is None:
         return
     label, gaps = named[0].rstrip("0123456789"), work.spans.gaps(named[1])
-    yield from _made(label, device, "ns", idle=int(gaps.sum()), gap_longest=int(gaps.max(initial=0)))
+    yield from _made(
+        label, device, "ns", idle=int(gaps.sum()), gap_longest=int(gaps.max(initial=0))
+    )
     counts = {name: int(np.sum(gaps > least)) for name, least in GAPS.items()}
     yield from _made(label, device, "count", gap_count=len(gaps), **counts)
 
@@ -103,7 +114,9 @@ def _copies(work: Events, device: int) -> Iterator[Figure]:
     up = copies.named(re.compile("HtoD"))
     if len(up):
         time, hidden = up.spans.length, overlap(up.spans, kernels)
-        yield from _made("trace", device, "ns", h2d_sum=int(up.durations.sum()), h2d_exposed=time - hidden)
+        yield from _made(
+            "trace", device, "ns", h2d_sum=int(up.durations.sum()), h2d_exposed=time - hidden
+        )
         if time:
             yield from _made("trace", device, "GB/s", h2d_rate=int(up.size.sum()) / time)
             yield from _made("trace", device, "%", h2d_overlap=share(hidden, time))
@@ -161,7 +174,12 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
     work = events.of(*ON_GPU)
     yield from _host(events, where)
     if len(work):
-        yield Figure("spill", work.spans.within((where[1], max(events.length, where[1]))).length, "ns", "steps")
+        yield Figure(
+            "spill",
+            work.spans.within((where[1], max(events.length, where[1]))).length,
+            "ns",
+            "steps",
+        )
 
 
 def _host(events: Events, where: Stretch) -> Iterator[Figure]:
@@ -170,8 +188,13 @@ def _host(events: Events, where: Stretch) -> Iterator[Figure]:
     begun = waits.where((waits.start >= where[0]) & (waits.start < where[1]))
     if len(begun):
         yield Figure("dataloader_longest", int(begun.durations.max()), "ns", "steps")
-    layers = {"held up": calls.named(SYNC).spans, "busy": waits.spans | events.of(Kind.OP, Kind.CALL).spans}
-    yield Figure("host_busy", share(growth(layers, where)["busy"], where[1] - where[0]), "%", "steps")
+    layers = {
+        "held up": calls.named(SYNC).spans,
+        "busy": waits.spans | events.of(Kind.OP, Kind.CALL).spans,
+    }
+    yield Figure(
+        "host_busy", share(growth(layers, where)["busy"], where[1] - where[0]), "%", "steps"
+    )
 
 
 def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
@@ -181,7 +204,9 @@ def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
         return
     yield Figure("op_count", len(ops), "count", "trace")
     yield Figure("op_mean", float(ops.durations.mean()), "ns", "trace")
-    yield Figure("ops_under_10us", share(int(np.sum(ops.durations < SHORT)), len(ops)), "%", "trace")
+    yield Figure(
+        "ops_under_10us", share(int(np.sum(ops.durations < SHORT)), len(ops)), "%", "trace"
+    )
     named = stretch(found, "steps", "trace")
     assert named is not None
     label, where = named

@@ -20,8 +20,17 @@ PEAK = ".avg.pct_of_peak_sustained_"
 # Figure -> its raw name, then the names that details pages gave it, the oldest last.
 FIGURES = {
     "duration": ("gpu__time_duration.sum", "Duration"),
-    "sm_throughput": (f"sm__throughput{PEAK}elapsed", "Compute (SM) Throughput", "Compute (SM) [%]", "SM [%]"),
-    "memory_throughput": (f"gpu__compute_memory_throughput{PEAK}elapsed", "Memory Throughput", "Memory [%]"),
+    "sm_throughput": (
+        f"sm__throughput{PEAK}elapsed",
+        "Compute (SM) Throughput",
+        "Compute (SM) [%]",
+        "SM [%]",
+    ),
+    "memory_throughput": (
+        f"gpu__compute_memory_throughput{PEAK}elapsed",
+        "Memory Throughput",
+        "Memory [%]",
+    ),
     "dram_throughput": (
         f"gpu__dram_throughput{PEAK}elapsed",
         f"dram__throughput{PEAK}elapsed",
@@ -67,7 +76,8 @@ class Kernel:
 def is_ncu(lines: list[str]) -> bool:
     """Whether ncu printed this."""
     return any(
-        line.startswith(("==PROF==", "==ERROR==")) or HEADER.match(line) or LAUNCHED.match(line) for line in lines
+        line.startswith(("==PROF==", "==ERROR==")) or HEADER.match(line) or LAUNCHED.match(line)
+        for line in lines
     )
 
 
@@ -91,7 +101,11 @@ def read_report(source: Source) -> Trace:
         ) from None
     with source.unpacked() as path:
         try:
-            kernels = [_from_action(action) for part in ncu_report.load_report(str(path)) for action in part]
+            kernels = [
+                _from_action(action)
+                for part in ncu_report.load_report(str(path))
+                for action in part
+            ]
         except Exception as error:  # whatever a library of another's says of a damaged file
             raise SubmissionError(f"{source.name}: ncu-report cannot read it: {error}") from None
         return trace(source, kernels)
@@ -101,15 +115,21 @@ def trace(source: Source, kernels: list[Kernel]) -> Trace:
     """Put together the launches that were measured."""
     kernels = [one for one in kernels if one.values][:MOST_LAUNCHES]
     if not kernels:
-        raise SubmissionError(f"{source.name}: holds no metrics of kernels; use ncu --set basic --csv --page details")
+        raise SubmissionError(
+            f"{source.name}: holds no metrics of kernels; use ncu --set basic --csv --page details"
+        )
     figures = tuple(
-        Figure(name, value, UNITS.get(name, "%"), "kernel", one.device, one.name, one.launch or str(at))
+        Figure(
+            name, value, UNITS.get(name, "%"), "kernel", one.device, one.name, one.launch or str(at)
+        )
         for at, one in enumerate(kernels)
         for name, value in one.values.items()
     )
     table = add_up((one.name, 1, round(one.values.get("duration", 0)), 0) for one in kernels)
     notes = (SERIAL,) if any("duration" in one.values for one in kernels) else (NO_DURATION,)
-    return Trace(source.name, digest(source), "ncu", figures=figures, tables={"kernels": table}, notes=notes)
+    return Trace(
+        source.name, digest(source), "ncu", figures=figures, tables={"kernels": table}, notes=notes
+    )
 
 
 def _from_csv(source: Source, lines: list[str]) -> list[Kernel]:
@@ -145,7 +165,9 @@ def _raw(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
 
 
 def _kernel(row: Mapping[str, str]) -> Kernel:
-    return Kernel(row.get("Kernel Name", ""), _device(row.get("Device", "")), row.get("ID", "")[:20])
+    return Kernel(
+        row.get("Kernel Name", ""), _device(row.get("Device", "")), row.get("ID", "")[:20]
+    )
 
 
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
@@ -158,7 +180,9 @@ def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
             kernels.append(Kernel(launched[1], _device(launched[2] or "")))
         elif cells.DASHES.fullmatch(line):
             dashes = line
-        elif kernels and dashes and len(found := cells.columns(dashes, line)) in (3, 5):  # 5: least, most, mean
+        elif (
+            kernels and dashes and len(found := cells.columns(dashes, line)) in (3, 5)
+        ):  # 5: least, most, mean
             kernels[-1].take(found[0], found[1], cells.number(found[-1], decimal))
     return kernels
 

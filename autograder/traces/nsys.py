@@ -17,11 +17,32 @@ from autograder.traces.source import Source
 from autograder.traces.summary import summarise, unread
 
 CUPTI = "CUPTI_ACTIVITY_KIND_"
-COPIES = {1: "HtoD", 2: "DtoH", 3: "HtoA", 4: "AtoH", 5: "AtoA", 6: "AtoD", 7: "DtoA", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
+COPIES = {
+    1: "HtoD",
+    2: "DtoH",
+    3: "HtoA",
+    4: "AtoH",
+    5: "AtoA",
+    6: "AtoD",
+    7: "DtoA",
+    8: "DtoD",
+    9: "HtoH",
+    10: "PtoP",
+}
 COPIES |= {11: "UVM HtoD", 12: "UVM DtoH", 13: "UVM DtoD"}
-MEMORY = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 5: "Device", 6: "Managed"}
+MEMORY = {
+    0: "Pageable",
+    1: "Pinned",
+    2: "Device",
+    3: "Array",
+    4: "Managed",
+    5: "Device",
+    6: "Managed",
+}
 RANGES = (59, 60)  # pushed and popped, started and ended
-EMITTED = re.compile(r"([\w:.]+), (?:seq|op_id) = ")  # how torch.autograd.profiler.emit_nvtx names operators
+EMITTED = re.compile(
+    r"([\w:.]+), (?:seq|op_id) = "
+)  # how torch.autograd.profiler.emit_nvtx names operators
 PRIVATE = ("META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV")
 PRINTED = "ProcessStreams"
 
@@ -37,14 +58,27 @@ def read(source: Source) -> Trace:
     """Read the tables that the figures need."""
     with opened(source) as database:
         recording = Recording()
-        names = {key: str(value) for key, value in database.rows("StringIds", "id", "value") if value is not None}
+        names = {
+            key: str(value)
+            for key, value in database.rows("StringIds", "id", "value")
+            if value is not None
+        }
         _kernels(database, recording, names)
         _copies(database, recording)
         _graphs(database, recording)
         _calls(database, recording, names)
         _ranges(database, recording, names)
-        about = {str(name): str(value)[:100] for name, value in database.rows("META_DATA_EXPORT", "name", "value")}
-        began = next((whole(one) for (one,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")), None)
+        about = {
+            str(name): str(value)[:100]
+            for name, value in database.rows("META_DATA_EXPORT", "name", "value")
+        }
+        began = next(
+            (
+                whole(one)
+                for (one,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
+            ),
+            None,
+        )
         return summarise(
             source,
             "nsys",
@@ -67,13 +101,28 @@ def _notes(tables: set[str], recording: Recording) -> Iterator[str]:
 
 
 def _devices(database: Database) -> tuple[str, ...]:
-    rows = database.rows("TARGET_INFO_GPU", "id", "deviceId", "name")  # the latter number until 2021
-    found = {whole(old if number is None else number): str(name)[:100] for number, old, name in rows}
-    return tuple(found[number] for number in sorted(number for number in found if number is not None))
+    rows = database.rows(
+        "TARGET_INFO_GPU", "id", "deviceId", "name"
+    )  # the latter number until 2021
+    found = {
+        whole(old if number is None else number): str(name)[:100] for number, old, name in rows
+    }
+    return tuple(
+        found[number] for number in sorted(number for number in found if number is not None)
+    )
 
 
 def _gpu(kind: str, *columns: str) -> tuple[str, ...]:
-    return (CUPTI + kind, "start", "end", "deviceId", "streamId", "correlationId", "globalPid", *columns)
+    return (
+        CUPTI + kind,
+        "start",
+        "end",
+        "deviceId",
+        "streamId",
+        "correlationId",
+        "globalPid",
+        *columns,
+    )
 
 
 def _kernels(database: Database, recording: Recording, names: dict[Any, str]) -> None:
@@ -83,7 +132,9 @@ def _kernels(database: Database, recording: Recording, names: dict[Any, str]) ->
 
 
 def _copies(database: Database, recording: Recording) -> None:
-    for *where, size, kind, source, target in database.rows(*_gpu("MEMCPY", "bytes", "copyKind", "srcKind", "dstKind")):
+    for *where, size, kind, source, target in database.rows(
+        *_gpu("MEMCPY", "bytes", "copyKind", "srcKind", "dstKind")
+    ):
         name = f"Memcpy {COPIES.get(kind, 'of some kind')} ({MEMORY.get(source, '?')} -> {MEMORY.get(target, '?')})"
         _add(recording, Kind.COPY, where, name, size)
     for *where, size in database.rows(*_gpu("MEMSET", "bytes")):
@@ -128,7 +179,9 @@ def _calls(database: Database, recording: Recording, names: dict[Any, str]) -> N
     for *where, name, link, thread in database.rows(*table):
         if times := _times(recording, *where):
             track, joined = ("cpu", whole(thread)), _link(whole(link), whole(thread))
-            recording.add(Kind.CALL, *times, names.get(name, "(unnamed call)"), track=track, link=joined)
+            recording.add(
+                Kind.CALL, *times, names.get(name, "(unnamed call)"), track=track, link=joined
+            )
 
 
 def _ranges(database: Database, recording: Recording, names: dict[Any, str]) -> None:
@@ -140,4 +193,6 @@ def _ranges(database: Database, recording: Recording, names: dict[Any, str]) -> 
             name = str(text) if text is not None else names.get(number, "(unnamed range)")
             emitted = EMITTED.match(name)
             what = Kind.OP if emitted else Kind.MARK
-            recording.add(what, *times, emitted[1] if emitted else name, track=("cpu", whole(thread)))
+            recording.add(
+                what, *times, emitted[1] if emitted else name, track=("cpu", whole(thread))
+            )

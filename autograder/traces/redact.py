@@ -25,7 +25,9 @@ HEADER = (
     "displayTimeUnit",
     *FACTS,
 )
-TABLES = re.compile(r"CUPTI_ACTIVITY_KIND_\w+|NVTX_EVENTS|TARGET_INFO_GPU|TARGET_INFO_SESSION_START_TIME|ENUM_\w+")
+TABLES = re.compile(
+    r"CUPTI_ACTIVITY_KIND_\w+|NVTX_EVENTS|TARGET_INFO_GPU|TARGET_INFO_SESSION_START_TIME|ENUM_\w+"
+)
 NAMES = ("demangledName", "shortName", "mangledName", "nameId", "textId")
 EXPORT = ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION")
 
@@ -70,7 +72,9 @@ def _trace(source: Source, target: Path) -> str:
         file.write("\n]")
         for name in HEADER:
             if name in document.values:
-                file.write(f",\n{json.dumps(name)}: {json.dumps(without_paths(document.values[name]))}")
+                file.write(
+                    f",\n{json.dumps(name)}: {json.dumps(without_paths(document.values[name]))}"
+                )
         file.write("}\n")
     left = sorted(set(document.values) - set(HEADER))
     return "without the names of processes, folders" + (f", and {', '.join(left)}" if left else "")
@@ -84,11 +88,17 @@ def _export(source: Source, target: Path) -> str:
         try:
             used = {value for table in kept for value in _copied(database, copy, table)}
             names = (
-                (key, without_paths(text)) for key, text in database.rows("StringIds", "id", "value") if key in used
+                (key, without_paths(text))
+                for key, text in database.rows("StringIds", "id", "value")
+                if key in used
             )
             copy.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
             copy.executemany("INSERT INTO StringIds VALUES (?, ?)", names)
-            about = (row for row in database.rows("META_DATA_EXPORT", "name", "value") if row[0] in EXPORT)
+            about = (
+                row
+                for row in database.rows("META_DATA_EXPORT", "name", "value")
+                if row[0] in EXPORT
+            )
             copy.execute("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)")
             copy.executemany("INSERT INTO META_DATA_EXPORT VALUES (?, ?)", about)
             copy.commit()
@@ -105,5 +115,6 @@ def _copied(database: Database, copy: sqlite3.Connection, table: str) -> Iterato
     marks = ", ".join("?" for _ in columns)
     at = [i for i, name in enumerate(columns) if name in NAMES]
     for row in database.rows(table, *columns):
-        copy.execute(f'INSERT INTO "{table}" VALUES ({marks})', [without_paths(value) for value in row])  # noqa: S608 names were matched
+        kept = [without_paths(value) for value in row]
+        copy.execute(f'INSERT INTO "{table}" VALUES ({marks})', kept)  # noqa: S608 names were matched
         yield from (row[i] for i in at)

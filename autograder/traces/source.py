@@ -33,7 +33,11 @@ def no_file(path: Path) -> str:
         return ""
     if path.is_dir():
         return "is a folder; name the profile in it"
-    return "is no ordinary file; write what it gives to one" if path.exists() else "there is no such file"
+    return (
+        "is no ordinary file; write what it gives to one"
+        if path.exists()
+        else "there is no such file"
+    )
 
 
 class Source:
@@ -54,7 +58,9 @@ class Source:
             )
         self.head = next(self.chunks(4096), b"")
         if not self.head:
-            raise SubmissionError(f"{self.name}: is empty; was the program killed before the profile was written?")
+            raise SubmissionError(
+                f"{self.name}: is empty; was the program killed before the profile was written?"
+            )
 
     @property
     def form(self) -> Form:
@@ -81,7 +87,9 @@ class Source:
             while data := self._read(file, size):
                 total += len(data)
                 if total > UNPACKED_CAP:
-                    raise SubmissionError(f"{self.name}: unpacks to more than {UNPACKED_CAP // MIB} MiB")
+                    raise SubmissionError(
+                        f"{self.name}: unpacks to more than {UNPACKED_CAP // MIB} MiB"
+                    )
                 yield data
 
     def _read(self, file: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
@@ -115,7 +123,9 @@ class Source:
     @property
     def _encoding(self) -> str:
         """PowerShell's > writes UTF-16."""
-        return "utf-16" if self.head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+        return (
+            "utf-16" if self.head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+        )
 
     def _text_head(self) -> str:
         return self.head[: len(self.head) // 2 * 2].decode(self._encoding, "replace")

@@ -31,7 +31,9 @@ class Spans:
 
     def __or__(self, other: Spans) -> Spans:
         """Return what either covers."""
-        return Spans.of(np.concatenate([self.start, other.start]), np.concatenate([self.end, other.end]))
+        return Spans.of(
+            np.concatenate([self.start, other.start]), np.concatenate([self.end, other.end])
+        )
 
     def __bool__(self) -> bool:
         """Whether anything is covered."""

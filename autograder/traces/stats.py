@@ -56,14 +56,18 @@ def read(source: Source, lines: list[str]) -> Trace:
     try:
         reports = list(_reports(lines))
     except csv.Error as error:
-        raise SubmissionError(f"{source.name}: is no table of nsys stats: {error}; print it again") from None
+        raise SubmissionError(
+            f"{source.name}: is no table of nsys stats: {error}; print it again"
+        ) from None
     skipped = any("does not contain CUDA kernel data" in line for line in lines)
     if not reports and not skipped:
         raise SubmissionError(
             f"{source.name}: is no profile that is read here; hand in a torch.profiler trace (.json), an export of "
             "nsys (.sqlite), or what nsys stats or ncu --csv printed"
         )
-    decimal = cells.point((c for one in reports for row in one.rows for c in row.values()), source.name)
+    decimal = cells.point(
+        (c for one in reports for row in one.rows for c in row.values()), source.name
+    )
     version = next((m[1] for line in lines if (m := VERSION.search(line))), "")
     traced = [one for one in reports if {"Start", "Duration", "Strm"} <= set(one.units)]
     tables = _tables(reports, decimal)
@@ -74,10 +78,20 @@ def read(source: Source, lines: list[str]) -> Trace:
         return Trace(**{**vars(whole), "tables": {**tables, **whole.tables}})
     changed = (EDITED,) if any(_edited(one, decimal) for one in reports) else ()
     notes = (
-        changed + ((NO_CUDA,) if skipped and "kernels" not in tables else ()) + ((SHARE, ONLY_SUMS) if tables else ())
+        changed
+        + ((NO_CUDA,) if skipped and "kernels" not in tables else ())
+        + ((SHARE, ONLY_SUMS) if tables else ())
     )
     figures = tuple(_figures(tables))
-    return Trace(source.name, digest(source), "nsys stats", version, figures=figures, tables=tables, notes=notes)
+    return Trace(
+        source.name,
+        digest(source),
+        "nsys stats",
+        version,
+        figures=figures,
+        tables=tables,
+        notes=notes,
+    )
 
 
 def _reports(lines: list[str]) -> Iterator[Report]:
@@ -91,15 +105,25 @@ def _reports(lines: list[str]) -> Iterator[Report]:
 
 
 def _named(table: list[list[str]]) -> Report:
-    split = [match.groups() if (match := COLUMN.fullmatch(cell.strip())) else (cell.strip(), "") for cell in table[0]]
+    split = [
+        match.groups() if (match := COLUMN.fullmatch(cell.strip())) else (cell.strip(), "")
+        for cell in table[0]
+    ]
     names = [RENAMED.get(name, name) for name, _ in split]
-    rows = [dict(zip(names, (c.strip() for c in row), strict=False)) for row in table[1:] if len(row) >= len(names)]
+    rows = [
+        dict(zip(names, (c.strip() for c in row), strict=False))
+        for row in table[1:]
+        if len(row) >= len(names)
+    ]
     return Report({name: unit for name, (_, unit) in zip(names, split, strict=True)}, rows)
 
 
 def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row, ...]]:
     sizes = {
-        row["Name"]: int((cells.number(row["Total"], decimal) or 0) * cells.BYTES.get(one.units["Total"] or "KiB", 0))
+        row["Name"]: int(
+            (cells.number(row["Total"], decimal) or 0)
+            * cells.BYTES.get(one.units["Total"] or "KiB", 0)
+        )
         for one in reports
         if {"Total", "Name"} <= set(one.units)
         for row in one.rows
@@ -122,10 +146,15 @@ def _kind(report: Report) -> tuple[str, str, str]:
     return "", "", ""
 
 
-def _sums(report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]) -> tuple[Row, ...]:
+def _sums(
+    report: Report, label: str, count: str, decimal: cells.Point, sizes: Mapping[str, int]
+) -> tuple[Row, ...]:
     scale = cells.NS.get(report.units["Total Time"], 1)
     columns = (count, "Total Time")
-    read = [(row[label], [cells.number(row[name], decimal) or 0.0 for name in columns]) for row in report.rows]
+    read = [
+        (row[label], [cells.number(row[name], decimal) or 0.0 for name in columns])
+        for row in report.rows
+    ]
     summed = add_up((name, int(calls), round(time * scale), 0) for name, (calls, time) in read)
     return tuple(replace(row, bytes=sizes.get(row.name, 0)) for row in summed)
 
@@ -138,10 +167,15 @@ def _edited(report: Report, decimal: cells.Point) -> bool:
         return False
     scales = [cells.NS.get(report.units[name], 1) for name in (average, "Total Time")]
     for row in report.rows:
-        calls, mean, total = (cells.number(row[name], decimal) for name in (count, average, "Total Time"))
+        calls, mean, total = (
+            cells.number(row[name], decimal) for name in (count, average, "Total Time")
+        )
         if calls is None or mean is None or total is None:
             continue
-        if abs(calls * mean * scales[0] - total * scales[1]) > 0.02 * total * scales[1] + calls * scales[0]:
+        if (
+            abs(calls * mean * scales[0] - total * scales[1])
+            > 0.02 * total * scales[1] + calls * scales[0]
+        ):
             return True
     return False
 
@@ -158,12 +192,20 @@ def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
             way = {"HtoD": "h2d", "DtoH": "d2h"}[name]
             yield Figure(f"{way}_count", sum(row.count for row in rows), "count", "trace")
             yield Figure(f"{way}_sum", sum(row.total_ns for row in rows), "ns", "trace")
-            if size := sum(row.bytes for row in rows):  # nsys rounds to 0.001 MB: small copies come out as 0
+            if size := sum(
+                row.bytes for row in rows
+            ):  # nsys rounds to 0.001 MB: small copies come out as 0
                 yield Figure(f"{way}_bytes", size, "bytes", "trace")
     calls = tables.get("calls", ())
-    for name, pattern in {"launch_count": LAUNCH, "graph_launches": GRAPH_LAUNCH, "sync_count": SYNC}.items():
+    for name, pattern in {
+        "launch_count": LAUNCH,
+        "graph_launches": GRAPH_LAUNCH,
+        "sync_count": SYNC,
+    }.items():
         if calls:
-            yield Figure(name, sum(row.count for row in calls if pattern.match(row.name)), "count", "trace")
+            yield Figure(
+                name, sum(row.count for row in calls if pattern.match(row.name)), "count", "trace"
+            )
 
 
 def _events(reports: list[Report], decimal: cells.Point) -> Recording:
@@ -172,15 +214,28 @@ def _events(reports: list[Report], decimal: cells.Point) -> Recording:
         scales = [cells.NS.get(one.units[name], 1) for name in ("Start", "Duration")]
         for row in one.rows:
             values = [cells.number(row[name], decimal) for name in ("Start", "Duration")]
-            begin, length = (None if v is None else round(v * scale) for v, scale in zip(values, scales, strict=True))
+            begin, length = (
+                None if v is None else round(v * scale)
+                for v, scale in zip(values, scales, strict=True)
+            )
             if begin is None or length is None or not 0 <= length < 2**61 or abs(begin) >= 2**61:
                 recording.unread += 1
                 continue
-            size = (cells.number(row.get("Bytes", ""), decimal) or 0) * cells.BYTES.get(one.units.get("Bytes", ""), 0)
+            size = (cells.number(row.get("Bytes", ""), decimal) or 0) * cells.BYTES.get(
+                one.units.get("Bytes", ""), 0
+            )
             device = DEVICE.search(row.get("Device", ""))
             kind, name = _what(row)
             number, stream = int(device[1]) if device else 0, row["Strm"]
-            recording.add(kind, begin, begin + length, name, device=number, track=(number, stream), size=int(size))
+            recording.add(
+                kind,
+                begin,
+                begin + length,
+                name,
+                device=number,
+                track=(number, stream),
+                size=int(size),
+            )
     return recording
 
 

@@ -20,7 +20,9 @@ from autograder.traces.tables import tables
 from autograder.traces.windows import gpus, steps_of, windows
 from autograder.traces.words import many
 
-EPOCH_FROM = 1_400_000_000 * 10**9  # ns: a time before 2014 is no date but counts from somewhere else
+EPOCH_FROM = (
+    1_400_000_000 * 10**9
+)  # ns: a time before 2014 is no date but counts from somewhere else
 MOST_STEPS = 1000
 SPILLS = 0.05  # of the steps' window
 
@@ -72,7 +74,8 @@ def summarise(
         steps=tuple(
             Window(steps.names[name], start, end - start)
             for name, start, end in zip(
-                *(c.tolist()[:MOST_STEPS] for c in (steps.name, steps.start, steps.end)), strict=True
+                *(c.tolist()[:MOST_STEPS] for c in (steps.name, steps.start, steps.end)),
+                strict=True,
             )
         ),
         breakdown=breakdown(events, found),
@@ -155,7 +158,11 @@ def _signals(events: Events) -> dict[str, str]:
         found["kernels with their launch"] = f"{len(work)} of {len(kernels)}"
         found["kernels that start before their launch"] = str(early)
         found["launch calls"] = str(len(calls.named(LAUNCH)))
-    numbers = [int(m[1][:9]) for n in steps_of(events).name.tolist() if (m := STEP.fullmatch(events.names[n]))]
+    numbers = [
+        int(m[1][:9])
+        for n in steps_of(events).name.tolist()
+        if (m := STEP.fullmatch(events.names[n]))
+    ]
     if numbers:
         gaps = any(later != one + 1 for one, later in pairwise(numbers))
         found["steps"] = f"{numbers[0]} to {numbers[-1]}" + (", with gaps" if gaps else "")

@@ -35,16 +35,22 @@ def rows(events: Events, times: Array) -> tuple[Row, ...]:
     sums = np.zeros((2, len(ids)), np.int64)
     np.add.at(sums[0], inverse, times)
     np.add.at(sums[1], inverse, events.size)
-    return add_up(zip([events.names[i] for i in ids], counts.tolist(), *sums.tolist(), strict=True))[:LONGEST]
+    return add_up(
+        zip([events.names[i] for i in ids], counts.tolist(), *sums.tolist(), strict=True)
+    )[:LONGEST]
 
 
 def add_up(entries: Iterable[tuple[str, int, int, int]]) -> tuple[Row, ...]:
     """Add up name, count, nanoseconds and bytes by name, largest first."""
     sums: dict[str, list[int]] = {}
     for name, *values in entries:
-        sums[name] = [one + more for one, more in zip(sums.get(name, (0, 0, 0)), values, strict=True)]
+        sums[name] = [
+            one + more for one, more in zip(sums.get(name, (0, 0, 0)), values, strict=True)
+        ]
     whole = max(sum(ns for _, ns, _ in sums.values()), 1)
-    found = (Row(name, count, ns, 100.0 * ns / whole, size) for name, (count, ns, size) in sums.items())
+    found = (
+        Row(name, count, ns, 100.0 * ns / whole, size) for name, (count, ns, size) in sums.items()
+    )
     return tuple(sorted(found, key=lambda row: -row.total_ns))
 
 
@@ -52,7 +58,9 @@ def _own_time(events: Events) -> tuple[Row, ...]:
     """Operators by the time that is theirs and of nothing they called, as `self CPU` is."""
     on_cpu = events.of(Kind.OP, Kind.CALL, Kind.MARK)
     on_cpu = on_cpu.where(np.lexsort((-on_cpu.end, on_cpu.start, on_cpu.track)))
-    own = np.array(own_times(on_cpu.start.tolist(), on_cpu.end.tolist(), on_cpu.track.tolist()), np.int64)
+    own = np.array(
+        own_times(on_cpu.start.tolist(), on_cpu.end.tolist(), on_cpu.track.tolist()), np.int64
+    )
     is_op = on_cpu.kind == Kind.OP
     return rows(on_cpu.where(is_op), own[is_op])
 

@@ -28,16 +28,24 @@ def gpus(events: Events) -> list[int]:
     """Number the GPUs that did something."""
     found = [int(device) for device in np.unique(events.of(*ON_GPU).device)]
     if len(found) > MOST_GPUS:
-        raise SubmissionError(f"work on {many(len(found), 'GPU')}; at most {MOST_GPUS} are read in one file")
+        raise SubmissionError(
+            f"work on {many(len(found), 'GPU')}; at most {MOST_GPUS} are read in one file"
+        )
     return found
 
 
 def windows(events: Events) -> tuple[Window, ...]:
     """Return steps, each GPU's from its first to its last work, and the whole recording."""
-    found = {"steps": steps_of(events)} | {f"gpu{device}": on_gpu(events, device) for device in gpus(events)}
-    stretches = {name: (int(one.start.min()), int(one.end.max())) for name, one in found.items() if len(one)}
+    found = {"steps": steps_of(events)} | {
+        f"gpu{device}": on_gpu(events, device) for device in gpus(events)
+    }
+    stretches = {
+        name: (int(one.start.min()), int(one.end.max())) for name, one in found.items() if len(one)
+    }
     stretches["trace"] = (0, events.length)
-    return tuple(Window(name, start, end - start) for name, (start, end) in stretches.items() if end > start)
+    return tuple(
+        Window(name, start, end - start) for name, (start, end) in stretches.items() if end > start
+    )
 
 
 def stretch(found: tuple[Window, ...], *names: str) -> tuple[str, Stretch] | None:

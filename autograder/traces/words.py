@@ -66,7 +66,10 @@ def _apart(names: Sequence[str], most: int) -> dict[str, str]:
 
 
 def _parted(group: Sequence[str], head: int, width: int) -> dict[str, str]:
-    alike = next((at for at, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1), len(group[0]))
+    alike = next(
+        (at for at, letters in enumerate(zip(*group, strict=False)) if len(set(letters)) > 1),
+        len(group[0]),
+    )
     start = max(alike - BEFORE, head) if len(group) > 1 else head
     tails: dict[str, list[str]] = {}
     for name in group:
@@ -88,5 +91,9 @@ def titled(figure: Figure) -> str:
 def _scaled(value: float, scales: tuple[tuple[float, str], ...], small: str) -> str:
     for scale, unit in scales:
         if abs(value) >= scale:
-            return f"{value / scale:,.4g} {unit}" if abs(value) / scale < 1000 else f"{value / scale:,.0f} {unit}"
+            return (
+                f"{value / scale:,.4g} {unit}"
+                if abs(value) / scale < 1000
+                else f"{value / scale:,.0f} {unit}"
+            )
     return f"{value:,.0f} {small}"

@@ -25,7 +25,9 @@ class Answers:
         self._cases: list[dict[str, Any]] = []
         self._numbers: list[np.ndarray[Any, Any]] = []
 
-    def ask(self, case: str, function: Callable[..., Any], *arguments: Any, asked: str = "") -> None:
+    def ask(
+        self, case: str, function: Callable[..., Any], *arguments: Any, asked: str = ""
+    ) -> None:
         """Call the student's function; what it raises is its answer to this case, and to no other."""
         self.add(case, self.tried(function, *arguments), asked)
 
@@ -48,7 +50,9 @@ class Answers:
             named = value.items() if isinstance(value, dict) else enumerate(value)
             for name, each in named:
                 place = name if isinstance(value, dict) else name + 1
-                self.add(f"{case}, result {text(place)}", each, asked[name] if _several(asked) else asked)
+                self.add(
+                    f"{case}, result {text(place)}", each, asked[name] if _several(asked) else asked
+                )
             return
         if isinstance(value, torch.Tensor):
             belongs = _dtype(asked) if isinstance(asked, torch.Tensor) else asked
@@ -57,7 +61,9 @@ class Answers:
         else:
             shape, dtype = [], self._named(value)
             told = number(value * 1) if type(value) in (bool, int, float) else None
-            self._numbers.append(np.full(1, np.nan if told is None else told))  # as many as the shape says
+            self._numbers.append(
+                np.full(1, np.nan if told is None else told)
+            )  # as many as the shape says
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 
     def _named(self, value: Any) -> str:
@@ -83,13 +89,21 @@ def _several(value: Any) -> bool:
 
 def copies(tensors: dict[str, Any]) -> dict[str, torch.Tensor]:
     """Return copies of the tensors among some arguments, to compare them with later."""
-    return {name: value.detach().clone() for name, value in tensors.items() if isinstance(value, torch.Tensor)}
+    return {
+        name: value.detach().clone()
+        for name, value in tensors.items()
+        if isinstance(value, torch.Tensor)
+    }
 
 
 def changed(tensors: dict[str, Any], before: dict[str, torch.Tensor]) -> list[str]:
     """Return the names of tensors that are no longer what they were; NaN equals NaN."""
-    return [name for name, old in before.items() if not torch.equal(_bits(tensors[name]), _bits(old))]
+    return [
+        name for name, old in before.items() if not torch.equal(_bits(tensors[name]), _bits(old))
+    ]
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
+    return (
+        tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
+    )

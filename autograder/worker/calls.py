@@ -33,13 +33,18 @@ class Calls:
     def rounded(self, given: Given) -> Given:
         """Return the arguments in the dtypes that a student's function gets: what results have there."""
         kept = {name: it for name, it in given.items() if isinstance(it, Tensor)}
-        return {**given, **{name: it.to(getattr(torch, self._dtypes[name])) for name, it in kept.items()}}
+        return {
+            **given,
+            **{name: it.to(getattr(torch, self._dtypes[name])) for name, it in kept.items()},
+        }
 
     def _tensor(self, value: Any, dtype: str, view: str, exact: bool) -> Any:
         wanted, value = _dtype(value, dtype), value[0] if isinstance(value, tuple) else value
         if not isinstance(value, np.ndarray):
             return value
-        tensor = torch.from_numpy(np.ascontiguousarray(value)).to(self._device, getattr(torch, wanted))
+        tensor = torch.from_numpy(np.ascontiguousarray(value)).to(
+            self._device, getattr(torch, wanted)
+        )
         tensor = tensor.double() if exact and tensor.is_floating_point() else tensor
         return _laid_out(tensor, view)
 
@@ -54,17 +59,27 @@ class Calls:
     @staticmethod
     def asked(given: Mapping[str, Any]) -> list[str]:
         """Name the arguments that may have a gradient."""
-        return [name for name, it in given.items() if isinstance(it, Tensor) and it.is_floating_point()]
+        return [
+            name for name, it in given.items() if isinstance(it, Tensor) and it.is_floating_point()
+        ]
 
     @staticmethod
-    def gradients(call: Callable[[Given], Any], given: Given, names: Sequence[str], seed: int) -> list[Tensor | None]:
+    def gradients(
+        call: Callable[[Given], Any], given: Given, names: Sequence[str], seed: int
+    ) -> list[Tensor | None]:
         """Return the gradients of a drawn sum of all results, or None for what has none and is not empty."""
         leaves = [given[name].detach().requires_grad_() for name in names]
         returned = call({**given, **dict(zip(names, leaves, strict=True))})
-        results = [it for it in tree_leaves(returned) if isinstance(it, Tensor) and it.requires_grad]
+        results = [
+            it for it in tree_leaves(returned) if isinstance(it, Tensor) and it.requires_grad
+        ]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
-        found = torch.autograd.grad(results, leaves, above, allow_unused=True) if results else [None] * len(leaves)
+        found = (
+            torch.autograd.grad(results, leaves, above, allow_unused=True)
+            if results
+            else [None] * len(leaves)
+        )
         pairs = zip(leaves, found, strict=True)
         return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
 
@@ -80,7 +95,12 @@ class Calls:
             results = call(given)
         gc.collect()
         seen.leave_out(it for it in tree_leaves(results) if isinstance(it, Tensor))
-        return {"operations": seen.operations, "moved": seen.moved, "made": seen.made, "held": seen.held}
+        return {
+            "operations": seen.operations,
+            "moved": seen.moved,
+            "made": seen.made,
+            "held": seen.held,
+        }
 
 
 def _dtype(value: Any, dtype: str) -> str:
@@ -122,7 +142,9 @@ READ: dict[str, Callable[[], Any]] = {
     "torch.set_float32_matmul_precision": torch.get_float32_matmul_precision,
     "torch.backends.cuda.matmul.allow_tf32": lambda: torch.backends.cuda.matmul.allow_tf32,
     "torch.backends.cudnn.allow_tf32": lambda: torch.backends.cudnn.allow_tf32,
-    "torch.backends.mkldnn.matmul.fp32_precision": lambda: torch.backends.mkldnn.matmul.fp32_precision,  # type: ignore[attr-defined]
+    "torch.backends.mkldnn.matmul.fp32_precision": lambda: (
+        torch.backends.mkldnn.matmul.fp32_precision  # type: ignore[attr-defined]
+    ),
     "ONEDNN_DEFAULT_FPMATH_MODE": lambda: os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", ""),
 }
 
@@ -150,7 +172,9 @@ class Flags(TorchDispatchMode):
 
     def look(self) -> None:
         """Note what differs now."""
-        self.changed |= {name: now for name, now in _flags().items() if now not in {AT_FIRST[name], *FULL}}
+        self.changed |= {
+            name: now for name, now in _flags().items() if now not in {AT_FIRST[name], *FULL}
+        }
 
     def values(self) -> list[str]:
         """Say which flags changed, and what they became."""

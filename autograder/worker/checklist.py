@@ -29,21 +29,39 @@ class Checklist:
         data = self._rig.loading.pictures(BATCH * 5 + self._rig.integer(1, BATCH - 1))
         loader = make_loader(data, BATCH, 2, self._rig.device)
         seen = [(epoch, self._rig.loading.epoch(loader)) for epoch in ("first", "second")]
-        return {f"{epoch}_{name}": array for epoch, arrays in seen for name, array in arrays.items()}
+        return {
+            f"{epoch}_{name}": array for epoch, arrays in seen for name, array in arrays.items()
+        }
 
     def asked(self, make_loader: Callable[..., Any]) -> list[dict[str, Any]]:
         """Note the arguments of loaders for each kind of device; none of them is used."""
         made = []
-        for device, workers in (("cpu", 0), ("cpu", 3), ("cuda", 0), ("cuda", self._rig.integer(4, 8))):
+        for device, workers in (
+            ("cpu", 0),
+            ("cpu", 3),
+            ("cuda", 0),
+            ("cuda", self._rig.integer(4, 8)),
+        ):
             with self._rig.loading.built() as built:
-                make_loader(self._rig.loading.pictures(BATCH), BATCH, workers, self._rig.loading.device(device))
+                make_loader(
+                    self._rig.loading.pictures(BATCH),
+                    BATCH,
+                    workers,
+                    self._rig.loading.device(device),
+                )
             made.append({"device": device, "workers": workers, "options": built.last()})
         return made
 
     def searched(self, look: Callable[..., Any]) -> dict[str, Any]:
         """Look for batches in steps of which all, a part, one sample or no half fits; and where every size is wrong."""
         searches, part = [], 8 * self._rig.integer(3, 9)
-        for step, low, high in ((256, 256, 900), (96, 12, 90), (part, 9, 20), (32, 1, 1), (28, 3, 6)):
+        for step, low, high in (
+            (256, 256, 900),
+            (96, 12, 90),
+            (part, 9, 20),
+            (32, 1, 1),
+            (28, 3, 6),
+        ):
             limit, found = self._rig.integer(low, high), None
             with suppress(torch.OutOfMemoryError):
                 found = self._rig.number(look(self._rig.sizes.attempt(limit), step))
@@ -58,12 +76,17 @@ class Checklist:
     def grouped(self, train: Train) -> dict[str, Any]:
         """Train in groups of small batches, and on the baseline's side in large ones; samples are kept apart."""
         group = GROUP if self._rig.side == "student" else 1
-        sizes, options = [GROUP * BATCH // group] * (4 * group), {"momentum": 0.9, "enlarged": 2, "lr": 0.05}
+        sizes, options = (
+            [GROUP * BATCH // group] * (4 * group),
+            {"momentum": 0.9, "enlarged": 2, "lr": 0.05},
+        )
         window = self._rig.window(sizes, model=self._rig.matched.simple_net(), **options)
         window.criterion.label_smoothing = 0.1  # so that another criterion shows
         start = window.weights()
         called: list[int] = []
-        losses = self._rig.series(train(window, False, group, lambda: called.append(1))["losses"], "losses")
+        losses = self._rig.series(
+            train(window, False, group, lambda: called.append(1))["losses"], "losses"
+        )
         seen = {"losses": losses, "weights": window.weights()}
         return {"start": start, "called": len(called) * GROUP // group, **seen}
 
@@ -71,9 +94,14 @@ class Checklist:
         """Train at a rate of 0, so that each loss shows the rounding of its own forward pass; and in 16 bits."""
 
         def losses() -> Any:
-            return self._rig.series(train(self._rig.window([BATCH] * 40, lr=0.0), True)["losses"], "losses")
+            return self._rig.series(
+                train(self._rig.window([BATCH] * 40, lr=0.0), True)["losses"], "losses"
+            )
 
-        return {"losses": losses(), **{dtype: self._rig.autocast(dtype, losses) for dtype in HALVES}}
+        return {
+            "losses": losses(),
+            **{dtype: self._rig.autocast(dtype, losses) for dtype in HALVES},
+        }
 
     def called(self, train: Train, code: Any) -> dict[str, Any]:
         """Note what a loop calls: the scaler, waits for the device, copies to it."""
@@ -86,7 +114,11 @@ class Checklist:
         with self._rig.loading.moves(moved.loader) as moves:
             train(moved)
         queued, seconds = self._rig.on_a_gpu(partial(self._left_to_do, train))
-        told = {"images": moves.by_dimensions[4], "labels": moves.by_dimensions[1], "waited": moves.waited}
+        told = {
+            "images": moves.by_dimensions[4],
+            "labels": moves.by_dimensions[1],
+            "waited": moves.waited,
+        }
         return {
             "events": calls.events,
             "waits": waits.values(),
@@ -112,7 +144,10 @@ class Checklist:
         A third size tells: torch.compile makes a graph for any size of its own accord when it meets the second one.
         """
         answers, compiler = self._rig.answers(), self._rig.compiler(self._rig.window([4]))
-        built, sizes = fuse(net.eval(), backend=compiler), self._rig.random.permutation(range(2, 7))[:3].tolist()
+        built, sizes = (
+            fuse(net.eval(), backend=compiler),
+            self._rig.random.permutation(range(2, 7))[:3].tolist(),
+        )
         for turn in (1, 2):
             for batch in sizes:
                 images = self._rig.tensor(self._rig.random.normal(size=(batch, 3, 16, 16)))
@@ -120,7 +155,11 @@ class Checklist:
                     answers.add(f"logits of {batch} images, call {turn}", built(images))
         told = compiler.values()
         refusal = self._rig.refusal(lambda model: fuse(model, backend=compiler))
-        counts = {"runs": sum(told["runs"].values()), "passes": 2 * len(sizes), "built": len(told["built"])}
+        counts = {
+            "runs": sum(told["runs"].values()),
+            "passes": 2 * len(sizes),
+            "built": len(told["built"]),
+        }
         parameters = {"parameters": told["parameters"], "all": len(list(net.parameters()))}
         return {**answers.seen(), **counts, **parameters, "shapes": len(sizes), "refusal": refusal}
 
@@ -128,7 +167,10 @@ class Checklist:
         """Read made outputs of nsys stats, of today's and of older ones."""
         told, known = [], []
         for number, new in enumerate((True, False)):
-            made, file = self._rig.sums(self._rig.random, new=new), self._rig.folder / f"stats_{number}.txt"
+            made, file = (
+                self._rig.sums(self._rig.random, new=new),
+                self._rig.folder / f"stats_{number}.txt",
+            )
             file.write_text(made.text(), encoding="utf-8")
             known.append(made.known)
             seen = self._rig.returned("read_stats", read_stats(str(file)))

@@ -94,7 +94,9 @@ class VirtualClock:
             if not self._frozen:
                 return real() + (self._busy_ns if busy else self._elapsed_ns) * unit
             self._elapsed_ns += TICK_NS
-            passed = self._busy_ns if busy else round(self._elapsed_ns * (self._wall if wall else 1.0))
+            passed = (
+                self._busy_ns if busy else round(self._elapsed_ns * (self._wall if wall else 1.0))
+            )
             return self._frozen[name] + passed * unit
 
         return shifted

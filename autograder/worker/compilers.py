@@ -28,7 +28,9 @@ NUMBERS = count(1)  # of names of backends, which last as long as the process
 class Compiler:
     """What a student passes on as torch.compile's backend."""
 
-    def __init__(self, clock: VirtualClock, loader: Loader | None, seconds: Mapping[str, float], step: float) -> None:
+    def __init__(
+        self, clock: VirtualClock, loader: Loader | None, seconds: Mapping[str, float], step: float
+    ) -> None:
         """Forget what was compiled before; a build takes *seconds* by its kind, a compiled forward pass *step*."""
         import torch._dynamo  # a second that only those pay who compile
         import torch._inductor.compile_fx as inductor
@@ -69,7 +71,11 @@ class Compiler:
             "built": self._built[:MOST],
             "runs": {kind: self._runs[kind] for kind in KINDS},
             "parameters": self._parameters,
-            "breaks": [text(words.strip().splitlines()[0]) for words in list(self._breaks)[:8] if words.strip()],
+            "breaks": [
+                text(words.strip().splitlines()[0])
+                for words in list(self._breaks)[:8]
+                if words.strip()
+            ],
         }
 
     def _builder(self, kind: str) -> Callable[[Any, Any], Any]:
@@ -95,7 +101,10 @@ class Compiler:
         """Run out of memory, as Crowded does: images are what has four dimensions and is no kernel of 3 pixels."""
         if kind == "forward":
             self._room = self.room if half else self.room / 2
-        most = max((len(it) for it in arguments if getattr(it, "ndim", 0) == 4 and it.shape[-1] > 3), default=0)
+        most = max(
+            (len(it) for it in arguments if getattr(it, "ndim", 0) == 4 and it.shape[-1] > 3),
+            default=0,
+        )
         if kind != "inference" and most > self._room * (2 if kind == "forward" else 1):
             why = f"no room for {most} samples in the compiled {kind} pass; did attempt train as it is asked?"
             raise torch.OutOfMemoryError(f"CUDA out of memory, says the made training: {why}")
@@ -116,20 +125,26 @@ def register(compiler: Compiler) -> str:
 
 def _in_half_precision(graph: Any) -> bool:
     """Whether a convolution of the graph computes in bfloat16."""
-    found = [node.meta.get("val") for node in graph.graph.nodes if "convolution" in str(node.target)]
+    found = [
+        node.meta.get("val") for node in graph.graph.nodes if "convolution" in str(node.target)
+    ]
     return any(isinstance(it, Tensor) and it.dtype == torch.bfloat16 for it in found)
 
 
 class EagerTrainings:
     """make_training whose models take scripted seconds for a pass that is not compiled; counts them by dtype."""
 
-    def __init__(self, make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float) -> None:
+    def __init__(
+        self, make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
+    ) -> None:
         """A pass takes *seconds*, the very first one *cold* more."""
         self.passes: Counter[str] = Counter()
         """By the dtype in which they computed."""
         self._make, left, parts = make, [cold], [1]
 
-        def tick(*_: Any) -> None:  # one function for all models, so that one model's graphs serve the next one
+        def tick(
+            *_: Any,
+        ) -> None:  # one function for all models, so that one model's graphs serve the next one
             if not torch.compiler.is_compiling():
                 wait(seconds / parts[0] + left[0])
                 left[0] = 0.0
@@ -145,7 +160,9 @@ class EagerTrainings:
         model, criterion, optimizer = self._make()
         layers = [module for module in model.modules() if not list(module.children())]
         self._parts[0] = len(layers)
-        for layer in layers:  # and not the model: who compiles its forward alone has compiled all of them
+        for (
+            layer
+        ) in layers:  # and not the model: who compiles its forward alone has compiled all of them
             layer.register_forward_pre_hook(self._tick)
         layers[0].register_forward_hook(self._count)
         return model.to(device), criterion, optimizer

@@ -40,7 +40,9 @@ class Traffic(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if not func.is_view:
             self.count += 1
-            self.bytes += sum(it.nbytes for it in tree_leaves((args, kwargs, result)) if isinstance(it, Tensor))
+            self.bytes += sum(
+                it.nbytes for it in tree_leaves((args, kwargs, result)) if isinstance(it, Tensor)
+            )
         return result
 
 

@@ -57,11 +57,17 @@ def compiled(source: str, folder: Path) -> dict[str, Any]:
     if not source:
         return told
     (folder / f"{KERNEL}.cu").write_text(source, encoding="utf-8")
-    said = _run(["nvcc", "--cubin", f"-arch={ARCHITECTURE}", "-Xptxas", "-v", f"{KERNEL}.cu"], folder)
+    said = _run(
+        ["nvcc", "--cubin", f"-arch={ARCHITECTURE}", "-Xptxas", "-v", f"{KERNEL}.cu"], folder
+    )
     if not (folder / f"{KERNEL}.cubin").is_file():
         return {**told, "error": _first_error(said)}
     entries = re.findall(r"Compiling entry function '([^']{1,100})'", said)
-    return {**told, "entries": entries[:8], "spilled": sum(map(int, re.findall(r"(\d{1,9}) bytes spill", said)))}
+    return {
+        **told,
+        "entries": entries[:8],
+        "spilled": sum(map(int, re.findall(r"(\d{1,9}) bytes spill", said))),
+    }
 
 
 class Threads:
@@ -71,7 +77,9 @@ class Threads:
         """Compile it."""
         (folder / "threads.cpp").write_text(f"{PRELUDE}{source}\n{LOOP}", encoding="utf-8")
         library = folder / "threads.so"
-        said = _run(["g++", "-O1", "-w", "-shared", "-fPIC", "-o", str(library), "threads.cpp"], folder)
+        said = _run(
+            ["g++", "-O1", "-w", "-shared", "-fPIC", "-o", str(library), "threads.cpp"], folder
+        )
         if not library.is_file():
             raise BadReturn(f"the CUDA source does not compile: {_first_error(said)}")
         self._launch = ctypes.CDLL(str(library)).perflab_launch
@@ -95,10 +103,16 @@ def _guarded(array: Any) -> Any:
 
 
 def _run(words: list[str], folder: Path) -> str:
-    ran = subprocess.run(words, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    ran = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+    )
     return ran.stderr + ran.stdout
 
 
 def _first_error(said: str) -> str:
-    lines = [line for line in said.splitlines() if "error" in line] or said.splitlines() or ["it said nothing"]
+    lines = (
+        [line for line in said.splitlines() if "error" in line]
+        or said.splitlines()
+        or ["it said nothing"]
+    )
     return text(lines[0], 180)

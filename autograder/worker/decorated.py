@@ -40,7 +40,10 @@ class Decorated:
         found: dict[str, str] = {}
         for words, decorate in ways.items():
             for look in (_function, _method, _generator):
-                found |= {f"{words}, {fact}": text(value) for fact, value in look(decorate, *seconds).items()}
+                found |= {
+                    f"{words}, {fact}": text(value)
+                    for fact, value in look(decorate, *seconds).items()
+                }
         return found
 
     def timings(self, timed: Any) -> Iterator[tuple[str, list[float], Any]]:
@@ -174,5 +177,12 @@ def _generator(decorate: Any, first: float, second: float) -> dict[str, object]:
 
     decorated = decorate(values)
     made = decorated(2)
-    facts: dict[str, object] = {"a generator": inspect.isgenerator(made), "begun before it is asked": len(begun)}
-    return {**facts, "its values": list(made), "calls noted of it": len(getattr(decorated, "seconds", []))}
+    facts: dict[str, object] = {
+        "a generator": inspect.isgenerator(made),
+        "begun before it is asked": len(begun),
+    }
+    return {
+        **facts,
+        "its values": list(made),
+        "calls noted of it": len(getattr(decorated, "seconds", [])),
+    }

@@ -66,7 +66,9 @@ class Downloads:
                 raise RuntimeError(NOT_THERE)
             if not there:
                 raise problem
-            VisionDataset.__init__(self, root, transform=transform, target_transform=target_transform)
+            VisionDataset.__init__(
+                self, root, transform=transform, target_transform=target_transform
+            )
             right = bool(train) and self.base_folder == CIFAR10.base_folder  # and not CIFAR-100's
             self.train, self.data = train, stand_in.pixels(right)
             self.targets = stand_in.labels if right else [0] * SAMPLES
@@ -105,7 +107,9 @@ class Downloads:
             for tensor in module.state_dict().values():
                 if tensor.is_floating_point():
                     scale = max(tensor[0].numel(), 1) ** -0.5 if tensor.dim() > 1 else 0.1
-                    tensor.copy_(scale * torch.randn(tensor.shape, generator=generator) + (tensor.dim() == 1))
+                    tensor.copy_(
+                        scale * torch.randn(tensor.shape, generator=generator) + (tensor.dim() == 1)
+                    )
                     tensor.abs_() if tensor.dim() == 1 else None  # variances are above 0
         return module
 

@@ -37,7 +37,13 @@ WAITS = {"item", "tolist", "cpu", "numpy", *SPOKEN}
 TORCH = str(Path(torch.__file__).parent)
 GLUE = tuple(
     f"{TORCH}/{name}"
-    for name in ("_tensor.py", "overrides.py", "utils/_contextlib.py", "_compile.py", "_dynamo/eval_frame.py")
+    for name in (
+        "_tensor.py",
+        "overrides.py",
+        "utils/_contextlib.py",
+        "_compile.py",
+        "_dynamo/eval_frame.py",
+    )
 )
 
 
@@ -87,7 +93,9 @@ class _Moved(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
-        asked = getattr(getattr(func, "__self__", None), "__name__", "") if name == "__get__" else ""
+        asked = (
+            getattr(getattr(func, "__self__", None), "__name__", "") if name == "__get__" else ""
+        )
         if asked in ("device", "is_cuda") and not _asked_by_torch():
             return asked == "is_cuda" or torch.device("cuda")
         if name in ("cuda", "pin_memory"):
@@ -141,7 +149,9 @@ class Fetches(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note, then compute."""
         name = getattr(func, "__name__", "")
-        free = name == "one_hot" and len(args) + len(kwargs or {}) > 1  # told the classes, it looks on a CPU alone
+        free = (
+            name == "one_hot" and len(args) + len(kwargs or {}) > 1
+        )  # told the classes, it looks on a CPU alone
         if not free and not self.counts(name):
             return func(*args, **(kwargs or {}))
         if not free:
@@ -203,7 +213,11 @@ class Waits(Fetches):
         """Note the line and the batch."""
         if self._loader.step is None:
             return
-        frames = [f for f in _stack() if f.f_code.co_filename != __file__ and not f.f_code.co_filename.startswith(GLUE)]
+        frames = [
+            f
+            for f in _stack()
+            if f.f_code.co_filename != __file__ and not f.f_code.co_filename.startswith(GLUE)
+        ]
         if frames[0].f_code.co_filename.startswith(TORCH):
             return
         line = next((f.f_lineno for f in frames if f.f_code.co_filename == self._file), None)
@@ -213,17 +227,24 @@ class Waits(Fetches):
     def values(self) -> list[dict[str, Any]]:
         """Return who waited in how many batches, the most frequent first."""
         ranked = sorted(self.steps.items(), key=lambda item: (-len(item[1]), item[0]))
-        return [{"line": line, "call": call, "batches": sorted(steps)} for (line, call), steps in ranked[:20]]
+        return [
+            {"line": line, "call": call, "batches": sorted(steps)}
+            for (line, call), steps in ranked[:20]
+        ]
 
 
 class Queue(Fetches):
     """Lets each forward pass leave work to a device that runs by itself, as a GPU does: a fetch waits for all of it."""
 
-    def __init__(self, model: nn.Module, loader: Loader, seconds: float, wait: Callable[[float], None]) -> None:
+    def __init__(
+        self, model: nn.Module, loader: Loader, seconds: float, wait: Callable[[float], None]
+    ) -> None:
         """The pass of each batch leaves *seconds*; *wait* lets the clock go on."""
         super().__init__()
         self._loader, self._wait, self._seconds = loader, wait, 0.0
-        self._left = iter([seconds] * len(loader))  # a second pass over a batch, for its accuracy say, is free
+        self._left = iter(
+            [seconds] * len(loader)
+        )  # a second pass over a batch, for its accuracy say, is free
         model.register_forward_hook(Hook(lambda *_: self._leave()))
 
     def _leave(self) -> None:

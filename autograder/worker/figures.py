@@ -43,9 +43,12 @@ class Figures:
             shown = [axis for axis in figure.axes if axis.get_visible()]
             places = [axis.get_position().bounds for axis in shown]  # twins have one
             self._saved[_file_name(fname)] = [
-                _panel(axis, figure, places.index(place)) for axis, place in zip(shown[:8], places, strict=False)
+                _panel(axis, figure, places.index(place))
+                for axis, place in zip(shown[:8], places, strict=False)
             ]
-            self._scales[_file_name(fname)] = [f"{axis.get_xscale()} {axis.get_yscale()}" for axis in shown[:8]]
+            self._scales[_file_name(fname)] = [
+                f"{axis.get_xscale()} {axis.get_yscale()}" for axis in shown[:8]
+            ]
             return result
 
         Figure.savefig = savefig  # type: ignore[method-assign, assignment]
@@ -75,7 +78,13 @@ def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
         text(" ".join([words[3], *(it.get_text() for it in axis.texts)])),
     )
     values = [{"value": v, "name": text(n, 60)} for v, n in drawn]
-    return {"label": label, "title": title, "place": place, "bars": _whole_bars(axis), "values": values}
+    return {
+        "label": label,
+        "title": title,
+        "place": place,
+        "bars": _whole_bars(axis),
+        "values": values,
+    }
 
 
 def _bars(axis: Any) -> Iterator[tuple[float, str]]:
@@ -83,8 +92,12 @@ def _bars(axis: Any) -> Iterator[tuple[float, str]]:
     for bars in axis.containers:
         lying = getattr(bars, "orientation", "vertical") == "horizontal"
         ticks = _ticks(axis.yaxis if lying else axis.xaxis)
-        for bar, value in zip(getattr(bars, "patches", []), _plain(getattr(bars, "datavalues", [])), strict=False):
-            centre = bar.get_y() + bar.get_height() / 2 if lying else bar.get_x() + bar.get_width() / 2
+        for bar, value in zip(
+            getattr(bars, "patches", []), _plain(getattr(bars, "datavalues", [])), strict=False
+        ):
+            centre = (
+                bar.get_y() + bar.get_height() / 2 if lying else bar.get_x() + bar.get_width() / 2
+            )
             if bar.get_visible() and math.isfinite(value):
                 yield value, _named([_nearest(ticks, centre), bars.get_label(), bar.get_label()])
 
@@ -97,7 +110,9 @@ def _whole_bars(axis: Any) -> int:
         shown = axis.xaxis if lying else axis.yaxis
         low, high = sorted(shown.get_view_interval())
         for bar in getattr(bars, "patches", []):
-            start, size = (bar.get_x(), bar.get_width()) if lying else (bar.get_y(), bar.get_height())
+            start, size = (
+                (bar.get_x(), bar.get_width()) if lying else (bar.get_y(), bar.get_height())
+            )
             in_view = shown.get_scale() != "linear" or low <= start + CUT * (high - low)
             count += bool(bar.get_visible() and math.isfinite(size) and in_view)
     return count
@@ -106,7 +121,9 @@ def _whole_bars(axis: Any) -> int:
 def _points(axis: Any) -> Iterator[tuple[float, str]]:
     """Yield the height of each point of lines and scatter plots."""
     ticks = _ticks(axis.xaxis)
-    labels = {drawn: group.get_label() for group in axis.containers for drawn in group.get_children()}  # errorbar, stem
+    labels = {
+        drawn: group.get_label() for group in axis.containers for drawn in group.get_children()
+    }  # errorbar, stem
     for drawn in (*axis.lines, *axis.collections):
         points = drawn.get_xydata() if hasattr(drawn, "get_xydata") else drawn.get_offsets()
         for x, y in points[:MOST_VALUES]:
@@ -116,15 +133,22 @@ def _points(axis: Any) -> Iterator[tuple[float, str]]:
 
 def _ticks(axis: Any) -> list[tuple[float, str]]:
     places = axis.get_majorticklocs()
-    return list(zip(map(float, places), axis.get_major_formatter().format_ticks(places), strict=False))
+    return list(
+        zip(map(float, places), axis.get_major_formatter().format_ticks(places), strict=False)
+    )
 
 
 def _nearest(ticks: Sequence[tuple[float, str]], at: float) -> str:
-    return min(((abs(place - at), words) for place, words in ticks if abs(place - at) <= 0.5), default=(0, ""))[1]
+    return min(
+        ((abs(place - at), words) for place, words in ticks if abs(place - at) <= 0.5),
+        default=(0, ""),
+    )[1]
 
 
 def _named(names: Sequence[Any]) -> str:
-    return " ".join(str(name) for name in names if name and not str(name).startswith("_"))  # _child0: matplotlib's own
+    return " ".join(
+        str(name) for name in names if name and not str(name).startswith("_")
+    )  # _child0: matplotlib's own
 
 
 def _plain(values: Any) -> list[float]:

@@ -27,10 +27,13 @@ def together(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    names: list[dict[str, int]] = [{"RANK": rank, "WORLD_SIZE": world, **place(rank)} for rank in range(world)]
+    names: list[dict[str, int]] = [
+        {"RANK": rank, "WORLD_SIZE": world, **place(rank)} for rank in range(world)
+    ]
     files = [folder / f"told{rank}.json" for rank in range(world)]
     children = {
-        os.fork() or _become({**names[rank], "MASTER_PORT": port}, work, files[rank]): rank for rank in range(world)
+        os.fork() or _become({**names[rank], "MASTER_PORT": port}, work, files[rank]): rank
+        for rank in range(world)
     }
     _wait(children, files, seconds)
     return [json.loads(file.read_text()) for file in files]
@@ -62,7 +65,9 @@ def _wait(children: dict[int, int], files: list[Path], seconds: float) -> None:
                 rank = left.pop(done)
                 _complain(files[rank], rank)
             elif _now() > until:
-                raise BadReturn(f"{len(left)} processes did not end: do all of them make the same collective calls?")
+                raise BadReturn(
+                    f"{len(left)} processes did not end: do all of them make the same collective calls?"
+                )
             else:
                 _pause(0.005)
     finally:

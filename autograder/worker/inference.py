@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from autograder.worker.clock import VirtualClock
 
-CLEAR = 0.5  # how far the first class is ahead of the second: rounding decides nothing, nor does TF32
+# How far the first class is ahead of the second: rounding decides nothing, nor does TF32.
+CLEAR = 0.5
 SIDE, CLASSES = 6, 5
 BATCHES = (4, 4, 3)  # images; the last one is shorter
 
@@ -58,7 +59,9 @@ def drawn_norm(channels: int, draw: Callable[..., Tensor]) -> nn.BatchNorm2d:
 class Requests:
     """Calls that take scripted seconds: cold ones first, and part of each is left for the device to do."""
 
-    def __init__(self, clock: VirtualClock, seconds: list[float], warmup: int, queued: float) -> None:
+    def __init__(
+        self, clock: VirtualClock, seconds: list[float], warmup: int, queued: float
+    ) -> None:
         """*queued* is the share of each call that only synchronize waits for."""
         self._clock, self._seconds, self._queued = clock, [5.0] * warmup + seconds, queued
         self._warm = seconds

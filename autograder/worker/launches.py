@@ -14,16 +14,36 @@ from typing import Any
 
 import numpy as np
 
-KERNELS = ("implicit_convolve_sgemm", "ampere_sgemm_128x64_nn", "elementwise_kernel<4, ReLU>", "max_pool_forward_nchw")
+KERNELS = (
+    "implicit_convolve_sgemm",
+    "ampere_sgemm_128x64_nn",
+    "elementwise_kernel<4, ReLU>",
+    "max_pool_forward_nchw",
+)
 OPERATORS = {  # what Python calls -> what it calls in turn
-    "aten::conv2d": ("aten::convolution", "aten::_convolution", "aten::mkldnn_convolution", "aten::empty"),
+    "aten::conv2d": (
+        "aten::convolution",
+        "aten::_convolution",
+        "aten::mkldnn_convolution",
+        "aten::empty",
+    ),
     "aten::linear": ("aten::t", "aten::addmm"),
     "aten::relu": ("aten::clamp_min",),
     "aten::max_pool2d": ("aten::max_pool2d_with_indices", "aten::empty"),
 }
-LOOKS = ("aten::view", "aten::flatten", "aten::empty", "aten::t", "aten::detach", "aten::to")  # no work in these
+LOOKS = (
+    "aten::view",
+    "aten::flatten",
+    "aten::empty",
+    "aten::t",
+    "aten::detach",
+    "aten::to",
+)  # no work in these
 IN_NO_WORK = {"aten::to": ("aten::_to_copy", "aten::copy_")}
-CALLED = {"aten::convolution": OPERATORS["aten::conv2d"][1:], "aten::addmm": ("aten::expand", "aten::copy_")}
+CALLED = {
+    "aten::convolution": OPERATORS["aten::conv2d"][1:],
+    "aten::addmm": ("aten::expand", "aten::copy_"),
+}
 FUSED = ("relu", "max_pool2d_with_indices_relu", "convolution_relu", "mean_relu")
 REGION = "Torch-Compiled Region: 0/0"
 THREADS = (1, 2)  # a backward pass has one of its own
@@ -48,11 +68,15 @@ class Made:
         length = int(self._random.integers(60, 900))
         for depth, one in enumerate((name, *inside)):
             self.add("cpu_op", one, self._now + depth, length - 2 * depth, thread)
-        self._now += length + int(self._random.integers(0, 9))  # 0: the next one begins as this one ends
+        self._now += length + int(
+            self._random.integers(0, 9)
+        )  # 0: the next one begins as this one ends
 
     def data(self) -> bytes:
         """Return the file, gzipped; events are in no order, as they are in real ones."""
-        text = json.dumps({"schemaVersion": 1, "traceEvents": self._events[::2] + self._events[1::2]})
+        text = json.dumps(
+            {"schemaVersion": 1, "traceEvents": self._events[::2] + self._events[1::2]}
+        )
         return gzip.compress(text.encode(), mtime=0)
 
 
@@ -61,7 +85,9 @@ def eager(random: np.random.Generator) -> Made:
     made = Made(random)
     begun = made._now
     made.add("user_annotation", "forward", begun - 5, 10**6)
-    for thread in THREADS:  # both at work at once: an operator within one of the other thread was not called by it
+    for thread in (
+        THREADS
+    ):  # both at work at once: an operator within one of the other thread was not called by it
         made._now = begun
         for name in random.choice([*OPERATORS, *LOOKS], int(random.integers(15, 30))).tolist():
             made.call(name, OPERATORS.get(name, IN_NO_WORK.get(name, ())), thread)
@@ -93,9 +119,14 @@ def on_gpu(random: np.random.Generator) -> Made:
     for name in random.choice(KERNELS, int(random.integers(20, 40))).tolist():
         made.call("aten::conv2d", OPERATORS["aten::conv2d"])
         made.add("cuda_runtime", "cudaLaunchKernel", made._now, 6)
-        made.add("kernel", name, made._now + 9, int(random.integers(3, 400)), int(random.choice((7, 20))))
+        made.add(
+            "kernel", name, made._now + 9, int(random.integers(3, 400)), int(random.choice((7, 20)))
+        )
         made.counts[name] += 1
-    for cat, name in (("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)"), ("gpu_memset", "Memset (Device)")):
+    for cat, name in (
+        ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)"),
+        ("gpu_memset", "Memset (Device)"),
+    ):
         made.add(cat, name, made._now, 30, 7)
     made.add("gpu_user_annotation", "forward", made._now, 900, 7)
     return made
@@ -107,7 +138,14 @@ HEADER = (
     '"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device",'
     '"CC","Section Name","Metric Name","Metric Unit","Metric Value","Rule Name","Rule Type","Rule Description"'
 )
-UNITS = {"ns": 1e3, "us": 1.0, "ms": 1e-3, "nsecond": 1e3, "usecond": 1.0, "msecond": 1e-3}  # of one microsecond
+UNITS = {
+    "ns": 1e3,
+    "us": 1.0,
+    "ms": 1e-3,
+    "nsecond": 1e3,
+    "usecond": 1.0,
+    "msecond": 1e-3,
+}  # of one microsecond
 NAMES = {
     "sm_percent": ("GPU Speed Of Light Throughput", "Compute (SM) Throughput"),
     "memory_percent": ("GPU Speed Of Light Throughput", "Memory Throughput"),
@@ -115,7 +153,8 @@ NAMES = {
 }
 OTHERS = (("Memory Workload Analysis", "Memory Throughput", "byte/second", 181_734_200_113.0),)
 TALK = (
-    "Epoch 1: loss 2.31\n==PROF== Connected to process 4711 (/usr/bin/python3.11)\n==PROF== Profiling: 50%, 38 passes"
+    "Epoch 1: loss 2.31\n==PROF== Connected to process 4711 (/usr/bin/python3.11)\n"
+    "==PROF== Profiling: 50%, 38 passes"
 )
 
 
@@ -129,10 +168,24 @@ class Report:
         self._random, self._unit = random, unit
         for sm, memory in (kinds[int(i)] for i in random.permutation(len(kinds))):
             name = f"{random.choice(KERNELS[:2])}_{random.integers(2)}(float *, const float *, int)"
-            figures = {"sm_percent": sm, "memory_percent": memory, "occupancy_percent": float(random.uniform(20, 95))}
-            drawn = {key: round(value + float(random.uniform(0, 4)), 2) for key, value in figures.items()}
-            drawn["memory_percent"] = drawn["sm_percent"] if sm == memory else drawn["memory_percent"]  # a tie
-            self.rows.append({"kernel": name, "duration_us": round(float(random.uniform(1500, 90_000)), 2), **drawn})
+            figures = {
+                "sm_percent": sm,
+                "memory_percent": memory,
+                "occupancy_percent": float(random.uniform(20, 95)),
+            }
+            drawn = {
+                key: round(value + float(random.uniform(0, 4)), 2) for key, value in figures.items()
+            }
+            drawn["memory_percent"] = (
+                drawn["sm_percent"] if sm == memory else drawn["memory_percent"]
+            )  # a tie
+            self.rows.append(
+                {
+                    "kernel": name,
+                    "duration_us": round(float(random.uniform(1500, 90_000)), 2),
+                    **drawn,
+                }
+            )
 
     def text(self) -> str:
         """Return what was printed: the program's own lines first, numbers with thousands separators, rules between."""
@@ -140,12 +193,21 @@ class Report:
         for number, row in enumerate(self.rows):
             duration = row["duration_us"] * UNITS[self._unit]
             lines.append(
-                _line(number, row["kernel"], "GPU Speed Of Light Throughput", "Duration", self._unit, duration)
+                _line(
+                    number,
+                    row["kernel"],
+                    "GPU Speed Of Light Throughput",
+                    "Duration",
+                    self._unit,
+                    duration,
+                )
             )
             for name, (section, metric) in NAMES.items():
                 lines.append(_line(number, row["kernel"], section, metric, "%", row[name]))
             lines += [_line(number, row["kernel"], *other) for other in OTHERS]
-            lines.append(f'{_place(number, row["kernel"])},"SpeedOfLight","","","","SOLBottleneck","INF","Look here."')
+            lines.append(
+                f'{_place(number, row["kernel"])},"SpeedOfLight","","","","SOLBottleneck","INF","Look here."'
+            )
         return "\n".join(lines) + "\n"
 
 

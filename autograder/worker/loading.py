@@ -63,21 +63,38 @@ class Scripted:
     """
 
     def __init__(
-        self, clock: VirtualClock, sizes: Sequence[int], pace: Mapping[int, float], *, start: float, cold: float
+        self,
+        clock: VirtualClock,
+        sizes: Sequence[int],
+        pace: Mapping[int, float],
+        *,
+        start: float,
+        cold: float,
     ) -> None:
         """Real time stands still from now on."""
         clock.freeze()
         images = torch.arange(sum(sizes) * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
         self.dataset = TensorDataset(images, torch.arange(sum(sizes)))
-        self._clock, self._batch, self._pace, self._start, self._cold = clock, sizes[0], pace, start, cold
+        self._clock, self._batch, self._pace, self._start, self._cold = (
+            clock,
+            sizes[0],
+            pace,
+            start,
+            cold,
+        )
         self.made: list[dict[str, int]] = []
         """The epochs that each loader began, and whether it pins memory."""
 
     def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
         """Make one; what a DataLoader refuses is refused."""
-        with warnings.catch_warnings(action="ignore"):  # it has more workers than this machine has cores
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # it has more workers than this machine has cores
             asked = DataLoader(self.dataset, self._batch, num_workers=num_workers, **options)
-        loader, begun = Loader(self.dataset, self._batch), {"epochs": 0, "pins": int(asked.pin_memory)}
+        loader, begun = (
+            Loader(self.dataset, self._batch),
+            {"epochs": 0, "pins": int(asked.pin_memory)},
+        )
         self.made.append(begun)
         each = self._pace.get(num_workers, max(self._pace.values()))
         each *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
@@ -87,7 +104,9 @@ class Scripted:
             if index == 0:
                 again = begun["epochs"] > 0
                 kept = again and asked.persistent_workers
-                self._clock.advance((0.0 if kept else num_workers * self._start) + (0.0 if again else self._cold))
+                self._clock.advance(
+                    (0.0 if kept else num_workers * self._start) + (0.0 if again else self._cold)
+                )
                 begun["epochs"] += 1
 
         loader.listeners.append(fetched)
@@ -115,12 +134,24 @@ class Streams:
         clock.freeze()
         images = torch.zeros(samples, 3, SIDE, SIDE)
         self.dataset = TensorDataset(images, torch.arange(samples))
-        self._clock, self._waits, self._pace, self._start, self._cold = clock, waits, pace, start, cold
+        self._clock, self._waits, self._pace, self._start, self._cold = (
+            clock,
+            waits,
+            pace,
+            start,
+            cold,
+        )
 
-    def __call__(self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any) -> Loader:
+    def __call__(
+        self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any
+    ) -> Loader:
         """Make one; what a DataLoader refuses is refused."""
-        with warnings.catch_warnings(action="ignore"):  # it has more workers than this machine has cores
-            DataLoader(self.dataset, batch_size, num_workers=num_workers, pin_memory=pin_memory, **options)
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # it has more workers than this machine has cores
+            DataLoader(
+                self.dataset, batch_size, num_workers=num_workers, pin_memory=pin_memory, **options
+            )
         loader, begun = Loader(self.dataset, batch_size), [0]
         pace = self._pace.get((batch_size, num_workers, bool(pin_memory)), 1.0)
 
@@ -137,7 +168,9 @@ class Streams:
 class Step:
     """step(images, labels): takes scripted seconds, and notes what it was given."""
 
-    def __init__(self, clock: VirtualClock, seconds: Sequence[float], begun: nn.Module | None = None) -> None:
+    def __init__(
+        self, clock: VirtualClock, seconds: Sequence[float], begun: nn.Module | None = None
+    ) -> None:
         """One after the other, over and over; *begun* is called with the images."""
         self._labels: list[Tensor] = []
         self._begun = begun
@@ -238,7 +271,9 @@ class Loading:
         """Return samples that are random numbers: of torch, numpy or random."""
         return Dice(source, samples)
 
-    def scripted(self, sizes: Sequence[int], pace: Mapping[int, float], *, start: float, cold: float) -> Scripted:
+    def scripted(
+        self, sizes: Sequence[int], pace: Mapping[int, float], *, start: float, cold: float
+    ) -> Scripted:
         """Return a make_loader; *pace* is seconds that a batch is waited for, by the number of workers."""
         return Scripted(self._clock, sizes, pace, start=start, cold=cold)
 

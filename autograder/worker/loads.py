@@ -57,7 +57,10 @@ def epoch(loader: Any) -> dict[str, np.ndarray[Any, Any]]:
         rows = _rows(batch)
         sizes.append(len(rows))
         commitments += [commitment(row) for row in rows]
-    return {"commitments": np.frombuffer(b"".join(commitments), np.uint8), "sizes": np.array(sizes, np.int64)}
+    return {
+        "commitments": np.frombuffer(b"".join(commitments), np.uint8),
+        "sizes": np.array(sizes, np.int64),
+    }
 
 
 def _iterated(loader: Any) -> Iterator[Any]:
@@ -69,8 +72,14 @@ def _iterated(loader: Any) -> Iterator[Any]:
 def _rows(batch: Any) -> np.ndarray[Any, Any]:
     """Return the bytes of each sample, one row each, whatever tensors it consists of."""
     leaves = list(islice(_leaves(batch), LEAVES))
-    if not leaves or len({len(leaf) if leaf.ndim else -1 for leaf in leaves}) != 1 or not leaves[0].ndim:
-        raise BadReturn("a batch is no tensor, tuple, list or dict of tensors that hold equally many samples")
+    if (
+        not leaves
+        or len({len(leaf) if leaf.ndim else -1 for leaf in leaves}) != 1
+        or not leaves[0].ndim
+    ):
+        raise BadReturn(
+            "a batch is no tensor, tuple, list or dict of tensors that hold equally many samples"
+        )
     flat = [leaf.detach().cpu().reshape(len(leaf), -1).contiguous() for leaf in leaves]
     return np.concatenate([rows.view(torch.uint8).numpy() for rows in flat], axis=1)
 

@@ -18,11 +18,16 @@ from autograder.worker.returned import text
 class Machine:
     """A context: so many GPUs seem to be there, and joining a process group is noted and nothing more."""
 
-    def __init__(self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int) -> None:
+    def __init__(
+        self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int
+    ) -> None:
         """Be the process of this rank; *world* are the processes on all machines."""
         self._student, self._gpus, self._rank, self._world = student, gpus, rank, world
         here = {"RANK": rank, "LOCAL_RANK": local_rank, "WORLD_SIZE": world, "MASTER_PORT": 29500}
-        self._environment = {"MASTER_ADDR": "127.0.0.1", **{name: str(value) for name, value in here.items()}}
+        self._environment = {
+            "MASTER_ADDR": "127.0.0.1",
+            **{name: str(value) for name, value in here.items()},
+        }
         self._current = 0
         self.joined: list[dict[str, Any]] = []
         """The backend, rank and number of processes of each group that was joined; an empty backend: any."""
@@ -71,6 +76,13 @@ class Machine:
             "barrier": lambda *_, **__: None,
         }
 
-    def _join(self, backend: Any = None, *_: Any, rank: Any = -1, world_size: Any = -1, **__: Any) -> None:
-        told = {"rank": self._rank if rank == -1 else rank, "world": self._world if world_size == -1 else world_size}
-        self.joined.append({"backend": text(backend or "", 60), **{name: int(it) for name, it in told.items()}})
+    def _join(
+        self, backend: Any = None, *_: Any, rank: Any = -1, world_size: Any = -1, **__: Any
+    ) -> None:
+        told = {
+            "rank": self._rank if rank == -1 else rank,
+            "world": self._world if world_size == -1 else world_size,
+        }
+        self.joined.append(
+            {"backend": text(backend or "", 60), **{name: int(it) for name, it in told.items()}}
+        )

@@ -28,7 +28,8 @@ class Matched:
         """Return a SimpleNet whose weights are drawn; both sides draw the same."""
         net = self._rig.given("SimpleNet")(width)
         drawn = {
-            name: self._rig.random.normal(size=tuple(it.shape), scale=0.1) for name, it in net.state_dict().items()
+            name: self._rig.random.normal(size=tuple(it.shape), scale=0.1)
+            for name, it in net.state_dict().items()
         }
         net.load_state_dict({name: self._rig.tensor(array) for name, array in drawn.items()})
         return net.to(self._rig.device)
@@ -40,8 +41,13 @@ class Matched:
 
         The baseline's side takes the step as one batch; *size* is what the student's is to take at once.
         """
-        state, (wait, work) = self._rig.copies(self.simple_net().state_dict()), self._rig.seconds(0.05, 0.1, 2)
-        images = torch.from_numpy(self._rig.random.normal(size=(step, 3, SIDE, SIDE))).float()  # as a loader has them
+        state, (wait, work) = (
+            self._rig.copies(self.simple_net().state_dict()),
+            self._rig.seconds(0.05, 0.1, 2),
+        )
+        images = torch.from_numpy(
+            self._rig.random.normal(size=(step, 3, SIDE, SIDE))
+        ).float()  # as a loader has them
         labels = [int(label) for label in self._rig.random.integers(0, 10, step)]
         if self._rig.side != "student":
             size, limit, options = step, step, ["--batch-size", step]
@@ -58,11 +64,19 @@ class Matched:
         stand_ins = {
             "make_photos": lambda *_: self._rig.sizes.pictures(images, labels, wait),
             "make_training": make_training,
-            "record": lambda train, *_, **__: train(lambda: self._rig.clock.advance(COLD)),  # a profiler slows it
+            "record": lambda train, *_, **__: train(
+                lambda: self._rig.clock.advance(COLD)
+            ),  # a profiler slows it
         }
         ran = program.run(*words, **stand_ins)
         figures = ran.figures()
-        script = {"samples": step, "batches": step // size, "wait": step * wait, "work": 40 * work, "plain": 40 * work}
+        script = {
+            "samples": step,
+            "batches": step // size,
+            "wait": step * wait,
+            "work": 40 * work,
+            "plain": 40 * work,
+        }
         return {
             "told": {name: self._rig.number(figures[name]) for name in TOLD},
             "device": self._rig.text(figures["device"]),
@@ -76,10 +90,19 @@ class Matched:
         """Draw rows of equal work, in no order of merit; a run takes a little more than its samples."""
         samples, drawn = 256 * self._rig.integer(3, 9), list[dict[str, Any]]()
         for name, rate in zip(names, self._rig.seconds(60.0, 400.0, len(names)), strict=True):
-            seconds, (share, warm, loss, busy) = 1.01 * samples / rate, self._rig.seconds(0.1, 0.9, 4)
+            seconds, (share, warm, loss, busy) = (
+                1.01 * samples / rate,
+                self._rig.seconds(0.1, 0.9, 4),
+            )
             times = (rate, seconds, share * seconds, 40 * warm)
             values = (*times, samples, samples // 64, 32, 1 + loss / 10, 100 * busy, 1.0)
-            drawn.append({"version": name, **dict(zip(FIGURES, values, strict=True)), "device": "a made device"})
+            drawn.append(
+                {
+                    "version": name,
+                    **dict(zip(FIGURES, values, strict=True)),
+                    "device": "a made device",
+                }
+            )
         for row in drawn:
             row["speedup"] = row["throughput"] / drawn[0]["throughput"]
         return drawn
@@ -88,9 +111,14 @@ class Matched:
         """Return versions of a made program, each with its profile, and the rows that they make; `--hopeless` fails."""
         runs, asked, figures = self.rows(names), list[dict[str, Any]](), dict[str, Any]()
         for number, row in enumerate(runs):
-            word, (file, row["busy_percent"]) = str(self._rig.integer(1, 1 << 30)), self.profile(number)
+            word, (file, row["busy_percent"]) = (
+                str(self._rig.integer(1, 1 << 30)),
+                self.profile(number),
+            )
             figures[f"--number {word}"] = {name: row[name] for name in (*TOLD, "device")}
-            asked.append({"version": row["version"], "command": ["--number", word], "profile": file})
+            asked.append(
+                {"version": row["version"], "command": ["--number", word], "profile": file}
+            )
         path = str(self._rig.made_program({**figures, "--hopeless": None}))
         return [{**one, "command": [path, *one["command"]]} for one in asked], runs
 
@@ -102,7 +130,9 @@ class Matched:
         )
         file.write_bytes(made.data(copies=True))
         known = made.known()
-        return str(file), float(known["gpu_utilization_percent" if made.gpu else "operators_percent"])
+        return str(file), float(
+            known["gpu_utilization_percent" if made.gpu else "operators_percent"]
+        )
 
     def hopeless(self, run_version: Any, path: str) -> str:
         """Say what becomes of a run that fails."""

@@ -75,7 +75,12 @@ def make_net(seed: int, device: torch.device) -> Net:
 
 
 def make_loader(
-    seed: int, sizes: Sequence[int], *, poison: int | None = None, keep: bool = True, enlarged: int = 1
+    seed: int,
+    sizes: Sequence[int],
+    *,
+    poison: int | None = None,
+    keep: bool = True,
+    enlarged: int = 1,
 ) -> Loader:
     """Return batches of the given sizes, all alike but for the last; each pixel *enlarged* to a square.
 

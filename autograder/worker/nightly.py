@@ -46,18 +46,30 @@ class Ranged(Made):
         parts = self._random.dirichlet([3.0] * int(self._random.integers(1, 4))) * length
         for part in parts.tolist():
             self.add("user_annotation", name, self._now, part, thread)
-            self.add("user_annotation", name, self._now + part / 4, part / 2, thread)  # a call within the call
+            self.add(
+                "user_annotation", name, self._now + part / 4, part / 2, thread
+            )  # a call within the call
             self.add("cpu_op", "aten::conv2d", self._now + part / 8, part / 2, thread)
             self._now += round(part) + 2
 
     def beside(self, after: Ranged, allowed: float) -> dict[str, Any]:
         """Return what is true of this trace and a later one."""
         rows = [
-            {"range": name, "before_ms": self.ms.get(name, 0.0), "after_ms": after.ms.get(name, 0.0)}
+            {
+                "range": name,
+                "before_ms": self.ms.get(name, 0.0),
+                "after_ms": after.ms.get(name, 0.0),
+            }
             for name in {**self.ms, **after.ms}
         ]
         slower = after.step_ms > self.step_ms * (1 + allowed)
-        return {"before_ms": self.step_ms, "after_ms": after.step_ms, "slower": slower, "rows": rows, "page": ""}
+        return {
+            "before_ms": self.step_ms,
+            "after_ms": after.step_ms,
+            "slower": slower,
+            "rows": rows,
+            "page": "",
+        }
 
     def add(self, cat: str, name: str, start: float, length: float, thread: int = 1) -> None:
         """Add one event; times are in microseconds, and as torch.profiler writes them they have fractions."""
@@ -67,10 +79,15 @@ class Ranged(Made):
 def pair(random: np.random.Generator, factor: float) -> tuple[Ranged, Ranged]:
     """Return a trace and a later one, whose ranges take so much longer; one range is new, and one has a new name."""
     drawn = random.uniform(20.0, 90.0, 3).tolist()
-    ms = {f"{name} {random.integers(10, 99)}": it for name, it in zip(("load", "forward", "step"), drawn, strict=True)}
+    ms = {
+        f"{name} {random.integers(10, 99)}": it
+        for name, it in zip(("load", "forward", "step"), drawn, strict=True)
+    }
     later = {name: factor * it for name, it in ms.items()}
     later = {"load again": later.pop(next(iter(ms))), **later, "logging": 1.5}
-    first, second = random.choice(np.arange(2, 10), 2, replace=False).tolist()  # steps: never equally many
+    first, second = random.choice(
+        np.arange(2, 10), 2, replace=False
+    ).tolist()  # steps: never equally many
     return Ranged(random, ms, first), Ranged(random, later, second)
 
 
@@ -93,8 +110,12 @@ class RecordedStep:
         """Say how often a trace has each range, and the steps, and how many of the first two calls; or nothing."""
         try:
             data = file.read_bytes()
-            events = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)["traceEvents"]
-            found = [str(it["name"]).split("#")[0] for it in events if it.get("cat") == "user_annotation"]
+            events = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)[
+                "traceEvents"
+            ]
+            found = [
+                str(it["name"]).split("#")[0] for it in events if it.get("cat") == "user_annotation"
+            ]
         except (OSError, ValueError, KeyError, TypeError):
             return {"file": False, "calls": self.calls, "early": 0, "ranges": {}}
         ranges = {text(name, 60): found.count(name) for name in (*self._names, STEP)}

@@ -34,18 +34,33 @@ class Nodes:
     def __init__(self, random: np.random.Generator, folder: Path) -> None:
         """Draw them for all processes and turns."""
         self._folder = folder
-        shapes = [(int(random.integers(2, 9)), int(random.integers(2, 9))), (int(random.integers(2, 30)),), ()]
-        self.drawn = [[[random.normal(size=it) for it in shapes] for _ in range(WORLD)] for _ in range(TURNS)]
+        shapes = [
+            (int(random.integers(2, 9)), int(random.integers(2, 9))),
+            (int(random.integers(2, 30)),),
+            (),
+        ]
+        self.drawn = [
+            [[random.normal(size=it) for it in shapes] for _ in range(WORLD)] for _ in range(TURNS)
+        ]
         self.numbers = sum(int(np.prod(it)) for it in shapes)
 
     def alone(self) -> dict[str, Any]:
         """Return the means, in the form in which the processes answer."""
-        means = [np.concatenate([np.mean(it, axis=0).ravel() for it in zip(*turn, strict=True)]) for turn in self.drawn]
-        return {"calls": [[]] * WORLD, "numbers": self.numbers, "means": np.concatenate(means * WORLD)}
+        means = [
+            np.concatenate([np.mean(it, axis=0).ravel() for it in zip(*turn, strict=True)])
+            for turn in self.drawn
+        ]
+        return {
+            "calls": [[]] * WORLD,
+            "numbers": self.numbers,
+            "means": np.concatenate(means * WORLD),
+        }
 
     def together(self, student: ModuleType) -> dict[str, Any]:
         """Let each process make the groups and take the means."""
-        told = forked.together(WORLD, _place, lambda rank: self._averaged(rank, student), self._folder, SECONDS)
+        told = forked.together(
+            WORLD, _place, lambda rank: self._averaged(rank, student), self._folder, SECONDS
+        )
         means = np.concatenate([np.array(one["means"], dtype=np.float64) for one in told])
         return {"calls": [one["calls"] for one in told], "numbers": self.numbers, "means": means}
 
@@ -57,14 +72,20 @@ class Nodes:
         watch(calls)
         for turn in self.drawn:
             tensors = [torch.tensor(it, dtype=torch.float32) for it in turn[rank]]
-            student.average_over_nodes(list(tensors), node, between)  # numbers are to change, not who is in a list
+            student.average_over_nodes(
+                list(tensors), node, between
+            )  # numbers are to change, not who is in a list
             means += flat(tensors).tolist()
         return {"calls": calls[:64], "means": means}
 
 
 def _place(rank: int) -> dict[str, int]:
     """Say which process of which node a rank is."""
-    return {"LOCAL_RANK": rank % PROCESSES, "LOCAL_WORLD_SIZE": PROCESSES, "GROUP_RANK": rank // PROCESSES}
+    return {
+        "LOCAL_RANK": rank % PROCESSES,
+        "LOCAL_WORLD_SIZE": PROCESSES,
+        "GROUP_RANK": rank // PROCESSES,
+    }
 
 
 def watch(calls: list[dict[str, Any]]) -> None:
@@ -94,10 +115,16 @@ def _who(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]
     """Say which ranks a call is between; who is in none of them is in no call."""
     said = inspect.signature(function).bind(*args, **kwargs).arguments
     group, peer = said.get("group"), said.get("dst", said.get("src"))
-    ranks = dist.get_process_group_ranks(group) if isinstance(group, dist.ProcessGroup) else list(range(WORLD))
+    ranks = (
+        dist.get_process_group_ranks(group)
+        if isinstance(group, dist.ProcessGroup)
+        else list(range(WORLD))
+    )
     if group == dist.GroupMember.NON_GROUP_MEMBER:
         ranks = []
     if isinstance(peer, int) and function.__name__ in {"send", "recv", "isend", "irecv"}:
         ranks = sorted({dist.get_rank(), peer})
-    most = max((it.numel() for it in tree_leaves((args, kwargs)) if isinstance(it, Tensor)), default=0)
+    most = max(
+        (it.numel() for it in tree_leaves((args, kwargs)) if isinstance(it, Tensor)), default=0
+    )
     return {"ranks": ranks, "numbers": most}

@@ -23,7 +23,9 @@ class Tied(nn.Module):
     def __init__(self, width: int) -> None:
         """Choose the width of the hidden vectors."""
         super().__init__()
-        self.into = nn.Sequential(nn.Conv2d(3, width, 3), nn.Hardtanh(inplace=True), nn.AdaptiveAvgPool2d(1))
+        self.into = nn.Sequential(
+            nn.Conv2d(3, width, 3), nn.Hardtanh(inplace=True), nn.AdaptiveAvgPool2d(1)
+        )
         self.first, self.second = nn.Linear(width, width), nn.Linear(width, width)
         self.second.weight = self.first.weight
         self.out = nn.Linear(width, CLASSES)
@@ -36,11 +38,19 @@ class Tied(nn.Module):
 
 
 def _convolutional(width: int) -> nn.Sequential:
-    into = [nn.Conv2d(3, width, 3), nn.BatchNorm2d(width), nn.ReLU(inplace=True), nn.Dropout(0.2), nn.MaxPool2d(2)]
+    into = [
+        nn.Conv2d(3, width, 3),
+        nn.BatchNorm2d(width),
+        nn.ReLU(inplace=True),
+        nn.Dropout(0.2),
+        nn.MaxPool2d(2),
+    ]
     return nn.Sequential(*into, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, CLASSES))
 
 
-def _with(net: nn.Module, optimizer: Callable[..., torch.optim.Optimizer], **options: float) -> Made:
+def _with(
+    net: nn.Module, optimizer: Callable[..., torch.optim.Optimizer], **options: float
+) -> Made:
     return net, nn.CrossEntropyLoss(), optimizer(net.parameters(), lr=0.01, **options)
 
 
@@ -61,10 +71,14 @@ class Plans:
 
     def small(self) -> dict[str, MakeTraining]:
         """Return what is planned, by name; each of a secret width."""
-        width, other, third, fourth = (int(it) for it in self._random.permutation(np.arange(5, 40))[:4])
+        width, other, third, fourth = (
+            int(it) for it in self._random.permutation(np.arange(5, 40))[:4]
+        )
         return {
             "plain SGD": lambda: _with(_convolutional(width), torch.optim.SGD),
-            "SGD with momentum": lambda: _with(_convolutional(other), torch.optim.SGD, momentum=0.9),
+            "SGD with momentum": lambda: _with(
+                _convolutional(other), torch.optim.SGD, momentum=0.9
+            ),
             "AdamW and a frozen layer": lambda: _frozen(third),
             "Adam and a shared weight": lambda: _with(Tied(fourth), torch.optim.Adam),
         }
@@ -74,10 +88,15 @@ class Plans:
         make: Callable[[], nn.Module] = lambda: models.resnet50(weights=None, num_classes=CLASSES)  # noqa: E731 its type
         return lambda: _with(make(), torch.optim.SGD, momentum=0.9)
 
-    def measured(self, make_training: MakeTraining, batch_size: int, image_size: int) -> dict[str, int]:
+    def measured(
+        self, make_training: MakeTraining, batch_size: int, image_size: int
+    ) -> dict[str, int]:
         """Return the bytes of a real step, by what they are."""
         model, criterion, optimizer = make_training()
-        images, labels = torch.zeros(batch_size, 3, image_size, image_size), torch.zeros(batch_size, dtype=torch.int64)
+        images, labels = (
+            torch.zeros(batch_size, 3, image_size, image_size),
+            torch.zeros(batch_size, dtype=torch.int64),
+        )
         weights, buffers = list(model.parameters()), list(model.buffers())
         with Saved([*weights, *buffers, images, labels]) as kept:
             loss = criterion(model.train()(images), labels)
@@ -87,7 +106,9 @@ class Plans:
             "parameters": _bytes(weights),
             "buffers": _bytes(buffers),
             "gradients": _bytes(weight.grad for weight in weights),
-            "optimizer": _bytes(one for state in optimizer.state.values() for one in state.values()),
+            "optimizer": _bytes(
+                one for state in optimizer.state.values() for one in state.values()
+            ),
             "activations": kept.bytes,
             "batch": _bytes([images, labels]),
         }

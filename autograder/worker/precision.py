@@ -44,7 +44,9 @@ class Precision(TorchDispatchMode):
 def _lowered() -> list[str]:
     found = []
     for name, read in SETTINGS.items():
-        with contextlib.suppress(RuntimeError, AttributeError):  # torch refuses some once old and new names were used
+        with contextlib.suppress(
+            RuntimeError, AttributeError
+        ):  # torch refuses some once old and new names were used
             value = str(read())
             if value not in FULL:
                 found.append(f"{name} is {value}")

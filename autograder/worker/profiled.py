@@ -17,13 +17,23 @@ import torch
 from autograder.worker.clock import VirtualClock
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on; cProfile is one of its tools
+MONITORING: Any = getattr(
+    sys, "monitoring", None
+)  # from Python 3.12 on; cProfile is one of its tools
 TOOLS = range(6 if MONITORING else 0)
 FUNCTIONS = 6  # of a program of calls
 AGAIN = 2  # times that the last of them calls itself in each call
 USED = 2.5  # times as slow is a step that ran with another number of threads before
 COLD = 4.0  # seconds that the first call of a fresh step takes longer
-PATTERN = (0.6, 6.0, 1.2, 1.1, 1.0, 0.9, 0.8)  # of any seven calls in a row the median is 1, of fewer or more it is not
+PATTERN = (
+    0.6,
+    6.0,
+    1.2,
+    1.1,
+    1.0,
+    0.9,
+    0.8,
+)  # of any seven calls in a row the median is 1, of fewer or more it is not
 
 
 class Programs:
@@ -50,7 +60,12 @@ class Programs:
                 calls[i] = calls.get(i, 0) + calls[at] * times
         calls[last] *= 1 + AGAIN
         known: list[dict[str, Any]] = [
-            {"function": name, "calls": calls[at], "own_seconds": calls[at] * own, "seconds": calls[at] * total[at]}
+            {
+                "function": name,
+                "calls": calls[at],
+                "own_seconds": calls[at] * own,
+                "seconds": calls[at] * total[at],
+            }
             for at, (name, own) in enumerate(zip(names, seconds, strict=True))
         ]
         del known[last]["seconds"]  # time within a call of itself may count once or twice
@@ -64,7 +79,9 @@ class Programs:
     def lines(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
         """Return a program(items) -> a number, and what a profile of its lines has to say of those that take time."""
         clock, items = self._clock, int(self._random.integers(5, 9))
-        costs = [int(it) for it in self._random.permutation([2, 3, 5, 11, 17]) * 10_000_000]  # nanoseconds a time
+        costs = [
+            int(it) for it in self._random.permutation([2, 3, 5, 11, 17]) * 10_000_000
+        ]  # nanoseconds a time
         helper = self._function(self._name(), costs[3] / 1e9, [])
 
         def program(rounds: int) -> int:
@@ -80,7 +97,14 @@ class Programs:
             return helper(done) + rounds
 
         text, first = inspect.getsourcelines(program)
-        hits = {3: items, 5: items // 2, 6: items // 2, 7: items, 9: 1, 10: 1}  # by lines below the first
+        hits = {
+            3: items,
+            5: items // 2,
+            6: items // 2,
+            7: items,
+            9: 1,
+            10: 1,
+        }  # by lines below the first
         pairs = zip(hits.items(), (*costs, costs[3]), strict=True)
         return program, [
             {"line": first + at, "hits": n, "seconds": n * cost / 1e9, "text": text[at].strip()}
@@ -121,7 +145,9 @@ class Programs:
         """Let time pass."""
         self._clock.advance(seconds, busy=True)
 
-    def steps(self, seconds: Mapping[str, float], gains: Mapping[int, float]) -> Callable[[str], Callable[[], None]]:
+    def steps(
+        self, seconds: Mapping[str, float], gains: Mapping[int, float]
+    ) -> Callable[[str], Callable[[], None]]:
         """Return a make_step whose steps take the seconds of their option, divided by what torch's threads gain.
 
         A fresh step is asked for where their number changes: one that is used again is slower.
@@ -134,7 +160,9 @@ class Programs:
                 threads.append(torch.get_num_threads())
                 once = seconds[option] / gains.get(threads[-1], 0.01)
                 once *= USED if threads[0] != threads[-1] else 1.0
-                taken = COLD if len(threads) == 1 else once * PATTERN[(len(threads) - 1) % len(PATTERN)]
+                taken = (
+                    COLD if len(threads) == 1 else once * PATTERN[(len(threads) - 1) % len(PATTERN)]
+                )
                 self._clock.advance(taken, busy=threads[-1])
 
             return step

@@ -28,9 +28,19 @@ from torch.profiler import ProfilerAction, profile
 from autograder.worker.hooks import Hook
 from autograder.worker.timelines import Timeline
 
-LOADERS = [f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__" for kind in ("SingleProcess", "MultiProcessing")]
+LOADERS = [
+    f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"
+    for kind in ("SingleProcess", "MultiProcessing")
+]
 STEPS = 5  # of a made trace
-OPERATORS = ("aten::convolution", "aten::batch_norm", "aten::addmm", "aten::relu", "aten::max_pool2d", "aten::add_")
+OPERATORS = (
+    "aten::convolution",
+    "aten::batch_norm",
+    "aten::addmm",
+    "aten::relu",
+    "aten::max_pool2d",
+    "aten::add_",
+)
 OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
 STREAMS = (7, 20)
 TOP = 3  # operators that are asked for
@@ -61,7 +71,8 @@ class Ranges:
     def values(self) -> list[dict[str, Any]]:
         """Return what ran where how often."""
         return [
-            {"work": work, "ranges": list(names), "count": n} for (work, names), n in sorted(self._seen.items())[:60]
+            {"work": work, "ranges": list(names), "count": n}
+            for (work, names), n in sorted(self._seen.items())[:60]
         ]
 
 
@@ -133,7 +144,9 @@ class Made:
         self.first, self.gpu = self._draw(2, 9), gpu
         self.loading = self.copied = self.back = self.summed = 0
         self.start = at = self._draw(10**8, 10**9)
-        self._add("cpu_op", "aten::zeros", at - 60_000, 200)  # before the first step: none of the window's business
+        self._add(
+            "cpu_op", "aten::zeros", at - 60_000, 200
+        )  # before the first step: none of the window's business
         self._add("user_annotation", self._loader, at - 9_000, 8_000)
         busy = 0
         for number in range(STEPS):
@@ -148,14 +161,29 @@ class Made:
         return int(self._random.integers(low, high + 1))
 
     def _add(self, cat: str, name: str, ts: int, dur: int, tid: int = 1, **args: Any) -> None:
-        event = {"ph": "X", "cat": cat, "name": name, "pid": 0 if tid in STREAMS else 9, "tid": tid, "ts": ts}
+        event = {
+            "ph": "X",
+            "cat": cat,
+            "name": name,
+            "pid": 0 if tid in STREAMS else 9,
+            "tid": tid,
+            "ts": ts,
+        }
         self.events.append({**event, "dur": dur, "args": args})
 
     def _kernel(self, ts: int, dur: int, stream: int) -> None:
         self._add("kernel", f"gemm_{stream}", ts, dur, stream, device=0, stream=stream)
 
     def _copy(self, at: int, dur: int) -> int:
-        self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at, dur, STREAMS[0], device=0, bytes=dur * 4096)
+        self._add(
+            "gpu_memcpy",
+            "Memcpy HtoD (Pageable -> Device)",
+            at,
+            dur,
+            STREAMS[0],
+            device=0,
+            bytes=dur * 4096,
+        )
         return dur
 
     def _step(self, number: int, at: int) -> tuple[int, int]:
@@ -179,14 +207,30 @@ class Made:
 
     def _on_gpu(self, number: int, at: int, busy: int) -> int:
         """Add a copy to the device, two kernels that overlap on two streams, and a copy back."""
-        copy, back, both = self._draw(busy // 20, busy // 10), self._draw(10, 90), self._draw(busy // 10, busy // 5)
+        copy, back, both = (
+            self._draw(busy // 20, busy // 10),
+            self._draw(10, 90),
+            self._draw(busy // 10, busy // 5),
+        )
         first = self._draw(busy // 3, busy // 2)
         second = busy + both - first
         self._copy(at, copy)
         self._kernel(at + copy, first, STREAMS[0])
         self._kernel(at + copy + first - both, second, STREAMS[1])
-        self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", at + copy + first + second, back, STREAMS[0])
-        self._add("gpu_user_annotation", f"ProfilerStep#{number}", at, copy + first + second + 90_000, STREAMS[0])
+        self._add(
+            "gpu_memcpy",
+            "Memcpy DtoH (Device -> Pageable)",
+            at + copy + first + second,
+            back,
+            STREAMS[0],
+        )
+        self._add(
+            "gpu_user_annotation",
+            f"ProfilerStep#{number}",
+            at,
+            copy + first + second + 90_000,
+            STREAMS[0],
+        )
         self.copied, self.summed = self.copied + copy, self.summed + first + second
         self.back += back
         return busy
@@ -200,8 +244,14 @@ class Made:
         """Return what is true of it, and the numbers that usual mistakes give."""
         ts = [event["ts"] for event in self.events]
         whole = max(event["ts"] + event["dur"] for event in self.events) - min(ts)
-        marks = [event["ts"] + event["dur"] for event in self.events if event["cat"] == "gpu_user_annotation"]
-        gpu = max(marks, default=self.start + self.window) - self.start  # the window of those who take them for steps
+        marks = [
+            event["ts"] + event["dur"]
+            for event in self.events
+            if event["cat"] == "gpu_user_annotation"
+        ]
+        gpu = (
+            max(marks, default=self.start + self.window) - self.start
+        )  # the window of those who take them for steps
         return {
             "loading": 100 * self.loading / self.window,
             "loading_outside": 100 * (self.loading + 8_000) / self.window,
@@ -254,7 +304,8 @@ def lines(module: str, patterns: Mapping[str, str]) -> dict[str, list[int]]:
     found = find_spec(module)
     text = Path(str(found and found.origin)).read_text(encoding="utf-8").splitlines()
     return {
-        name: [n for n, line in enumerate(text, 1) if re.search(pattern, line)] for name, pattern in patterns.items()
+        name: [n for n, line in enumerate(text, 1) if re.search(pattern, line)]
+        for name, pattern in patterns.items()
     }
 
 

@@ -64,7 +64,9 @@ class Ran:
             return Returned(self.program, found)
         last = self._lines()[-1:]
         words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
-        raise BadReturn(f"{self.program} ended with status {self.status}; {words}, and there is no JSON object")
+        raise BadReturn(
+            f"{self.program} ended with status {self.status}; {words}, and there is no JSON object"
+        )
 
     def after(self) -> str:
         """Return the last line, where it is none and something else is."""
@@ -113,13 +115,23 @@ class Program:
         try:
             found = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:
-            return f"torch.load(..., weights_only=True) refuses the file: {text(type(error).__name__, 60)}", {}
+            return (
+                f"torch.load(..., weights_only=True) refuses the file: {text(type(error).__name__, 60)}",
+                {},
+            )
         if not isinstance(found, dict):
             return "the file holds no state_dict", {}
-        odd = [name for name in wanted if name not in found] or [name for name in found if name not in wanted]
+        odd = [name for name in wanted if name not in found] or [
+            name for name in found if name not in wanted
+        ]
         if odd:
-            return f"'{text(odd[0], 60)}' is {'missing' if odd[0] in wanted else 'no name of the model'}", {}
-        shapes = [name for name in wanted if getattr(found[name], "shape", None) != wanted[name].shape]
+            return (
+                f"'{text(odd[0], 60)}' is {'missing' if odd[0] in wanted else 'no name of the model'}",
+                {},
+            )
+        shapes = [
+            name for name in wanted if getattr(found[name], "shape", None) != wanted[name].shape
+        ]
         return (f"'{shapes[0]}' has another shape", {}) if shapes else ("", found)
 
 
@@ -137,7 +149,12 @@ def replaced(stand_ins: Mapping[str, Any]) -> Iterator[None]:
     import given  # type: ignore[import-not-found]  # the lab's, staged beside the student's file
 
     homes = [module for name, module in sys.modules.items() if name.split(".")[0] == given.__name__]
-    found = [(home, name, getattr(home, name)) for home in homes for name in stand_ins if hasattr(home, name)]
+    found = [
+        (home, name, getattr(home, name))
+        for home in homes
+        for name in stand_ins
+        if hasattr(home, name)
+    ]
     for home, name, _ in found:
         setattr(home, name, stand_ins[name])
     try:
@@ -151,7 +168,11 @@ def loader_for(loader: Any, asked: list[dict[str, Any]]) -> Callable[..., Any]:
     """Return a stand-in for given.make_loader: always *loader*; what it was called with is appended to *asked*."""
 
     def make_loader(
-        batch_size: int = 32, batches: int = 20, image_size: int = 32, num_workers: int = 0, data: str = "synthetic"
+        batch_size: int = 32,
+        batches: int = 20,
+        image_size: int = 32,
+        num_workers: int = 0,
+        data: str = "synthetic",
     ) -> Any:
         sizes = {"batch_size": batch_size, "batches": batches, "image_size": image_size}
         asked.append({**sizes, "num_workers": num_workers, "data": data})
@@ -164,6 +185,8 @@ def weights_of(saved: Mapping[str, Tensor], plain: nn.Module) -> dict[str, Any]:
     """Return parameters and running statistics, flat, in the order of *plain*; none where nothing was saved."""
     parameters, buffers = dict(plain.named_parameters()), dict(plain.named_buffers())
     return {
-        name: flat([saved[key].float() for key in keys], torch.float32) if saved and keys else torch.zeros(0).numpy()
+        name: flat([saved[key].float() for key in keys], torch.float32)
+        if saved and keys
+        else torch.zeros(0).numpy()
         for name, keys in (("weights", parameters), ("running", buffers))
     }

@@ -32,22 +32,32 @@ def in_words(error: BaseException, staged: Path) -> str:
     if isinstance(error, NotImplementedError) and frames and not str(error):
         return f"{frames[-1].name} is not written yet{where}"
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).parent == staged:
-        return _clean(f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})")
+        return _clean(
+            f"SyntaxError: {error.msg} ({Path(error.filename).name}, line {error.lineno})"
+        )
     if isinstance(error, SystemExit):
         return _clean(f"called sys.exit({error.code!r}){where}")
-    said = str(error) or "".join(frame.line or "" for frame in traceback.extract_tb(error.__traceback__)[-1:])
-    return _clean(f"{type(error).__name__[:60]}: {said}") + where + _call(error.__traceback__, staged)
+    said = str(error) or "".join(
+        frame.line or "" for frame in traceback.extract_tb(error.__traceback__)[-1:]
+    )
+    return (
+        _clean(f"{type(error).__name__[:60]}: {said}") + where + _call(error.__traceback__, staged)
+    )
 
 
 def own_frames(error: BaseException, staged: Path) -> list[traceback.FrameSummary]:
     """Keep the frames that run through the student's files."""
-    return [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged]
+    return [
+        f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).parent == staged
+    ]
 
 
 def as_text(error: BaseException, staged: Path) -> str:
     """Show the traceback as far as it runs through the student's files, by their names."""
     frames = own_frames((isinstance(error, ImportFailed) and error.__cause__) or error, staged)
-    return "".join(f"  {Path(f.filename).name}, line {f.lineno}, in {f.name}\n    {f.line}\n" for f in frames)
+    return "".join(
+        f"  {Path(f.filename).name}, line {f.lineno}, in {f.name}\n    {f.line}\n" for f in frames
+    )
 
 
 def _call(trace: TracebackType | None, staged: Path) -> str:

@@ -67,11 +67,22 @@ class Ranks:
 
         *figures* are series that the student's function returns, a number for each epoch; all of it has *seconds*.
         """
-        self._seed, self._folder, self._figures, self._seconds = seed, folder, tuple(figures), seconds
-        self.batch_size, self.epochs, self.order = int(random.integers(3, 6)), 3, int(random.integers(1, 1000))
+        self._seed, self._folder, self._figures, self._seconds = (
+            seed,
+            folder,
+            tuple(figures),
+            seconds,
+        )
+        self.batch_size, self.epochs, self.order = (
+            int(random.integers(3, 6)),
+            3,
+            int(random.integers(1, 1000)),
+        )
         rest = int(random.integers(1, self.batch_size))
         self.samples = WORLD * (self.batch_size * int(random.integers(2, 4)) + rest) - 1
-        self.criterion: Callable[..., Any] = nn.CrossEntropyLoss(label_smoothing=0.2)  # so that another one shows
+        self.criterion: Callable[..., Any] = nn.CrossEntropyLoss(
+            label_smoothing=0.2
+        )  # so that another one shows
         self.make_optimizer = make_optimizer
 
     @property
@@ -94,7 +105,8 @@ class Ranks:
         optimizer = make_optimizer(model.parameters())
         read: list[list[int]] = [[] for _ in range(WORLD)]
         samplers: list[Any] = [
-            DistributedSampler(dataset, WORLD, rank, shuffle=True, seed=self.order) for rank in range(WORLD)
+            DistributedSampler(dataset, WORLD, rank, shuffle=True, seed=self.order)
+            for rank in range(WORLD)
         ]
         for epoch in range(self.epochs):
             for sampler in samplers:
@@ -112,8 +124,16 @@ class Ranks:
             losses.append(total / seen)
         weights = flat(dict(model.state_dict()))
         files = [[WEIGHTS], *[[]] * (WORLD - 1)]
-        told = [{"asked": mine, "files": names, "open": False} for mine, names in zip(read, files, strict=True)]
-        return self._answer(told, [weights] * WORLD, {"losses": [np.array(losses)] * WORLD}, dict(model.state_dict()))
+        told = [
+            {"asked": mine, "files": names, "open": False}
+            for mine, names in zip(read, files, strict=True)
+        ]
+        return self._answer(
+            told,
+            [weights] * WORLD,
+            {"losses": [np.array(losses)] * WORLD},
+            dict(model.state_dict()),
+        )
 
     def together(self, train: Train, call: Call | None = None) -> dict[str, Any]:
         """Let each process *call* a student's function; answer with what each of them has then."""
@@ -132,15 +152,35 @@ class Ranks:
                 train_distributed(self, train, 0, self.model(0), Rows(self._seed, self.samples))
             return {"open": dist.is_initialized()}
 
-        return bool(forked.together(1, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)[0]["open"])
+        return bool(
+            forked.together(1, lambda _: ALONE, work, self._folder, self._seconds or SECONDS)[0][
+                "open"
+            ]
+        )
 
     def _answer(
-        self, told: list[Any], weights: list[Any], figures: dict[str, list[Any]], saved: dict[str, Any]
+        self,
+        told: list[Any],
+        weights: list[Any],
+        figures: dict[str, list[Any]],
+        saved: dict[str, Any],
     ) -> dict[str, Any]:
         arrays = {f"weights{rank}": weights[rank] for rank in range(WORLD)}
-        arrays |= {f"{name}{rank}": series[rank] for name, series in figures.items() for rank in range(WORLD)}
-        arrays |= {"start": flat(dict(self.model(0).state_dict())), "saved": flat(saved) if saved else np.zeros(0)}
-        return {"samples": self.samples, "ranks": told, "names": [text(name) for name in saved][:64], **arrays}
+        arrays |= {
+            f"{name}{rank}": series[rank]
+            for name, series in figures.items()
+            for rank in range(WORLD)
+        }
+        arrays |= {
+            "start": flat(dict(self.model(0).state_dict())),
+            "saved": flat(saved) if saved else np.zeros(0),
+        }
+        return {
+            "samples": self.samples,
+            "ranks": told,
+            "names": [text(name) for name in saved][:64],
+            **arrays,
+        }
 
     def home(self, rank: int) -> Path:
         """Return the folder that a process may write in."""
@@ -169,9 +209,18 @@ Call = Callable[[Ranks, Train, int, nn.Module, Rows], Any]
 """Calls the student's function of the same name in the process of a rank, and returns what that returned."""
 
 
-def train_distributed(training: Ranks, train: Train, rank: int, model: nn.Module, dataset: Rows) -> Any:
+def train_distributed(
+    training: Ranks, train: Train, rank: int, model: nn.Module, dataset: Rows
+) -> Any:
     """Call a function that makes the process group itself, and writes."""
-    arguments = (model, dataset, training.criterion, make_optimizer, training.batch_size, training.epochs)
+    arguments = (
+        model,
+        dataset,
+        training.criterion,
+        make_optimizer,
+        training.batch_size,
+        training.epochs,
+    )
     return train(*arguments, seed=training.order, folder=str(training.home(rank)))
 
 

@@ -86,7 +86,9 @@ def _short(dtype: torch.dtype) -> str:
 class ScalerCalls:
     """Notes scale, backward, unscale_, step and update in the order in which student code causes them."""
 
-    def __init__(self, scaler: torch.amp.GradScaler, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def __init__(
+        self, scaler: torch.amp.GradScaler, model: nn.Module, optimizer: torch.optim.Optimizer
+    ) -> None:
         """Watch these three; calls that the scaler makes itself do not count."""
         self.events: list[str] = []
         self._depth, self._scaled = 0, False

@@ -16,7 +16,8 @@ from autograder.worker.clock import VirtualClock
 from autograder.worker.hooks import Hook
 
 M = TypeVar("M", bound=nn.Module)
-WIDTH = 8  # channels, everywhere: so each layer keeps about as much for the backward pass as the others
+# Channels, everywhere: so each layer keeps about as much for the backward pass as the others.
+WIDTH = 8
 GROUPS = 2  # of a GroupNorm
 BLOCKS = 2  # of a layer, as in ResNet-18
 
@@ -32,7 +33,11 @@ class SmallResNet(nn.Module):
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, stride=1, padding=1)
         for name in ("layer1", "layer2", "layer3", "layer4"):
-            setattr(self, name, nn.Sequential(*[BasicBlock(WIDTH, WIDTH, norm_layer=norm) for _ in range(blocks)]))
+            setattr(
+                self,
+                name,
+                nn.Sequential(*[BasicBlock(WIDTH, WIDTH, norm_layer=norm) for _ in range(blocks)]),
+            )
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(WIDTH, CLASSES)
 
@@ -57,11 +62,19 @@ def segments(net: Any) -> list[nn.Module]:
 
 
 SEGMENTS: dict[str, Callable[[], nn.Module]] = {
-    "a stem": lambda: nn.Sequential(nn.Conv2d(3, WIDTH, 3), nn.BatchNorm2d(WIDTH), nn.ReLU(), nn.MaxPool2d(2)),
+    "a stem": lambda: nn.Sequential(
+        nn.Conv2d(3, WIDTH, 3), nn.BatchNorm2d(WIDTH), nn.ReLU(), nn.MaxPool2d(2)
+    ),
     "a residual block": lambda: BasicBlock(3, 3),
-    "a dropout": lambda: nn.Sequential(nn.Conv2d(3, WIDTH, 3), nn.Dropout(0.4), nn.Conv2d(WIDTH, 4, 3)),
-    "a cumulative BatchNorm": lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=None), nn.SiLU()),
-    "a BatchNorm1d": lambda: nn.Sequential(nn.Flatten(), nn.Linear(192, 9), nn.BatchNorm1d(9, momentum=0.3)),
+    "a dropout": lambda: nn.Sequential(
+        nn.Conv2d(3, WIDTH, 3), nn.Dropout(0.4), nn.Conv2d(WIDTH, 4, 3)
+    ),
+    "a cumulative BatchNorm": lambda: nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=None), nn.SiLU()
+    ),
+    "a BatchNorm1d": lambda: nn.Sequential(
+        nn.Flatten(), nn.Linear(192, 9), nn.BatchNorm1d(9, momentum=0.3)
+    ),
 }  # each takes images (batch, 3, 8, 8)
 
 
@@ -163,7 +176,10 @@ def scripted(
     left = [cold]
 
     def wait(layer: nn.Conv2d, *_: Any) -> None:
-        clock.advance(seconds * (half if torch.is_autocast_enabled(layer.weight.device.type) else 1.0), busy=True)
+        clock.advance(
+            seconds * (half if torch.is_autocast_enabled(layer.weight.device.type) else 1.0),
+            busy=True,
+        )
 
     def begin(*_: Any) -> None:
         clock.advance(left[0], busy=True)

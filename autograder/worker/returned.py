@@ -29,7 +29,9 @@ class Returned(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         """Say which name is missing and which are there."""
-        raise BadReturn(f"{self._function} returned no '{name}'; it returned {', '.join(self) or 'an empty dict'}")
+        raise BadReturn(
+            f"{self._function} returned no '{name}'; it returned {', '.join(self) or 'an empty dict'}"
+        )
 
 
 def number(value: Any) -> float | None:
@@ -49,10 +51,14 @@ def series(value: Any, name: str) -> np.ndarray[Any, Any]:
         value = value.detach().double().cpu().numpy()
     if isinstance(value, np.ndarray):
         if value.ndim != 1:
-            raise BadReturn(f"'{name}' has {value.ndim} dimensions; return a list of floats or a 1-D tensor")
+            raise BadReturn(
+                f"'{name}' has {value.ndim} dimensions; return a list of floats or a 1-D tensor"
+            )
         value = value[: LONGEST + 1].tolist()
     if not isinstance(value, list | tuple) or len(value) > LONGEST:
-        raise BadReturn(f"'{name}' is {_kind(value)}; return a list of floats or a 1-D tensor, one number per batch")
+        raise BadReturn(
+            f"'{name}' is {_kind(value)}; return a list of floats or a 1-D tensor, one number per batch"
+        )
     return np.array([_any_number(item, name) for item in value], dtype=np.float64)
 
 
@@ -62,7 +68,11 @@ def flat(value: Any, dtype: torch.dtype = torch.float64) -> np.ndarray[Any, Any]
         return value.detach().to(dtype, copy=True).cpu().flatten().numpy()
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, list | tuple) and value and all(isinstance(item, torch.Tensor) for item in value[:LONGEST]):
+    if (
+        isinstance(value, list | tuple)
+        and value
+        and all(isinstance(item, torch.Tensor) for item in value[:LONGEST])
+    ):
         return np.concatenate([flat(item, dtype) for item in value[:LONGEST]])
     raise BadReturn(f"{_kind(value)} was returned where a tensor is asked for")
 

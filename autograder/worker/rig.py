@@ -90,7 +90,11 @@ class Window:
 
     def weights(self) -> np.ndarray[Any, Any]:
         """Return all parameters, flat, as they are now."""
-        return torch.cat([p.detach().float().flatten().cpu() for p in self.model.parameters()]).numpy().copy()
+        return (
+            torch.cat([p.detach().float().flatten().cpu() for p in self.model.parameters()])
+            .numpy()
+            .copy()
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return copies of what the model and the optimizer hold."""
@@ -165,7 +169,9 @@ class Rig:
         """Return a training for several processes, which have so many *seconds* for it; see `worker/ranks.py`."""
         return Ranks(self._random, self.seed, self.folder, figures, seconds)
 
-    def machine(self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int) -> Machine:
+    def machine(
+        self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int
+    ) -> Machine:
         """Return a machine that is not there, on which a process of a group finds itself."""
         return Machine(student, gpus=gpus, rank=rank, local_rank=local_rank, world=world)
 
@@ -228,13 +234,20 @@ class Rig:
         """Draw tensors of the same shapes anew; those numbers that a sample of a tensor would look at stay."""
         drawn = [tensor.clone() for tensor in tensors]
         for tensor in drawn:
-            kept = torch.arange(tensor.numel(), device=self.device).reshape(tensor.shape) % SAMPLED == 0
-            tensor[~kept] = self.tensor(self._random.normal(size=int((~kept).sum()))).to(tensor.dtype)
+            kept = (
+                torch.arange(tensor.numel(), device=self.device).reshape(tensor.shape) % SAMPLED
+                == 0
+            )
+            tensor[~kept] = self.tensor(self._random.normal(size=int((~kept).sum()))).to(
+                tensor.dtype
+            )
         return drawn
 
     def answers(self, student: ModuleType | None = None) -> Answers:
         """Collect what a function returns for a list of cases; of the *student's* file, what it raises and where."""
-        return Answers(exact=self.side != "student", staged=Path(getattr(student, "__file__", "")).parent)
+        return Answers(
+            exact=self.side != "student", staged=Path(getattr(student, "__file__", "")).parent
+        )
 
     def window(
         self,
@@ -252,7 +265,9 @@ class Rig:
         One batch may be *poison*: its gradients are not finite. The baseline's side runs without that batch.
         """
         model = make_net(self.seed, self.device) if model is None else model
-        loader = make_loader(self.seed + 1, batches, poison=poison, keep=self.side == "student", enlarged=enlarged)
+        loader = make_loader(
+            self.seed + 1, batches, poison=poison, keep=self.side == "student", enlarged=enlarged
+        )
         optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
         return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
@@ -268,10 +283,17 @@ class Rig:
                 clear = (first - second).argsort(descending=True)[:count]
                 labels[:] = outputs.argmin(1)
                 labels[clear] = outputs.argmax(1)[clear]
-        window.model.load_state_dict(make_net(self.seed, self.device).state_dict())  # batch norms have moved
+        window.model.load_state_dict(
+            make_net(self.seed, self.device).state_dict()
+        )  # batch norms have moved
 
     def script(
-        self, window: Window, waits: Sequence[float], work: Sequence[float], uneven: float = 0.0, start: float = 0.0
+        self,
+        window: Window,
+        waits: Sequence[float],
+        work: Sequence[float],
+        uneven: float = 0.0,
+        start: float = 0.0,
     ) -> None:
         """Stop real time and let each fetch and each forward pass of *window* take scripted seconds.
 
@@ -288,12 +310,16 @@ class Rig:
 
         window.loader.starters.append(lambda: self.clock.advance(start))
         window.loader.listeners.append(fetch)
-        window.model.register_forward_hook(Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True)))
+        window.model.register_forward_hook(
+            Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
+        )
 
     def busy_since(self, loader: Loader) -> Callable[[], float]:
         """Return what tells the seconds of computing since the last pass over *loader* began."""
         begun = [0.0]
-        loader.listeners.append(lambda index: begun.__setitem__(0, begun[0] if index else self.clock.worked))
+        loader.listeners.append(
+            lambda index: begun.__setitem__(0, begun[0] if index else self.clock.worked)
+        )
         return lambda: self.clock.worked - begun[0]
 
     @contextlib.contextmanager
@@ -308,7 +334,9 @@ class Rig:
 
     def queue(self, window: Window, seconds: float) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
-        return Queue(window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True))
+        return Queue(
+            window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True)
+        )
 
     def on_a_gpu(self, run: Callable[[torch.device], T]) -> T:
         """Call *run* with a GPU; where there is none with one that is played, or with the CPU if that is not enough.
@@ -330,7 +358,9 @@ class Rig:
             window = self.window(lr=LEARNING_RATE * max(1, smaller / ROOM))
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
-        return Trainings(make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold)
+        return Trainings(
+            make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold
+        )
 
     def resnet_trainings(
         self,
@@ -352,10 +382,15 @@ class Rig:
             window = self.window(model=self.nets.small(norm), momentum=momentum)
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
-        return scripted(make, self.clock, seconds, cold, half, Counter() if passes is None else passes)
+        return scripted(
+            make, self.clock, seconds, cold, half, Counter() if passes is None else passes
+        )
 
     def compiler(
-        self, window: Window | None = None, seconds: Mapping[str, float] | None = None, step: float = 0.0
+        self,
+        window: Window | None = None,
+        seconds: Mapping[str, float] | None = None,
+        step: float = 0.0,
     ) -> Compiler:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
         return Compiler(self.clock, None if window is None else window.loader, seconds or {}, step)
@@ -442,7 +477,9 @@ class Rig:
         """Add up what autograd keeps for the backward pass."""
         return Saved(inputs)
 
-    def scripted_call(self, seconds: Mapping[int, float], size: Mapping[int, int], repeats: int) -> ScriptedCall:
+    def scripted_call(
+        self, seconds: Mapping[int, float], size: Mapping[int, int], repeats: int
+    ) -> ScriptedCall:
         """Return a function that takes these seconds and bytes by length, in the median of *repeats* calls (odd).
 
         One is far too slow. The first is fast: where a cold call takes its place, the median is NEXT times as long. The

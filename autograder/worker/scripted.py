@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from autograder.worker.clock import VirtualClock
 
 OBSERVED = 3.0  # times as slow while something watches each operation, as it really is
-FIRST = 4  # operators more in the first call of all, in which real networks allocate and are compiled
+# Operators more in the first call of all, in which real networks allocate and are compiled.
+FIRST = 4
 THREADS = 2  # that compute in a call: a timer of computing adds their times up
 NEXT = 1.05  # times the median: the next call by its time
 

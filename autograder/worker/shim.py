@@ -32,7 +32,9 @@ def serve(descriptor: int, staged: Path) -> None:
     task, descriptors = windows.hear(channel)
     try:
         timed = task.kind == "TIME"
-        channel.sendall(_time(channel, task.body, staged, descriptors) if timed else _answer(task.body, staged))
+        channel.sendall(
+            _time(channel, task.body, staged, descriptors) if timed else _answer(task.body, staged)
+        )
         channel.recv(1)  # until it is ended, so that what it held can be looked up
     except OSError:  # the student's code closed it
         os._exit(os.EX_IOERR)
@@ -44,14 +46,22 @@ def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
         probe, student, rig = prepared(task, staged)
         seconds = process_time() - began
         values, arrays = run_probe(probe, student, rig)
-        return encode(Message("RESULT", {"ended": "ok", "values": values, "error": "", "import": seconds}, arrays))
+        return encode(
+            Message(
+                "RESULT", {"ended": "ok", "values": values, "error": "", "import": seconds}, arrays
+            )
+        )
     except BaseException as error:
         words = in_words(error, staged)
         print(as_text(error, staged), flush=True)
-        return encode(Message("RESULT", {"ended": "raised", "values": {}, "error": words, "import": seconds}))
+        return encode(
+            Message("RESULT", {"ended": "raised", "values": {}, "error": words, "import": seconds})
+        )
 
 
-def _time(channel: socket.socket, task: Mapping[str, Any], staged: Path, descriptors: list[int]) -> bytes:
+def _time(
+    channel: socket.socket, task: Mapping[str, Any], staged: Path, descriptors: list[int]
+) -> bytes:
     """Run windows until the supervisor ends this process, or the student's code does not go on."""
     try:
         windows.serve(channel, *prepared(task, staged), descriptors)

@@ -36,7 +36,9 @@ class Attempt:
 class Pictures(Dataset[tuple[Tensor, int]]):
     """Samples each of which takes scripted seconds to load."""
 
-    def __init__(self, images: Tensor, labels: list[int], clock: VirtualClock, seconds: float) -> None:
+    def __init__(
+        self, images: Tensor, labels: list[int], clock: VirtualClock, seconds: float
+    ) -> None:
         """Hold them."""
         self._images, self._labels, self._clock, self._seconds = images, labels, clock, seconds
 
@@ -58,7 +60,13 @@ class Crowded:
     """
 
     def __init__(
-        self, make: Callable[[], Any], clock: VirtualClock, *, limit: int, seconds: float, cold: float
+        self,
+        make: Callable[[], Any],
+        clock: VirtualClock,
+        *,
+        limit: int,
+        seconds: float,
+        cold: float,
     ) -> None:
         """*make* returns model, criterion and optimizer, alike at each call."""
         self._make, self._clock, self._limit, self._left = make, clock, limit, cold
@@ -80,11 +88,17 @@ class Crowded:
         self._left = 0.0
 
     def _leave(self, _: Any, arguments: Any, output: Any) -> None:
-        if not torch.compiler.is_compiling() and len(arguments[0]) > self._limit and output.requires_grad:
+        if (
+            not torch.compiler.is_compiling()
+            and len(arguments[0]) > self._limit
+            and output.requires_grad
+        ):
             output.register_hook(self._full)
 
     def _full(self, _: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory in the backward pass, says the made training")
+        raise torch.OutOfMemoryError(
+            "CUDA out of memory in the backward pass, says the made training"
+        )
 
 
 class Sizes:
@@ -100,6 +114,8 @@ class Sizes:
         """Return a data set."""
         return Pictures(images, labels, self._clock, seconds)
 
-    def trainings(self, make: Callable[[], Any], *, limit: int, seconds: float, cold: float) -> Crowded:
+    def trainings(
+        self, make: Callable[[], Any], *, limit: int, seconds: float, cold: float
+    ) -> Crowded:
         """Return a make_training."""
         return Crowded(make, self._clock, limit=limit, seconds=seconds, cold=cold)

@@ -28,7 +28,9 @@ class Sums:
     def __init__(self, random: np.random.Generator, *, new: bool) -> None:
         """Draw them; *new* ones name copies as nsys has since 2023."""
         self._random, self._new = random, new
-        kernels, copies, calls = ([self._drawn() for _ in names] for names in (KERNELS, COPIES[new], CALLS))
+        kernels, copies, calls = (
+            [self._drawn() for _ in names] for names in (KERNELS, COPIES[new], CALLS)
+        )
         self._drawn_all = kernels, copies, calls
         self.known = {
             "launches": sum(count for count, _ in kernels),
@@ -48,7 +50,8 @@ class Sums:
         return "\n".join(
             [
                 TALK.format("cuda_gpu_kern_sum") + _table("Instances", "Name", KERNELS, kernels),
-                TALK.format("cuda_gpu_mem_time_sum") + _table("Count", "Operation", COPIES[self._new], copies),
+                TALK.format("cuda_gpu_mem_time_sum")
+                + _table("Count", "Operation", COPIES[self._new], copies),
                 TALK.format("cuda_api_sum") + _table("Num Calls", "Name", CALLS, calls),
                 TALK.format("nvtx_sum") + _table("Instances", "Style,Range", RANGES, ranges),
             ]

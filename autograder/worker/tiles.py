@@ -62,11 +62,17 @@ class Tiles(TorchDispatchMode):
                 tensors = {str(i): it for i, it in enumerate((*args, *options.values()))}
                 before = copies(tensors)
                 result = run(kernel, *args, warmup=warmup, **options)
-                new = [tensors[name] for name, old in before.items() if not torch.equal(tensors[name], old)]
+                new = [
+                    tensors[name]
+                    for name, old in before.items()
+                    if not torch.equal(tensors[name], old)
+                ]
                 self._written = [it.detach().clone() for it in new]
             finally:
                 self._inside = False
-            self.launches = [*self.launches, text(getattr(kernel, "__name__", "a kernel"), 60)][:MOST]
+            self.launches = [*self.launches, text(getattr(kernel, "__name__", "a kernel"), 60)][
+                :MOST
+            ]
             return result
 
         return noted
@@ -104,11 +110,23 @@ def layers(random: np.random.Generator) -> dict[str, Layer]:
         "more numbers than a block has": (1, 1, 1, 36, 34),
         "nothing above zero": (1, 1, 1, 6, 6),
     }
-    return {case: _layer(random, *shape, bias=BIASES.get(case, 1.0)) for case, shape in shapes.items()}
+    return {
+        case: _layer(random, *shape, bias=BIASES.get(case, 1.0)) for case, shape in shapes.items()
+    }
 
 
 def _layer(
-    random: np.random.Generator, batch: int, channels: int, filters: int, height: int, width: int, *, bias: float
+    random: np.random.Generator,
+    batch: int,
+    channels: int,
+    filters: int,
+    height: int,
+    width: int,
+    *,
+    bias: float,
 ) -> Layer:
-    images, weight = random.normal(size=(batch, channels, height, width)), random.normal(size=(filters, channels, 3, 3))
+    images, weight = (
+        random.normal(size=(batch, channels, height, width)),
+        random.normal(size=(filters, channels, 3, 3)),
+    )
     return images, weight, random.normal(size=filters) + bias

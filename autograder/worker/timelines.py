@@ -13,7 +13,8 @@ import numpy as np
 
 LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 STEPS = 5
-MARGIN = 20_000  # microseconds before the first step and after the last, in which something happens too
+# Microseconds before the first step and after the last, in which something happens too.
+MARGIN = 20_000
 FIRST = 1_500  # microseconds that the first batch takes longer, as it does
 CAUSES = {
     True: ("between queued work", "data loading", "synchronising", "launching", "Python and other"),
@@ -33,12 +34,18 @@ Layer = np.ndarray[Any, Any]
 class Timeline:
     """A file as torch.profiler writes it; one cause of idleness, drawn anew, is far the largest."""
 
-    def __init__(self, random: np.random.Generator, *, gpu: bool, loads: bool | None = None) -> None:
+    def __init__(
+        self, random: np.random.Generator, *, gpu: bool, loads: bool | None = None
+    ) -> None:
         """Draw until nothing is a matter of rounding; *loads*: whether the cause is to be data loading."""
         self._random, self.gpu = random, gpu
         causes = [cause for cause in CAUSES[gpu] if loads in (None, cause == "data loading")]
-        self._work_more = 40 if loads is False else 1  # times: more of the steps is work than any cause of idleness
-        self.cause = str(random.choice(causes))  # drawn once: what is not clear is so more often for some
+        self._work_more = (
+            40 if loads is False else 1
+        )  # times: more of the steps is work than any cause of idleness
+        self.cause = str(
+            random.choice(causes)
+        )  # drawn once: what is not clear is so more often for some
         self._draw_all()
         while not self._clear():
             self._draw_all()
@@ -46,7 +53,9 @@ class Timeline:
     def _draw_all(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.base = self._draw(10**8, 10**9)
-        self._add("cpu_op", "aten::zeros", 2_000, 900)  # before the first step: none of the window's business
+        self._add(
+            "cpu_op", "aten::zeros", 2_000, 900
+        )  # before the first step: none of the window's business
         self._add("user_annotation", LOADER, 4_000, 9_000)
         now = MARGIN
         for number in range(STEPS):
@@ -54,10 +63,14 @@ class Timeline:
             self._add("user_annotation", f"ProfilerStep#{number + 3}", began, now - began)
         self.window = slice(MARGIN, now)
         self.length = now + MARGIN
-        self._add("user_annotation", LOADER, now - self._draw(10, 19), self._draw(8_400, 8_800))  # the longest
+        self._add(
+            "user_annotation", LOADER, now - self._draw(10, 19), self._draw(8_400, 8_800)
+        )  # the longest
         self._add("cpu_op", "aten::empty", now + 50, 6)
         if self.gpu:
-            self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 300, 400, bytes=4096)  # of no step
+            self._add(
+                "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 300, 400, bytes=4096
+            )  # of no step
             self._add("kernel", "late", now + 500, 3_000)
             self._add("gpu_user_annotation", "ProfilerStep#3", MARGIN, self.length - MARGIN)
 
@@ -76,10 +89,20 @@ class Timeline:
         return at + dur
 
     def _load(self, now: int) -> int:
-        wait = self._long("data loading", 250, 700) + (0 if self._of("user_annotation", beginning="P") else FIRST)
+        wait = self._long("data loading", 250, 700) + (
+            0 if self._of("user_annotation", beginning="P") else FIRST
+        )
         if self.gpu:  # a late result: a gap of kernels that no gap of the GPU is
-            self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", now + wait // 2 + 100, 20, bytes=4096)
-            self._add("cuda_runtime", "cudaEventSynchronize", now + wait // 5, 3 * wait // 5)  # loading comes first
+            self._add(
+                "gpu_memcpy",
+                "Memcpy DtoH (Device -> Pageable)",
+                now + wait // 2 + 100,
+                20,
+                bytes=4096,
+            )
+            self._add(
+                "cuda_runtime", "cudaEventSynchronize", now + wait // 5, 3 * wait // 5
+            )  # loading comes first
         self._add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
         return self._add("user_annotation", LOADER, now, wait)
 
@@ -89,7 +112,9 @@ class Timeline:
             own = self._draw(30, 900)
             self._add("cpu_op", f"{name}_out", now + 5, own - 15)
             now = self._add("cpu_op", name, now, own)
-            now = self._add("cpu_op", "aten::t", now, self._draw(2, 19)) + self._long("Python and other", 20, 90)
+            now = self._add("cpu_op", "aten::t", now, self._draw(2, 19)) + self._long(
+                "Python and other", 20, 90
+            )
         return now
 
     def _on_gpu(self, now: int) -> int:
@@ -98,26 +123,43 @@ class Timeline:
         now = self._begin(now) if now == MARGIN else now
         now = self._load(now) + self._long("Python and other", 60, 200)
         copy = self._draw(200, 400)
-        self._add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 30, copy, bytes=copy * 4096)
+        self._add(
+            "gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", now + 30, copy, bytes=copy * 4096
+        )
         self._add("gpu_user_annotation", LOADER, now + 40, copy - 60)
         self._add("kernel", "gemm", now + 30 + copy - self._draw(50, 150), 160, stream=20)
         now = self._add("cuda_runtime", "cudaMemcpyAsync", now, 30)
-        now = self._add("cuda_runtime", "cudaStreamSynchronize", now, copy + self._long("synchronising", 100, 250))
+        now = self._add(
+            "cuda_runtime",
+            "cudaStreamSynchronize",
+            now,
+            copy + self._long("synchronising", 100, 250),
+        )
         end = now
         for number in range(6):
             launch = self._long("launching", 15, 50)
             by = {"cat": "cuda_driver", "name": "cuLaunchKernelEx"} if number == TRITON else RUNTIME
             self._add(**by, at=now + 4, dur=launch, correlation=len(self.events))
-            now = now + launch + 10 if number == TRITON else self._add("cpu_op", "aten::op", now, launch + 10)
+            now = (
+                now + launch + 10
+                if number == TRITON
+                else self._add("cpu_op", "aten::op", now, launch + 10)
+            )
             long = self._draw(20, 120) if self._draw(0, 2) else self._draw(2, 8)
             at = max(now, end - self._draw(0, 3))
-            end = self._add("kernel", f"kernel_{number}", at, long, correlation=len(self.events) - 2)
+            end = self._add(
+                "kernel", f"kernel_{number}", at, long, correlation=len(self.events) - 2
+            )
         now, end = self._queue(now, end)
         self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", end + 2, 6, bytes=4)
         now = self._add("cuda_runtime", "cudaMalloc", now, self._draw(10, 30))
         rest = max(end + 8 - now, 20) + self._long("synchronising", 100, 250)
-        self._add("cuda_runtime", "cudaEventSynchronize", now + 5, rest // 2)  # what overlaps counts once
-        return self._add("cuda_runtime", "cudaDeviceSynchronize", now, rest) + self._long("Python and other", 60, 200)
+        self._add(
+            "cuda_runtime", "cudaEventSynchronize", now + 5, rest // 2
+        )  # what overlaps counts once
+        return self._add("cuda_runtime", "cudaDeviceSynchronize", now, rest) + self._long(
+            "Python and other", 60, 200
+        )
 
     def _begin(self, now: int) -> int:
         """Allocate and clear memory in Python before the first batch: a memset between two long gaps."""
@@ -133,23 +175,33 @@ class Timeline:
             launched = len(self.events)
             now = self._add(**RUNTIME, at=now, dur=4, correlation=launched)
             at = end + self._long("between queued work", 20, 60)
-            end = self._add("kernel", f"queued_{number}", at, self._draw(20, 40), correlation=launched)
-        return self._add("cpu_op", "aten::op", now, self._draw(150, 250)), end  # not what the GPU waits for
+            end = self._add(
+                "kernel", f"queued_{number}", at, self._draw(20, 40), correlation=launched
+            )
+        return self._add(
+            "cpu_op", "aten::op", now, self._draw(150, 250)
+        ), end  # not what the GPU waits for
 
     # --- what is true of it ---------------------------------------------------------------------------------------
 
-    def _painted(self, *categories: str, beginning: str | tuple[str, ...] = "", holding: str = "") -> Layer:
+    def _painted(
+        self, *categories: str, beginning: str | tuple[str, ...] = "", holding: str = ""
+    ) -> Layer:
         """Return for each microsecond whether one of these events ran."""
         line = np.zeros(self.length, bool)
         for one in self._of(*categories, beginning=beginning, holding=holding):
             line[one["ts"] : one["ts"] + one["dur"]] = True
         return line
 
-    def _of(self, *categories: str, beginning: str | tuple[str, ...] = "", holding: str = "") -> list[dict[str, Any]]:
+    def _of(
+        self, *categories: str, beginning: str | tuple[str, ...] = "", holding: str = ""
+    ) -> list[dict[str, Any]]:
         return [
             one
             for one in self.events
-            if one["cat"] in categories and one["name"].startswith(beginning) and holding in one["name"]
+            if one["cat"] in categories
+            and one["name"].startswith(beginning)
+            and holding in one["name"]
         ]
 
     def _share(self, line: Layer) -> float:
@@ -166,7 +218,11 @@ class Timeline:
 
     def _clear(self) -> bool:
         first, second = sorted(self._idle().values())[:-3:-1]
-        apart = [self._long_gaps(self._painted(*GPU[:kinds])) for kinds in (3, 2, 1)] if self.gpu else [0]
+        apart = (
+            [self._long_gaps(self._painted(*GPU[:kinds])) for kinds in (3, 2, 1)]
+            if self.gpu
+            else [0]
+        )
         return (
             apart[0] not in apart[1:]
             and first > CLEAR * second
@@ -190,7 +246,10 @@ class Timeline:
             if "correlation" in one["args"]
         }
         for one in self._of("kernel", "gpu_memcpy"):
-            ready, before = launched.get(one["args"].get("correlation")), np.flatnonzero(work[: one["ts"]])
+            ready, before = (
+                launched.get(one["args"].get("correlation")),
+                np.flatnonzero(work[: one["ts"]]),
+            )
             if ready is not None and len(before) and ready <= before[-1] + 1:
                 line[before[-1] + 1 : one["ts"]] = True
         return line
@@ -269,12 +328,21 @@ class Timeline:
     def _other(self, name: str, stories: dict[str, float]) -> dict[str, float]:
         """Leave out a mistake that gives the right number here."""
         right = self.known().get(name)
-        return {words: number for words, number in stories.items() if right is None or abs(number - right) > SAME}
+        return {
+            words: number
+            for words, number in stories.items()
+            if right is None or abs(number - right) > SAME
+        }
 
     def _windows(self) -> dict[str, tuple[int, int]]:
         """Return what is taken for the steps by mistake."""
-        first, last = min(one["ts"] for one in self.events), max(one["ts"] + one["dur"] for one in self.events)
-        windows = {"that is the share of the whole recording, and the steps are the window": (first, last)}
+        first, last = (
+            min(one["ts"] for one in self.events),
+            max(one["ts"] + one["dur"] for one in self.events),
+        )
+        windows = {
+            "that is the share of the whole recording, and the steps are the window": (first, last)
+        }
         repeats = "a gpu_user_annotation only repeats the name of a step, and is none"
         return {**windows, repeats: (self.window.start, self.length)} if self.gpu else windows
 
@@ -290,7 +358,9 @@ class Timeline:
         filled = self._long_gaps(self._work | self._loading)
         cut = self._long_gaps(self._painted("cpu_op"))
         wait = "a wait for the loader is a gap, whatever runs in it"
-        return {"operator_gaps_over_1ms": {wait: filled, f"{wait}: its operators do not end it": cut}}
+        return {
+            "operator_gaps_over_1ms": {wait: filled, f"{wait}: its operators do not end it": cut}
+        }
 
     def _slips_of_a_gpu(self, slips: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         lasting = [np.arange(one["ts"], one["ts"] + one["dur"]) for one in self._of("kernel")]
@@ -306,11 +376,14 @@ class Timeline:
             },
             "gaps_over_1ms": {
                 "a copy ends a gap as a kernel does": self._long_gaps(self._painted("kernel")),
-                "a memset ends a gap as a kernel does": self._long_gaps(self._painted("kernel", "gpu_memcpy")),
+                "a memset ends a gap as a kernel does": self._long_gaps(
+                    self._painted("kernel", "gpu_memcpy")
+                ),
             },
             "launching_percent": {
                 **slips.get("launching_percent", {}),
-                "allocating is a cause of its own": self._idle()["launching"] + self._idle()["allocating"],
+                "allocating is a cause of its own": self._idle()["launching"]
+                + self._idle()["allocating"],
             },
             "data_wait_percent": {
                 **slips.get("data_wait_percent", {}),
@@ -323,7 +396,10 @@ class Timeline:
                     self._painted("gpu_memcpy", holding="HtoD")[self.window].sum()
                 )
                 / 1000,
-                "copies back to the host are counted as well": float(self._painted("gpu_memcpy").sum()) / 1000,
+                "copies back to the host are counted as well": float(
+                    self._painted("gpu_memcpy").sum()
+                )
+                / 1000,
             },
         }
 
@@ -333,7 +409,9 @@ class Timeline:
         *copies*: with one back from a GPU, after the steps; without a kernel it does not make the file one of a GPU.
         """
         if copies:
-            self._add("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", self.length - 900, 20, bytes=4)
+            self._add(
+                "gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", self.length - 900, 20, bytes=4
+            )
         events = [{**one, "ts": one["ts"] + self.base} for one in self.events]
         text = json.dumps({"schemaVersion": 1, "traceEvents": events[::2] + events[1::2]})
         return gzip.compress(text.encode(), mtime=0)

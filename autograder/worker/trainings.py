@@ -63,7 +63,12 @@ class Trainings:
     ) -> None:
         """A pass takes *seconds* by whether it is one in half precision; the first one of each kind *cold* more."""
         self.log: list[Training] = []
-        self._make, self._wait, self._seconds, self._cold = make, wait, seconds, dict.fromkeys(seconds, cold)
+        self._make, self._wait, self._seconds, self._cold = (
+            make,
+            wait,
+            seconds,
+            dict.fromkeys(seconds, cold),
+        )
         self._known: weakref.WeakKeyDictionary[nn.Module, Training] = weakref.WeakKeyDictionary()
         self._weights: list[weakref.ref[Tensor]] = []
         self._last, self._half = Training(), False
@@ -95,9 +100,16 @@ class Trainings:
         if training.full + training.half == 0:
             gc.collect()
             own = self.log.index(training)
-            training.alive = tuple(i for i, weight in enumerate(self._weights) if weight() is not None and i != own)
-            now, first = model.stem.weight.detach().float(), self._first.to(model.stem.weight.device)
-            training.fresh = any(torch.equal(now, first.to(kind).float()) for kind in (torch.float32, *HALF))
+            training.alive = tuple(
+                i for i, weight in enumerate(self._weights) if weight() is not None and i != own
+            )
+            now, first = (
+                model.stem.weight.detach().float(),
+                self._first.to(model.stem.weight.device),
+            )
+            training.fresh = any(
+                torch.equal(now, first.to(kind).float()) for kind in (torch.float32, *HALF)
+            )
         self._half = False
 
     def _computed(self, output: Any) -> None:
@@ -120,7 +132,9 @@ class Trainings:
 
         def scale(scaler: torch.amp.GradScaler, outputs: Any) -> Any:
             self._last.scaled += scaler.is_enabled()
-            self._last.misplaced += not scaler.is_enabled() and scaler._device != self._first.device.type
+            self._last.misplaced += (
+                not scaler.is_enabled() and scaler._device != self._first.device.type
+            )
             return self._scale(scaler, outputs)
 
         kind.scale = scale  # type: ignore[method-assign, assignment]

@@ -54,7 +54,9 @@ class Calls:
         return Message("ANSWER", {}, {"commitments": np.frombuffer(commitments, np.uint8)})
 
     def _call(self, inputs: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        tensors = {name: torch.from_numpy(array).to(self._rig.device) for name, array in inputs.items()}
+        tensors = {
+            name: torch.from_numpy(array).to(self._rig.device) for name, array in inputs.items()
+        }
         return flat(self._probe.run(self._student, tensors), torch.float32)
 
 
@@ -77,8 +79,12 @@ class Train:
             case "GO":
                 return Message("ANSWER", {}, {"losses": self._losses(descriptors[0], asked.body)})
             case "CHALLENGE":
-                weights = torch.cat([p.detach().float().flatten() for p in self._window.model.parameters()])
-                return Message("PROJECTION", {"projection": projection(weights, asked.body["challenge"])})
+                weights = torch.cat(
+                    [p.detach().float().flatten() for p in self._window.model.parameters()]
+                )
+                return Message(
+                    "PROJECTION", {"projection": projection(weights, asked.body["challenge"])}
+                )
             case "SHOW":
                 return Message("WEIGHTS", {}, {"weights": self._window.weights()})
         return Message("WORTH", {}, {"loss": self._worth(descriptors[0], asked.body)})
@@ -101,7 +107,8 @@ class Train:
         [data] = unseal(fd, form)
         model = self._window.model.train()
         weights, images, labels = (
-            torch.from_numpy(data[name]).to(self._window.device) for name in ("weights", "images", "labels")
+            torch.from_numpy(data[name]).to(self._window.device)
+            for name in ("weights", "images", "labels")
         )
         with torch.no_grad():
             torch.nn.utils.vector_to_parameters(weights, model.parameters())
@@ -123,10 +130,16 @@ class Loads:
         return Message("ANSWER", {}, epoch(self._loader))
 
 
-KINDS: dict[str, Callable[[Probe, ModuleType, Rig, list[int]], Work]] = {"call": Calls, "train": Train, "load": Loads}
+KINDS: dict[str, Callable[[Probe, ModuleType, Rig, list[int]], Work]] = {
+    "call": Calls,
+    "train": Train,
+    "load": Loads,
+}
 
 
-def serve(channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig, store: list[int]) -> NoReturn:
+def serve(
+    channel: socket.socket, probe: Probe, student: ModuleType, rig: Rig, store: list[int]
+) -> NoReturn:
     """Answer until the supervisor hangs up; a data set reads from the *store*, where there is one."""
     work = KINDS[probe.timed](probe, student, rig, store)
     channel.sendall(encode(Message("BUILT", {})))

@@ -44,7 +44,9 @@ def main(descriptor: int, preload: list[str]) -> None:
     while True:
         try:
             received, descriptors, _, _ = socket.recv_fds(control, 65536, 4)
-        except KeyboardInterrupt:  # a terminal or a notebook interrupts the whole group; the supervisor speaks
+        except (
+            KeyboardInterrupt
+        ):  # a terminal or a notebook interrupts the whole group; the supervisor speaks
             return
         if not received:
             return

@@ -11,7 +11,9 @@ from autograder.model import Observation, Pair
 
 def epoch_of(order):
     """What two-byte samples would commit to: 32 bytes each."""
-    return np.concatenate([np.full(32, number, np.uint8) for number in order] or [np.zeros(0, np.uint8)])
+    return np.concatenate(
+        [np.full(32, number, np.uint8) for number in order] or [np.zeros(0, np.uint8)]
+    )
 
 
 def loaded(first, second):
@@ -35,7 +37,11 @@ def test_a_loader_shuffles_what_is_there(first, second, words):
 
 
 def made(device="cuda", workers=4, **options):
-    usual = {"num_workers": workers, "pin_memory": device == "cuda", "persistent_workers": workers > 0}
+    usual = {
+        "num_workers": workers,
+        "pin_memory": device == "cuda",
+        "persistent_workers": workers > 0,
+    }
     return {"device": device, "workers": workers, "options": {**usual, **options}}
 
 
@@ -78,7 +84,11 @@ def test_a_batch_is_the_first_half_that_fits(searches, other, words):
 
 
 def trained(losses, weights, called=12):
-    arrays = {"start": np.zeros(2, np.float32), "losses": np.array(losses), "weights": np.array(weights, np.float32)}
+    arrays = {
+        "start": np.zeros(2, np.float32),
+        "losses": np.array(losses),
+        "weights": np.array(weights, np.float32),
+    }
     return Observation("grouped", "ok", {"called": called}, arrays)
 
 
@@ -103,8 +113,22 @@ def test_a_group_is_one_large_batch(losses, weights, words):
     assert (words in why) if words else "" == why
 
 
-SCRIPT = {"samples": 40, "batches": 4, "wait": 1.0, "work": 0.5, "plain": 0.5, "once": 20.0}  # 3 s an epoch
-FIGURES = {"throughput": 40 / 3, "seconds": 6.0, "data_wait": 2.0, "warm_up_s": 25.0, "samples": 80, "steps": 2}
+SCRIPT = {
+    "samples": 40,
+    "batches": 4,
+    "wait": 1.0,
+    "work": 0.5,
+    "plain": 0.5,
+    "once": 20.0,
+}  # 3 s an epoch
+FIGURES = {
+    "throughput": 40 / 3,
+    "seconds": 6.0,
+    "data_wait": 2.0,
+    "warm_up_s": 25.0,
+    "samples": 80,
+    "steps": 2,
+}
 TOLD = {**FIGURES, "batch_size": 10, "loss": 1.0}
 
 
@@ -113,7 +137,9 @@ def whole(losses=(2.0, 1.0), device="a machine", **told):
     return Pair(Observation("whole", "ok", values, {"losses": np.array(losses)}), KNOWN)
 
 
-KNOWN = Observation("whole", "ok", {"device": "a machine", "script": SCRIPT}, {"losses": np.array([2.0, 1.0])})
+KNOWN = Observation(
+    "whole", "ok", {"device": "a machine", "script": SCRIPT}, {"losses": np.array([2.0, 1.0])}
+)
 
 WORKED = {
     "right": (whole(), ""),
@@ -139,7 +165,10 @@ PACED = {
     "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
     "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
     "a build in between": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: a build is timed"),
-    "the best epoch": (whole(throughput=14.0), "where 13.33 passed, and it is samples / seconds of all timed epochs"),
+    "the best epoch": (
+        whole(throughput=14.0),
+        "where 13.33 passed, and it is samples / seconds of all timed epochs",
+    ),
     "a profiled epoch": (whole(seconds=86.0), "one of them is profiled"),
     "twice as fast": (whole(throughput=80 / 3), "where 13.33 passed"),
     "no wait": (whole(data_wait=0.0), "an epoch waited 1 s"),
@@ -160,7 +189,10 @@ COUNTED = {
     "nanoseconds": ([{"kernel_ms": 3e6}], "it is in nanoseconds"),
     "microseconds": ([{"kernel_ms": 3e3}], "it is in microseconds"),
     "something else": ([{"kernel_ms": None}], "rows of another table"),
-    "one of the waiting calls": ([{"kernel_ms": 3.0, "waiting_calls": 2.0}], "of the stream, the device, an event"),
+    "one of the waiting calls": (
+        [{"kernel_ms": 3.0, "waiting_calls": 2.0}],
+        "of the stream, the device, an event",
+    ),
     "nothing": ([], "1 were given"),
 }
 

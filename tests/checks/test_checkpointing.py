@@ -9,14 +9,26 @@ import pytest
 from autograder.checks import checkpointing
 from autograder.checks.checkpointing import RESULTS, Script
 
-SCRIPT = Script(samples=100, batches=10, wait=2.0, forward=0.3, cold=3.0)  # 5 s, and 8 s with checkpointing
-SCHEMA = Path(__file__).parents[2] / "assignments/resnet18/schemas/checkpointing_results.schema.json"
+SCRIPT = Script(
+    samples=100, batches=10, wait=2.0, forward=0.3, cold=3.0
+)  # 5 s, and 8 s with checkpointing
+SCHEMA = (
+    Path(__file__).parents[2] / "assignments/resnet18/schemas/checkpointing_results.schema.json"
+)
 
 
 def rows(first=None, second=None):
     """Two right rows with what is asked for changed."""
-    standard = dict(zip(RESULTS.names, ("Standard", 20.0, 5.0, None, 8.0, 2.0, 1.0, "a CPU"), strict=True))
-    again = dict(zip(RESULTS.names, ("With Checkpointing", 12.5, 8.0, None, 1.0, 2.0, 1.6, "a CPU"), strict=True))
+    standard = dict(
+        zip(RESULTS.names, ("Standard", 20.0, 5.0, None, 8.0, 2.0, 1.0, "a CPU"), strict=True)
+    )
+    again = dict(
+        zip(
+            RESULTS.names,
+            ("With Checkpointing", 12.5, 8.0, None, 1.0, 2.0, 1.6, "a CPU"),
+            strict=True,
+        )
+    )
     return [standard | (first or {}), again | (second or {})]
 
 
@@ -51,12 +63,18 @@ def test_rows_that_contradict_themselves(found, words):
 FIGURES = {
     "in MiB": (rows({"saved_mb": 7.63}), "saved_mb of Standard is 7.63, and given.saved_mb says 8"),
     "one layer only": (rows({}, {"saved_mb": 5.0}), "keeps most of it"),
-    "trained before": (rows({"loss": 1.9}), "loss of Standard is 1.9; an epoch from fresh weights gives 2"),
+    "trained before": (
+        rows({"loss": 1.9}),
+        "loss of Standard is 1.9; an epoch from fresh weights gives 2",
+    ),
     "memory of the host": (
         rows({}, {"peak_memory_mb": 977}),
         "peak_memory_mb of With Checkpointing is 977, and there was no GPU",
     ),
-    "another device": (rows({}, {"device": "a GPU"}), "the device is called 'a GPU', and its name is 'a CPU'"),
+    "another device": (
+        rows({}, {"device": "a GPU"}),
+        "the device is called 'a GPU', and its name is 'a CPU'",
+    ),
 }
 
 
@@ -66,7 +84,10 @@ def test_figures_that_have_nothing_to_do_with_time(found, words):
 
 
 TIMES = {
-    "cold": (rows({"throughput": 12.5}), "throughput of Standard is 12.5 samples/s: it includes the slow first pass"),
+    "cold": (
+        rows({"throughput": 12.5}),
+        "throughput of Standard is 12.5 samples/s: it includes the slow first pass",
+    ),
     "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
     "checkpointed already": (rows({"throughput": 12.4}), "something ran a second time"),
     "not checkpointed": (rows({}, {"throughput": 20.0}), "nothing ran a second time"),
@@ -82,7 +103,9 @@ def test_figures_of_another_time(found, words):
     assert words in checkpointing.time_problem(found, script)
 
 
-@pytest.mark.parametrize(("passes", "words"), [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "more than its 10 batches")])
+@pytest.mark.parametrize(
+    ("passes", "words"), [([3, 10, 4, 10], ""), ([3, 11, 4, 10], "more than its 10 batches")]
+)
 def test_a_measured_training_runs_for_its_epoch_alone(passes, words):
     assert words in checkpointing.reuse_problem(passes, 10)
     assert bool(words) == bool(checkpointing.reuse_problem(passes, 10))

@@ -63,7 +63,10 @@ EXPORTS = {
     "short": ("nsys export -t sqlite base.nsys-rep", ""),
     "the report first": ("nsys export base.nsys-rep -t sqlite --force-overwrite true", ""),
     "no kind": ("nsys export base.nsys-rep", "--type is not there; it must be sqlite"),
-    "of an export": ("nsys export -t sqlite base.sqlite", "it reads base.sqlite; base.nsys-rep is to be read"),
+    "of an export": (
+        "nsys export -t sqlite base.sqlite",
+        "it reads base.sqlite; base.nsys-rep is to be read",
+    ),
 }
 
 

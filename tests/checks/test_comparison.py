@@ -9,13 +9,20 @@ import pytest
 from autograder.checks import comparison
 from autograder.checks.comparison import Script
 
-SCRIPT = Script(samples=60, batches=4, wait=2.0, full=1.0, half=0.25, cold=5.0, accuracy=50.0, device="a CPU")
+SCRIPT = Script(
+    samples=60, batches=4, wait=2.0, full=1.0, half=0.25, cold=5.0, accuracy=50.0, device="a CPU"
+)
 
 
 def row(precision="FP32", **changes):
     """A right row: 60 samples in 6 s, or in 3."""
     seconds = 6.0 if precision == "FP32" else 3.0
-    right = {"precision": precision, "throughput": 60 / seconds, "epoch_time": seconds, "peak_memory_mb": None}
+    right = {
+        "precision": precision,
+        "throughput": 60 / seconds,
+        "epoch_time": seconds,
+        "peak_memory_mb": None,
+    }
     return {**right, "accuracy": 50.0, "speedup": 6.0 / seconds, "device": "a CPU", **changes}
 
 
@@ -26,7 +33,16 @@ def rows(**changes):
 
 def training(**changes):
     """One measured epoch in FP32."""
-    return {"fresh": True, "full": 4, "half": 0, "back": 4, "scaled": 0, "misplaced": 0, "alive": [], **changes}
+    return {
+        "fresh": True,
+        "full": 4,
+        "half": 0,
+        "back": 4,
+        "scaled": 0,
+        "misplaced": 0,
+        "alive": [],
+        **changes,
+    }
 
 
 def amp(**changes):
@@ -127,13 +143,17 @@ def test_figures_that_the_clock_did_not_show(found, why, try_):
 def test_of_two_mistakes_with_nearly_the_same_figure_the_nearer_is_named():
     """An epoch in AMP may be drawn as long as one in FP32 with its slow first step."""
     script = replace(SCRIPT, half=2.26)
-    problem = comparison.time_problem([row(throughput=60 / 11.04), row("AMP", throughput=60 / 11.04)], script)
+    problem = comparison.time_problem(
+        [row(throughput=60 / 11.04), row("AMP", throughput=60 / 11.04)], script
+    )
 
     assert "throughput of FP32 is that of AMP: autocast was on" == said(problem)
 
 
 @pytest.mark.parametrize(
-    ("trainings", "longest"), [([], 0), ([training(full=3)], 3), ([amp(half=2)], 2)], ids=["none", "FP32", "AMP"]
+    ("trainings", "longest"),
+    [([], 0), ([training(full=3)], 3), ([amp(half=2)], 2)],
+    ids=["none", "FP32", "AMP"],
 )
 def test_a_comparison_without_a_whole_epoch_says_how_far_it_came(trainings, longest):
     why = f"no training ran the whole epoch: the longest had {longest} of 4 batches"
@@ -145,19 +165,45 @@ def test_a_comparison_without_a_whole_epoch_says_how_far_it_came(trainings, long
     ("trainings", "why"),
     [
         pytest.param([training(full=7)], "had been trained before", id="warmed up on itself"),
-        pytest.param([training(full=2, half=2)], "had been trained before", id="in the other precision"),
-        pytest.param([training(fresh=False)], "had been trained before", id="a copy of a trained one"),
-        pytest.param([training(full=2, half=3)], "had been trained before", id="in both, and longer"),
-        pytest.param([training(full=2, half=2), training(), amp()], "", id="one warm-up for both precisions"),
+        pytest.param(
+            [training(full=2, half=2)], "had been trained before", id="in the other precision"
+        ),
+        pytest.param(
+            [training(fresh=False)], "had been trained before", id="a copy of a trained one"
+        ),
+        pytest.param(
+            [training(full=2, half=3)], "had been trained before", id="in both, and longer"
+        ),
+        pytest.param(
+            [training(full=2, half=2), training(), amp()], "", id="one warm-up for both precisions"
+        ),
         pytest.param([training(full=9), training(), amp()], "", id="a warm-up of two epochs"),
-        pytest.param([amp(scaled=0, misplaced=4)], "GradScaler is one for another kind of device", id="cuda scaler"),
+        pytest.param(
+            [amp(scaled=0, misplaced=4)],
+            "GradScaler is one for another kind of device",
+            id="cuda scaler",
+        ),
         pytest.param([amp(scaled=0)], "the AMP epoch ran without a GradScaler", id="no scaler"),
-        pytest.param([training(full=2), training(alive=[0])], "a warm-up model was still in memory", id="kept"),
+        pytest.param(
+            [training(full=2), training(alive=[0])],
+            "a warm-up model was still in memory",
+            id="kept",
+        ),
         pytest.param([training(), training(alive=[0])], "", id="another measured one in memory"),
         pytest.param([training(full=2, fresh=False)], "", id="a warm-up may start anywhere"),
-        pytest.param([training(full=2, back=0), training()], "ran the model and did not train", id="forward only"),
-        pytest.param([training(full=0, back=0), training()], "", id="one that was made and not used"),
-        pytest.param([training(full=1, back=0), training(full=2), training()], "", id="one look, and a warm-up"),
+        pytest.param(
+            [training(full=2, back=0), training()],
+            "ran the model and did not train",
+            id="forward only",
+        ),
+        pytest.param(
+            [training(full=0, back=0), training()], "", id="one that was made and not used"
+        ),
+        pytest.param(
+            [training(full=1, back=0), training(full=2), training()],
+            "",
+            id="one look, and a warm-up",
+        ),
     ],
 )
 def test_trainings_that_were_mixed_up(trainings, why):
@@ -171,9 +217,15 @@ def test_trainings_that_were_mixed_up(trainings, why):
     ("found", "why"),
     [
         pytest.param([row(accuracy=51.0), row("AMP")], "", id="one close call in FP32"),
-        pytest.param([row(accuracy=54.0), row("AMP")], "accuracy of FP32 is 54 %; fresh weights give 50 %", id="FP32"),
+        pytest.param(
+            [row(accuracy=54.0), row("AMP")],
+            "accuracy of FP32 is 54 %; fresh weights give 50 %",
+            id="FP32",
+        ),
         pytest.param(rows(accuracy=45.1), "", id="rounding in AMP"),
-        pytest.param(rows(accuracy=44.0), "accuracy of AMP is 44 %; fresh weights give 50 %", id="AMP"),
+        pytest.param(
+            rows(accuracy=44.0), "accuracy of AMP is 44 %; fresh weights give 50 %", id="AMP"
+        ),
     ],
 )
 def test_an_accuracy_that_fresh_weights_do_not_give(found, why):

@@ -10,10 +10,21 @@ from autograder.checks import compiling
 from autograder.checks.compiling import RESULTS, Script
 
 SCRIPT = Script(
-    samples=100, batches=10, wait=2.0, fetch=0.5, eager=0.3, compiled=0.2, cold=3.5, forward=11.0, backward=6.0
+    samples=100,
+    batches=10,
+    wait=2.0,
+    fetch=0.5,
+    eager=0.3,
+    compiled=0.2,
+    cold=3.5,
+    forward=11.0,
+    backward=6.0,
 )
 SCHEMA = Path(__file__).parents[2] / "assignments/resnet18/schemas/compile_results.schema.json"
-PAIR = [{"kind": kind, "batch": 0, "half": False, "at": at} for kind, at in (("forward", 40.0), ("backward", 51.0))]
+PAIR = [
+    {"kind": kind, "batch": 0, "half": False, "at": at}
+    for kind, at in (("forward", 40.0), ("backward", 51.0))
+]
 
 
 def seen(*built, forward=10, backward=10, parameters=12):
@@ -29,7 +40,10 @@ def seen(*built, forward=10, backward=10, parameters=12):
 BUILDS = {
     "nothing": (seen(), ""),
     "going back": (seen(("backward", 0, False)), "no backward pass"),
-    "at the end": (seen(("forward", 9, False), ("backward", 9, False)), "the last batch has fewer samples"),
+    "at the end": (
+        seen(("forward", 9, False), ("backward", 9, False)),
+        "the last batch has fewer samples",
+    ),
     "at the beginning": (seen(("forward", 0, False)), "in another mode"),
 }
 
@@ -49,8 +63,16 @@ WHOLE = {
     "in three pieces": (seen(forward=30, backward=30), False, "in pieces"),
     "one batch short": (seen(forward=9, backward=9), False, "a part of the batches is not"),
     "one layer": (seen(parameters=2), False, "only a part of the model"),
-    "half where float32 is asked for": (seen(("forward", 0, True)), False, "autocast follows use_amp"),
-    "float32 where half is asked for": (seen(("forward", 0, False)), True, "autocast follows use_amp"),
+    "half where float32 is asked for": (
+        seen(("forward", 0, True)),
+        False,
+        "autocast follows use_amp",
+    ),
+    "float32 where half is asked for": (
+        seen(("forward", 0, False)),
+        True,
+        "autocast follows use_amp",
+    ),
 }
 
 
@@ -65,7 +87,9 @@ def test_an_epoch_is_one_graph_each_way_for_each_batch(found, half, words):
 def rows(first=None, second=None):
     """Two right rows with what is asked for changed."""
     eager = dict(zip(RESULTS.names, ("Eager", 20.0, 5.0, 0.0, 2.0, 1.0, "a CPU"), strict=True))
-    compiled = dict(zip(RESULTS.names, ("Compiled", 25.0, 4.0, 18.0, 2.0, 1.25, "a CPU"), strict=True))
+    compiled = dict(
+        zip(RESULTS.names, ("Compiled", 25.0, 4.0, 18.0, 2.0, 1.25, "a CPU"), strict=True)
+    )
     return [eager | (first or {}), compiled | (second or {})]
 
 
@@ -84,7 +108,10 @@ ROWS = {
     "no throughput": (rows({"throughput": 0.0}), "throughput of Eager is 0, and has to be above 0"),
     "no device": (rows({}, {"device": " "}), "the device is not named"),
     "a number for a device": (rows({}, {"device": 1.0}), "the device is not named"),
-    "upside down": (rows({}, {"speedup": 0.8}), "speedup of Compiled is 0.8, but its throughput / Eager's is 1.25"),
+    "upside down": (
+        rows({}, {"speedup": 0.8}),
+        "speedup of Compiled is 0.8, but its throughput / Eager's is 1.25",
+    ),
     "a cold eager": (rows({"compile_s": 3.0}), "compile_s of Eager is 3"),
     "no cold start": (rows({}, {"compile_s": 0.0}), "the cold start is missing"),
     "NaN for a cold start": (rows({}, {"compile_s": float("nan")}), "the cold start is missing"),
@@ -103,9 +130,18 @@ def test_rounding_that_grew_is_no_contradiction():
 
 
 FIGURES = {
-    "trained before": (rows({"loss": 1.9}), "loss of Eager is 1.9; an epoch from fresh weights gives 2"),
-    "a little apart": (rows({"loss": 2.00025}), "loss of Eager is 2.00025; an epoch from fresh weights gives 2"),
-    "another device": (rows({}, {"device": "a GPU"}), "the device is called 'a GPU', and its name is 'a CPU'"),
+    "trained before": (
+        rows({"loss": 1.9}),
+        "loss of Eager is 1.9; an epoch from fresh weights gives 2",
+    ),
+    "a little apart": (
+        rows({"loss": 2.00025}),
+        "loss of Eager is 2.00025; an epoch from fresh weights gives 2",
+    ),
+    "another device": (
+        rows({}, {"device": "a GPU"}),
+        "the device is called 'a GPU', and its name is 'a CPU'",
+    ),
 }
 
 
@@ -120,12 +156,18 @@ def slow(seconds):
 
 
 TIMES = {
-    "cold": (rows({"throughput": 100 / 8.5}), "throughput of Eager is 11.76 samples/s: it includes the slow first"),
+    "cold": (
+        rows({"throughput": 100 / 8.5}),
+        "throughput of Eager is 11.76 samples/s: it includes the slow first",
+    ),
     "without the wait": (rows({"throughput": 100 / 3}), "it leaves out the wait for data"),
     "compiled already": (rows({"throughput": 25.0}), "it is the pace of Compiled"),
     "not compiled": (rows({}, {"throughput": 20.0}), "it is the pace of Eager"),
     "built going back": (slow(6.0), "the backward graph was built in the measured epoch"),
-    "built for a shape": (slow(17.0), "a forward and a backward graph were built in the measured epoch"),
+    "built for a shape": (
+        slow(17.0),
+        "a forward and a backward graph were built in the measured epoch",
+    ),
     "all built": (slow(34.0), "it includes builds"),
     "of no story": (rows({"throughput": 77.0}), "it was 20 samples/s"),
     "half an epoch": (rows({"epoch_time": 2.5}), "epoch_time of Eager is 2.5 s, and 5 s passed"),
@@ -166,14 +208,22 @@ def test_the_cold_start_is_the_time_of_the_warm_up(told, built, words):
         pytest.param(0, 9, [True, True], "", id="both under autocast"),
         pytest.param(9, 0, [True, True], "Eager ran in float32", id="only the compiled one"),
         pytest.param(5, 9, [True, True], "Eager ran in float32", id="its epoch without"),
-        pytest.param(0, 4, [True, True], "Eager ran in other batches only", id="less than an epoch of it"),
-        pytest.param(0, 9, [False, False], "Compiled ran in another precision", id="only the eager one"),
-        pytest.param(0, 9, [True, False], "Compiled ran in another precision", id="one of its graphs"),
+        pytest.param(
+            0, 4, [True, True], "Eager ran in other batches only", id="less than an epoch of it"
+        ),
+        pytest.param(
+            0, 9, [False, False], "Compiled ran in another precision", id="only the eager one"
+        ),
+        pytest.param(
+            0, 9, [True, False], "Compiled ran in another precision", id="one of its graphs"
+        ),
         pytest.param(0, 9, [], "Compiled ran in another precision", id="nothing was built"),
     ],
 )
 def test_both_epochs_follow_use_amp(full, half, built, words):
-    found = compiling.mode_problem({"float32": full, "bfloat16": half}, [{**PAIR[0], "half": it} for it in built], 5)
+    found = compiling.mode_problem(
+        {"float32": full, "bfloat16": half}, [{**PAIR[0], "half": it} for it in built], 5
+    )
 
     assert words in found
     assert bool(words) == bool(found)

@@ -22,8 +22,19 @@ RATES = {"Baseline": 100.0, "Data loader": 120.0, "AMP": 240.0, "Compile": 300.0
 def row(name, **other):
     """One of 600 samples an epoch that fits the others."""
     rate = RATES[name]
-    own = {"configuration": name, "builds_on": BUILDS_ON[name], "throughput": rate, "epoch_time": 600 / rate}
-    figures = {"data_wait": 0.5, "warm_up_s": 1.0, "peak_memory_mb": 900.0, "loss": 2.0, "accuracy": 30.0}
+    own = {
+        "configuration": name,
+        "builds_on": BUILDS_ON[name],
+        "throughput": rate,
+        "epoch_time": 600 / rate,
+    }
+    figures = {
+        "data_wait": 0.5,
+        "warm_up_s": 1.0,
+        "peak_memory_mb": 900.0,
+        "loss": 2.0,
+        "accuracy": 30.0,
+    }
     ratios = {"speedup": rate / 100, "gain": rate / RATES.get(BUILDS_ON[name], rate)}
     return {**own, **figures, **ratios, "device": "a machine", **other}
 
@@ -33,7 +44,9 @@ def rows(**changes):
     return [row(name, **changes.get(name.replace(" ", "_"), {})) for name in RATES]
 
 
-SCRIPT = Script(samples=40, batches=5, wait=1.0, work=0.6, plain=1.0, once=9.0, uneven=0.8)  # 3.2 and 4.8 s
+SCRIPT = Script(
+    samples=40, batches=5, wait=1.0, work=0.6, plain=1.0, once=9.0, uneven=0.8
+)  # 3.2 and 4.8 s
 TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
 
 
@@ -45,7 +58,9 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         pytest.param({"throughput": 20.0}, "the seconds of one", id="twice"),
         pytest.param({"throughput": 40 / 3.2}, "it is the rate of one epoch", id="the fast epoch"),
         pytest.param({"throughput": 40 / 4.8}, "it is the rate of one epoch", id="the slow epoch"),
-        pytest.param({"throughput": 20 / 3.2 + 20 / 4.8}, "the mean of the epochs' rates", id="both epochs"),
+        pytest.param(
+            {"throughput": 20 / 3.2 + 20 / 4.8}, "the mean of the epochs' rates", id="both epochs"
+        ),
         pytest.param({"throughput": 5.0}, "the seconds of two", id="half"),
         pytest.param({"throughput": 40 / 8}, "the seconds of two", id="half by chance"),
         pytest.param({"throughput": 8.0}, "its clock is time.time()", id="the clock on the wall"),
@@ -54,7 +69,9 @@ TOLD = {"throughput": 10.0, "epoch_time": 4.0, "data_wait": 1.0}
         pytest.param({"throughput": None}, "None samples/s where 10 passed", id="no number"),
         pytest.param({"epoch_time": 8.0}, "an epoch took 4 s in the mean", id="all epochs"),
         pytest.param({"epoch_time": 4.8}, "an epoch took 4 s in the mean", id="the last epoch"),
-        pytest.param({"data_wait": 2.0}, "an epoch waited 1 s in the mean", id="waits of all epochs"),
+        pytest.param(
+            {"data_wait": 2.0}, "an epoch waited 1 s in the mean", id="waits of all epochs"
+        ),
     ],
 )
 def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
@@ -68,20 +85,38 @@ def test_a_run_is_held_against_the_clock_that_was_scripted(told, words):
     [
         pytest.param({}, "", id="rows that fit"),
         pytest.param({"AMP": {"throughput": "240x"}}, "it must be a number", id="text"),
-        pytest.param({"AMP": {"builds_on": "Baseline"}}, "it builds on 'Data loader'", id="another order"),
         pytest.param(
-            {"AMP": {"peak_memory_mb": 0.0}}, "peak_memory_mb of AMP is 0, and has to be above 0", id="no memory"
+            {"AMP": {"builds_on": "Baseline"}}, "it builds on 'Data loader'", id="another order"
         ),
-        pytest.param({"AMP": {"data_wait": 3.0}}, "its epoch took 2.5 s", id="a longer wait than the epoch"),
         pytest.param(
-            {"AMP": {"accuracy": 130.0}}, "accuracy of AMP is 130, and has to be at most 100", id="no percentage"
+            {"AMP": {"peak_memory_mb": 0.0}},
+            "peak_memory_mb of AMP is 0, and has to be above 0",
+            id="no memory",
+        ),
+        pytest.param(
+            {"AMP": {"data_wait": 3.0}}, "its epoch took 2.5 s", id="a longer wait than the epoch"
+        ),
+        pytest.param(
+            {"AMP": {"accuracy": 130.0}},
+            "accuracy of AMP is 130, and has to be at most 100",
+            id="no percentage",
         ),
         pytest.param({"AMP": {"device": " "}}, "the device is not named", id="no device"),
-        pytest.param({"AMP": {"device": "another"}}, "the rows are from two machines", id="two machines"),
-        pytest.param({"AMP": {"epoch_time": 3.5}}, "throughput x epoch_time of AMP is 840 samples", id="other samples"),
+        pytest.param(
+            {"AMP": {"device": "another"}}, "the rows are from two machines", id="two machines"
+        ),
+        pytest.param(
+            {"AMP": {"epoch_time": 3.5}},
+            "throughput x epoch_time of AMP is 840 samples",
+            id="other samples",
+        ),
         pytest.param({"AMP": {"speedup": 2.9}}, "speedup of AMP is 2.9", id="another baseline"),
-        pytest.param({"AMP": {"gain": 2.4}}, "that of Data loader is 2", id="gain over another row"),
-        pytest.param({"Baseline": {"gain": 2.0}}, "that of its own row is 1", id="the first row gains"),
+        pytest.param(
+            {"AMP": {"gain": 2.4}}, "that of Data loader is 2", id="gain over another row"
+        ),
+        pytest.param(
+            {"Baseline": {"gain": 2.0}}, "that of its own row is 1", id="the first row gains"
+        ),
     ],
 )
 def test_rows_contradict_each_other_in_words(changes, words):
@@ -98,11 +133,23 @@ def test_an_empty_builds_on_may_be_none():
     ("changes", "words"),
     [
         pytest.param({}, "", id="copied"),
-        pytest.param({"AMP": {"throughput": 720.0}}, "start one for each", id="left by an earlier run"),
-        pytest.param({"AMP": {"throughput": 1200.0}}, "which is sys.executable", id="another Python"),
-        pytest.param({"AMP": {"throughput": 120.0}}, "start one when the last has ended", id="at the same time"),
-        pytest.param({"AMP": {"loss": 1.0}}, "loss of AMP is 1, and its run printed 2", id="another loss"),
-        pytest.param({"AMP": {"device": "else"}}, "the run printed 'a machine'", id="another device"),
+        pytest.param(
+            {"AMP": {"throughput": 720.0}}, "start one for each", id="left by an earlier run"
+        ),
+        pytest.param(
+            {"AMP": {"throughput": 1200.0}}, "which is sys.executable", id="another Python"
+        ),
+        pytest.param(
+            {"AMP": {"throughput": 120.0}},
+            "start one when the last has ended",
+            id="at the same time",
+        ),
+        pytest.param(
+            {"AMP": {"loss": 1.0}}, "loss of AMP is 1, and its run printed 2", id="another loss"
+        ),
+        pytest.param(
+            {"AMP": {"device": "else"}}, "the run printed 'a machine'", id="another device"
+        ),
     ],
 )
 def test_rows_are_what_the_runs_printed(changes, words):
@@ -122,7 +169,9 @@ def test_the_summary_is_of_the_fastest_and_the_leanest():
     ("name", "told", "words"),
     [
         pytest.param("memory_saved_percent", 0.2, "a fraction", id="a fraction"),
-        pytest.param("memory_saved_percent", 25.0, "of the leanest peak", id="percent of the leanest"),
+        pytest.param(
+            "memory_saved_percent", 25.0, "of the leanest peak", id="percent of the leanest"
+        ),
         pytest.param("time_saved_s", 0.2, "", id="of no story"),
     ],
 )

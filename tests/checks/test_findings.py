@@ -12,21 +12,32 @@ FAULTS = {"loader": [46, 47], "waits": [78, 87], "batch": [41]}
 THREE = "1. line 46: a\n2. line 78: b\n3. line 41: c\n"
 ENDS = "Estimated improvement potential: 70 %\n"
 CPU = Trace(
-    "p.gz", "0", "kineto", figures=(Figure("op_busy", 20.0, "%", "steps"), Figure("dataloader", 70.0, "%", "steps"))
+    "p.gz",
+    "0",
+    "kineto",
+    figures=(Figure("op_busy", 20.0, "%", "steps"), Figure("dataloader", 70.0, "%", "steps")),
 )
 GPU = Trace(
-    "p.gz", "0", "nsys", figures=(Figure("busy_kernel", 20.0, "%", "gpu", 0), Figure("busy_any", 25.0, "%", "gpu", 0))
+    "p.gz",
+    "0",
+    "nsys",
+    figures=(Figure("busy_kernel", 20.0, "%", "gpu", 0), Figure("busy_any", 25.0, "%", "gpu", 0)),
 )
 
 
 def report(share="Operators: 20 %", entries=THREE, ends=ENDS):
-    return findings.parsed(Text("baseline_analysis.txt", f"{share}\n\nMain bottlenecks:\n{entries}\n{ends}"))
+    return findings.parsed(
+        Text("baseline_analysis.txt", f"{share}\n\nMain bottlenecks:\n{entries}\n{ends}")
+    )
 
 
 FORMS = {
     "as it is shown": (report(), ("operators", 20.0, 70.0)),
     "of a GPU": (report("GPU Utilization: 18.2%"), ("gpu", 18.2, 70.0)),
-    "British, with a sign of its own": (report("- **GPU utilisation** = 18,2 %"), ("gpu", 18.2, 70.0)),
+    "British, with a sign of its own": (
+        report("- **GPU utilisation** = 18,2 %"),
+        ("gpu", 18.2, 70.0),
+    ),
     "in a table": (report("| Operators | 20.5 % |"), ("operators", 20.5, 70.0)),
     "with what it is of": (report("Operators (no GPU here): 20 %"), ("operators", 20.0, 70.0)),
     "with a colon of another script": (report("Operators\uff1a20 %"), ("operators", 20.0, 70.0)),
@@ -101,7 +112,10 @@ MISSING = {
         report("busy: 20 %"),
         'there is no line "GPU utilization: ... %", nor "Operators: ... %" without a GPU, with one number',
     ),
-    "no potential": (report(ends="much"), 'there is no line "Estimated improvement potential: ... %" with one number'),
+    "no potential": (
+        report(ends="much"),
+        'there is no line "Estimated improvement potential: ... %" with one number',
+    ),
     "a range": (
         report(ends="Estimated improvement potential: 60-70 %"),
         'there is no line "Estimated improvement potential: ... %" with one number',

@@ -36,8 +36,12 @@ def table(**changes):
         pytest.param(table(peak_memory_mb=12.5), "", id="a peak"),
         pytest.param([], "there are no rows", id="none"),
         pytest.param(table(saved_mb="1 MB"), "it must be a number", id="text"),
-        pytest.param(table(throughput=0.0), "throughput of Lean is 0, and has to be above 0", id="nothing"),
-        pytest.param(table(peak_memory_mb="much"), "or nothing where there is none", id="a peak in words"),
+        pytest.param(
+            table(throughput=0.0), "throughput of Lean is 0, and has to be above 0", id="nothing"
+        ),
+        pytest.param(
+            table(peak_memory_mb="much"), "or nothing where there is none", id="a peak in words"
+        ),
         pytest.param(table(device=" "), "the device is not named", id="no device"),
         pytest.param(table(device="a GPU"), "from two machines", id="two machines"),
     ],
@@ -59,16 +63,27 @@ def test_rows_are_those_that_were_asked_for():
         pytest.param(table(), 2, "", id="whole"),
         pytest.param(table(), 4, "it holds 2 batch sizes", id="too few sizes"),
         pytest.param(table()[:-1], 2, "Lean 8 AMP is missing", id="one missing"),
-        pytest.param(table() * 2, 2, "16 rows for 8 measurements: some are there twice", id="two runs in one file"),
         pytest.param(
-            [{**row, "saved_mb": row["saved_mb"] / (1 + (row["precision"] == "AMP"))} for row in table()],
+            table() * 2,
+            2,
+            "16 rows for 8 measurements: some are there twice",
+            id="two runs in one file",
+        ),
+        pytest.param(
+            [
+                {**row, "saved_mb": row["saved_mb"] / (1 + (row["precision"] == "AMP"))}
+                for row in table()
+            ],
             2,
             "at 4 images SimpleNet keeps half or less with AMP",
             id="half of FP32 by hand",
         ),
         pytest.param(table(saved_mb=1.0), 2, "saved_mb of Lean in AMP does not grow", id="shrinks"),
         pytest.param(
-            [{**row, "saved_mb": row["batch_size"]} for row in table()], 2, "keeps as much as", id="no saving"
+            [{**row, "saved_mb": row["batch_size"]} for row in table()],
+            2,
+            "keeps as much as",
+            id="no saving",
         ),
     ],
 )

@@ -5,7 +5,17 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from autograder.checks.forms import DEVICE, Form, any_number, chosen, count, not_negative, percent, positive, words
+from autograder.checks.forms import (
+    DEVICE,
+    Form,
+    any_number,
+    chosen,
+    count,
+    not_negative,
+    percent,
+    positive,
+    words,
+)
 from autograder.model import Table
 
 FORM = Form(
@@ -77,11 +87,25 @@ def test_the_rows_are_those_of_the_form():
 
 def test_numbers_of_a_file_are_read_as_numbers():
     """Whole ones as well; other cells stay text."""
-    cells = {"mode": "plain", "rate": "10.5", "wait": "0", "accuracy": "x", "workers": "2", "loss": "1", "note": "7"}
+    cells = {
+        "mode": "plain",
+        "rate": "10.5",
+        "wait": "0",
+        "accuracy": "x",
+        "workers": "2",
+        "loss": "1",
+        "note": "7",
+    }
 
     (read,) = FORM.read(Table("made.csv", tuple(cells), (cells,)))
 
-    assert {"rate": 10.5, "wait": 0.0, "accuracy": "x", "workers": 2.0, "note": "7"}.items() <= read.items()
+    assert {
+        "rate": 10.5,
+        "wait": 0.0,
+        "accuracy": "x",
+        "workers": 2.0,
+        "note": "7",
+    }.items() <= read.items()
 
 
 def test_what_the_form_says_of_its_columns():

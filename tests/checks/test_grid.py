@@ -26,7 +26,11 @@ def told(samples, seconds):
 MISTAKES = {
     "right": (STREAM, told(40, 17.0), ""),
     "right, of fewer": (SHORT, told(25, 10.0), ""),
-    "Lab 02's own": (STREAM, told(40, 16.5), "so the start of its workers counts; and one batch more"),
+    "Lab 02's own": (
+        STREAM,
+        told(40, 16.5),
+        "so the start of its workers counts; and one batch more",
+    ),
     "begun again": (STREAM, told(40, 11.5), "a second iterator is begun"),
     "one more": (STREAM, told(40, 28.0), "one batch more is waited for than is counted"),
     "one more, twice": (STREAM, told(40, 26.0), "one batch more is waited for than is counted"),
@@ -37,8 +41,16 @@ MISTAKES = {
     "none": (STREAM, told(40, 17.5), "there is no warm-up"),
     "another": (STREAM, told(40, 19.0), "throughput is 2.105 samples/s where 2.353 passed"),
     "nothing": (STREAM, {"throughput": None}, "throughput is None"),
-    "other samples": (STREAM, {**told(40, 17.0), "samples": 41.0}, "samples is 41, and 40 is right"),
-    "milliseconds": (STREAM, {**told(40, 17.0), "seconds": 17000.0}, "seconds is 1.7e+04, and 17 is right"),
+    "other samples": (
+        STREAM,
+        {**told(40, 17.0), "samples": 41.0},
+        "samples is 41, and 40 is right",
+    ),
+    "milliseconds": (
+        STREAM,
+        {**told(40, 17.0), "seconds": 17000.0},
+        "seconds is 1.7e+04, and 17 is right",
+    ),
 }
 
 
@@ -118,7 +130,9 @@ def test_a_table_is_whole(table, words):
 
 def paced(*rates):
     """A row and a stream for each rate: 40 samples in 17 s times something."""
-    streams = [replace(STREAM, waits=[wait / rate for wait in STREAM.waits]) for rate in (1.0, 1.3, 1.6)]
+    streams = [
+        replace(STREAM, waits=[wait / rate for wait in STREAM.waits]) for rate in (1.0, 1.3, 1.6)
+    ]
     made = zip(rows()[: len(rates)], rates, strict=True)
     return [{**row, **told(40, 17.0 / rate)} for row, rate in made], streams
 
@@ -138,7 +152,9 @@ def test_each_configuration_has_its_pace(rates, device, words):
     assert words in found
 
 
-TIED = rows(1, seconds=2.0, throughput=40.0, pin_memory="True")[:4]  # of the first four, the second is the fastest
+TIED = rows(1, seconds=2.0, throughput=40.0, pin_memory="True")[
+    :4
+]  # of the first four, the second is the fastest
 TIED[3] |= {"throughput": 40.0, "seconds": 2.0}
 OPTIMA = {
     "right": ('{"batch_size": 8, "num_workers": 0, "pin_memory": true}', ""),

@@ -29,10 +29,18 @@ def test_the_slope_of_all_points_is_right():
     [
         pytest.param(1.9416, "it joins the first and the last point", id="two points"),
         pytest.param(1 / RIGHT, "the axes are swapped", id="swapped"),
-        pytest.param(0.247478, "it is the slope of the figures and not of their logarithms", id="no logarithms"),
+        pytest.param(
+            0.247478,
+            "it is the slope of the figures and not of their logarithms",
+            id="no logarithms",
+        ),
         pytest.param(77.617, "only the lengths are logarithms", id="lengths only"),
         pytest.param(0.0056065, "only the figures are logarithms", id="figures only"),
-        pytest.param(1.5, "told is 1.5, and the rows give 2: the slope of log against log is another", id="unknown"),
+        pytest.param(
+            1.5,
+            "told is 1.5, and the rows give 2: the slope of log against log is another",
+            id="unknown",
+        ),
     ],
 )
 def test_a_usual_mistake_is_recognised(told, words):

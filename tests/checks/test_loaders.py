@@ -17,7 +17,10 @@ def seen(first, second, sizes=(4, 4, 4)):
     arrays = {}
     for name, samples in (("first", first), ("second", second)):
         data = b"".join(commitment(np.array([sample])) for sample in samples)
-        arrays |= {f"{name}_commitments": np.frombuffer(data, np.uint8), f"{name}_sizes": np.array(sizes)}
+        arrays |= {
+            f"{name}_commitments": np.frombuffer(data, np.uint8),
+            f"{name}_sizes": np.array(sizes),
+        }
     return Observation("epochs", "ok", arrays=arrays)
 
 
@@ -27,7 +30,11 @@ def pair(first, second, sizes=(4, 4, 4)):
 
 DELIVERED = {
     "right": (pair(MIXED, OTHER), Passed, "12 samples in each of two epochs"),
-    "one less": (pair(MIXED[:-1], OTHER), Failed, "in the first epoch: 11 samples came out of the loader"),
+    "one less": (
+        pair(MIXED[:-1], OTHER),
+        Failed,
+        "in the first epoch: 11 samples came out of the loader",
+    ),
     "one twice": (pair(MIXED, [*OTHER[:-1], 5]), Failed, "in the second epoch: 1 of 12 samples"),
     "other batches": (pair(MIXED, OTHER, sizes=(6, 6)), Failed, "its batches hold 6, 6 samples"),
 }
@@ -62,7 +69,11 @@ def made(at=None, **changed):
     found = []
     for device in ("cpu", "cuda"):
         for workers in (0, 3):
-            options = {"num_workers": workers, "pin_memory": device == "cuda", "persistent_workers": workers > 0}
+            options = {
+                "num_workers": workers,
+                "pin_memory": device == "cuda",
+                "persistent_workers": workers > 0,
+            }
             found.append({"device": device, "workers": workers, "options": options})
     if at is not None:
         found[at]["options"] |= changed
@@ -72,10 +83,19 @@ def made(at=None, **changed):
 OPTIONS = {
     "right": (made(), ""),
     "one less": (made()[1:], "3 loaders were noted"),
-    "none": ([{"device": "cpu", "workers": 0, "options": None}] * 4, "for cpu with 0 workers no DataLoader was made"),
+    "none": (
+        [{"device": "cpu", "workers": 0, "options": None}] * 4,
+        "for cpu with 0 workers no DataLoader was made",
+    ),
     "others": (made(1, num_workers=4), "for cpu with 3 workers num_workers is 4; it must be 3"),
-    "not pinned": (made(2, pin_memory=False), "for cuda with 0 workers pin_memory is False; it must be True"),
-    "leave": (made(3, persistent_workers=False), "persistent_workers is False; it must be True: workers that end"),
+    "not pinned": (
+        made(2, pin_memory=False),
+        "for cuda with 0 workers pin_memory is False; it must be True",
+    ),
+    "leave": (
+        made(3, persistent_workers=False),
+        "persistent_workers is False; it must be True: workers that end",
+    ),
 }
 
 

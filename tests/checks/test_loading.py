@@ -32,7 +32,9 @@ def swept(at=None, **other):
     rows = []
     for workers in (0, 2, 6):
         total, wait = SCRIPT.epoch(Setting(workers)), SCRIPT.wait(Setting(workers))
-        rows.append(dict(zip(SWEEP, (workers, 100 / total, total, wait, 25.0, "a CPU"), strict=True)))
+        rows.append(
+            dict(zip(SWEEP, (workers, 100 / total, total, wait, 25.0, "a CPU"), strict=True))
+        )
     if at is not None:
         rows[at] |= other
     return rows
@@ -45,7 +47,13 @@ def compared(at=None, **other):
         total, wait = SCRIPT.epoch(setting), SCRIPT.wait(setting)
         rate = 100 / total
         rows.append(
-            dict(zip(COMPARED, (name, setting.workers, rate, total, wait, rate / (100 / 14), "a CPU"), strict=True))
+            dict(
+                zip(
+                    COMPARED,
+                    (name, setting.workers, rate, total, wait, rate / (100 / 14), "a CPU"),
+                    strict=True,
+                )
+            )
         )
     if at is not None:
         rows[at] |= other
@@ -92,7 +100,9 @@ def test_the_rest_of_a_sweep_follows_from_figures_however_wrong():
     assert "without_wait of 0 workers is 9" in loading.sweep_follows(
         [{**rows[0], "without_wait": 9.0}], OWN[:1], SCRIPT
     )
-    assert "the device is called 'T4'" in loading.sweep_follows([{**rows[0], "device": "T4"}], OWN[:1], SCRIPT)
+    assert "the device is called 'T4'" in loading.sweep_follows(
+        [{**rows[0], "device": "T4"}], OWN[:1], SCRIPT
+    )
 
 
 def test_the_rest_of_a_comparison_follows_from_figures_however_wrong():
@@ -106,14 +116,20 @@ def test_the_rest_of_a_comparison_follows_from_figures_however_wrong():
 
 
 def test_two_decimals_are_enough():
-    rounded = [{k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()} for row in swept()]
+    rounded = [
+        {k: round(v, 2) if isinstance(v, float) else v for k, v in row.items()} for row in swept()
+    ]
 
     assert "" == loading.sweep_problem(rounded)
 
 
 def test_two_decimals_of_a_short_epoch_are_enough():
     """0.12 s may have been 0.1249: that is 4 %, and nobody's mistake."""
-    epochs = {0: (0.1249, 0.0951), 2: (0.0651, 0.0151), 4: (0.1151, 0.0849)}  # seconds, of which for data
+    epochs = {
+        0: (0.1249, 0.0951),
+        2: (0.0651, 0.0151),
+        4: (0.1151, 0.0849),
+    }  # seconds, of which for data
     rows = [
         {
             "num_workers": number,
@@ -158,11 +174,23 @@ def test_sweeps_that_contradict_themselves(rows, workers, words):
 COMPARISONS = {
     "no rows": ([], "the rows are none"),
     "other names": (compared(1, configuration="workers"), "the rows are Baseline, workers"),
-    "no seconds": (compared(1, epoch_time=0.0), "throughput or epoch_time of + workers is not above 0"),
-    "a baseline with workers": (compared(0, num_workers=2), "num_workers are 2, 2, 2, 2; Baseline has 0"),
+    "no seconds": (
+        compared(1, epoch_time=0.0),
+        "throughput or epoch_time of + workers is not above 0",
+    ),
+    "a baseline with workers": (
+        compared(0, num_workers=2),
+        "num_workers are 2, 2, 2, 2; Baseline has 0",
+    ),
     "two numbers of workers": (compared(3, num_workers=6), "num_workers are 0, 2, 2, 6"),
-    "over the slowest": (compared(0, speedup=1.2), "speedup of Baseline is 1.2, but its throughput / Baseline's is 1"),
-    "another epoch": (compared(1, epoch_time=4.0, data_wait=1.0), "is 100 samples in one row and 50 in another"),
+    "over the slowest": (
+        compared(0, speedup=1.2),
+        "speedup of Baseline is 1.2, but its throughput / Baseline's is 1",
+    ),
+    "another epoch": (
+        compared(1, epoch_time=4.0, data_wait=1.0),
+        "is 100 samples in one row and 50 in another",
+    ),
 }
 
 
@@ -209,9 +237,15 @@ def test_a_comparison_that_the_clock_did_not_see(seconds, words):
 
 
 OTHERS = {
-    "another epoch_time": (swept(2, epoch_time=20.0), "epoch_time of 6 workers is 20 s, and 15 s passed"),
+    "another epoch_time": (
+        swept(2, epoch_time=20.0),
+        "epoch_time of 6 workers is 20 s, and 15 s passed",
+    ),
     "another wait": (swept(2, data_wait=5.0), "data_wait of 6 workers is 5 s, and 11 s passed"),
-    "another device": (swept(2, device="a GPU"), "the device is called 'a GPU', and its name is 'a CPU'"),
+    "another device": (
+        swept(2, device="a GPU"),
+        "the device is called 'a GPU', and its name is 'a CPU'",
+    ),
 }
 
 
@@ -237,14 +271,21 @@ def test_without_workers_all_settings_are_one():
     ],
 )
 def test_the_fastest_has_the_fewest_workers(rates, best):
-    assert best == loading.fastest([{"num_workers": n, "throughput": rate} for n, rate in rates.items()])
+    assert best == loading.fastest(
+        [{"num_workers": n, "throughput": rate} for n, rate in rates.items()]
+    )
 
 
 @pytest.mark.parametrize("name", ["worker_sweep", "dataloader_results"])
 def test_the_schema_is_what_is_judged(name):
     """The rows that are right here, and those of the reference, are what the schema says, and nothing else is."""
-    validator = jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text()))
-    columns, right = {"worker_sweep": (SWEEP, swept()), "dataloader_results": (COMPARED, compared())}[name]
+    validator = jsonschema.Draft202012Validator(
+        json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    )
+    columns, right = {
+        "worker_sweep": (SWEEP, swept()),
+        "dataloader_results": (COMPARED, compared()),
+    }[name]
     with (ROOT / f"reference/resnet18/{name}.csv").open(newline="") as file:
         written = [
             {k: v if k in ("configuration", "device") else float(v) for k, v in row.items()}
@@ -269,9 +310,19 @@ def made(*epochs, pins=0):
         pytest.param(made(2, 2, 0, 3, 2), 0, "", id="one that was made and not used"),
         pytest.param(made(2, 2, 2), 0, "3 loaders had a second epoch", id="a row that was copied"),
         pytest.param(made(2, 1, 2, 2), 0, "3 loaders had a second epoch", id="a first epoch only"),
-        pytest.param(made(2, 2, 2, 2, pins=2), 0, "2 loaders pin memory, and none should", id="pinned for nothing"),
+        pytest.param(
+            made(2, 2, 2, 2, pins=2),
+            0,
+            "2 loaders pin memory, and none should",
+            id="pinned for nothing",
+        ),
         pytest.param(made(2, 2, 2, 2, pins=2), 2, "", id="pinned for a GPU"),
-        pytest.param(made(2, 2, 2, 2, pins=1), 2, "1 loaders pin memory, and 2 should", id="dropped in the last"),
+        pytest.param(
+            made(2, 2, 2, 2, pins=1),
+            2,
+            "1 loaders pin memory, and 2 should",
+            id="dropped in the last",
+        ),
     ],
 )
 def test_each_configuration_is_a_loader_that_was_measured(found, pins, words):

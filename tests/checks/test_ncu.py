@@ -7,7 +7,19 @@ import pytest
 from autograder.checks import ncu
 
 WANTED = ncu.Wanted("train.py", "kernels", launches=10, skipped=0)
-RIGHT = ["ncu", "--set", "full", "-k", "regex:^(a|b)$", "-c", "10", "-o", "kernels", "python", "train.py"]
+RIGHT = [
+    "ncu",
+    "--set",
+    "full",
+    "-k",
+    "regex:^(a|b)$",
+    "-c",
+    "10",
+    "-o",
+    "kernels",
+    "python",
+    "train.py",
+]
 
 
 @pytest.mark.parametrize(
@@ -27,24 +39,44 @@ RIGHT = ["ncu", "--set", "full", "-k", "regex:^(a|b)$", "-c", "10", "-o", "kerne
             "",
             id="= forms, a flag, a path, the ending",
         ),
-        pytest.param([*RIGHT[:-2], "-s", "0", "python", "train.py"], "", id="none skipped, and said so"),
-        pytest.param(["ncu", "--call-stack", "--kill", "yes", *RIGHT[1:]], "", id="other options of ncu"),
-        pytest.param([*RIGHT[:3], "-c10", "-kconv", "-okernels", "--", *RIGHT[-2:]], "", id="in one word"),
-        pytest.param(["ncu", "-set", "full"], "'-set' has one dash; ncu calls it --set", id="one dash"),
+        pytest.param(
+            [*RIGHT[:-2], "-s", "0", "python", "train.py"], "", id="none skipped, and said so"
+        ),
+        pytest.param(
+            ["ncu", "--call-stack", "--kill", "yes", *RIGHT[1:]], "", id="other options of ncu"
+        ),
+        pytest.param(
+            [*RIGHT[:3], "-c10", "-kconv", "-okernels", "--", *RIGHT[-2:]], "", id="in one word"
+        ),
+        pytest.param(
+            ["ncu", "-set", "full"], "'-set' has one dash; ncu calls it --set", id="one dash"
+        ),
         pytest.param([], "it is empty", id="nothing"),
         pytest.param(["nsys", "profile"], "it begins with 'nsys', and it must be ncu", id="nsys"),
-        pytest.param(["ncu", "--output=kernels"], "no option '--output'; it calls it --export", id="of Lab 02"),
+        pytest.param(
+            ["ncu", "--output=kernels"],
+            "no option '--output'; it calls it --export",
+            id="of Lab 02",
+        ),
         pytest.param(["ncu", "--fast"], "no option '--fast'", id="unknown"),
         pytest.param(["ncu", "--set"], "--set stands at the end, without its value", id="no value"),
         pytest.param(RIGHT[:-2], "it runs nothing", id="no program"),
         pytest.param(
-            [*RIGHT[:-2], "train.py"], "it runs train.py, not python train.py after all options", id="no python"
+            [*RIGHT[:-2], "train.py"],
+            "it runs train.py, not python train.py after all options",
+            id="no python",
         ),
-        pytest.param([*RIGHT, "-c", "10"], "python is given train.py -c 10", id="options of the program"),
+        pytest.param(
+            [*RIGHT, "-c", "10"], "python is given train.py -c 10", id="options of the program"
+        ),
         pytest.param([*RIGHT[:1], *RIGHT[3:]], "--set is None", id="no set"),
         pytest.param([*RIGHT[:7], *RIGHT[9:]], "the report goes to nowhere", id="no report"),
-        pytest.param([*RIGHT[:6], "1", *RIGHT[7:]], "--launch-count is 1, not 10", id="another count"),
-        pytest.param([*RIGHT[:-2], "-s", "3", *RIGHT[-2:]], "--launch-skip is 3, not 0", id="skips too many"),
+        pytest.param(
+            [*RIGHT[:6], "1", *RIGHT[7:]], "--launch-count is 1, not 10", id="another count"
+        ),
+        pytest.param(
+            [*RIGHT[:-2], "-s", "3", *RIGHT[-2:]], "--launch-skip is 3, not 0", id="skips too many"
+        ),
     ],
 )
 def test_a_command_line_is_judged_by_what_ncu_makes_of_it(words, problem):
@@ -74,9 +106,17 @@ def test_without_a_name_every_kernel_is_measured():
 @pytest.mark.parametrize(
     ("words", "seen", "problem"),
     [
-        pytest.param(["ncu", "python"], ["conv", "gemm"], "without --kernel-name every kernel is measured", id="none"),
         pytest.param(
-            ["ncu", "--fast"], ["conv", "gemm"], "ncu has no option '--fast', so nothing is measured", id="unread"
+            ["ncu", "python"],
+            ["conv", "gemm"],
+            "without --kernel-name every kernel is measured",
+            id="none",
+        ),
+        pytest.param(
+            ["ncu", "--fast"],
+            ["conv", "gemm"],
+            "ncu has no option '--fast', so nothing is measured",
+            id="unread",
         ),
         pytest.param(["ncu", "-k", "regex:^conv.1$"], ["conv.1"], "", id="what was asked for"),
         pytest.param(
@@ -97,14 +137,22 @@ def test_what_a_line_measures_is_told_by_what_it_says(words, seen, problem):
     assert problem == ncu.choice_problem(words, seen, ["conv.1"])
 
 
-ROW = {"kernel": "conv", "duration_us": 12.5, "sm_percent": 80.0, "memory_percent": 30.0, "occupancy_percent": 45.0}
+ROW = {
+    "kernel": "conv",
+    "duration_us": 12.5,
+    "sm_percent": 80.0,
+    "memory_percent": 30.0,
+    "occupancy_percent": 45.0,
+}
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         pytest.param({}, "", id="right"),
-        pytest.param({"kernel": "gemm"}, "the kernels are gemm; the report has conv", id="another kernel"),
+        pytest.param(
+            {"kernel": "gemm"}, "the kernels are gemm; the report has conv", id="another kernel"
+        ),
         pytest.param({"duration_us": 12500.0}, "a unit was passed over", id="nanoseconds"),
         pytest.param({"duration_us": 7.0}, "12,319,469", id="cut at a comma"),
         pytest.param({"sm_percent": 30.0}, "that is its memory_percent", id="another column"),
@@ -119,13 +167,16 @@ def test_a_figure_that_was_misread_is_named(change, words):
 
 
 @pytest.mark.parametrize(
-    ("sm", "memory", "limit"), [(59.9, 59.0, "latency"), (60.0, 60.0, "compute"), (61.0, 90.0, "memory")]
+    ("sm", "memory", "limit"),
+    [(59.9, 59.0, "latency"), (60.0, 60.0, "compute"), (61.0, 90.0, "memory")],
 )
 def test_what_limits_a_kernel_is_the_busier_side_or_neither(sm, memory, limit):
     assert limit == ncu.bound({**ROW, "sm_percent": sm, "memory_percent": memory})
 
 
 def test_a_bound_that_is_not_the_rule_s_is_named():
-    assert "is said to be limited by 'memory'" in ncu.bound_problem([{**ROW, "bound": "memory"}], [ROW])
+    assert "is said to be limited by 'memory'" in ncu.bound_problem(
+        [{**ROW, "bound": "memory"}], [ROW]
+    )
     assert "0 rows for 1 launches" == ncu.bound_problem([], [ROW])
     assert "" == ncu.bound_problem([{**ROW, "bound": "compute"}], [ROW])

@@ -30,10 +30,18 @@ def row(number, **change):
     ("told", "words"),
     [
         pytest.param(TOLD, "", id="right"),
-        pytest.param({**TOLD, "rows": ROWS[:1]}, "each once, are forward, load", id="a range is missing"),
-        pytest.param(row(0, before_ms=30.0), "before_ms of 'load' is 30, and it is 10", id="three steps in one"),
+        pytest.param(
+            {**TOLD, "rows": ROWS[:1]}, "each once, are forward, load", id="a range is missing"
+        ),
+        pytest.param(
+            row(0, before_ms=30.0),
+            "before_ms of 'load' is 30, and it is 10",
+            id="three steps in one",
+        ),
         pytest.param(row(0, after_ms=None), "after_ms of 'load' is None", id="nothing"),
-        pytest.param(row(1, change_ms=-1.0), "change_ms of 'forward' is -1, and it is 1", id="the wrong way"),
+        pytest.param(
+            row(1, change_ms=-1.0), "change_ms of 'forward' is -1, and it is 1", id="the wrong way"
+        ),
         pytest.param({**TOLD, "rows": ROWS[::-1]}, "the largest change", id="another order"),
     ],
 )
@@ -45,9 +53,13 @@ def test_rows(told, words):
     ("told", "words"),
     [
         pytest.param(TOLD, "", id="right"),
-        pytest.param({**TOLD, "after_ms": 51.0}, "25.5 ms after: the mean length", id="two steps in one"),
+        pytest.param(
+            {**TOLD, "after_ms": 51.0}, "25.5 ms after: the mean length", id="two steps in one"
+        ),
         pytest.param({**TOLD, "before_ms": None}, "the mean length", id="nothing"),
-        pytest.param({**TOLD, "slower": True}, "-16%, and slower is True", id="an alarm for nothing"),
+        pytest.param(
+            {**TOLD, "slower": True}, "-16%, and slower is True", id="an alarm for nothing"
+        ),
         pytest.param({**TOLD, "slower": None}, "and slower is None", id="no verdict"),
     ],
 )
@@ -59,14 +71,26 @@ def test_verdicts(told, words):
     ("page", "words"),
     [
         pytest.param(PAGE, "", id="right"),
-        pytest.param("\n".join(line.strip("|") for line in PAGE.splitlines()), "", id="no bars at the ends"),
+        pytest.param(
+            "\n".join(line.strip("|") for line in PAGE.splitlines()), "", id="no bars at the ends"
+        ),
         pytest.param(PAGE.replace("Not slower", "**Not** slower"), "", id="emphasis"),
-        pytest.param(PAGE.replace("Not slower", "Slower"), "says slower, and slower is False", id="another verdict"),
+        pytest.param(
+            PAGE.replace("Not slower", "Slower"),
+            "says slower, and slower is False",
+            id="another verdict",
+        ),
         pytest.param("", "0 rows in profile_report.md", id="no page"),
-        pytest.param(PAGE.replace("Not slower", "A comparison"), "does not say: slower", id="no verdict"),
+        pytest.param(
+            PAGE.replace("Not slower", "A comparison"), "does not say: slower", id="no verdict"
+        ),
         pytest.param(PAGE.replace("| load", "| wait"), "not the row of 'load'", id="another name"),
-        pytest.param(PAGE.replace("21.00", "23.00"), "not the row of 'forward'", id="another number"),
-        pytest.param(PAGE.replace(" -6.00 |", ""), "not the row of 'load'", id="a column is missing"),
+        pytest.param(
+            PAGE.replace("21.00", "23.00"), "not the row of 'forward'", id="another number"
+        ),
+        pytest.param(
+            PAGE.replace(" -6.00 |", ""), "not the row of 'load'", id="a column is missing"
+        ),
         pytest.param(PAGE.replace("-6.00", "less"), "not the row of 'load'", id="words"),
     ],
 )
@@ -79,7 +103,10 @@ def test_pages(page, words):
     [
         pytest.param([TOLD, TOLD], Passed, "2 pairs of made profiles", id="both"),
         pytest.param(
-            [TOLD, row(0, before_ms=1.0)], Failed, "made profiles 2: 30.5 and 25.5 ms a step", id="the second"
+            [TOLD, row(0, before_ms=1.0)],
+            Failed,
+            "made profiles 2: 30.5 and 25.5 ms a step",
+            id="the second",
         ),
         pytest.param([TOLD], Failed, "1 answers", id="one is missing"),
     ],

@@ -43,16 +43,24 @@ def test_a_training_that_follows_passes(student):
         pytest.param(seen(losses=[]), "0 losses for 3 batches", id="no losses"),
         pytest.param(seen(losses=[1.5]), "1 loss for 3 batches", id="one loss"),
         pytest.param(seen(losses=[1.5, math.nan, 1]), "the loss of batch 2 is nan", id="a NaN"),
-        pytest.param(seen(losses=[1.5, 1.25, -math.inf]), "the loss of batch 3 is -inf", id="an infinity"),
-        pytest.param(seen(weights=[math.nan, 4]), "1 of 2 weights are NaN or infinite", id="a NaN weight"),
+        pytest.param(
+            seen(losses=[1.5, 1.25, -math.inf]), "the loss of batch 3 is -inf", id="an infinity"
+        ),
+        pytest.param(
+            seen(weights=[math.nan, 4]), "1 of 2 weights are NaN or infinite", id="a NaN weight"
+        ),
         pytest.param(
             seen(losses=[1.5, 1.27, 1]),
             "losses apart by up to 2.0e-02 (too far: allowed 1.0e-02), weights by 0.0e+00 of their norm (allowed",
             id="losses apart",
         ),
-        pytest.param(seen(weights=[3.1, 4]), "weights by 2.0e-02 of their norm (too far", id="weights apart"),
+        pytest.param(
+            seen(weights=[3.1, 4]), "weights by 2.0e-02 of their norm (too far", id="weights apart"
+        ),
         pytest.param(seen(weights=[3]), "weights by inf", id="other weights"),
-        pytest.param(seen(losses=[1e308, -1e308, 1]), "losses apart by up to 1.0e+308", id="huge losses"),
+        pytest.param(
+            seen(losses=[1e308, -1e308, 1]), "losses apart by up to 1.0e+308", id="huge losses"
+        ),
         pytest.param(seen(weights=[3e38, -3e38]), "weights by", id="huge weights"),
     ],
 )
@@ -82,7 +90,9 @@ def test_weights_of_16_bits_are_recognised(weights, narrow):
     [
         pytest.param([3, 4], [0, 0], 0, 1, id="the same update"),
         pytest.param([0.3, 0.4], [0, 0], 0.9, 0.1, id="a tenth of it"),
-        pytest.param([0.3, 0.4], [9, 9], 0.9, 0.1, id="what the student says about the start does not count"),
+        pytest.param(
+            [0.3, 0.4], [9, 9], 0.9, 0.1, id="what the student says about the start does not count"
+        ),
         pytest.param([math.nan, 4], [0, 0], math.inf, math.inf, id="a NaN"),
         pytest.param([3], [0, 0], math.inf, math.inf, id="other weights"),
     ],
@@ -95,7 +105,13 @@ def test_updates_are_compared_by_error_and_ratio(weights, start, error, ratio):
 
 @pytest.mark.parametrize(
     ("value", "expected", "holds"),
-    [(1.004, 1.0, True), (1.02, 1.0, False), (None, 1.0, False), (5.0, math.inf, False), (0.0, 0.0, True)],
+    [
+        (1.004, 1.0, True),
+        (1.02, 1.0, False),
+        (None, 1.0, False),
+        (5.0, math.inf, False),
+        (0.0, 0.0, True),
+    ],
 )
 def test_close_is_relative_and_false_without_a_number(value, expected, holds):
     assert holds == numerics.close(value, expected, 0.01)
@@ -104,7 +120,9 @@ def test_close_is_relative_and_false_without_a_number(value, expected, holds):
 def test_a_usual_mistake_is_recognised_by_its_number():
     stories = [(10.0, "ten"), (20.0, "twenty")]
 
-    assert ["twenty", "", ""] == [numerics.explained(value, stories, 0.01) for value in (20.1, 15.0, None)]
+    assert ["twenty", "", ""] == [
+        numerics.explained(value, stories, 0.01) for value in (20.1, 15.0, None)
+    ]
 
 
 def test_of_two_mistakes_with_numbers_close_together_the_nearer_is_named():
@@ -122,7 +140,9 @@ def test_means_may_be_weighted_and_huge():
 
 
 def test_a_value_is_shown_in_four_digits_or_as_python_writes_it():
-    assert ["1.235", "None", "'2.1x'"] == [numerics.shown(value) for value in (1.23456, None, "2.1x")]
+    assert ["1.235", "None", "'2.1x'"] == [
+        numerics.shown(value) for value in (1.23456, None, "2.1x")
+    ]
 
 
 def test_series_of_different_lengths_are_infinitely_far_apart():
@@ -131,11 +151,15 @@ def test_series_of_different_lengths_are_infinitely_far_apart():
 
 def test_shares_are_what_json_can_say():
     """Three digits; what is not finite has no share."""
-    assert {"shares": {"losses": 0.123}} == numerics.shares(losses=0.12345, weights=float("inf"), other=float("nan"))
+    assert {"shares": {"losses": 0.123}} == numerics.shares(
+        losses=0.12345, weights=float("inf"), other=float("nan")
+    )
 
 
 @pytest.mark.parametrize(
-    ("apart", "allowed", "expected"), [(1.0, 4.0, 0.25), (0.0, 0.0, 0.0), (1e-9, 0.0, math.inf)], ids=str
+    ("apart", "allowed", "expected"),
+    [(1.0, 4.0, 0.25), (0.0, 0.0, 0.0), (1e-9, 0.0, math.inf)],
+    ids=str,
 )
 def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected):
     """Whole numbers are compared exactly."""
@@ -143,10 +167,13 @@ def test_where_nothing_is_allowed_the_least_is_endless(apart, allowed, expected)
 
 
 @pytest.mark.parametrize(
-    ("losses", "why"), [([1.5], "`return` stands inside of the loop"), ([1.5, 1.2], "because"), ([], "because")]
+    ("losses", "why"),
+    [([1.5], "`return` stands inside of the loop"), ([1.5, 1.2], "because"), ([], "because")],
 )
 def test_an_epoch_of_one_batch_is_told_by_where_return_stands(losses, why):
-    found = numerics.same_trajectory(Pair(seen(losses=losses), seen()), WITHIN, why="because", try_="try")
+    found = numerics.same_trajectory(
+        Pair(seen(losses=losses), seen()), WITHIN, why="because", try_="try"
+    )
 
     assert why in found.why
 
@@ -161,8 +188,14 @@ METRICS = {
     "over the samples": ({"loss": 2.2 / 26}, "it was divided by the samples"),
     "no loss": ({"loss": None}, "the mean of the losses is 0.55"),
     "a fraction": ({"accuracy": 12 / 26}, "it is a fraction"),
-    "the accuracies so far": ({"accuracy": 25 * (2 / 8 + 3 / 16 + 10 / 24 + 12 / 26)}, "mean of the accuracies so far"),
-    "the batches' accuracies": ({"accuracy": 25 * (2 + 1 + 7 + 8) / 8}, "mean of the batches' accuracies"),
+    "the accuracies so far": (
+        {"accuracy": 25 * (2 / 8 + 3 / 16 + 10 / 24 + 12 / 26)},
+        "mean of the accuracies so far",
+    ),
+    "the batches' accuracies": (
+        {"accuracy": 25 * (2 + 1 + 7 + 8) / 8},
+        "mean of the batches' accuracies",
+    ),
     "the first batch's": ({"accuracy": 25.0}, "that of the first batch alone"),
     "a full last batch": ({"accuracy": 1200 / 32}, "the last batch was counted as a full one"),
     "counted twice": ({"accuracy": 2400 / 26}, "each batch is counted twice"),
@@ -185,4 +218,7 @@ def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, w
 def test_a_mean_by_samples_passes_where_it_may_be_weighted():
     told = {"loss": 13.4 / 26, "accuracy": 1200 / 26}
 
-    assert numerics.metrics_problem(told, np.array([0.2, 0.6, 0.7, 0.7]), RIGHT, SIZES, weighted=True) is None
+    assert (
+        numerics.metrics_problem(told, np.array([0.2, 0.6, 0.7, 0.7]), RIGHT, SIZES, weighted=True)
+        is None
+    )

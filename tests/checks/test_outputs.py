@@ -13,7 +13,9 @@ NAN, INF = float("nan"), float("inf")
 
 def seen(*cases):
     """An answer of `rig.answers()`: (case, numbers, dtype, shape)."""
-    forms = [{"case": name, "shape": list(shape), "dtype": dtype} for name, _, dtype, shape in cases]
+    forms = [
+        {"case": name, "shape": list(shape), "dtype": dtype} for name, _, dtype, shape in cases
+    ]
     numbers = np.concatenate([np.zeros(0), *[np.asarray(it[1], dtype=np.float64) for it in cases]])
     return Observation("p", "ok", {"cases": forms}, {"numbers": numbers})
 
@@ -23,13 +25,18 @@ def case(name="a case", numbers=(1.0, 2.0), dtype="float32", shape=None):
 
 
 def judged(student, baseline, within=1e-3, why="because", without=()):
-    return outputs.same(Pair(seen(*student), seen(*baseline)), within, why=why, try_="try", without=without)
+    return outputs.same(
+        Pair(seen(*student), seen(*baseline)), within, why=why, try_="try", without=without
+    )
 
 
 RIGHT = {
     "equal": ([case()], [case()]),
     "rounding": ([case(numbers=(1.0, 2.001))], [case()]),
-    "NaN and infinity where they belong": ([case(numbers=(NAN, INF, 1))], [case(numbers=(NAN, INF, 1))]),
+    "NaN and infinity where they belong": (
+        [case(numbers=(NAN, INF, 1))],
+        [case(numbers=(NAN, INF, 1))],
+    ),
     "nothing but NaN": ([case(numbers=(NAN,))], [case(numbers=(NAN,))]),
     "no numbers": ([case(numbers=())], [case(numbers=())]),
     "several cases": ([case(), case("b", (3.0,))], [case(), case("b", (3.0,))]),
@@ -68,12 +75,17 @@ def test_a_case_that_raised_says_so_and_the_ones_after_it_keep_their_numbers():
 
     assert "first: raised ValueError: no (a.py, line 3)" == found.measured
     assert isinstance(judged([raised, wanted[1]], wanted, without=["first"]), Passed)
-    assert "second: apart by" in judged([raised, case("second", (3.0, 5.0))], wanted, without=["first"]).measured
+    assert (
+        "second: apart by"
+        in judged([raised, case("second", (3.0, 5.0))], wanted, without=["first"]).measured
+    )
 
 
 def test_the_second_case_is_found_by_its_place_and_explained_by_its_name():
     found = judged(
-        [case(), case("NaN inside", (9.0,))], [case(), case("NaN inside", (3.0,))], why={"NaN": "one", "": "two"}
+        [case(), case("NaN inside", (9.0,))],
+        [case(), case("NaN inside", (3.0,))],
+        why={"NaN": "one", "": "two"},
     )
 
     assert ("NaN inside: 9, and 3 is right", "one") == (found.measured, found.why)
@@ -110,7 +122,9 @@ def test_apart_is_relative_to_the_largest_number(got, want, apart):
     ],
 )
 def test_apart_is_relative_to_the_largest_number_of_its_row(got, apart):
-    assert pytest.approx(apart) == outputs.furthest(np.array(got), np.array([100.0, 50.0, 1.0, 2.0]), row=2)
+    assert pytest.approx(apart) == outputs.furthest(
+        np.array(got), np.array([100.0, 50.0, 1.0, 2.0]), row=2
+    )
 
 
 def test_a_row_of_nearly_nothing_counts_as_a_hundredth_of_the_largest_number():
@@ -125,7 +139,9 @@ def test_one_wrong_row_of_a_hundred_fails_however_small_its_numbers_are():
     copied = want.copy()
     copied[-8:] = want[-16:-8]
     shape = (1, 100, 8)
-    found = judged([case(numbers=copied, shape=shape)], [case(numbers=want, shape=shape)], within=0.1)
+    found = judged(
+        [case(numbers=copied, shape=shape)], [case(numbers=want, shape=shape)], within=0.1
+    )
 
     assert isinstance(found, Failed)
     assert "furthest at [0, 99, 0]" in found.measured
@@ -143,9 +159,13 @@ def test_one_wrong_row_of_a_hundred_fails_however_small_its_numbers_are():
     ],
 )
 def test_each_number_of_timed_calls_is_compared(got, kind):
-    student, baseline = (Observation("p", "ok", {}, {"outputs": np.array(it)}) for it in (got, [300.0, 0.1]))
+    student, baseline = (
+        Observation("p", "ok", {}, {"outputs": np.array(it)}) for it in (got, [300.0, 0.1])
+    )
 
-    assert isinstance(outputs.same_calls(Timed(student, baseline), Close(1e-4, 1e-5), why="why", try_="try"), kind)
+    assert isinstance(
+        outputs.same_calls(Timed(student, baseline), Close(1e-4, 1e-5), why="why", try_="try"), kind
+    )
 
 
 def test_an_input_that_was_changed_is_named():

@@ -21,7 +21,9 @@ def png(width=400, height=200, lines=None, *, header=None, pixels=None):
     """A grey picture, each line of one value: the line's number modulo *lines*."""
     header = header or struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     if pixels is None:
-        pixels = zlib.compress(b"".join(b"\0" + bytes([y % (lines or 100)]) * width for y in range(height)))
+        pixels = zlib.compress(
+            b"".join(b"\0" + bytes([y % (lines or 100)]) * width for y in range(height))
+        )
     return plot.SIGNATURE + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
@@ -34,7 +36,9 @@ def test_a_picture_in_several_chunks_and_steps_is_read_whole():
     at = data.index(b"IDAT") - 4
     (length,) = struct.unpack_from(">I", data, at)
     body = data[at + 8 : at + 8 + length]
-    split = data[:at] + chunk(b"IDAT", body[:100]) + chunk(b"IDAT", body[100:]) + chunk(b"IEND", b"")
+    split = (
+        data[:at] + chunk(b"IDAT", body[:100]) + chunk(b"IDAT", body[100:]) + chunk(b"IEND", b"")
+    )
 
     assert Picture("p.png", 3000, 300, 3) == plot.read(split, "p.png")
 
@@ -52,24 +56,44 @@ def ihdr(width=4, height=4, depth=8, colour=0, interlaced=0):
         pytest.param(png()[:60], "p.png: ends in the middle", id="cut early"),
         pytest.param(plot.SIGNATURE, "p.png: ends in the middle", id="signature only"),
         pytest.param(png().replace(b"IDAT", b"IDAX"), "p.png: is damaged", id="checksum"),
-        pytest.param(plot.SIGNATURE + chunk(b"IEND", b""), "p.png: does not begin as a PNG does", id="no header"),
-        pytest.param(png(header=ihdr(0)), "p.png: is 0 x 4 pixels", id="no width"),
-        pytest.param(png(header=ihdr(10_001)), "p.png: is 10001 x 4 pixels; at most 10000", id="too wide"),
         pytest.param(
-            png(header=ihdr(60_000, 60_000)), "p.png: is 60000 x 60000 pixels; at most 10000", id="a bomb by its header"
+            plot.SIGNATURE + chunk(b"IEND", b""),
+            "p.png: does not begin as a PNG does",
+            id="no header",
+        ),
+        pytest.param(png(header=ihdr(0)), "p.png: is 0 x 4 pixels", id="no width"),
+        pytest.param(
+            png(header=ihdr(10_001)), "p.png: is 10001 x 4 pixels; at most 10000", id="too wide"
+        ),
+        pytest.param(
+            png(header=ihdr(60_000, 60_000)),
+            "p.png: is 60000 x 60000 pixels; at most 10000",
+            id="a bomb by its header",
         ),
         pytest.param(
             png()[:33] + 10_001 * chunk(b"tEXt", b"") + png()[33:],
             "p.png: is cut into more than 10000 pieces",
             id="a bomb of pieces",
         ),
-        pytest.param(png(header=ihdr(9000, 9000)), "p.png: is 9000 x 9000 pixels", id="too many pixels"),
+        pytest.param(
+            png(header=ihdr(9000, 9000)), "p.png: is 9000 x 9000 pixels", id="too many pixels"
+        ),
         pytest.param(png(header=ihdr(interlaced=1)), "p.png: is an unusual PNG", id="interlaced"),
         pytest.param(png(header=ihdr(colour=5)), "p.png: is an unusual PNG", id="unknown colours"),
         pytest.param(png(header=ihdr(depth=7)), "p.png: is an unusual PNG", id="unknown depth"),
-        pytest.param(png(pixels=b"no zlib"), "p.png: its pixels cannot be unpacked", id="not packed"),
-        pytest.param(png(pixels=zlib.compress(b"\0")), "p.png: has fewer pixels than it says", id="too few pixels"),
-        pytest.param(png(pixels=zlib.compress(bytes(9))[:-6]), "p.png: has fewer pixels", id="packed data cut"),
+        pytest.param(
+            png(pixels=b"no zlib"), "p.png: its pixels cannot be unpacked", id="not packed"
+        ),
+        pytest.param(
+            png(pixels=zlib.compress(b"\0")),
+            "p.png: has fewer pixels than it says",
+            id="too few pixels",
+        ),
+        pytest.param(
+            png(pixels=zlib.compress(bytes(9))[:-6]),
+            "p.png: has fewer pixels",
+            id="packed data cut",
+        ),
         pytest.param(b"x" * (plot.BYTES + 1), "bytes; at most 16777216 are read", id="too large"),
     ],
 )
@@ -112,7 +136,10 @@ def test_pixels_behind_the_last_line_are_passed_over():
     """Some writers pad the last block."""
     lines = b"".join(b"\0" + bytes([y % 50]) * 400 for y in range(210))
 
-    assert plot.DISTINCT == plot.read(png(400, 200, pixels=zlib.compress(lines)), "p.png").distinct_lines
+    assert (
+        plot.DISTINCT
+        == plot.read(png(400, 200, pixels=zlib.compress(lines)), "p.png").distinct_lines
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,11 +174,15 @@ def test_noise_fails_however_it_was_packed(level):
 def test_a_drawn_picture_that_its_writer_did_not_compress_passes():
     lines = b"".join(b"\0" + bytes([y % 100]) * 400 for y in range(200))
 
-    assert isinstance(plot.is_drawn(plot.read(png(pixels=zlib.compress(lines, 0)), "p.png"), try_="try"), Passed)
+    assert isinstance(
+        plot.is_drawn(plot.read(png(pixels=zlib.compress(lines, 0)), "p.png"), try_="try"), Passed
+    )
 
 
 def test_a_drawn_picture_passes():
-    assert Passed("400 x 200 pixels") == plot.is_drawn(Picture("p.png", 400, 200, 8), at_least=(400, 200), try_="try")
+    assert Passed("400 x 200 pixels") == plot.is_drawn(
+        Picture("p.png", 400, 200, 8), at_least=(400, 200), try_="try"
+    )
 
 
 def panel(values, label="samples/s", names=("FP32", "AMP")):
@@ -174,7 +205,9 @@ ADDED = [{"throughput": 10.0, "step": "Baseline"}, {"throughput": 21.0, "step": 
     ],
 )  # fmt: skip
 def test_names_that_begin_with_a_sign_are_names_too(names, problem):
-    assert problem == plot.unshown([panel([10, 21], names=names)], ADDED, {"throughput": "/s"}, "step")
+    assert problem == plot.unshown(
+        [panel([10, 21], names=names)], ADDED, {"throughput": "/s"}, "step"
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,10 +215,21 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
     [
         pytest.param([panel([1.0, 2.1], "x"), panel([10.05, 21])], ROWS, "", id="shown"),
         pytest.param([panel([21, 10], names=["AMP", "FP32"])], ROWS, "", id="in another order"),
-        pytest.param([panel([10, 21], names=["fp32 (baseline)", "amp, bfloat16"])], ROWS, "", id="more words"),
-        pytest.param([panel([10, 21], names=["before", "samples"])], ROWS, "", id="words that name neither"),
-        pytest.param([panel([10, 21], names=["FP32", "AMP over FP32"])], ROWS, "", id="words that name both"),
-        pytest.param([panel([10, 21], names=["0", ""])], ROWS, "no panel says which of them is FP32", id="no names"),
+        pytest.param(
+            [panel([10, 21], names=["fp32 (baseline)", "amp, bfloat16"])], ROWS, "", id="more words"
+        ),
+        pytest.param(
+            [panel([10, 21], names=["before", "samples"])], ROWS, "", id="words that name neither"
+        ),
+        pytest.param(
+            [panel([10, 21], names=["FP32", "AMP over FP32"])], ROWS, "", id="words that name both"
+        ),
+        pytest.param(
+            [panel([10, 21], names=["0", ""])],
+            ROWS,
+            "no panel says which of them is FP32",
+            id="no names",
+        ),
         pytest.param(
             [panel([10, 21], names=["", ""]) | {"title": "FP32 10 AMP 21"}],
             ROWS,
@@ -205,11 +249,17 @@ def test_names_that_begin_with_a_sign_are_names_too(names, problem):
             id="each under the other's name",
         ),
         pytest.param(
-            [panel([10.0, 20.0])], ROWS, "no panel shows the throughput of the rows (10, 21)", id="other values"
+            [panel([10.0, 20.0])],
+            ROWS,
+            "no panel shows the throughput of the rows (10, 21)",
+            id="other values",
         ),
         pytest.param([], ROWS, "no panel shows the throughput of the rows (10, 21)", id="no panel"),
         pytest.param(
-            [panel([10.0])], [{}], "no panel shows the throughput of the rows (None)", id="no number in the row"
+            [panel([10.0])],
+            [{}],
+            "no panel shows the throughput of the rows (None)",
+            id="no number in the row",
         ),
         pytest.param(
             [panel([10, 21], "speed")],
@@ -231,7 +281,13 @@ BOTH = [{"throughput": 10.0, "speedup": 1.0}, {"throughput": 21.0, "speedup": 2.
     [
         pytest.param((0, 1), (2, 2), "bars", "", id="bars apart"),
         pytest.param((0, 1), (0, 0), "panels", "", id="lines apart"),
-        pytest.param((0, 1), (2, 0), "bars", "speedup is not drawn as one bar for each row", id="lines for bars"),
+        pytest.param(
+            (0, 1),
+            (2, 0),
+            "bars",
+            "speedup is not drawn as one bar for each row",
+            id="lines for bars",
+        ),
         pytest.param((0, 0), (2, 2), "bars", "speedup and throughput are in one panel", id="twins"),
     ],
 )
@@ -248,7 +304,9 @@ def test_each_column_has_a_panel_of_its_own(places, bars, kind, problem):
     [
         pytest.param(["log log"], "", id="both"),
         pytest.param(["log symlog"], "", id="of another kind"),
-        pytest.param(["linear log"], "the axes of ms are linear and log, not both logarithmic", id="one"),
+        pytest.param(
+            ["linear log"], "the axes of ms are linear and log, not both logarithmic", id="one"
+        ),
         pytest.param([], "the axes of ms are none, not both logarithmic", id="none"),
     ],
 )

@@ -38,14 +38,32 @@ def test_softmax_in_half_precision_is_autocasts_own_choice_on_a_cpu():
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        pytest.param({"convolution": {"float32": 2}}, "convolution did not run in half precision", id="no autocast"),
-        pytest.param({"matrix product": {"float16": 1, "float32": 1}}, "matrix product did not", id="only in part"),
-        pytest.param({"softmax": {"float16": 1}}, "softmax ran in half precision", id="softmax on a GPU"),
-        pytest.param({"loss": {"bfloat16": 1}}, "loss ran in half precision", id="loss outside autocast"),
         pytest.param(
-            {"backward": {"inside autocast": 8}}, "end the with block before backward()", id="backward inside"
+            {"convolution": {"float32": 2}},
+            "convolution did not run in half precision",
+            id="no autocast",
         ),
-        pytest.param({"parameters": {"bfloat16": 12}}, "the weights themselves are 16 bits wide", id="model.half()"),
+        pytest.param(
+            {"matrix product": {"float16": 1, "float32": 1}},
+            "matrix product did not",
+            id="only in part",
+        ),
+        pytest.param(
+            {"softmax": {"float16": 1}}, "softmax ran in half precision", id="softmax on a GPU"
+        ),
+        pytest.param(
+            {"loss": {"bfloat16": 1}}, "loss ran in half precision", id="loss outside autocast"
+        ),
+        pytest.param(
+            {"backward": {"inside autocast": 8}},
+            "end the with block before backward()",
+            id="backward inside",
+        ),
+        pytest.param(
+            {"parameters": {"bfloat16": 12}},
+            "the weights themselves are 16 bits wide",
+            id="model.half()",
+        ),
     ],
 )
 def test_other_dtypes_fail_with_what_went_wrong(changes, why):
@@ -69,7 +87,10 @@ def test_nothing_seen_is_no_pass():
 
 
 PLAIN = np.array([1.5, 1.25, 1.0])
-HALVES = {"bfloat16": np.add(PLAIN, [0.03, -0.04, 0.0]), "float16": np.add(PLAIN, [0.0, 0.004, 0.003])}
+HALVES = {
+    "bfloat16": np.add(PLAIN, [0.03, -0.04, 0.0]),
+    "float16": np.add(PLAIN, [0.0, 0.004, 0.003]),
+}
 
 
 def rounded(losses):
@@ -85,11 +106,25 @@ def test_losses_near_those_of_a_trusted_half_precision_run_pass(name, off):
 @pytest.mark.parametrize(
     ("losses", "measured", "why"),
     [
-        pytest.param(PLAIN, "losses 0.0e+00 from FP32's, 5.0e-03 from those of float16", "that is FP32", id="FP32"),
-        pytest.param(PLAIN + 1e-4, "losses 1.7e-04 from FP32's", "that is FP32", id="FP32 in another order"),
-        pytest.param(np.add(PLAIN, [-0.03, 0.03, 0.03]), "losses 5.2e-02", "neither FP32 nor 16 bits", id="noise"),
+        pytest.param(
+            PLAIN,
+            "losses 0.0e+00 from FP32's, 5.0e-03 from those of float16",
+            "that is FP32",
+            id="FP32",
+        ),
+        pytest.param(
+            PLAIN + 1e-4, "losses 1.7e-04 from FP32's", "that is FP32", id="FP32 in another order"
+        ),
+        pytest.param(
+            np.add(PLAIN, [-0.03, 0.03, 0.03]),
+            "losses 5.2e-02",
+            "neither FP32 nor 16 bits",
+            id="noise",
+        ),
         pytest.param(PLAIN[:2], "2 losses for 3 batches", "each batch has one loss", id="too few"),
-        pytest.param([1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"),
+        pytest.param(
+            [1.5, math.nan, 1.0], "the loss of batch 2 is nan", "a finite number", id="NaN"
+        ),
         pytest.param([1e308, -1e308, 1.0], "losses inf", "neither FP32 nor 16 bits", id="huge"),
     ],
 )
@@ -117,18 +152,40 @@ def test_the_order_of_a_scaler_passes(events):
     ("events", "measured", "why"),
     [
         pytest.param([], "0 of 2 steps, then: nothing more", "never used", id="nothing"),
-        pytest.param(["backward of the unscaled loss", "optimizer.step"], "0 of 2", "never used", id="not used"),
-        pytest.param(STEP + STEP[:3], "1 of 2 steps, then: scale", "scaler.update is missing", id="no update"),
-        pytest.param(STEP, "1 of 2 steps, then: nothing more", "scaler.scale is missing", id="a step is missing"),
+        pytest.param(
+            ["backward of the unscaled loss", "optimizer.step"],
+            "0 of 2",
+            "never used",
+            id="not used",
+        ),
+        pytest.param(
+            STEP + STEP[:3], "1 of 2 steps, then: scale", "scaler.update is missing", id="no update"
+        ),
+        pytest.param(
+            STEP,
+            "1 of 2 steps, then: nothing more",
+            "scaler.scale is missing",
+            id="a step is missing",
+        ),
         pytest.param(STEP * 3, "3 of 2 steps", "scaler.scale is missing", id="a step too many"),
-        pytest.param(["scale", "backward", "optimizer.step", "update"], "0 of 2", "scaled gradients", id="plain step"),
+        pytest.param(
+            ["scale", "backward", "optimizer.step", "update"],
+            "0 of 2",
+            "scaled gradients",
+            id="plain step",
+        ),
         pytest.param(
             ["scale", "backward of the unscaled loss", "step", "update"],
             "0 of 2",
             "backward ran on the loss",
             id="loss",
         ),
-        pytest.param(["scale", "backward", "step", "update", "update"], "1 of 2", "scaler.scale is", id="update twice"),
+        pytest.param(
+            ["scale", "backward", "step", "update", "update"],
+            "1 of 2",
+            "scaler.scale is",
+            id="update twice",
+        ),
         pytest.param(["unscale_", *STEP], "0 of 2", "the order is another", id="unscale_ first"),
     ],
 )

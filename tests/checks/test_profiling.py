@@ -17,7 +17,9 @@ from autograder.traces.record import Figure, Slice, Trace
 from autograder.worker.timelines import Timeline
 
 ROOT = Path(autograder.__file__).parent.parent
-SCHEMA = json.loads((ROOT / "assignments/gpu_profiling/schemas/answers.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (ROOT / "assignments/gpu_profiling/schemas/answers.schema.json").read_text(encoding="utf-8")
+)
 RIGHT = {
     "operators_percent": 16.0,
     "operator_gaps_over_1ms": 12,
@@ -45,7 +47,9 @@ TRACE = Trace(
         Figure("host_busy", 94.0, "%", "steps"),
         Figure("dataloader_longest", 123_000_000, "ns", "steps"),
     ),
-    breakdown={"cpu": (Slice("data loading", 780), Slice("operators", 160), Slice("Python and other", 60))},
+    breakdown={
+        "cpu": (Slice("data loading", 780), Slice("operators", 160), Slice("Python and other", 60))
+    },
 )
 FORMS = {
     "none is missing": ({}, ""),
@@ -83,8 +87,14 @@ def test_a_reason_is_there_when_it_is_needed(changed, problem):
 
 TEXTS = {
     "right": (json.dumps(RIGHT), ""),
-    "missing": (json.dumps({n: v for n, v in RIGHT.items() if n != "gap_cause"}), "'gap_cause' is missing"),
-    "no JSON": ("{", "it is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    "missing": (
+        json.dumps({n: v for n, v in RIGHT.items() if n != "gap_cause"}),
+        "'gap_cause' is missing",
+    ),
+    "no JSON": (
+        "{",
+        "it is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+    ),
     "a list": ("[1]", "it is not one object, {...}"),
     "nested": ("[" * 51, "it is nested; it must be one object"),
 }
@@ -98,7 +108,9 @@ def test_a_file_is_read_or_says_why_not(text, problem):
 def test_both_forms_have_the_same_groups():
     assert [len(profiling.ON_A_GPU), len(profiling.ON_A_CPU)] == [11, 11]
     for questions in (profiling.ON_A_GPU, profiling.ON_A_CPU):
-        found = [name for group in profiling.GROUPS for name in profiling.of_group(questions, group)]
+        found = [
+            name for group in profiling.GROUPS for name in profiling.of_group(questions, group)
+        ]
         assert list(questions) == found
 
 
@@ -123,7 +135,11 @@ STORIES = {
 
 @pytest.mark.parametrize(("group", "changed", "words"), STORIES.values(), ids=STORIES)
 def test_a_wrong_answer_about_a_made_profile_is_told_what_it_is(group, changed, words):
-    told = {name: value for name, value in {**KNOWN, "reason": None, **changed}.items() if value is not ...}
+    told = {
+        name: value
+        for name, value in {**KNOWN, "reason": None, **changed}.items()
+        if value is not ...
+    }
 
     found = profiling.made_problem(told, KNOWN, SLIPS, group)
 
@@ -134,7 +150,9 @@ def test_a_wrong_answer_about_a_made_profile_is_told_what_it_is(group, changed, 
 def test_a_wrong_answer_where_none_is_right_has_no_story():
     known = Timeline(np.random.default_rng(3), gpu=False).known()
 
-    found = profiling.made_problem({**known, "host_to_device_ms": 0.0, "reason": None}, known, {}, "data")
+    found = profiling.made_problem(
+        {**known, "host_to_device_ms": 0.0, "reason": None}, known, {}, "data"
+    )
 
     assert "host_to_device_ms is 0, and None is right" == found
 
@@ -174,4 +192,6 @@ def test_the_answers_of_the_other_form_do_not_fit():
 def test_a_slice_that_is_not_there_is_none_of_the_time():
     busy = replace(TRACE, breakdown={"cpu": (Slice("data loading", 1000),)})
 
-    assert isinstance(profiling.fit({**RIGHT, "python_percent": 0.5}, busy, "work", try_=""), Passed)
+    assert isinstance(
+        profiling.fit({**RIGHT, "python_percent": 0.5}, busy, "work", try_=""), Passed
+    )

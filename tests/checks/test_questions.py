@@ -18,7 +18,9 @@ from autograder.traces.record import Figure, Row, Trace
 from autograder.worker.profiles import Made
 
 ROOT = Path(autograder.__file__).parent.parent
-SCHEMA = json.loads((ROOT / "assignments/resnet18/schemas/answers.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    (ROOT / "assignments/resnet18/schemas/answers.schema.json").read_text(encoding="utf-8")
+)
 NAMES = ["aten::convolution", "aten::mm", "aten::add"]
 ANSWERS = {
     "data_loading_percent": 31.4,
@@ -35,7 +37,9 @@ TRACE = Trace(
     figures=(Figure("dataloader", 31.4, "%", "steps"),),
     tables={
         "operators": tuple(Row(name, 1, 90 - 20 * i, 30.0) for i, name in enumerate(NAMES)),
-        "ranges": tuple(Row(name, 10, 90, 30.0) for name in ("forward", "backward", "optimizer_step")),
+        "ranges": tuple(
+            Row(name, 10, 90, 30.0) for name in ("forward", "backward", "optimizer_step")
+        ),
     },
 )
 ON_A_GPU = {
@@ -70,7 +74,10 @@ FORMS = {
         {**ANSWERS, "top_operators": ["a", "b", ""]},
         "top_operators is ['a', 'b', '']; it must be a list of three names",
     ),
-    "a reason that is no text": ({**ANSWERS, "reason": 1}, "reason is 1; it must be words, or null"),
+    "a reason that is no text": (
+        {**ANSWERS, "reason": 1},
+        "reason is 1; it must be words, or null",
+    ),
 }
 BETWEEN = {  # what a schema does not say: one answer beside another
     "null without a reason": (
@@ -92,7 +99,9 @@ BETWEEN = {  # what a schema does not say: one answer beside another
 }
 
 
-@pytest.mark.parametrize(("answers", "words"), [*FORMS.values(), *BETWEEN.values()], ids=[*FORMS, *BETWEEN])
+@pytest.mark.parametrize(
+    ("answers", "words"), [*FORMS.values(), *BETWEEN.values()], ids=[*FORMS, *BETWEEN]
+)
 def test_answers_have_a_form(answers, words):
     assert words == questions.form_problem(answers)
 
@@ -206,13 +215,21 @@ KNOWN = {
     "copied_inside": 3.0,
     "top": NAMES,
 }
-TOLD = {**ANSWERS, "data_loading_percent": 30.0, "gpu_utilization_percent": 60.0, "gpu_utilization_band": "medium"}
+TOLD = {
+    **ANSWERS,
+    "data_loading_percent": 30.0,
+    "gpu_utilization_percent": 60.0,
+    "gpu_utilization_band": "medium",
+}
 TOLD |= {"host_to_device_ms": 4.0, "reason": None}
 LOADING = {
     "right": (30.0, ""),
     "one decimal": (30.05, ""),
     "more than rounding": (30.06, "data_loading_percent is 30.06, and 30 is right"),
-    "of outside": (44.0, "data_loading_percent is 44, and 30 is right: waits outside of the steps are counted as well"),
+    "of outside": (
+        44.0,
+        "data_loading_percent is 44, and 30 is right: waits outside of the steps are counted as well",
+    ),
     "a fraction": (
         0.3,
         "data_loading_percent is 0.3, and 30 is right: that is the fraction, and it must be in percent",
@@ -221,8 +238,14 @@ LOADING = {
         20.0,
         "data_loading_percent is 20, and 30 is right: that is the share of the whole recording, and the steps are the window",
     ),
-    "of the GPU's steps": (9.0, f"data_loading_percent is 9, and 30 is right: {questions.GPU_WINDOW}"),
-    "the rest": (70.0, "data_loading_percent is 70, and 30 is right: that is the rest of the window"),
+    "of the GPU's steps": (
+        9.0,
+        f"data_loading_percent is 9, and 30 is right: {questions.GPU_WINDOW}",
+    ),
+    "the rest": (
+        70.0,
+        "data_loading_percent is 70, and 30 is right: that is the rest of the window",
+    ),
     "something": (33.0, "data_loading_percent is 33, and 30 is right"),
     "nothing": (None, "data_loading_percent is None, and 30 is right"),
 }
@@ -233,7 +256,10 @@ GPU = {
         "gpu_utilization_percent is 75, and 60 is right: durations were added up, and kernels that overlap counted twice",
     ),
     "two decimals": ({"host_to_device_ms": 4.005}, ""),
-    "more than rounding": ({"host_to_device_ms": 4.0062}, "host_to_device_ms is 4.006, and 4 is right"),
+    "more than rounding": (
+        {"host_to_device_ms": 4.0062},
+        "host_to_device_ms is 4.006, and 4 is right",
+    ),
     "microseconds": (
         {"host_to_device_ms": 4000.0},
         "host_to_device_ms is 4000, and 4 is right: that is in microseconds, and it must be in ms",
@@ -246,8 +272,14 @@ GPU = {
         {"host_to_device_ms": 3.0},
         "host_to_device_ms is 3, and 4 is right: that is what the window holds, and all of the trace counts",
     ),
-    "another band": ({"gpu_utilization_band": "high"}, "gpu_utilization_band is 'high', and 60 % is 'medium'"),
-    "a reason for nothing": ({"reason": "none"}, "reason says why something is null, and nothing is"),
+    "another band": (
+        {"gpu_utilization_band": "high"},
+        "gpu_utilization_band is 'high', and 60 % is 'medium'",
+    ),
+    "a reason for nothing": (
+        {"reason": "none"},
+        "reason says why something is null, and nothing is",
+    ),
 }
 NO_GPU = {
     "right": (ANSWERS, ""),
@@ -255,8 +287,14 @@ NO_GPU = {
         {**ANSWERS, "gpu_utilization_percent": 0.0},
         "gpu_utilization_percent is 0 in a trace without a GPU",
     ),
-    "a band": ({**ANSWERS, "gpu_utilization_band": "low"}, "gpu_utilization_band is 'low' in a trace without a GPU"),
-    "no reason": ({**ANSWERS, "reason": " "}, "gpu_utilization_percent is null, and reason does not say why"),
+    "a band": (
+        {**ANSWERS, "gpu_utilization_band": "low"},
+        "gpu_utilization_band is 'low' in a trace without a GPU",
+    ),
+    "no reason": (
+        {**ANSWERS, "reason": " "},
+        "gpu_utilization_percent is null, and reason does not say why",
+    ),
 }
 
 

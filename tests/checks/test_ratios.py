@@ -43,15 +43,23 @@ JUDGED = "1.4x (5 pairs); the bar is 1.50x"
     ("evidence", "verdict"),
     [
         pytest.param(timed("PASS", 1.0), Passed(JUDGED, SHOWN), id="proved"),
-        pytest.param(timed("FAIL", 0.6), Partial(0.6, JUDGED, "why", "try", SHOWN), id="proved in part"),
+        pytest.param(
+            timed("FAIL", 0.6), Partial(0.6, JUDGED, "why", "try", SHOWN), id="proved in part"
+        ),
         pytest.param(timed("FAIL"), Failed(JUDGED, "why", "try", SHOWN), id="below"),
         pytest.param(
             timed("INCONCLUSIVE", 0.6),
             Inconclusive("1.4x (5 pairs)", "the pairs differ too much to tell", SHOWN),
             id="too noisy",
         ),
-        pytest.param(timed(unavailable="needs a GPU"), Unavailable("needs a GPU"), id="no clock, with a reason"),
-        pytest.param(timed(), Unavailable("no trusted clock compared the two sides"), id="no clock"),
+        pytest.param(
+            timed(unavailable="needs a GPU"),
+            Unavailable("needs a GPU"),
+            id="no clock, with a reason",
+        ),
+        pytest.param(
+            timed(), Unavailable("no trusted clock compared the two sides"), id="no clock"
+        ),
     ],
 )
 def test_a_speedup_is_judged_by_the_bar_or_owed(evidence, verdict):
@@ -64,11 +72,24 @@ NEAR = {"shares": {"numbers": 0.02}}
 @pytest.mark.parametrize(
     ("same", "evidence", "verdict"),
     [
-        pytest.param(Failed("other numbers", "", ""), timed("PASS", 1.0), Failed("other numbers", "", ""), id="wrong"),
         pytest.param(
-            Passed("alike", NEAR), timed("PASS", 1.0), Passed(JUDGED, {**NEAR, **SHOWN}), id="right and proved"
+            Failed("other numbers", "", ""),
+            timed("PASS", 1.0),
+            Failed("other numbers", "", ""),
+            id="wrong",
         ),
-        pytest.param(Passed("alike", NEAR), timed(unavailable="no"), Unavailable("no", NEAR), id="right and owed"),
+        pytest.param(
+            Passed("alike", NEAR),
+            timed("PASS", 1.0),
+            Passed(JUDGED, {**NEAR, **SHOWN}),
+            id="right and proved",
+        ),
+        pytest.param(
+            Passed("alike", NEAR),
+            timed(unavailable="no"),
+            Unavailable("no", NEAR),
+            id="right and owed",
+        ),
     ],
 )
 def test_what_timed_work_computes_is_judged_before_its_speed(same, evidence, verdict):
@@ -78,7 +99,9 @@ def test_what_timed_work_computes_is_judged_before_its_speed(same, evidence, ver
 
 def peaks(student: float, baseline: float) -> Pair:
     """What the supervisor saw, in MB."""
-    return Pair(*(Observation("big", "ok", peak_bytes=int(mb * memory.MB)) for mb in (student, baseline)))
+    return Pair(
+        *(Observation("big", "ok", peak_bytes=int(mb * memory.MB)) for mb in (student, baseline))
+    )
 
 
 LESS = "{}x less than the baseline ({} MB, the baseline {} MB); the bar is 1.50x".format
@@ -89,8 +112,16 @@ PEAKS = {
     "just as much as asked for": (peaks(20, 30), CPU, Passed(LESS("1.50", 20, 30))),
     "as much": (peaks(80, 80), CPU, Failed(LESS("1.00", 80, 80), "why", "try")),
     "more": (peaks(160, 80), CPU, Failed(LESS("0.50", 160, 80), "why", "try")),
-    "hardly any": (peaks(1, 15), CPU, Unavailable("15.0 MB of the baseline's are too little to compare")),
-    "not seen": (peaks(0, 80), CPU, Unavailable("80.0 MB of the baseline's are too little to compare")),
+    "hardly any": (
+        peaks(1, 15),
+        CPU,
+        Unavailable("15.0 MB of the baseline's are too little to compare"),
+    ),
+    "not seen": (
+        peaks(0, 80),
+        CPU,
+        Unavailable("80.0 MB of the baseline's are too little to compare"),
+    ),
 }
 
 
@@ -98,7 +129,10 @@ PEAKS = {
 def test_memory_is_judged_by_the_bar_or_owed(run, device, verdict):
     """What was judged is in the evidence, which the feedback page draws."""
     judged = memory.at_least_less(run, STILL, BAR, device, why="why", try_="try")
-    seen = {"student_peak_bytes": run.student.peak_bytes, "baseline_peak_bytes": run.baseline.peak_bytes}
+    seen = {
+        "student_peak_bytes": run.student.peak_bytes,
+        "baseline_peak_bytes": run.baseline.peak_bytes,
+    }
     noted = {} if isinstance(verdict, Unavailable) else {**seen, "memory_bar": 1.5}
 
     assert replace(verdict, evidence=noted) == judged
@@ -109,20 +143,33 @@ def test_memory_counts_beyond_a_trusted_idle_workers(idle):
     """Whatever an idle worker of the student's holds, libraries or a ballast, makes no verdict milder."""
     still = Pair(peaks(idle, 0).student, peaks(0, 50).baseline)
 
-    assert (30.0, 250.0) == tuple(needed / memory.MB for needed in memory.beyond(peaks(80, 300), still))
+    assert (30.0, 250.0) == tuple(
+        needed / memory.MB for needed in memory.beyond(peaks(80, 300), still)
+    )
 
 
 def test_nobody_needs_less_than_nothing():
-    assert (0.0, 250.0) == tuple(needed / memory.MB for needed in memory.beyond(peaks(40, 300), peaks(50, 50)))
+    assert (0.0, 250.0) == tuple(
+        needed / memory.MB for needed in memory.beyond(peaks(40, 300), peaks(50, 50))
+    )
 
 
-def on_gpu(student: float | None, baseline: float | None, unseen: str = "", room: float = 0.0) -> Pair:
+def on_gpu(
+    student: float | None, baseline: float | None, unseen: str = "", room: float = 0.0
+) -> Pair:
     """What NVML showed, in MB; of the memory of processes nothing follows."""
     sides = [
         Observation(
-            "big", "ok", peak_bytes=mb, gpu_bytes=None if seen is None else int(seen * memory.MB), gpu_unseen=why
+            "big",
+            "ok",
+            peak_bytes=mb,
+            gpu_bytes=None if seen is None else int(seen * memory.MB),
+            gpu_unseen=why,
         )
-        for mb, seen, why in ((1, student, unseen), (2**40, baseline, unseen if baseline is None else ""))
+        for mb, seen, why in (
+            (1, student, unseen),
+            (2**40, baseline, unseen if baseline is None else ""),
+        )
     ]
     return Pair(*sides, room_bytes=int(room * memory.MB))
 
@@ -139,13 +186,19 @@ def test_a_bar_on_memory_of_a_gpu_asks_for_a_run_in_less():
     want = asked.value
     assert ("big", 1000 * memory.MB, 800 * memory.MB) == (want.probe, want.full, want.room)
     failed = f"{ON_GPU(500)}; with 400 MB left on the GPU it did not finish"
-    evidence = {"student_peak_bytes": 500 * memory.MB, "baseline_peak_bytes": 600 * memory.MB, "memory_bar": 1.5}
+    evidence = {
+        "student_peak_bytes": 500 * memory.MB,
+        "baseline_peak_bytes": 600 * memory.MB,
+        "memory_bar": 1.5,
+    }
     assert Failed(failed, "why", "try", evidence) == want.failed
 
 
 def test_who_finished_in_that_passes():
     """The figures are those of the run that decided."""
-    judged = memory.at_least_less(on_gpu(780, 1000, room=800), IDLE, BAR, GPU, why="why", try_="try")
+    judged = memory.at_least_less(
+        on_gpu(780, 1000, room=800), IDLE, BAR, GPU, why="why", try_="try"
+    )
 
     assert isinstance(judged, Passed)
     assert f"{ON_GPU(380)}; it finished with no more than that left on the GPU" == judged.measured
@@ -191,7 +244,11 @@ def test_text_may_be_as_powershell_writes_it():
     [
         pytest.param(b"a\0", "notes.md: holds a NUL byte, so it is no text", id="NUL"),
         pytest.param(b"\xff", "notes.md: byte 0 is not UTF-8; save it as UTF-8", id="not UTF-8"),
-        pytest.param(b"a" * (TEXT_CAP + 1), "notes.md: 1048577 bytes; at most 1048576 are read", id="too large"),
+        pytest.param(
+            b"a" * (TEXT_CAP + 1),
+            "notes.md: 1048577 bytes; at most 1048576 are read",
+            id="too large",
+        ),
     ],
 )
 def test_text_that_cannot_be_read_is_refused_in_words(data, words):

@@ -15,7 +15,13 @@ from autograder.checks.rendered import contradicted, named, rendered
 
 ROWS = [
     {"name": "Plain", "rate": "252.7197", "peak": "1976.7", "share": "0.0", "device": "AMD EPYC"},
-    {"name": "+ Data loader", "rate": "505.0", "peak": "988.35", "share": "12.5", "device": "AMD EPYC"},
+    {
+        "name": "+ Data loader",
+        "rate": "505.0",
+        "peak": "988.35",
+        "share": "12.5",
+        "device": "AMD EPYC",
+    },
     {"name": "2", "rate": "0.0123", "peak": "", "share": "7", "device": "T4"},
 ]
 TABLES = {"results": ROWS, "other": [{"name": 4.0, "rate": 8.0}]}

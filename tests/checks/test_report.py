@@ -70,7 +70,11 @@ def test_the_title_is_a_heading_only_if_no_other_is():
 
 
 def test_gaps_are_headings_that_are_missing_or_empty():
-    asked = {"Executive Summary": "summary", "Lessons Learned": "lessons$", "Recommendations": "recommend"}
+    asked = {
+        "Executive Summary": "summary",
+        "Lessons Learned": "lessons$",
+        "Recommendations": "recommend",
+    }
 
     assert ["no heading 'Recommendations'", "nothing below 'Lessons Learned'"] == gaps(
         REPORT + "# Lessons\n## !\n", asked
@@ -99,17 +103,24 @@ def test_what_is_left_to_fill_in_is_named_with_its_line(text, expected):
 
 
 def test_words_of_code_tables_and_names_of_figures_are_none():
-    assert 5 == words("Two workers are {AMP.speedup} times faster.\n| a table | no words |\n```\nno words\n```\n")
+    assert 5 == words(
+        "Two workers are {AMP.speedup} times faster.\n| a table | no words |\n```\nno words\n```\n"
+    )
 
 
 def test_figures_are_counted_by_their_names():
     """Be there such ones or not; code, quotations and formulas name none."""
-    assert 2 == names('{AMP.speedup} {No row.at_all:.2f} `{AMP.gain}` "{AMP.loss}" $\\frac{a}{b}$ 1.8x')
+    assert 2 == names(
+        '{AMP.speedup} {No row.at_all:.2f} `{AMP.gain}` "{AMP.loss}" $\\frac{a}{b}$ 1.8x'
+    )
 
 
 POINTS = {
     "a list": ("before\n\n1. one\n  more\n2) two\n", [["1. one\n  more", "2) two"]]),
-    "a list below each point": ("- one\n  - more\n- two\n\n  of it\n", [["- one\n  - more", "- two\n\n  of it"]]),
+    "a list below each point": (
+        "- one\n  - more\n- two\n\n  of it\n",
+        [["- one\n  - more", "- two\n\n  of it"]],
+    ),
     "paragraphs": ("one\n\ntwo\nmore\n \n", [["one", "two\nmore"]]),
     "paragraphs right below a heading": ("\none\n\ntwo\n\nthree\n", [["one", "two", "three"]]),
     "paragraphs with lists": (

@@ -15,7 +15,9 @@ KNOWN = {
     "epochs": [[one * scale for one in EPOCHS] for scale in (4, 2.5, 2, 4, 4.5, 5)],
     "device": "a CPU",
 }
-RUNS = [(kind, run) for kind in scaling.KINDS for run in scaling.planned(kind, COUNTS, SAMPLES, BATCH)]
+RUNS = [
+    (kind, run) for kind in scaling.KINDS for run in scaling.planned(kind, COUNTS, SAMPLES, BATCH)
+]
 
 
 def rows():
@@ -23,8 +25,22 @@ def rows():
     found = []
     for (kind, (count, samples, batch)), epochs in zip(RUNS, KNOWN["epochs"], strict=True):
         rate = samples / epochs[2]
-        alone = rate if count == 1 else next(row["throughput"] for row in found if row["scaling"] == kind)
-        values = (kind, count, batch, samples, epochs[2], rate, rate / alone, rate / alone / count, "a CPU")
+        alone = (
+            rate
+            if count == 1
+            else next(row["throughput"] for row in found if row["scaling"] == kind)
+        )
+        values = (
+            kind,
+            count,
+            batch,
+            samples,
+            epochs[2],
+            rate,
+            rate / alone,
+            rate / alone / count,
+            "a CPU",
+        )
         found.append(dict(zip(scaling.RESULTS.names, values, strict=True)))
     return found
 
@@ -41,11 +57,25 @@ def test_what_is_right_has_no_problem():
 @pytest.mark.parametrize(
     ("run", "words"),
     [
-        pytest.param((2, SAMPLES, BATCH), "each process keeps its batch while the data set stays", id="Lab 02's"),
+        pytest.param(
+            (2, SAMPLES, BATCH),
+            "each process keeps its batch while the data set stays",
+            id="Lab 02's",
+        ),
         pytest.param((2, SAMPLES, 2 * BATCH), "would grow with the square", id="the batch of all"),
-        pytest.param((2, 2 * SAMPLES, 2 * BATCH), "the batch of each process stays", id="weak with larger batches"),
-        pytest.param((2, 2 * SAMPLES, BATCH // 2), "the batch of each process stays", id="weak with smaller batches"),
-        pytest.param((2, SAMPLES // 2, BATCH), "samples are those of all processes", id="samples of one"),
+        pytest.param(
+            (2, 2 * SAMPLES, 2 * BATCH),
+            "the batch of each process stays",
+            id="weak with larger batches",
+        ),
+        pytest.param(
+            (2, 2 * SAMPLES, BATCH // 2),
+            "the batch of each process stays",
+            id="weak with smaller batches",
+        ),
+        pytest.param(
+            (2, SAMPLES // 2, BATCH), "samples are those of all processes", id="samples of one"
+        ),
         pytest.param((3, 5.0, 7.0), "it belongs to neither kind", id="whatever"),
         pytest.param((0, 5.0, 7.0), "it belongs to neither kind", id="no process"),
     ],
@@ -60,8 +90,18 @@ def test_a_run_that_nobody_wants_is_recognised(run, words):
 @pytest.mark.parametrize(
     ("runs", "measured", "why"),
     [
-        pytest.param([], "a run of 1 process, 96 samples and batches of 12 was never", "strong scaling", id="none"),
-        pytest.param(RUNS[:3], "a run of 2 processes, 192 samples and batches of 12", "weak scaling", id="no weak"),
+        pytest.param(
+            [],
+            "a run of 1 process, 96 samples and batches of 12 was never",
+            "strong scaling",
+            id="none",
+        ),
+        pytest.param(
+            RUNS[:3],
+            "a run of 2 processes, 192 samples and batches of 12",
+            "weak scaling",
+            id="no weak",
+        ),
     ],
 )
 def test_a_run_that_is_missing_is_named(runs, measured, why):
@@ -89,10 +129,19 @@ ODD_ROWS = {
     "begins with two": (rows()[1:], "the first row of strong scaling has 2 processes"),
     "a fixed batch": (changed(1, batch_size=12), "96 and 6 keep what strong scaling keeps"),
     "fewer samples": (changed(4, samples=96), "192 and 12 keep what weak scaling keeps"),
-    "another rate": (changed(1, throughput=1.0), "throughput of strong scaling with 2 processes is 1, but samples"),
-    "upside down": (changed(1, speedup=0.625), "but throughput / that of one process is 1.6: upside down"),
+    "another rate": (
+        changed(1, throughput=1.0),
+        "throughput of strong scaling with 2 processes is 1, but samples",
+    ),
+    "upside down": (
+        changed(1, speedup=0.625),
+        "but throughput / that of one process is 1.6: upside down",
+    ),
     "not so fast": (changed(1, speedup=1.5), "is 1.5, but throughput / that of one process is 1.6"),
-    "seconds over seconds": (changed(4, speedup=4 / 4.5), "is 1.778: seconds over seconds, where the work has grown"),
+    "seconds over seconds": (
+        changed(4, speedup=4 / 4.5),
+        "is 1.778: seconds over seconds, where the work has grown",
+    ),
     "percent": (changed(1, efficiency=80.0), "but speedup / processes is 0.8: in percent"),
 }
 
@@ -121,8 +170,12 @@ def test_seconds_of_another_kind_are_recognised(seconds, words):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        pytest.param(rows()[:5], "the rows are 5 pairs of scaling and processes, not the 6", id="a row less"),
-        pytest.param(changed(2, device="a GPU"), "the device is called 'a GPU'", id="another device"),
+        pytest.param(
+            rows()[:5], "the rows are 5 pairs of scaling and processes, not the 6", id="a row less"
+        ),
+        pytest.param(
+            changed(2, device="a GPU"), "the device is called 'a GPU'", id="another device"
+        ),
         pytest.param(changed(2, samples=95), "does not say which run it was", id="another run"),
     ],
 )
@@ -137,9 +190,15 @@ def test_of_an_even_number_of_epochs_the_median_lies_in_the_middle():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        pytest.param([*rows()[:1], *rows()[3:]], "strong scaling is measured with 1;", id="one process"),
+        pytest.param(
+            [*rows()[:1], *rows()[3:]], "strong scaling is measured with 1;", id="one process"
+        ),
         pytest.param([*rows(), rows()[-1]], "weak scaling is measured with 1, 2, 4, 4", id="twice"),
-        pytest.param(changed(1, efficiency=2.5), "efficiency of strong scaling with 2 processes is 2.5", id="a dream"),
+        pytest.param(
+            changed(1, efficiency=2.5),
+            "efficiency of strong scaling with 2 processes is 2.5",
+            id="a dream",
+        ),
     ],
 )
 def test_a_table_that_shows_nothing_is_named(table, words):

@@ -7,7 +7,14 @@ import pytest
 from autograder.checks import studies
 from autograder.model import Failed, Observation, Pair, Passed
 
-BYTES = {"parameters": 400, "buffers": 8, "gradients": 300, "optimizer": 600, "activations": 1000, "batch": 120}
+BYTES = {
+    "parameters": 400,
+    "buffers": 8,
+    "gradients": 300,
+    "optimizer": 600,
+    "activations": 1000,
+    "batch": 120,
+}
 PLAN = {**BYTES, "total": sum(BYTES.values())}
 
 
@@ -18,7 +25,10 @@ def pair(name, told, known, **values):
 
 def judged_plan(**changes):
     return studies.same_plans(
-        pair("plans", [{"case": "a", "bytes": {**PLAN, **changes}}], [{"case": "a", "bytes": PLAN}]), try_="try"
+        pair(
+            "plans", [{"case": "a", "bytes": {**PLAN, **changes}}], [{"case": "a", "bytes": PLAN}]
+        ),
+        try_="try",
     )
 
 
@@ -31,7 +41,10 @@ PLANS = {
     "labels of four bytes": ({"batch": 60}, "labels are int64, images float32"),
     "tied twice": ({"parameters": 500}, "storages that two tensors share count once"),
     "one address": ({"parameters": 200}, "fake ones all have the address 0"),
-    "something kept": ({"activations": 999}, "each storage once, and none that is counted elsewhere"),
+    "something kept": (
+        {"activations": 999},
+        "each storage once, and none that is counted elsewhere",
+    ),
     "steps of Adam": ({"optimizer": 596}, "step counts of Adam"),
     "no sum": ({"total": 1}, "it is the sum of the six others"),
     "no number": ({"buffers": None}, "bytes of what is there after a step"),
@@ -80,7 +93,10 @@ FILES = {
         {"activations": 32_000_001, "total": planned("resnet50", 32)["total"] + 1},
         "each image does not add the same number of bytes",
     ),
-    "another largest": ({"largest_batch": 128}, "largest_batch of resnet50 is 128; by its two plans"),
+    "another largest": (
+        {"largest_batch": 128},
+        "largest_batch of resnet50 is 128; by its two plans",
+    ),
 }
 
 
@@ -111,7 +127,10 @@ PROFILES = {
     "a row is missing": (KNOWN[1:], "each function has one row"),
     "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
     "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "it must be a number"),
-    "another clock": ([{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]], "cProfile.Profile(time.perf_counter)"),
+    "another clock": (
+        [{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]],
+        "cProfile.Profile(time.perf_counter)",
+    ),
     "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
     "the longest first": (KNOWN[::-1], "in another order"),
 }
@@ -131,7 +150,9 @@ def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
 
     def judged(calls):
         rows = [{**known[0], "seconds": 5.0, "calls": calls}]
-        return studies.same_profile(pair("rows", rows, known, result=1.0), "function", FIGURES, "own_seconds", try_="")
+        return studies.same_profile(
+            pair("rows", rows, known, result=1.0), "function", FIGURES, "own_seconds", try_=""
+        )
 
     assert isinstance(judged(6), Passed)
     assert "the function calls itself" in judged(2).why
@@ -140,9 +161,13 @@ def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
 def test_a_line_is_shown_with_its_text():
     known = [{"line": 65, "hits": 4, "seconds": 2.0, "text": "helper(item)"}]
     rows = [{"line": 65, "hits": 4, "seconds": 1.0}]
-    found = studies.same_profile(pair("rows", rows, known, result=1.0), "line", ("hits", "seconds"), "line", try_="")
+    found = studies.same_profile(
+        pair("rows", rows, known, result=1.0), "line", ("hits", "seconds"), "line", try_=""
+    )
 
-    assert found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, and it is 2"
+    assert (
+        found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, and it is 2"
+    )
 
 
 def test_a_right_profile_passes_whatever_else_it_holds():
@@ -180,7 +205,10 @@ ROWS = {
     "text": ({"ms": "5 ms"}, "ms of channels_last is '5 ms', and it must be a number"),
     "another option": ({"option": "jit"}, "each option with each number, in their order"),
     "no time": ({"ms": 0.0}, "ms of channels_last is 0"),
-    "upside down": ({"speedup": 0.5}, "speedup of channels_last, 1 thread is 0.5, but ms of the first row / ms is 2"),
+    "upside down": (
+        {"speedup": 0.5},
+        "speedup of channels_last, 1 thread is 0.5, but ms of the first row / ms is 2",
+    ),
     "no device": ({"device": None}, "the device is not named"),
     "two devices": ({"device": "GPU"}, "the rows are from two machines"),
 }
@@ -220,7 +248,10 @@ def test_milliseconds_are_those_that_passed(changes, problem):
 
 SHARES = {
     "right": ([[0, 2, 1, 0], [1, 0, 0, 2]], ""),
-    "too many": ([[0, 1, 2, 0, 1, 2], [1, 0, 0, 2]], "each process has 2 samples in each of 2 epochs"),
+    "too many": (
+        [[0, 1, 2, 0, 1, 2], [1, 0, 0, 2]],
+        "each process has 2 samples in each of 2 epochs",
+    ),
     "the same half": ([[0, 2, 1, 0], [0, 2, 1, 0]], "in epoch 1, 1 samples are nobody's"),
     "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
 }

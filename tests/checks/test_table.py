@@ -18,12 +18,18 @@ COLUMNS = ("precision", "throughput")
     "data",
     [
         pytest.param(b"precision,throughput\nFP32,1.5\n", id="plain"),
-        pytest.param(b"\xef\xbb\xbfprecision,throughput\r\nFP32,1.5\r\n", id="as spreadsheets write it"),
-        pytest.param(b'"precision"," throughput"\n\n"FP32","1.5"', id="quoted, an empty line, no line end"),
+        pytest.param(
+            b"\xef\xbb\xbfprecision,throughput\r\nFP32,1.5\r\n", id="as spreadsheets write it"
+        ),
+        pytest.param(
+            b'"precision"," throughput"\n\n"FP32","1.5"', id="quoted, an empty line, no line end"
+        ),
     ],
 )
 def test_a_table_is_its_header_and_rows(data):
-    assert Table("r.csv", COLUMNS, ({"precision": "FP32", "throughput": "1.5"},)) == read(data, "r.csv")
+    assert Table("r.csv", COLUMNS, ({"precision": "FP32", "throughput": "1.5"},)) == read(
+        data, "r.csv"
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,15 +37,27 @@ def test_a_table_is_its_header_and_rows(data):
     [
         pytest.param(b"", "r.csv: is empty", id="empty"),
         pytest.param(b"\n \n", "r.csv: is empty", id="blank"),
-        pytest.param(b"a,b\n1\n", "r.csv, line 2: 1 cells, but the first line names 2", id="short row"),
+        pytest.param(
+            b"a,b\n1\n", "r.csv, line 2: 1 cells, but the first line names 2", id="short row"
+        ),
         pytest.param(b"a,a\n", "r.csv: column 'a' appears twice", id="twice"),
-        pytest.param(b"a;b\n1,5;2\n", "r.csv: its columns are separated by semicolons; write commas", id="semicolons"),
+        pytest.param(
+            b"a;b\n1,5;2\n",
+            "r.csv: its columns are separated by semicolons; write commas",
+            id="semicolons",
+        ),
         pytest.param(b"a\tb\n1\t2\n", "r.csv: its columns are separated by tabs", id="tabs"),
-        pytest.param(b"a,b\n1,2\na,b\n1,2\n", "r.csv, line 3: names the columns again: two runs", id="two runs"),
+        pytest.param(
+            b"a,b\n1,2\na,b\n1,2\n",
+            "r.csv, line 3: names the columns again: two runs",
+            id="two runs",
+        ),
         pytest.param(b"a\0b", "r.csv: holds a NUL byte", id="NUL"),
         pytest.param(b"a\n\xff", "r.csv: byte 2 is not UTF-8", id="not UTF-8"),
         pytest.param(b'a\n"1', "r.csv, line 2: unexpected end of data", id="open quote"),
-        pytest.param(b",".join(b"%d" % i for i in range(65)), "r.csv: 1 lines of 65 columns", id="too wide"),
+        pytest.param(
+            b",".join(b"%d" % i for i in range(65)), "r.csv: 1 lines of 65 columns", id="too wide"
+        ),
         pytest.param(b"a\n" * 10_001, "r.csv: more than 10000 lines of 1 columns", id="too long"),
         pytest.param(b"a" * (table.BYTES + 1), "bytes; at most 1048576 are read", id="too large"),
         pytest.param(b"a\n" + b"1" * 200_000, "field larger than field limit", id="a huge cell"),
@@ -77,11 +95,19 @@ def test_only_named_columns_become_numbers():
         pytest.param([{"precision": "FP32", "throughput": 1.5}], "", id="right"),
         pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
         pytest.param([], "the rows are none; FP32 are asked for, in that order", id="none"),
-        pytest.param([{"precision": "AMP"}], "the rows are AMP; FP32 are asked for, in that order", id="another row"),
-        pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
-        pytest.param([{"precision": "FP32"}], "column 'throughput' is missing", id="missing column"),
         pytest.param(
-            [{"precision": "FP32", "throughput": 1, "x": 1}], "column 'x' is not asked for", id="one too many"
+            [{"precision": "AMP"}],
+            "the rows are AMP; FP32 are asked for, in that order",
+            id="another row",
+        ),
+        pytest.param([{"throughput": 1}], "column 'precision' is missing", id="no key"),
+        pytest.param(
+            [{"precision": "FP32"}], "column 'throughput' is missing", id="missing column"
+        ),
+        pytest.param(
+            [{"precision": "FP32", "throughput": 1, "x": 1}],
+            "column 'x' is not asked for",
+            id="one too many",
         ),
         pytest.param(
             [{"precision": "FP32", "throughput": "1x"}],
@@ -101,7 +127,9 @@ def test_the_form_of_rows(rows, problem):
         pytest.param(["a CPU", ""], "the device is not named", id="no name"),
         pytest.param([1.0, "a CPU"], "the device is not named", id="no text"),
         pytest.param(
-            ["a CPU", "T4"], "the rows are from two machines, 'a CPU' and 'T4', and one measures all", id="two"
+            ["a CPU", "T4"],
+            "the rows are from two machines, 'a CPU' and 'T4', and one measures all",
+            id="two",
         ),
     ],
 )
@@ -117,14 +145,28 @@ def test_rows_of_one_run_name_one_device(names, problem):
         pytest.param("1.5", 1.5, "", id="the same"),
         pytest.param("1.5", 1.504, "", id="two decimals"),
         pytest.param("a CPU", "a CPU ", "", id="text"),
-        pytest.param("1.80x", "1.80x", "", id="text that should be a number: the rows are judged elsewhere"),
+        pytest.param(
+            "1.80x", "1.80x", "", id="text that should be a number: the rows are judged elsewhere"
+        ),
         pytest.param("", None, "", id="nothing"),
         pytest.param("1.5", 1.6, "x is 1.5 in the file and 1.6 in the rows returned", id="another"),
         pytest.param("1.5x", 1.5, "x is '1.5x' in the file, and it must be a number", id="a unit"),
-        pytest.param("None", None, "x is 'None' in the file, and it must be an empty cell", id="a word for nothing"),
+        pytest.param(
+            "None",
+            None,
+            "x is 'None' in the file, and it must be an empty cell",
+            id="a word for nothing",
+        ),
         pytest.param("", 1.5, "x is empty in the file and 1.5 in the rows returned", id="left out"),
-        pytest.param("1.5", math.inf, "x is 1.5 in the file and inf in the rows returned", id="inf"),
-        pytest.param("T4", "a CPU", "x is T4 in the file and 'a CPU' in the rows returned", id="another device"),
+        pytest.param(
+            "1.5", math.inf, "x is 1.5 in the file and inf in the rows returned", id="inf"
+        ),
+        pytest.param(
+            "T4",
+            "a CPU",
+            "x is T4 in the file and 'a CPU' in the rows returned",
+            id="another device",
+        ),
     ],
 )
 def test_a_cell_of_a_file_against_what_was_returned(cell, value, problem):
@@ -134,8 +176,15 @@ def test_a_cell_of_a_file_against_what_was_returned(cell, value, problem):
 @pytest.mark.parametrize(
     ("written", "returned", "problem"),
     [
-        pytest.param([{"x": "1"}], [{"y": 1, "x": 1}], "column 'y' is only in the rows returned", id="one less"),
-        pytest.param([{"": "0", "x": "1"}], [{"x": 1}], "column '' is only in the file", id="one more"),
+        pytest.param(
+            [{"x": "1"}],
+            [{"y": 1, "x": 1}],
+            "column 'y' is only in the rows returned",
+            id="one less",
+        ),
+        pytest.param(
+            [{"": "0", "x": "1"}], [{"x": 1}], "column '' is only in the file", id="one more"
+        ),
         pytest.param([{"x": "1"}], [], "1 row in the file, 0 returned", id="other rows"),
         pytest.param([], [], "0 rows in the file, 0 returned", id="no rows"),
     ],
@@ -162,7 +211,9 @@ def test_a_file_that_does_not_hold_the_rows_returned_fails(text, measured, why):
 
 
 def test_a_file_with_the_rows_returned_passes_though_a_cell_is_empty():
-    assert isinstance(table.holds_the_rows("precision,throughput,memory\nFP32,1.5,\n", "r.csv", ROWS), Passed)
+    assert isinstance(
+        table.holds_the_rows("precision,throughput,memory\nFP32,1.5,\n", "r.csv", ROWS), Passed
+    )
 
 
 def test_numbers_that_are_text_are_seen_to_be():
@@ -172,12 +223,16 @@ def test_numbers_that_are_text_are_seen_to_be():
 
 
 def test_rows_may_have_any_names_where_none_are_asked_for():
-    assert "" == table.form_problem([{"precision": "FP32", "throughput": 1.5}], COLUMNS, ["throughput"])
+    assert "" == table.form_problem(
+        [{"precision": "FP32", "throughput": 1.5}], COLUMNS, ["throughput"]
+    )
 
 
 def test_of_a_file_of_a_million_lines_no_more_are_read_than_are_taken(monkeypatch):
     seen = []
-    monkeypatch.setattr(table, "islice", lambda lines, most: seen.append(most) or islice(lines, most))
+    monkeypatch.setattr(
+        table, "islice", lambda lines, most: seen.append(most) or islice(lines, most)
+    )
 
     with pytest.raises(SubmissionError, match="more than 10000 lines of 1 columns"):
         table.read(b"a\n" + b"1\n" * 500_000, "r.csv")

@@ -28,14 +28,34 @@ def test_what_passed_is_what_is_accepted():
 @pytest.mark.parametrize(
     ("throughput", "data_wait", "why", "try_"),
     [
-        pytest.param(10 / 12, 6.0, "the clock stops before the results are on the host", timing.LATE, id="too early"),
         pytest.param(
-            10 / 6, 6.0, "the timer starts after the batch was fetched", timing.EARLY, id="work, not waited for"
+            10 / 12,
+            6.0,
+            "the clock stops before the results are on the host",
+            timing.LATE,
+            id="too early",
         ),
-        pytest.param(10 / 9, 6.0, "the timer starts after the batch was fetched", timing.EARLY, id="work, waited for"),
+        pytest.param(
+            10 / 6,
+            6.0,
+            "the timer starts after the batch was fetched",
+            timing.EARLY,
+            id="work, not waited for",
+        ),
+        pytest.param(
+            10 / 9,
+            6.0,
+            "the timer starts after the batch was fetched",
+            timing.EARLY,
+            id="work, waited for",
+        ),
         pytest.param(3 / 15, 6.0, "it counts batches and not samples", timing.COUNT, id="batches"),
-        pytest.param(10 / 15, 12.0, "it holds the work as well", "read the clock again", id="wait and work"),
-        pytest.param(10 / 15, 3.0, "the first fetch is left out", timing.SUM, id="wait without the first"),
+        pytest.param(
+            10 / 15, 12.0, "it holds the work as well", "read the clock again", id="wait and work"
+        ),
+        pytest.param(
+            10 / 15, 3.0, "the first fetch is left out", timing.SUM, id="wait without the first"
+        ),
     ],
 )
 def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wait, why, try_):
@@ -64,9 +84,16 @@ def test_work_of_a_device_counts_once_the_host_waited_for_it(throughput, data_wa
         pytest.param(RATE, 6000.0, "it is in milliseconds", id="milliseconds"),
         pytest.param(RATE, 12.0, "it holds the work as well", id="everything"),
         pytest.param(RATE, 10.0, "it holds the work as well", id="all but the last step"),
-        pytest.param(RATE, 3.0 + 7.0 + 10.0, "its clock is never started again", id="from the start of the epoch"),
+        pytest.param(
+            RATE,
+            3.0 + 7.0 + 10.0,
+            "its clock is never started again",
+            id="from the start of the epoch",
+        ),
         pytest.param(RATE, 6.5, "more than the wait is counted", id="wait and copy"),
-        pytest.param(RATE, 1e-5, "its clock starts when the batch is there already", id="the copy alone"),
+        pytest.param(
+            RATE, 1e-5, "its clock starts when the batch is there already", id="the copy alone"
+        ),
         pytest.param(RATE, 0.0, "the waits were not added up", id="zero"),
         pytest.param(RATE, None, "the waits were not added up", id="no wait"),
     ],
@@ -96,7 +123,10 @@ def test_a_wait_now_and_then_is_fine_and_one_per_step_is_not(batches, passes):
 
 
 def test_two_lines_that_wait_in_turn_are_both_named():
-    waits = [{"line": 7, "call": ".item()", "batches": [0, 2, 4]}, {"line": 9, "call": "print()", "batches": [1, 3]}]
+    waits = [
+        {"line": 7, "call": ".item()", "batches": [0, 2, 4]},
+        {"line": 9, "call": "print()", "batches": [1, 3]},
+    ]
 
     assert "5 of 6 batches waited (line 7: .item(), line 9: print())" == (
         timing.no_wait_per_step(waits, 6, 0, try_="try").measured
@@ -107,7 +137,10 @@ def test_graphs_that_pile_up_fail_before_anything_else():
     verdict = timing.no_wait_per_step([], 24, timing.GRAPHS + 1, try_="try")
 
     assert isinstance(verdict, Failed)
-    assert ("the graphs of 5 earlier steps were in memory at once", "append loss.detach(), not loss") == (
+    assert (
+        "the graphs of 5 earlier steps were in memory at once",
+        "append loss.detach(), not loss",
+    ) == (
         verdict.measured,
         verdict.try_,
     )
@@ -121,7 +154,9 @@ def test_the_median_of_repeated_calls_is_accepted(told):
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        pytest.param(176.0, "f took 176 ms, and the median of its calls is 100 ms: it is the mean", id="mean"),
+        pytest.param(
+            176.0, "f took 176 ms, and the median of its calls is 100 ms: it is the mean", id="mean"
+        ),
         pytest.param(80.0, "it is the fastest call", id="fastest"),
         pytest.param(500.0, "it is the slowest call", id="slowest"),
         pytest.param(300.0, "timed while the memory was being watched", id="watched"),

@@ -20,7 +20,12 @@ ARRAYS = {
 
 def pair(asked=(0, 1), **changed):
     sides = ((asked, {**ARRAYS, **changed}), ((0, 1), ARRAYS))
-    return Pair(*(Observation("ranks", "ok", {"ranks": [{"asked": list(it)}]}, arrays) for it, arrays in sides))
+    return Pair(
+        *(
+            Observation("ranks", "ok", {"ranks": [{"asked": list(it)}]}, arrays)
+            for it, arrays in sides
+        )
+    )
 
 
 def both(weights, **more):
@@ -31,13 +36,21 @@ def both(weights, **more):
     ("changed", "words"),
     [
         pytest.param({"weights0": START}, "different weights", id="rank 0 does nothing"),
-        pytest.param({"weights1": START + 1.001}, "different weights", id="rank 1 goes its own way"),
+        pytest.param(
+            {"weights1": START + 1.001}, "different weights", id="rank 1 goes its own way"
+        ),
         pytest.param({"weights1": START + np.nan}, "different weights", id="no numbers"),
         pytest.param(both(START), "another one was trained", id="a copy is trained"),
         pytest.param(both(START + 1.8), "added up", id="a sum for the mean"),
         pytest.param(both(START + 1.8, asked=(1, 0)), "another order", id="another order"),
-        pytest.param(both(START + 1.8, asked=(0, 1, 0, 1)), "read 4 samples", id="the whole set in each"),
-        pytest.param(both(START + 1.1), "gradients are not averaged, or criterion or optimizer", id="other steps"),
+        pytest.param(
+            both(START + 1.8, asked=(0, 1, 0, 1)), "read 4 samples", id="the whole set in each"
+        ),
+        pytest.param(
+            both(START + 1.1),
+            "gradients are not averaged, or criterion or optimizer",
+            id="other steps",
+        ),
     ],
 )
 def test_every_rank_has_the_weights_of_one_process(changed, words):
@@ -50,8 +63,12 @@ def test_every_rank_has_the_weights_of_one_process(changed, words):
 @pytest.mark.parametrize(
     ("changed", "measured", "why"),
     [
-        pytest.param([2.0], "rank 1: 1 losses for 2 epochs: 2", "losses has one finite number", id="too few"),
-        pytest.param([2.0, np.nan], "2 losses for 2 epochs", "losses has one finite number", id="no number"),
+        pytest.param(
+            [2.0], "rank 1: 1 losses for 2 epochs: 2", "losses has one finite number", id="too few"
+        ),
+        pytest.param(
+            [2.0, np.nan], "2 losses for 2 epochs", "losses has one finite number", id="no number"
+        ),
         pytest.param([2.0, 1.1], "rank 1: 2, 1.1, and it is 2, 1", "a reason", id="its own"),
     ],
 )

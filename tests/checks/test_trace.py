@@ -62,9 +62,9 @@ def test_a_claim_that_does_not_hold_says_why():
 
 
 def test_names_are_judged_alike():
-    assert Passed("named: gemm; they lead the kernels", {"definition": "kernels"}) == trace.names_top(
-        MADE, ["gemm"], try_=TRY
-    )
+    assert Passed(
+        "named: gemm; they lead the kernels", {"definition": "kernels"}
+    ) == trace.names_top(MADE, ["gemm"], try_=TRY)
     assert Failed("named: relu", "the profile's largest are kernels: gemm", TRY) == trace.names_top(
         MADE, ["relu"], try_=TRY
     )
@@ -102,7 +102,10 @@ LESS = {
         {"tables": {"ranges": (Row("forward", 6, 90, 100.0), Row("backward", 3, 90, 100.0))}},
         "it holds the range 'forward' 6 times in 3 steps",
     ),
-    "the loader": ({"figures": (Figure("dataloader", 0.0, "%", "steps"),)}, "it holds no wait for a DataLoader"),
+    "the loader": (
+        {"figures": (Figure("dataloader", 0.0, "%", "steps"),)},
+        "it holds no wait for a DataLoader",
+    ),
 }
 
 
@@ -153,7 +156,10 @@ def test_a_record_survives_its_journey(tmp_path):
 def test_a_file_is_read_behind_the_fence(tmp_path):
     data = gzip.compress(kineto(training()))
 
-    assert read_made(tmp_path, data, "a_trace.json").figures == checks.read(data, "a_trace.json").figures
+    assert (
+        read_made(tmp_path, data, "a_trace.json").figures
+        == checks.read(data, "a_trace.json").figures
+    )
     with pytest.raises(SubmissionError, match=r"^a_trace.json: is empty"):
         checks.read(b"", "a_trace.json")
     assert isinstance(checks.read(b"{}", "answers.json"), Text)
@@ -162,5 +168,7 @@ def test_a_file_is_read_behind_the_fence(tmp_path):
 def test_a_file_beyond_the_cap_is_not_even_started(monkeypatch):
     monkeypatch.setattr(trace, "BYTES", 3)
 
-    with pytest.raises(SubmissionError, match=r"a_trace.json: 4 bytes; at most 3 are read; record fewer steps"):
+    with pytest.raises(
+        SubmissionError, match=r"a_trace.json: 4 bytes; at most 3 are read; record fewer steps"
+    ):
         trace.read(b"1234", "a_trace.json")

@@ -25,8 +25,14 @@ def judged(exercise: Exercise, text: str, slow: str, folder: Path, seed: int = 7
         if not only and any(type(found.get(need)).__name__ != "Passed" for need in check.needs):
             continue
         evidence = {read: _evidence(part, read, files, seed) for read in check.reads}
-        raised = [it for it in evidence.values() if isinstance(it, Observation) and it.ended != "ok"]
-        raised += [it.student for it in evidence.values() if isinstance(it, Pair) and it.student.ended != "ok"]
+        raised = [
+            it for it in evidence.values() if isinstance(it, Observation) and it.ended != "ok"
+        ]
+        raised += [
+            it.student
+            for it in evidence.values()
+            if isinstance(it, Pair) and it.student.ended != "ok"
+        ]
         if raised:
             found[name] = raised[0].error
             continue
@@ -46,4 +52,8 @@ def _evidence(part, read, files, seed):
         return student
     baseline = observe(part, read, files["baseline"], seed, "baseline")
     assert baseline.ended == "ok", baseline.error
-    return Timed(student, baseline, unavailable="nothing is timed here") if probe.timed else Pair(student, baseline)
+    return (
+        Timed(student, baseline, unavailable="nothing is timed here")
+        if probe.timed
+        else Pair(student, baseline)
+    )

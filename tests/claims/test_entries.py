@@ -23,7 +23,9 @@ IDS = [f"{exercise.function} {entry.name} {entry.owner}" for exercise, entry in 
 @pytest.mark.parametrize(("exercise", "entry"), ALL, ids=IDS)
 def test_each_entry_is_failed_by_its_owner(exercise, entry, tmp_path):
     """The clock does not run here: what it decides is owed."""
-    found = judged(exercise, entry.text, SLOW[exercise.function], tmp_path, only=entry.owner)[entry.owner]
+    found = judged(exercise, entry.text, SLOW[exercise.function], tmp_path, only=entry.owner)[
+        entry.owner
+    ]
 
     assert isinstance(found, Failed | Unavailable | str), found
 
@@ -37,7 +39,9 @@ def test_an_exercise_is_asked_for_what_its_claims_can_see():
     assert {"operations_do_not_grow", "is_faster"} == {
         e.owner for x, e in ALL if x is exercises.products and e.name == BASELINE
     }
-    assert {"is_one_graph"} == {e.owner for x, e in ALL if x is exercises.clip and e.name == BASELINE}
+    assert {"is_one_graph"} == {
+        e.owner for x, e in ALL if x is exercises.clip and e.name == BASELINE
+    }
 
 
 def test_a_hole_has_to_be_one_of_the_entries():

@@ -45,16 +45,28 @@ def judged(name, evidence, also=None):
 
 def test_the_checks_say_what_students_read():
     assert [
-        ("csv_says_what_was_measured", "scripted", "compare_nets writes speeds.csv with the rows that it returns."),
+        (
+            "csv_says_what_was_measured",
+            "scripted",
+            "compare_nets writes speeds.csv with the rows that it returns.",
+        ),
         ("figure_shows_the_rows", "scripted", "It draws them."),
         ("csv_is_consistent", "artefact", "They fit."),
-        ("plot_is_a_picture", "artefact", "The speeds.png handed in is a picture with something on it."),
+        (
+            "plot_is_a_picture",
+            "artefact",
+            "The speeds.png handed in is a picture with something on it.",
+        ),
     ] == [(check.name, check.basis, check.title) for check in a_part().values()]
 
 
 RETURNED = {
     "as it should be": ("csv_says_what_was_measured", {}, ""),
-    "another file": ("csv_says_what_was_measured", {"csv": CSV.replace("2.5", "9")}, "ms is 9 in the file"),
+    "another file": (
+        "csv_says_what_was_measured",
+        {"csv": CSV.replace("2.5", "9")},
+        "ms is 9 in the file",
+    ),
     "drawn": ("figure_shows_the_rows", {}, ""),
     "not drawn": ("figure_shows_the_rows", {"panels": []}, "no panel shows the ms"),
 }
@@ -70,7 +82,11 @@ def test_what_was_returned_is_written_and_drawn(name, changes, said):
 @pytest.mark.parametrize("name", ["csv_says_what_was_measured", "figure_shows_the_rows"])
 def test_a_part_may_ask_more(name):
     """Of what has passed so far, and of both sides."""
-    found = judged(name, seen(), also=lambda pair: ("no training ran", "train") if pair.baseline.values == {} else None)
+    found = judged(
+        name,
+        seen(),
+        also=lambda pair: ("no training ran", "train") if pair.baseline.values == {} else None,
+    )
 
     assert ("no training ran", "train") == (found.why, found.try_)
     assert isinstance(judged(name, seen(), also=lambda pair: None), Passed)
@@ -98,7 +114,9 @@ def test_rows_that_are_handed_in_have_the_form_and_keep_the_rule(cell, said):
 
 
 def test_a_figure_that_is_handed_in_is_a_picture():
-    assert isinstance(judged("plot_is_a_picture", Picture("speeds.png", 800, 600, 9, 1, 0.1)), Passed)
+    assert isinstance(
+        judged("plot_is_a_picture", Picture("speeds.png", 800, 600, 9, 1, 0.1)), Passed
+    )
     blank = judged("plot_is_a_picture", Picture("speeds.png", 800, 600, 1, 1, 0.1))
     assert isinstance(blank, Failed)
     assert "hand in the file that compare_nets wrote" == blank.try_

@@ -84,7 +84,9 @@ def clip_by_norm(x, limit):
 """,
     ("KeyCache", "room"): ROOM,
 }
-REFERENCE = {name: next(text for (function, _), text in RIGHT.items() if function == name) for name in SLOW}
+REFERENCE = {
+    name: next(text for (function, _), text in RIGHT.items() if function == name) for name in SLOW
+}
 
 # (function, mistake) -> what was handed in, and check -> words of its failure.
 WRONG = {
@@ -140,7 +142,10 @@ def batched_products(left, right):
 """,
         {"fetches_nothing": "line 6: .item()"},
     ),
-    ("batched_products", "the loop"): (LOOP, {"operations_do_not_grow": "for batch=64", "is_faster": ""}),
+    ("batched_products", "the loop"): (
+        LOOP,
+        {"operations_do_not_grow": "for batch=64", "is_faster": ""},
+    ),
     ("batched_products", "remembered by the place in memory"): (
         """
 import torch

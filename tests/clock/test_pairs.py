@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from autograder.clock.pairs import SpoiltError, alternating, compare, gather, order, rehearse, sequential
+from autograder.clock.pairs import (
+    SpoiltError,
+    alternating,
+    compare,
+    gather,
+    order,
+    rehearse,
+    sequential,
+)
 
 WINDOWS = 14
 
@@ -118,7 +126,9 @@ def test_a_frozen_arm_that_moved_spoils_the_pair(moves):
     """The same threads, and none was given a core; both arms are ended."""
     baseline, student, log = arms(moves=moves)
 
-    with pytest.raises(SpoiltError, match=r"^processes of the student ran while they were stopped$"):
+    with pytest.raises(
+        SpoiltError, match=r"^processes of the student ran while they were stopped$"
+    ):
         alternating(baseline, student, 7)
 
     assert ["s end", "b end"] == log[-2:]
@@ -138,7 +148,9 @@ def test_arms_are_ended_when_one_breaks(way, step):
     baseline, student, log = arms(breaks=step)
 
     with pytest.raises(RuntimeError, match=step):
-        alternating(baseline, student, 7) if way == "alternating" else sequential(baseline, student, 7, 0)
+        alternating(baseline, student, 7) if way == "alternating" else sequential(
+            baseline, student, 7, 0
+        )
 
     assert {"b end", "s end"} == {line for line in log if line.endswith("end")}
 
@@ -153,7 +165,11 @@ def test_sequential_arms_never_live_together(index, turns):
 
     sequential(baseline, student, 7, index)
 
-    assert [line for who in turns for line in (f"{who} start 7", *[f"{who} window"] * WINDOWS, f"{who} end")] == log
+    assert [
+        line
+        for who in turns
+        for line in (f"{who} start 7", *[f"{who} window"] * WINDOWS, f"{who} end")
+    ] == log
 
 
 @pytest.mark.parametrize("index", [0, 1])
@@ -175,7 +191,10 @@ class Clock:
 
     def taking(self, values, seconds=1.0):
         """Yield one value after the other; text is the reason why a pair is spoilt."""
-        remaining, durations = list(values), [seconds] * len(values) if isinstance(seconds, float) else list(seconds)
+        remaining, durations = (
+            list(values),
+            [seconds] * len(values) if isinstance(seconds, float) else list(seconds),
+        )
 
         def take(index: int) -> float:
             self.seen = index
@@ -224,7 +243,11 @@ BUDGETS = {
     "the first may take longer than allowed": (0.5, 1.0, 1),
     "a pair that just fits": (3.0, 1.0, 3),
     "one that does not": (3.9, 1.0, 3),
-    "the longest so far is what must fit": (10.0, [1.0, 4.0, 1.0, 1.0, 1.0], 4),  # at 7 s another 4 s would be too long
+    "the longest so far is what must fit": (
+        10.0,
+        [1.0, 4.0, 1.0, 1.0, 1.0],
+        4,
+    ),  # at 7 s another 4 s would be too long
 }
 
 
@@ -258,7 +281,11 @@ def test_a_machine_that_spoils_everything_is_given_up():
     clock = Clock()
     done = compare(clock.taking(["busy"] * 40), 1.5, 1000.0, clock.now)
 
-    assert ("INCONCLUSIVE", 0, 25) == (done.ruling.decision, done.ruling.pairs, len(done.gathered.dropped))
+    assert ("INCONCLUSIVE", 0, 25) == (
+        done.ruling.decision,
+        done.ruling.pairs,
+        len(done.gathered.dropped),
+    )
 
 
 def test_bytes_that_were_judged_are_not_drawn_again():

@@ -16,7 +16,12 @@ VARIES = "the baseline against itself varies by 8 % from pair to pair; 7 pairs d
 DIFFERS = "the baseline differs from itself as much as a bar asks for"
 GATES = {
     "nothing yet": ([], False, "GO ON", ""),
-    "too few in the time allowed": (QUIET[:4], True, "REFUSED", "only 4 pairs fit into the time allowed"),
+    "too few in the time allowed": (
+        QUIET[:4],
+        True,
+        "REFUSED",
+        "only 4 pairs fit into the time allowed",
+    ),
     "quiet": (QUIET, False, "OPEN", ""),
     "quiet, between two looks": ([*QUIET, 0.0], False, "GO ON", ""),
     "quiet, between two looks, but no time": ([*QUIET, 0.0], True, "OPEN", ""),
@@ -40,7 +45,10 @@ def test_a_quiet_machine_whose_arms_may_differ_is_asked_for_more():
     apart = [0.06 + d for d in QUIET]
 
     assert noise_bound(apart) < 0.10
-    assert ("GO ON", "REFUSED") == (gate(apart).state, gate([d + 0.01 for d in apart], last=True).state)
+    assert ("GO ON", "REFUSED") == (
+        gate(apart).state,
+        gate([d + 0.01 for d in apart], last=True).state,
+    )
 
 
 BOUNDS = {  # (1 - 2 / (9 df) - 2.8 sqrt(2 / (9 df))) ** -1.5
@@ -59,14 +67,20 @@ def test_the_bound_of_the_noise_narrows_with_pairs(n, factor):
 
 def test_examining_takes_pairs_until_the_gate_opens():
     """Seven on a quiet machine."""
-    assert Gate("OPEN", 7, pytest.approx(0.0079, abs=1e-4)) == examine(lambda i: QUIET[i % 7], 100.0, lambda: 0.0)
+    assert Gate("OPEN", 7, pytest.approx(0.0079, abs=1e-4)) == examine(
+        lambda i: QUIET[i % 7], 100.0, lambda: 0.0
+    )
 
 
 def test_examining_a_noisy_machine_ends_after_25():
     """It is refused, with the noise that was seen."""
     found = examine(lambda i: 0.15 * (-1) ** i, 100.0, lambda: 0.0)
 
-    assert ("REFUSED", 25, pytest.approx(0.153, abs=1e-3)) == (found.state, found.pairs, found.noise)
+    assert ("REFUSED", 25, pytest.approx(0.153, abs=1e-3)) == (
+        found.state,
+        found.pairs,
+        found.noise,
+    )
 
 
 OPEN, SHUT = Gate("OPEN", 5, 0.01), Gate("REFUSED", 25, 0.12, "the machine shakes")
@@ -79,17 +93,23 @@ REFUSALS = {
     "a good one fails": (
         OPEN,
         {**KNOWN, "known-good": SLOW},
-        SAYS.format("the known-good submission got FAIL at 1.00x (0.90 to 1.10, 5 pairs), not PASS"),
+        SAYS.format(
+            "the known-good submission got FAIL at 1.00x (0.90 to 1.10, 5 pairs), not PASS"
+        ),
     ),
     "a slow one passes": (
         OPEN,
         {**KNOWN, "known-slow": GOOD},
-        SAYS.format("the known-slow submission got PASS at 2.00x (1.90 to 2.10, 5 pairs), not FAIL"),
+        SAYS.format(
+            "the known-slow submission got PASS at 2.00x (1.90 to 2.10, 5 pairs), not FAIL"
+        ),
     ),
     "a good one is inconclusive": (
         OPEN,
         {**KNOWN, "known-good": Ruling("INCONCLUSIVE", 0)},
-        SAYS.format("the known-good submission got INCONCLUSIVE at no pair could be measured, not PASS"),
+        SAYS.format(
+            "the known-good submission got INCONCLUSIVE at no pair could be measured, not PASS"
+        ),
     ),
     "a canary is missing": (
         OPEN,
@@ -118,7 +138,9 @@ def test_the_gate_is_due_every_thirty_minutes():
     session = Session()
     session.record(100.0, OPEN, KNOWN)
 
-    assert [False, False, True] == [session.needs_gate(100.0 + 60 * minutes) for minutes in (0, 29.9, 30)]
+    assert [False, False, True] == [
+        session.needs_gate(100.0 + 60 * minutes) for minutes in (0, 29.9, 30)
+    ]
 
 
 def test_one_bad_examination_spoils_the_session_for_good():

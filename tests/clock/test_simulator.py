@@ -36,7 +36,8 @@ def test_the_gate_refuses_a_machine_with_ten_percent_noise():
 
 
 @pytest.mark.parametrize(
-    "name", ["gate refuses 5 % noise", "PASS at 0.93 x bar, 4 % noise", "the same, no time after 7 pairs"]
+    "name",
+    ["gate refuses 5 % noise", "PASS at 0.93 x bar, 4 % noise", "the same, no time after 7 pairs"],
 )
 def test_what_is_only_informed_about_is_rare(name):
     """Most machines with 5 % noise come through the gate; noisier arms and no time for more pairs do some harm."""
@@ -49,7 +50,10 @@ def test_a_rule_that_always_passes_would_be_seen(monkeypatch):
     """The simulation can fail: with a margin that forgives everything all wrong submissions pass."""
     monkeypatch.setattr("autograder.clock.verdict.MARGIN", 0.8)
 
-    assert TRIALS == counted(HELD["A2 PASS at 0.95 x bar, 2 % noise"]._replace(kinds=["quiet"]))["quiet"][0]
+    assert (
+        TRIALS
+        == counted(HELD["A2 PASS at 0.95 x bar, 2 % noise"]._replace(kinds=["quiet"]))["quiet"][0]
+    )
 
 
 @pytest.mark.parametrize("family", simulator.FAMILIES)
@@ -65,7 +69,10 @@ def test_noise_is_scaled_to_what_was_asked_for(family):
 def test_undisturbed_alternating_windows_have_three_percent_noise():
     """As the page says of its simulated arms."""
     time, random = [0.0], Random(5)
-    arms = [simulator.SimulatedArm(name, 0.1, time, lambda _: 0.0, random) for name in ("baseline", "student")]
+    arms = [
+        simulator.SimulatedArm(name, 0.1, time, lambda _: 0.0, random)
+        for name in ("baseline", "student")
+    ]
     pairs = [simulator.alternating(*arms, index) for index in range(1000)]
 
     assert 0.03 == pytest.approx(simulator.pstdev(pairs), rel=0.1)
@@ -84,7 +91,11 @@ def test_what_disturbs_takes_its_share_of_the_machine(kind, times, expected):
     assert expected == pytest.approx([simulator.HOGS[kind](t) for t in times])
 
 
-WILSON = {"none of 10000": (0, 10_000, 0.000384), "5 of 10000": (5, 10_000, 0.001170), "half": (50, 100, 0.596170)}
+WILSON = {
+    "none of 10000": (0, 10_000, 0.000384),
+    "5 of 10000": (5, 10_000, 0.001170),
+    "half": (50, 100, 0.596170),
+}
 
 
 @pytest.mark.parametrize(("count", "trials", "expected"), WILSON.values(), ids=WILSON)
@@ -101,9 +112,17 @@ def script(*words: str):
 
 ROWS = {
     "kept": (0.10, ["PASS"], "| A0 | PASS | 10.00 % | k 0.00 % (5.0) | 100 | yes |"),
-    "not shown to be kept": (0.10, [*["FAIL"] * 9, "PASS"], "| A0 | FAIL | 10.00 % | k 90.00 % (5.0) | 100 | no |"),
+    "not shown to be kept": (
+        0.10,
+        [*["FAIL"] * 9, "PASS"],
+        "| A0 | FAIL | 10.00 % | k 90.00 % (5.0) | 100 | no |",
+    ),
     "never and not seen": (0.0, ["PASS"], "| A0 | PASS | never | k 0.00 % (5.0) | 100 | yes |"),
-    "never and seen": (0.0, [*["PASS"] * 49, "FAIL"], "| A0 | PASS | never | k 2.00 % (5.0) | 100 | no |"),
+    "never and seen": (
+        0.0,
+        [*["PASS"] * 49, "FAIL"],
+        "| A0 | PASS | never | k 2.00 % (5.0) | 100 | no |",
+    ),
     "for information": (None, ["FAIL", "PASS"], "| A0 | FAIL |  | k 50.00 % (5.0) | 100 |  |"),
 }
 

@@ -6,7 +6,15 @@ import math
 
 import pytest
 
-from autograder.clock.verdict import Ruling, by_median, estimate, may_go_on, partial_credit, practice, rule
+from autograder.clock.verdict import (
+    Ruling,
+    by_median,
+    estimate,
+    may_go_on,
+    partial_credit,
+    practice,
+    rule,
+)
 
 LINE = math.log(0.97 * 1.5)  # 0.37501
 
@@ -21,7 +29,11 @@ ESTIMATES = {
     "order does not matter": ([5, 1, 4, 2, 3], 3.0, 5 / 3 / math.sqrt(5)),
     "one outlier on each side costs nothing": ([-900, 2, 3, 4, 700], 3.0, 5 / 3 / math.sqrt(5)),
     # winsorised: 0 0 0 0 0 3 3; mean 6/7; squares 5 * (6/7)^2 + 2 * (15/7)^2 = 90/7; sd = sqrt(90/42); times 7/5 / sqrt(7)
-    "two outliers on one side count": ([0, 0, 0, 0, 0, 3, 9], 6 / 7, math.sqrt(90 / 42) * 7 / 5 / math.sqrt(7)),
+    "two outliers on one side count": (
+        [0, 0, 0, 0, 0, 3, 9],
+        6 / 7,
+        math.sqrt(90 / 42) * 7 / 5 / math.sqrt(7),
+    ),
     "all the same": ([0.25] * 5, 0.25, 0.0),
 }
 
@@ -73,7 +85,9 @@ def test_the_ruling_shows_what_decided():
     ruling = rule(around(2.0, *NARROW), 1.5)
 
     half = 2.8 * 0.01 * math.sqrt(3) * 7 / 5 / math.sqrt(7)
-    assert (2.0, 2 * math.exp(-half), 2 * math.exp(half)) == pytest.approx((ruling.ratio, ruling.low, ruling.high))
+    assert (2.0, 2 * math.exp(-half), 2 * math.exp(half)) == pytest.approx(
+        (ruling.ratio, ruling.low, ruling.high)
+    )
     assert ("PASS", 7, 1.0) == (ruling.decision, ruling.pairs, ruling.credit)
 
 
@@ -154,10 +168,22 @@ def test_the_same_bytes_are_drawn_again_only_while_nobody_judged_them(pairs, exp
 
 
 PRACTICE = {
-    "clear": (around(1.6, *NARROW[1:-1]), "on course: 1.60x (1.57 to 1.63, 5 pairs); the bar is 1.50x"),
-    "within the margin": (around(1.46, *NARROW[1:-1]), "on course: 1.46x (1.43 to 1.49, 5 pairs); the bar is 1.50x"),
-    "below it": (around(1.45, *NARROW[1:-1]), "not yet: 1.45x (1.42 to 1.48, 5 pairs); the bar is 1.50x"),
-    "scattered": (around(1.5, *WIDE[1:-1]), "on course: 1.50x (1.23 to 1.83, 5 pairs); the bar is 1.50x"),
+    "clear": (
+        around(1.6, *NARROW[1:-1]),
+        "on course: 1.60x (1.57 to 1.63, 5 pairs); the bar is 1.50x",
+    ),
+    "within the margin": (
+        around(1.46, *NARROW[1:-1]),
+        "on course: 1.46x (1.43 to 1.49, 5 pairs); the bar is 1.50x",
+    ),
+    "below it": (
+        around(1.45, *NARROW[1:-1]),
+        "not yet: 1.45x (1.42 to 1.48, 5 pairs); the bar is 1.50x",
+    ),
+    "scattered": (
+        around(1.5, *WIDE[1:-1]),
+        "on course: 1.50x (1.23 to 1.83, 5 pairs); the bar is 1.50x",
+    ),
     "three pairs": (
         around(2.0, -0.1, 0.0, 0.1),
         "on course: 2.00x (1.81 to 2.21, 3 pairs); the bar is 1.50x",

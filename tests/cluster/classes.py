@@ -25,7 +25,18 @@ def hand_in(root, many):
 
 def command(handed_in, out, *options):
     """Return the words of the command."""
-    where = ["--course", find_root(), "--out", out, "--part", "part3", "--device", "cpu", "--isolation", "none"]
+    where = [
+        "--course",
+        find_root(),
+        "--out",
+        out,
+        "--part",
+        "part3",
+        "--device",
+        "cpu",
+        "--isolation",
+        "none",
+    ]
     return [*PERFLAB, "grade", "resnet18", *map(str, [handed_in, *where, "--json", *options])]
 
 
@@ -53,6 +64,12 @@ def verdicts(out):
     found = defaultdict(set)
     for file in out.glob("*/result.json"):
         result = json.loads(file.read_text())
-        checks = [(c["id"], c["outcome"], c["points"], c["measured"]) for p in result["parts"] for c in p["checks"]]
-        found[result["submission"].rstrip("0123456789")].add(json.dumps([result["score"], result["owed"], checks]))
+        checks = [
+            (c["id"], c["outcome"], c["points"], c["measured"])
+            for p in result["parts"]
+            for c in p["checks"]
+        ]
+        found[result["submission"].rstrip("0123456789")].add(
+            json.dumps([result["score"], result["owed"], checks])
+        )
     return dict(found)

@@ -52,7 +52,11 @@ NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs=2 RealMemor
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs=2 RealMemory=1000 Gres=gpu:2 State=UNKNOWN
 PartitionName=gpu Nodes=n1,n2 Default=YES MaxTime=60 OverSubscribe=NO State=UP
 """
-GRES = "".join(f"NodeName={node} Name=gpu File={{home}}/{node}/gpu{n}\n" for node in ("n1", "n2") for n in (0, 1))
+GRES = "".join(
+    f"NodeName={node} Name=gpu File={{home}}/{node}/gpu{n}\n"
+    for node in ("n1", "n2")
+    for n in (0, 1)
+)
 
 
 class Slurm:
@@ -80,9 +84,15 @@ class Slurm:
 @pytest.fixture(scope="session")
 def slurm():
     """Start munged, slurmctld and a slurmd for each node; end them, and all that they run."""
-    missing = [name for name in PROGRAMS if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None]
+    missing = [
+        name
+        for name in PROGRAMS
+        if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None
+    ]
     if missing:
-        pytest.skip(f"no Slurm here ({missing[0]} is missing): make system installs it where root runs it")
+        pytest.skip(
+            f"no Slurm here ({missing[0]} is missing): make system installs it where root runs it"
+        )
     if os.geteuid() != 0:
         pytest.skip("nodes of Slurm are started by root")
     with ExitStack() as held:
@@ -106,7 +116,13 @@ def _write(home):
     except PermissionError:
         pytest.skip("devices, which stand for GPUs, cannot be made here")
     control, first, second = _ports(3)
-    facts = {"home": home, "host": platform.node(), "control": control, "first": first, "second": second}
+    facts = {
+        "home": home,
+        "host": platform.node(),
+        "control": control,
+        "first": first,
+        "second": second,
+    }
     (home / "slurm.conf").write_text(CONF.format(**facts))
     (home / "gres.conf").write_text(GRES.format(home=home))
     (home / "munge.key").write_bytes(os.urandom(128))
@@ -123,7 +139,10 @@ def _ports(count):
 
 def _start(slurm):
     home, conf = slurm.home, str(slurm.home / "slurm.conf")
-    own = [f"--{what}={home}/munge.{end}" for what, end in {"socket": "socket", "key-file": "key"}.items()]
+    own = [
+        f"--{what}={home}/munge.{end}"
+        for what, end in {"socket": "socket", "key-file": "key"}.items()
+    ]
     own += [f"--{what}-file={home}/munge.{what}" for what in ("pid", "log", "seed")]
     for command in (
         ["munged", "--force", *own],
@@ -132,7 +151,9 @@ def _start(slurm):
         ["slurmd", "-N", "n2", "-f", conf],
     ):
         path = shutil.which(command[0], path=f"{os.environ['PATH']}:/usr/sbin")
-        done = subprocess.run([path, *command[1:]], env=slurm.environ, timeout=30, check=False, **SAID)
+        done = subprocess.run(
+            [path, *command[1:]], env=slurm.environ, timeout=30, check=False, **SAID
+        )
         if done.returncode:
             pytest.skip(f"{command[0]} does not start here: {(done.stderr or done.stdout).strip()}")
     end = time.monotonic() + READY_SECONDS

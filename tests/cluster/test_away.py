@@ -61,7 +61,9 @@ def test_the_clock_runs_on_as_many_devices_as_there_are(elsewhere):
 
     assert {"ada": "graded", "bob": "graded", "cleo": "graded"} == settled(happened)
     assert [["first", False, False]] * 3 + [["timed", True, True]] * 3 == elsewhere.errands()
-    assert 3 == len({note[0] for note in elsewhere.machine.all() if note[1:3] == ["errand", "timed"]})
+    assert 3 == len(
+        {note[0] for note in elsewhere.machine.all() if note[1:3] == ["errand", "timed"]}
+    )
     assert [("timing", "n1"), ("graded", "n1")] == elsewhere.outcomes("ada")
 
 
@@ -72,7 +74,9 @@ def test_grades_are_those_of_lanes_that_grade_themselves(elsewhere, tmp_path):
         a_class.hand_in(ada="a", bob="partly", cleo="noisy")
         a_class.grade()
 
-    assert [here.result(n) for n in ("ada", "bob", "cleo")] == [elsewhere.result(n) for n in ("ada", "bob", "cleo")]
+    assert [here.result(n) for n in ("ada", "bob", "cleo")] == [
+        elsewhere.result(n) for n in ("ada", "bob", "cleo")
+    ]
 
 
 # What is gone -> how often it is tried before a person looks at it.
@@ -112,7 +116,9 @@ class Node:
             self.heard.append(json.loads(file.read_text()))
             if self.answer.get("result") == "there":
                 session = toy_session(FakeWorkers())
-                result = lanes.grade(toy_submission(), toy_kit(), session, seed=self.heard[0]["seed"])
+                result = lanes.grade(
+                    toy_submission(), toy_kit(), session, seed=self.heard[0]["seed"]
+                )
                 batch.save(replace(result, **self.changes), file.parent)
             if self.answer:
                 lane.send_bytes(json.dumps(self.answer).encode())
@@ -159,9 +165,24 @@ REFUSED = {
         UserError,
         "no result there; .*; do all nodes see",
     ),
-    "a result of other files": (DONE, {"submission_sha256": "1"}, UserError, "is not what was sent; do all nodes see"),
-    "a result of another seed": (DONE, {"seed": 8}, UserError, "is not what was sent; do all nodes see"),
-    "another device": (DONE, {"device": other}, UserError, "node n1 is another with {}, the class is graded on toy"),
+    "a result of other files": (
+        DONE,
+        {"submission_sha256": "1"},
+        UserError,
+        "is not what was sent; do all nodes see",
+    ),
+    "a result of another seed": (
+        DONE,
+        {"seed": 8},
+        UserError,
+        "is not what was sent; do all nodes see",
+    ),
+    "another device": (
+        DONE,
+        {"device": other},
+        UserError,
+        "node n1 is another with {}, the class is graded on toy",
+    ),
 }
 
 
@@ -196,7 +217,9 @@ def test_the_first_node_that_goes_is_said(monkeypatch):
 def test_devices_are_told_as_records(monkeypatch):
     """What the node says of itself is what results must say."""
     device = toy_session(FakeWorkers()).device
-    monkeypatch.setattr(Engine, "ask", lambda *_, **__: {"device": to_json(device), "isolation": "none"})
+    monkeypatch.setattr(
+        Engine, "ask", lambda *_, **__: {"device": to_json(device), "isolation": "none"}
+    )
     session = away._session(Engine("", Path(), None))
 
     assert (device, "none") == (session.device, session.isolation)

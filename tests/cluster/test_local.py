@@ -41,7 +41,9 @@ def test_what_parsl_loses_is_nobodys_doing_and_what_it_refuses_stops_the_class()
     from parsl.executors.high_throughput.errors import ManagerLost, WorkerLost
 
     assert {"result": "x"} == answered({"result": "x"})
-    assert {"cut off": "the node that graded it on n1 was lost"} == answered(ManagerLost(b"0", "n1"))
+    assert {"cut off": "the node that graded it on n1 was lost"} == answered(
+        ManagerLost(b"0", "n1")
+    )
     assert {"cut off": "the worker that graded it on n1 was lost"} == answered(WorkerLost(0, "n1"))
     assert {"stop": "the cluster: ValueError: two lines"} == answered(ValueError("two\n lines"))
 
@@ -60,7 +62,11 @@ def alive(mark, words=""):
     for home in Path("/proc").glob("[0-9]*"):
         try:
             if f"{MARK}={mark}\0".encode() in (home / "environ").read_bytes():
-                found += [int(home.name)] if words in (home / "cmdline").read_text().replace("\0", " ") else []
+                found += (
+                    [int(home.name)]
+                    if words in (home / "cmdline").read_text().replace("\0", " ")
+                    else []
+                )
         except OSError:
             continue
     return found
@@ -88,7 +94,9 @@ def test_graders_that_are_killed_are_replaced_and_grades_are_those_of_one_machin
     """The submissions they were at are graded once more."""
     (tmp_path / "site.yaml").write_text(SITE)
     many = hand_in(tmp_path / "in", 40)
-    with start(marked, many, tmp_path / "out", "--site", tmp_path / "site.yaml", "--seed", 5) as run:
+    with start(
+        marked, many, tmp_path / "out", "--site", tmp_path / "site.yaml", "--seed", 5
+    ) as run:
         events = until(run, lambda seen: named(seen, "graded"))
         graders = two_graders(tmp_path)
         for pid in graders:
@@ -109,7 +117,9 @@ def test_graders_that_are_killed_are_replaced_and_grades_are_those_of_one_machin
 def test_ctrl_c_ends_all_of_it_and_says_how_to_go_on(marked, tmp_path):
     """With the site file; no process is left, and no attempt counts against anybody."""
     (tmp_path / "site.yaml").write_text(SITE)
-    with start(marked, hand_in(tmp_path / "in", 30), tmp_path / "out", "--site", tmp_path / "site.yaml") as run:
+    with start(
+        marked, hand_in(tmp_path / "in", 30), tmp_path / "out", "--site", tmp_path / "site.yaml"
+    ) as run:
         until(run, lambda seen: named(seen, "graded"))
         os.killpg(run.pid, signal.SIGINT)
         _, errors = run.communicate(timeout=60)
@@ -124,12 +134,17 @@ def test_ctrl_c_ends_all_of_it_and_says_how_to_go_on(marked, tmp_path):
 def test_without_its_engine_a_run_ends_in_one_line(marked, tmp_path):
     """Which says where to look; workers that nobody hears end by themselves."""
     (tmp_path / "site.yaml").write_text(SITE)
-    with start(marked, hand_in(tmp_path / "in", 30), tmp_path / "out", "--site", tmp_path / "site.yaml") as run:
+    with start(
+        marked, hand_in(tmp_path / "in", 30), tmp_path / "out", "--site", tmp_path / "site.yaml"
+    ) as run:
         until(run, lambda seen: named(seen, "graded"))
         [engine] = alive(tmp_path, "autograder.cluster.engine")
         os.kill(engine, signal.SIGKILL)
         _, errors = run.communicate(timeout=60)
 
     assert (2, 2) == (run.returncode, len(errors.splitlines()))
-    assert f"the engine of the cluster is gone; {tmp_path}/out/.cluster/engine.log says why; mend that" in errors
+    assert (
+        f"the engine of the cluster is gone; {tmp_path}/out/.cluster/engine.log says why; mend that"
+        in errors
+    )
     assert gone(tmp_path)

@@ -62,8 +62,16 @@ PINNED = {
     "what Slurm gave": (2, "4,5", "5"),
     "the first ones of a node that gives none": (2, None, "1"),
     "all, if the site file names workers only": (0, "4,5", "4,5"),
-    "too few": (2, "4", "CUDA_VISIBLE_DEVICES is '4', but the site file says gpus: 2; let its options ask for as many"),
-    "none": (2, "", "CUDA_VISIBLE_DEVICES is '', but the site file says gpus: 2; let its options ask for as many"),
+    "too few": (
+        2,
+        "4",
+        "CUDA_VISIBLE_DEVICES is '4', but the site file says gpus: 2; let its options ask for as many",
+    ),
+    "none": (
+        2,
+        "",
+        "CUDA_VISIBLE_DEVICES is '', but the site file says gpus: 2; let its options ask for as many",
+    ),
 }
 
 

@@ -42,11 +42,15 @@ def test_parsl_tries_nothing_twice_and_finds_this_environment(tmp_path):
 def test_whoever_starts_workers_in_another_way_says_how(tmp_path):
     """Their words come last, and launchers are known by name."""
     text = LOCAL.replace(
-        "max_blocks: 2", 'worker_init: "module load cuda", launcher: SimpleLauncher, nodes_per_block: 2'
+        "max_blocks: 2",
+        'worker_init: "module load cuda", launcher: SimpleLauncher, nodes_per_block: 2',
     )
     found = sites.provider(read(tmp_path, text))
 
-    assert ("module load cuda", "SimpleLauncher") == (found.worker_init.splitlines()[1], type(found.launcher).__name__)
+    assert ("module load cuda", "SimpleLauncher") == (
+        found.worker_init.splitlines()[1],
+        type(found.launcher).__name__,
+    )
 
 
 DOCS = (find_root() / "docs/cluster.md").read_text(encoding="utf-8")

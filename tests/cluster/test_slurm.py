@@ -49,8 +49,12 @@ def a_class(slurm, tmp_path_factory):
     slurm.until(lambda: not slurm("squeue", "--noheader"))
     with start(slurm.environ, handed_in, out, *site, "--resume") as second:
         after = until(second, graded(20))
-        busy = json.loads(rows(out, "SELECT note FROM ends WHERE outcome = 'graded' ORDER BY attempt DESC")[0][0])
-        pilots = dict(line.split() for line in slurm("squeue", "--noheader", "--states=R", "--format=%N %i"))
+        busy = json.loads(
+            rows(out, "SELECT note FROM ends WHERE outcome = 'graded' ORDER BY attempt DESC")[0][0]
+        )
+        pilots = dict(
+            line.split() for line in slurm("squeue", "--noheader", "--states=R", "--format=%N %i")
+        )
         slurm("scancel", "--signal=KILL", "--full", pilots[busy["node"]])
         after += until(second, lambda _: False)
     return {"out": out, "before": before, "after": after, "status": second.returncode}
@@ -58,7 +62,11 @@ def a_class(slurm, tmp_path_factory):
 
 def test_everybody_is_graded_once_and_as_on_one_machine(a_class, tmp_path):
     """A pilot and the run itself were killed meanwhile; what was done before that is not done again."""
-    subprocess.run(command(hand_in(tmp_path / "in", 3), tmp_path / "out", "--seed", 5), check=True, capture_output=True)
+    subprocess.run(
+        command(hand_in(tmp_path / "in", 3), tmp_path / "out", "--seed", 5),
+        check=True,
+        capture_output=True,
+    )
 
     assert 0 == a_class["status"]
     assert not {*named(a_class["before"], "graded")} & {*named(a_class["after"], "graded")}
@@ -69,7 +77,9 @@ def test_everybody_is_graded_once_and_as_on_one_machine(a_class, tmp_path):
 def test_who_was_on_a_pilot_that_died_is_graded_on_another(a_class):
     """It is written down, counts as nobody's doing, and nobody is set aside."""
     lost = {*named(a_class["after"], "lost")}
-    ends = rows(a_class["out"], "SELECT submission, outcome FROM ends JOIN attempts ON attempt = id")
+    ends = rows(
+        a_class["out"], "SELECT submission, outcome FROM ends JOIN attempts ON attempt = id"
+    )
     graded = [submission for submission, outcome in ends if outcome == "graded"]
 
     assert lost
@@ -81,7 +91,10 @@ def test_who_was_on_a_pilot_that_died_is_graded_on_another(a_class):
 
 def test_each_gpu_grades_one_submission_at_a_time(a_class):
     """Two GPUs on each of two nodes; the journal says which graded whom, and when."""
-    notes = [json.loads(note) for (note,) in rows(a_class["out"], "SELECT note FROM ends WHERE outcome = 'graded'")]
+    notes = [
+        json.loads(note)
+        for (note,) in rows(a_class["out"], "SELECT note FROM ends WHERE outcome = 'graded'")
+    ]
     busy = defaultdict(list)
     for note in notes:
         busy[note["node"], note["gpus"]].append((note["began"], note["ended"]))
@@ -89,7 +102,9 @@ def test_each_gpu_grades_one_submission_at_a_time(a_class):
     assert {("n1", "0"), ("n1", "1"), ("n2", "0"), ("n2", "1")} >= set(busy)
     assert len(busy) > 1  # which pilots lived long enough to have a turn is chance
     assert MANY == len(notes)
-    assert not [(a, b) for times in busy.values() for a, b in pairwise(sorted(times)) if b[0] < a[1]]
+    assert not [
+        (a, b) for times in busy.values() for a, b in pairwise(sorted(times)) if b[0] < a[1]
+    ]
 
 
 def test_no_pilot_and_no_file_is_left(a_class, slurm):
@@ -110,7 +125,14 @@ def test_an_array_of_jobs_needs_no_parsl(slurm, tmp_path):
         }  # fmt: skip
         (tmp_path / f"jobs/{number}.json").write_text(json.dumps(job))
     script = f"{shlex.join([*PERFLAB, 'grade-one'])} {tmp_path}/jobs/$SLURM_ARRAY_TASK_ID.json"
-    slurm("sbatch", "--wait", "--array=0-2", "--gres=gpu:1", f"--output={tmp_path}/%a.txt", f"--wrap={script}")
+    slurm(
+        "sbatch",
+        "--wait",
+        "--array=0-2",
+        "--gres=gpu:1",
+        f"--output={tmp_path}/%a.txt",
+        f"--wrap={script}",
+    )
     subprocess.run([*PERFLAB, "report", str(tmp_path / "out")], check=True, capture_output=True)
 
     assert set(KINDS) == set(verdicts(tmp_path / "out"))
@@ -121,9 +143,14 @@ def test_what_slurm_refuses_is_said_in_one_line(slurm, tmp_path):
     """Here a partition that does not exist; the run ends, and goes on once that is mended."""
     (tmp_path / "site.yaml").write_text(SITE.replace("partition: gpu", "partition: tpu"))
     words = command(hand_in(tmp_path / "in", 1), tmp_path / "out", "--site", tmp_path / "site.yaml")
-    done = subprocess.run(words, env=slurm.environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        words, env=slurm.environ, capture_output=True, text=True, timeout=120, check=False
+    )
 
     waiting, problem = done.stderr.splitlines()
 
-    assert (2, f"{tmp_path}/site.yaml: waiting for the first node; Ctrl-C ends that") == (done.returncode, waiting)
+    assert (2, f"{tmp_path}/site.yaml: waiting for the first node; Ctrl-C ends that") == (
+        done.returncode,
+        waiting,
+    )
     assert "invalid partition specified: tpu" in problem

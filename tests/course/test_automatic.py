@@ -42,13 +42,18 @@ OUTCOMES = {
     "what is owed here is settled elsewhere": ({"same_results": "unavailable"}, []),
     "it got through": ({"same_results": "passed"}, ["a hole: same_results: passed: measured why"]),
     "what its owner needs failed it": ({"before": "failed", "same_results": "skipped"}, []),
-    "a wrapper that does not run proves nothing": ({"same_results": "raised"}, ["a hole: same_results: failed"]),
+    "a wrapper that does not run proves nothing": (
+        {"same_results": "raised"},
+        ["a hole: same_results: failed"],
+    ),
     "a fault of ours is no verdict": ({"same_results": "error"}, ["a hole: same_results: error"]),
 }
 
 
 def ended(outcome):
-    return {"outcome": "failed", "reason": "raised"} if outcome == "raised" else {"outcome": outcome}
+    return (
+        {"outcome": "failed", "reason": "raised"} if outcome == "raised" else {"outcome": outcome}
+    )
 
 
 @pytest.mark.parametrize(("outcomes", "said"), OUTCOMES.values(), ids=OUTCOMES)

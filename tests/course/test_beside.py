@@ -35,7 +35,12 @@ def test_all_of_the_rig_is_known_to_stand_beside_the_code_or_not(tmp_path):
     rig = Rig(seed=1, side="student", device="cpu", folder=tmp_path)
     split = {name.split(".")[0] for name in PLAIN | BESIDE if "." in name}
     of_the_rig = {name for name in dir(rig) if not name.startswith("_")} - split
-    of_toolkits = {f"{kit}.{name}" for kit in split for name in dir(getattr(rig, kit)) if not name.startswith("_")}
+    of_toolkits = {
+        f"{kit}.{name}"
+        for kit in split
+        for name in dir(getattr(rig, kit))
+        if not name.startswith("_")
+    }
 
     assert set() == PLAIN & BESIDE
     assert of_the_rig | of_toolkits == PLAIN | BESIDE
@@ -71,7 +76,9 @@ UNDECLARED = (
     "part1_toy.holds: basis is 'outputs', and scripted puts clock, loading.step beside the student's code; say "
     "basis='scripted' or 'report', or in compared= what is compared with the baseline's"
 )
-LEFT_OVER = "part1_toy.holds: compared= is for outputs of a probe with a script or a recorder; leave it out"
+LEFT_OVER = (
+    "part1_toy.holds: compared= is for outputs of a probe with a script or a recorder; leave it out"
+)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +91,18 @@ LEFT_OVER = "part1_toy.holds: compared= is for outputs of a probe with a script 
         ),
         pytest.param(declared(probes.scripted, basis="scripted"), [], id="scripted"),
         pytest.param(declared(probes.scripted, basis="report"), [], id="a report"),
-        pytest.param(declared(probes.scripted, basis="outputs", compared="losses"), [], id="compared outside"),
+        pytest.param(
+            declared(probes.scripted, basis="outputs", compared="losses"), [], id="compared outside"
+        ),
         pytest.param(declared(probes.with_data, basis="outputs"), [], id="outputs"),
-        pytest.param(declared(probes.with_data, basis="outputs", compared="losses"), [LEFT_OVER], id="nothing beside"),
-        pytest.param(declared(probes.scripted, basis="scripted", compared="losses"), [LEFT_OVER], id="both"),
+        pytest.param(
+            declared(probes.with_data, basis="outputs", compared="losses"),
+            [LEFT_OVER],
+            id="nothing beside",
+        ),
+        pytest.param(
+            declared(probes.scripted, basis="scripted", compared="losses"), [LEFT_OVER], id="both"
+        ),
     ],
 )
 def test_a_check_that_a_script_decides_says_so(lab, problems):

@@ -107,7 +107,10 @@ BEGIN, END = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 TEXT_MISTAKES = {
     "never closed": (f"\n{BEGIN}\n", f"x.md, line 2: {BEGIN} is never closed; add {END}"),
     "never opened": (END, f"x.md, line 1: {END} without {BEGIN}; remove it or open a region above"),
-    "nested": (f"{BEGIN}\n{BEGIN}", f"x.md, line 2: {BEGIN} inside the region that line 1 opened; close it first"),
+    "nested": (
+        f"{BEGIN}\n{BEGIN}",
+        f"x.md, line 2: {BEGIN} inside the region that line 1 opened; close it first",
+    ),
 }
 
 

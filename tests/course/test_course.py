@@ -27,7 +27,9 @@ def test_a_course_that_is_named_comes_first(tmp_path):
     (tmp_path / CONFIG).write_text("")
 
     assert tmp_path == find_root(tmp_path)
-    with pytest.raises(CourseError, match=r"no grading_config\.yaml there; name the folder of a course"):
+    with pytest.raises(
+        CourseError, match=r"no grading_config\.yaml there; name the folder of a course"
+    ):
         find_root(tmp_path / "elsewhere")
 
 
@@ -74,7 +76,9 @@ def test_what_is_off_is_no_part_of_the_lab(tmp_path):
     assert "part5_compile" not in [part.id for part in lab.parts]
     assert "amp_is_faster" not in lab.part("part3").checks
     assert "amp_is_faster" in Course(find_root()).lab("resnet18").part("part3").checks
-    assert {"part5_compile.py", "part5_notes.md", "compile_results.csv"} <= course.left_out("resnet18")
+    assert {"part5_compile.py", "part5_notes.md", "compile_results.csv"} <= course.left_out(
+        "resnet18"
+    )
     assert [] == [name for name in built(course, "resnet18") if "part5" in name]
     assert "part5_compile.py" not in lab.files
 
@@ -94,7 +98,9 @@ def test_a_check_that_another_needs_stays(tmp_path):
     """Or the other would be judged of work that nobody looked at."""
     course = without(tmp_path, "follows_fp32")
 
-    with pytest.raises(CourseError, match=r"part3_amp\.follows_fp32 is off, but \w+ needs it; switch that off, too"):
+    with pytest.raises(
+        CourseError, match=r"part3_amp\.follows_fp32 is off, but \w+ needs it; switch that off, too"
+    ):
         course.lab("resnet18")
 
 
@@ -116,7 +122,9 @@ def test_a_lab_that_the_installed_wheel_does_not_know_says_which_it_knows(tmp_pa
 
 def test_a_course_without_a_reference_says_who_has_it(tmp_path):
     """Students have none."""
-    with pytest.raises(CourseError, match="this course has no reference/toy; only an instructor's checkout has"):
+    with pytest.raises(
+        CourseError, match="this course has no reference/toy; only an instructor's checkout has"
+    ):
         Course(tmp_path).reference("toy")
 
 

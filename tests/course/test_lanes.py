@@ -25,7 +25,9 @@ def test_what_comes_back_is_in_the_order_of_the_tasks(count):
     """Each task got the session of its lane."""
     found = list(Lanes(opened, count)([numbered(n) for n in range(9)]))
 
-    assert [(n, opened_isolation()) for n in range(9)] == [(number, isolation) for number, isolation, _ in found]
+    assert [(n, opened_isolation()) for n in range(9)] == [
+        (number, isolation) for number, isolation, _ in found
+    ]
 
 
 def opened_isolation():

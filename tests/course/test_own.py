@@ -46,7 +46,11 @@ def test_its_labs_stand_beside_those_of_perflab(course):
     assert os.environ[OWN_LABS] == str(course / "labs")
 
 
-WRITABLE = {"the mark": ".perflab-course", "a part": "labs/ownlab/part1_sums.py", "its folder": "labs/ownlab"}
+WRITABLE = {
+    "the mark": ".perflab-course",
+    "a part": "labs/ownlab/part1_sums.py",
+    "its folder": "labs/ownlab",
+}
 
 
 @pytest.mark.parametrize("name", WRITABLE.values(), ids=WRITABLE)
@@ -95,9 +99,11 @@ def test_students_get_the_judges_and_no_solution(course):
     files = own.released(course, "ownlab", {"part1_sums.py": b"template"})
 
     assert b"template" == files[".perflab/student_template/ownlab/part1_sums.py"]
-    assert {".perflab/grading_config.yaml", ".perflab/.perflab-course", ".perflab/labs/ownlab/part1_sums.py"} <= set(
-        files
-    )
+    assert {
+        ".perflab/grading_config.yaml",
+        ".perflab/.perflab-course",
+        ".perflab/labs/ownlab/part1_sums.py",
+    } <= set(files)
     assert not any("reference" in name for name in files)
 
 
@@ -114,7 +120,11 @@ def ran(module, *words, cwd):
 def test_a_course_is_built_released_and_graded_without_a_checkout(tmp_path):
     home, autumn = tmp_path / "course", tmp_path / "autumn"
     assert 0 == perflab("new-course", home, cwd=tmp_path).returncode
-    for words in (("new", "ownlab", "part1_sums", "--exercise"), ("build",), ("release", "ownlab", "--to", autumn)):
+    for words in (
+        ("new", "ownlab", "part1_sums", "--exercise"),
+        ("build",),
+        ("release", "ownlab", "--to", autumn),
+    ):
         done = perflab(*words, cwd=home)
         assert 0 == done.returncode, done.stdout + done.stderr
     with ZipFile(autumn / "students" / "ownlab.zip") as archive:
@@ -125,7 +135,16 @@ def test_a_course_is_built_released_and_graded_without_a_checkout(tmp_path):
     told = ran("pytest", "-q", "-k", "part1 and same_results", cwd=student)
     assert 0 == told.returncode, told.stdout + told.stderr
     assert "1 passed" in told.stdout
-    told = perflab("grade", "ownlab", student, "--only", "same_results", "--out", tmp_path / "results", cwd=home)
+    told = perflab(
+        "grade",
+        "ownlab",
+        student,
+        "--only",
+        "same_results",
+        "--out",
+        tmp_path / "results",
+        cwd=home,
+    )
     assert "4 of 4" in told.stdout, told.stdout + told.stderr
     refused = perflab("grade", "ownlab", ".", "--out", tmp_path / "more", cwd=student)
     assert 2 == refused.returncode

@@ -35,12 +35,21 @@ def case(fails, kind="wrong", limits=None):
 
 
 def result(answers=None, tier="cpu"):
-    return grade(toy_submission(picture__png=b""), toy_kit(), toy_session(FakeWorkers(answers or {}), tier), seed=1)
+    return grade(
+        toy_submission(picture__png=b""),
+        toy_kit(),
+        toy_session(FakeWorkers(answers or {}), tier),
+        seed=1,
+    )
 
 
 NEGATIVE = {("single", "student"): good("single", -1)}
 EXPECTATIONS = {
-    "fails what it states": ({"positive": "not positive", "has_picture": "cannot be read"}, NEGATIVE, []),
+    "fails what it states": (
+        {"positive": "not positive", "has_picture": "cannot be read"},
+        NEGATIVE,
+        [],
+    ),
     "passes what it should fail": (
         {"positive": "not positive", "has_picture": ""},
         {},
@@ -56,7 +65,11 @@ EXPECTATIONS = {
         NEGATIVE,
         ["positive: failed: -1 it is not positive add to it"],
     ),
-    "what is owed here is settled elsewhere": ({"much_faster": "too slow", "has_picture": ""}, {}, []),
+    "what is owed here is settled elsewhere": (
+        {"much_faster": "too slow", "has_picture": ""},
+        {},
+        [],
+    ),
     "our fault is never as stated": (
         {"has_picture": ""},
         {("single", "student"): good("single", 101)},
@@ -76,7 +89,9 @@ def test_an_entry_fails_exactly_what_it_states(fails, answers, problems):
 
 def test_a_clock_that_finds_too_little_is_a_failed_bar():
     """What is proved of the way is paid to anybody; a partial verdict without a clock stays what it is."""
-    timed = CheckResult("much_faster", "partial", "outputs", 1, 2, "", "1.2x", "slow", evidence={"bar": 1.5})
+    timed = CheckResult(
+        "much_faster", "partial", "outputs", 1, 2, "", "1.2x", "slow", evidence={"bar": 1.5}
+    )
     judged = PartResult(PART, "", 2, 4, (timed, replace(timed, id="positive", evidence={})))
 
     assert ["positive: partial instead of failed: 1.2x slow"] == differences(
@@ -101,7 +116,9 @@ def test_the_clock_runs_for_entries_whose_verdict_it_decides():
 
 
 @pytest.mark.parametrize(
-    ("timing", "clocked"), [("few", 1), ("all", 2), ("none", 0)], ids=["few", "all of them", "none of them"]
+    ("timing", "clocked"),
+    [("few", 1), ("all", 2), ("none", 0)],
+    ids=["few", "all of them", "none of them"],
 )
 def test_as_many_entries_are_timed_as_is_wanted(course, monkeypatch, timing, clocked):
     """What is not timed is owed."""
@@ -112,7 +129,17 @@ def test_as_many_entries_are_timed_as_is_wanted(course, monkeypatch, timing, clo
     monkeypatch.setattr(proof, "prove_case", lambda session, *_: sessions.append(session))
     session = replace(toy_session(FakeWorkers({})), clock=lambda *_: None)
 
-    list(prove(course, "toy", lambda: nullcontext(session), seed=1, only="entry", timing=timing, lanes=1))
+    list(
+        prove(
+            course,
+            "toy",
+            lambda: nullcontext(session),
+            seed=1,
+            only="entry",
+            timing=timing,
+            lanes=1,
+        )
+    )
 
     assert [clocked, 2] == [sum(s.clock is not None for s in sessions), len(sessions)]
 
@@ -150,10 +177,14 @@ def test_the_reference_may_owe_but_not_lose():
 
 def test_the_template_wins_nothing_and_says_why():
     """Any point, any fault of ours, and any other reason is noticed."""
-    unwritten = Observation("single", "raised", error="work is not written yet (part1_toy.py, line 3)")
+    unwritten = Observation(
+        "single", "raised", error="work is not written yet (part1_toy.py, line 3)"
+    )
     other = Observation("single", "raised", error="NameError: x")
 
-    assert ["part1_toy.has_table: the unwritten template wins 2"] == floor(result({("single", "student"): unwritten}))
+    assert ["part1_toy.has_table: the unwritten template wins 2"] == floor(
+        result({("single", "student"): unwritten})
+    )
     assert "part1_toy.positive: says 'NameError: x' and not that it is not written yet" in floor(
         result({("single", "student"): other})
     )
@@ -187,10 +218,12 @@ def test_reports_and_scripted_checks_carry_at_most_three_fifths_of_a_part():
     for name in ("positive", "equal", "faster", "much_faster", "has_table"):
         part.checks[name] = replace(part.checks[name], basis="scripted")
 
-    carried = sum(kit.config.parts[PART].checks[name].points for name in part.checks if name != "has_picture")
-    assert [f"part1_toy: reports and scripted checks carry {carried:g} of 14 points; at most 60 %"] == over_their_share(
-        kit.lab, kit.config
+    carried = sum(
+        kit.config.parts[PART].checks[name].points for name in part.checks if name != "has_picture"
     )
+    assert [
+        f"part1_toy: reports and scripted checks carry {carried:g} of 14 points; at most 60 %"
+    ] == over_their_share(kit.lab, kit.config)
 
 
 def test_a_check_that_no_entry_fails_is_noticed():
@@ -198,8 +231,12 @@ def test_a_check_that_no_entry_fails_is_noticed():
     kit = toy_kit()
     some = {(PART, check) for check in ("positive", "equal", "much_faster", "has_table")}
 
-    assert ["part1_toy.has_picture: no entry of the corpus fails it"] == undecorated(kit.lab, kit.config, some, "cpu")
-    assert "part1_toy.faster: no entry of the corpus fails it" in undecorated(kit.lab, kit.config, some, "t4")
+    assert ["part1_toy.has_picture: no entry of the corpus fails it"] == undecorated(
+        kit.lab, kit.config, some, "cpu"
+    )
+    assert "part1_toy.faster: no entry of the corpus fails it" in undecorated(
+        kit.lab, kit.config, some, "t4"
+    )
 
 
 REFERENCE = "def work():\n    return 1\n"
@@ -243,7 +280,9 @@ def test_a_mutant_may_be_of_any_file(course):
     (home / "mutants.yaml").write_text(yaml.safe_dump([said]))
     [found] = load_cases(course, toy_kit().lab)
 
-    assert (b"a\n2\n", REFERENCE.encode()) == tuple(found.submission.files[it] for it in ("table.csv", "part1_toy.py"))
+    assert (b"a\n2\n", REFERENCE.encode()) == tuple(
+        found.submission.files[it] for it in ("table.csv", "part1_toy.py")
+    )
 
 
 def test_a_list_may_have_any_name(course):
@@ -270,7 +309,9 @@ def test_what_a_folder_may_not_hand_in_is_not_the_references(course):
     folder.mkdir()
     (course.root / "reference/toy/table.csv").write_text("a\n1\n")
     (folder / "table.csv").symlink_to(course.root / "reference/toy/table.csv")
-    (folder / "expect.yaml").write_text(yaml.safe_dump({"about": "", "kind": "hostile", "part": PART, "fails": {}}))
+    (folder / "expect.yaml").write_text(
+        yaml.safe_dump({"about": "", "kind": "hostile", "part": PART, "fails": {}})
+    )
     [found] = load_cases(course, toy_kit().lab)
 
     assert ["part1_toy.py"] == list(found.submission.files)
@@ -293,7 +334,10 @@ CORPUS_MISTAKES = {
         mutant(replace=[{"old": "x"}]),
         "two: a replacement has old and new, and here old",
     ),
-    "an unknown check": (mutant(fails={"posetive": ""}), "two: fails names 'posetive', which is no check of part1_toy"),
+    "an unknown check": (
+        mutant(fails={"posetive": ""}),
+        "two: fails names 'posetive', which is no check of part1_toy",
+    ),
     "an unknown check that is won": (
         mutant(unearned=["posetive"]),
         "two: unearned names 'posetive', which is no check",

@@ -43,12 +43,17 @@ def test_a_probe_that_says_what_it_takes_is_believed():
     assert {"first"} == asked(Probe("results", closure, takes=frozenset({"first"})))
 
 
-@pytest.mark.parametrize("run", [probes.closure, probes.part_of_one, probes.in_a_lambda, probes.wrapped])
+@pytest.mark.parametrize(
+    "run", [probes.closure, probes.part_of_one, probes.in_a_lambda, probes.wrapped]
+)
 def test_a_probe_without_a_text_of_its_own_is_run_for_every_mistake(run):
     """Nothing is known of it, neither what it takes nor whether it runs a program."""
     part = toy()["toy"].parts[0]
     part.probes["direct"] = Probe("direct", run)
-    others = [FILE.replace("return 3", "return 4"), FILE.replace("print(second(1))", "print(first(1))")]
+    others = [
+        FILE.replace("return 3", "return 4"),
+        FILE.replace("print(second(1))", "print(first(1))"),
+    ]
 
     assert all(reached(job(FILE), part) != reached(job(other), part) for other in others)
     assert runs_a_program(part.probes["direct"])
@@ -96,7 +101,11 @@ CHANGES = {
     "what it calls": ("x + 1", "x + 2", True),
     "what it reads": ("LIMIT = 3", "LIMIT = 4", True),
     "a call on import": ("LIMIT = 3", "LIMIT = 3\ntorch.set_num_threads(1)", True),
-    "a default, which is made on import": ("def second(x)", "def second(x, y=torch.set_num_threads(1))", True),
+    "a default, which is made on import": (
+        "def second(x)",
+        "def second(x, y=torch.set_num_threads(1))",
+        True,
+    ),
     "a decorator of another function": ("def third", "@torch.no_grad()\ndef third", True),
     "a name that is gone": ("def second", "def other", True),
     "a second definition": ("class Net", "def helper(x):\n    return x\n\n\nclass Net", True),
@@ -109,7 +118,9 @@ CHANGES = {
 def test_a_change_counts_where_the_probe_gets_to(old, new, again):
     """Elsewhere the answer is the same."""
     assert 1 == FILE.count(old)
-    assert again == (within(FILE.replace(old, new), frozenset({"first"})) != within(FILE, frozenset({"first"})))
+    assert again == (
+        within(FILE.replace(old, new), frozenset({"first"})) != within(FILE, frozenset({"first"}))
+    )
 
 
 REACHES_MORE = {
@@ -209,7 +220,11 @@ def test_lanes_that_share_a_folder_run_once_what_all_need(tmp_path, side):
     first, second = (lane(job(side=side)) for lane in lanes)
 
     assert 1 == len(ran)
-    assert (first.ended, first.values, [0.0, 0.0]) == (second.ended, second.values, [*second.arrays["zeros"]])
+    assert (first.ended, first.values, [0.0, 0.0]) == (
+        second.ended,
+        second.values,
+        [*second.arrays["zeros"]],
+    )
 
 
 def test_what_a_file_beside_it_imports_is_reached(remembered):

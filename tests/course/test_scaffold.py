@@ -41,7 +41,9 @@ def test_every_piece_of_a_part_is_written_and_fits(course):
     [mutant] = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
     assert 1 == reference.count(mutant["replace"][0]["old"])
     part = load(root / "autograder/labs/sums/part1_squares.py")["part"]
-    configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"]["parts"]["part1_squares"]
+    configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"][
+        "parts"
+    ]["part1_squares"]
     assert set(mutant["fails"]) == set(part.checks) == set(configured["checks"])
     assert "" == lines
 
@@ -55,7 +57,9 @@ def test_a_second_part_shares_what_the_lab_has(course):
 
     assert lines.startswith("under labs.sums.parts:\n      part2_cubes:\n")
     assert "DATA = 1\n" == given.read_text()
-    assert 2 == len(yaml.safe_load((course.root / "tests/submissions/sums/mutants.yaml").read_text()))
+    assert 2 == len(
+        yaml.safe_load((course.root / "tests/submissions/sums/mutants.yaml").read_text())
+    )
 
 
 def test_an_exercise_is_written_as_claims_and_fits(course):
@@ -66,7 +70,11 @@ def test_an_exercise_is_written_as_claims_and_fits(course):
     assert all((root / path).is_file() for path in written)
     reference = (root / "reference/sums/part1_squares.py").read_text()
     baseline = load(root / "reference/sums/baseline/part1_squares.py")["sums_of_squares"]
-    assert [5.0, 25.0] == load(None, reference)["sums_of_squares"](rows).tolist() == baseline(rows).tolist()
+    assert (
+        [5.0, 25.0]
+        == load(None, reference)["sums_of_squares"](rows).tolist()
+        == baseline(rows).tolist()
+    )
     assert (0,) == baseline(rows[:0]).shape
     with pytest.raises(NotImplementedError):
         load(None, strip_code(reference, "x"))["sums_of_squares"](rows)
@@ -74,14 +82,19 @@ def test_an_exercise_is_written_as_claims_and_fits(course):
     mutants = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
     assert [1, 1] == [reference.count(mutant["replace"][0]["old"]) for mutant in mutants]
     assert {name for mutant in mutants for name in mutant["fails"]} <= set(checks)
-    configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"]["parts"]["part1_squares"]
+    configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"][
+        "parts"
+    ]["part1_squares"]
     assert list(checks) == list(configured["checks"])
     assert "" == lines
     assert "<!-- BEGIN JUDGED -->" in (root / "assignments/sums/part1_squares.md").read_text()
 
 
 MISTAKES = {
-    "a part that exists": (("sums", "part1_squares"), "exists already; choose another name, or edit it"),
+    "a part that exists": (
+        ("sums", "part1_squares"),
+        "exists already; choose another name, or edit it",
+    ),
     "capitals": (("sums", "Part1"), "use names such as resnet18 part4_memory"),
     "an escape": (("../sums", "part1_squares"), "use names such as resnet18 part4_memory"),
 }

@@ -28,7 +28,12 @@ FORMAT = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
 
 
 def declared(required, **properties):
-    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": required,
+        "properties": properties,
+    }
 
 
 # After "Output format" of https://gradescope-autograders.readthedocs.io/en/latest/specs/; `required` is what we promise.
@@ -81,8 +86,13 @@ def written(result, late=None):
 
 def test_every_outcome_is_shown_as_the_specification_has_it():
     """What is owed is neither passed nor failed, and has no maximum, since it would look lost."""
-    tests = {test["name"].split(":")[-2].split(".")[-1]: test for test in written(a_result())["tests"]}
-    said = {name: (test["score"], test.get("max_score"), test.get("status")) for name, test in tests.items()}
+    tests = {
+        test["name"].split(":")[-2].split(".")[-1]: test for test in written(a_result())["tests"]
+    }
+    said = {
+        name: (test["score"], test.get("max_score"), test.get("status"))
+        for name, test in tests.items()
+    }
 
     assert {
         "follows_fp32": (6, 6, "passed"),
@@ -95,7 +105,9 @@ def test_every_outcome_is_shown_as_the_specification_has_it():
         "gradients_agree": (0, None, None),
         "plot_is_a_picture": (0, None, None),
     } == said
-    assert "owed, 4 points: part4_memory.memory_falls: Checkpointing" in tests["memory_falls"]["name"]
+    assert (
+        "owed, 4 points: part4_memory.memory_falls: Checkpointing" in tests["memory_falls"]["name"]
+    )
     assert a_check().why in tests["amp_is_faster"]["output"]
     assert "reason    our fault, not yours: KeyError" in tests["gradients_agree"]["output"]
 
@@ -124,7 +136,14 @@ def test_the_head_says_what_a_bonus_counts():
 
 
 def test_what_was_set_by_hand_is_said_with_its_reason():
-    made = Override("part3_amp.amp_is_faster", 6.0, "the timer was wrong", "meera", "now", a_result().submission_sha256)
+    made = Override(
+        "part3_amp.amp_is_faster",
+        6.0,
+        "the timer was wrong",
+        "meera",
+        "now",
+        a_result().submission_sha256,
+    )
     tests = written(applied(a_result(), [made]))["tests"]
 
     assert "by hand   the timer was wrong (the grader: failed, 0 of 6)" in tests[1]["output"]
@@ -140,9 +159,13 @@ def test_text_of_a_student_is_text():
 
 def test_the_leaderboard_has_speedups_of_what_passed():
     """A speedup whose check failed could be one of something else."""
-    won = a_part("part3", "AMP", a_check(outcome="passed", points=6, evidence={"pairs": [0.5, 0.6, 0.7]}))
+    won = a_part(
+        "part3", "AMP", a_check(outcome="passed", points=6, evidence={"pairs": [0.5, 0.6, 0.7]})
+    )
 
-    assert [{"name": "part3.amp_is_faster", "value": 1.82, "order": "desc"}] == written(a_result(won))["leaderboard"]
+    assert [{"name": "part3.amp_is_faster", "value": 1.82, "order": "desc"}] == written(
+        a_result(won)
+    )["leaderboard"]
     assert [] == written(a_result())["leaderboard"]
 
 
@@ -154,7 +177,12 @@ def test_the_zip_has_what_gradescope_starts_at_its_root(tmp_path):
         modes = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
         lab = archive.read("lab.txt")
 
-    assert {"run_autograder": 0o755, "setup.sh": 0o755, "lab.txt": 0o644, wheel.name: 0o644} == modes
+    assert {
+        "run_autograder": 0o755,
+        "setup.sh": 0o755,
+        "lab.txt": 0o644,
+        wheel.name: 0o644,
+    } == modes
     assert b"resnet18\n" == lab
 
 
@@ -183,13 +211,17 @@ sys.exit(subprocess.call([sys.executable, "-P", "-m", "autograder.cli", *sys.arg
 
 def laid_out(tmp_path, status):
     """Gradescope's folders, and a perflab that grades whatever it gets alike; exporting is the real one."""
-    (tmp_path / "result.json").write_text(json.dumps(to_json(replace(a_result(), submission="submission"))))
+    (tmp_path / "result.json").write_text(
+        json.dumps(to_json(replace(a_result(), submission="submission")))
+    )
     for folder in ("source", "results", "submission/lab"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "source/lab.txt").write_text("resnet18\n")
     (tmp_path / "submission/lab/part3_amp.py").write_text("")
     fake = tmp_path / "perflab"
-    fake.write_text(FAKE.format(python=sys.executable, result=str(tmp_path / "result.json"), status=status))
+    fake.write_text(
+        FAKE.format(python=sys.executable, result=str(tmp_path / "result.json"), status=status)
+    )
     fake.chmod(0o755)
     paths = {"AUTOGRADER": str(tmp_path), "PERFLAB": str(fake), "PYTHONPATH": str(Path.cwd())}
     return subprocess.run(

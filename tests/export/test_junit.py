@@ -15,7 +15,18 @@ SCHEMA = {
     "testsuites": (set(), {"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
     "testsuite": (
         {"name", "tests", "failures", "errors"},
-        {"group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+        {
+            "group",
+            "time",
+            "skipped",
+            "timestamp",
+            "hostname",
+            "id",
+            "package",
+            "file",
+            "log",
+            "url",
+        },
         {"testsuite", "properties", "testcase", "system-out", "system-err"},
     ),
     "testcase": (
@@ -32,7 +43,9 @@ SCHEMA = {
 
 def read(*results):
     """Parse a report and hold each element against the schema."""
-    standings = [Standing(result, Path(result.submission), Student(result.submission)) for result in results]
+    standings = [
+        Standing(result, Path(result.submission), Student(result.submission)) for result in results
+    ]
     whole = ET.fromstring(junit.report(standings).encode())
     for element in whole.iter():
         must, may, inside = SCHEMA[element.tag]
@@ -60,11 +73,16 @@ def test_every_outcome_has_its_element():
 
 def test_suites_are_parts_of_submissions_and_count_their_cases():
     suites = {
-        suite.get("name"): suite.attrib for suite in read(a_result(), a_result(submission="ben")).iter("testsuite")
+        suite.get("name"): suite.attrib
+        for suite in read(a_result(), a_result(submission="ben")).iter("testsuite")
     }
-    counted = [suites["asha.part4_memory"][name] for name in ("tests", "failures", "errors", "skipped")]
+    counted = [
+        suites["asha.part4_memory"][name] for name in ("tests", "failures", "errors", "skipped")
+    ]
 
-    assert ["asha.part3_amp", "asha.part4_memory", "ben.part3_amp", "ben.part4_memory"] == list(suites)
+    assert ["asha.part3_amp", "asha.part4_memory", "ben.part3_amp", "ben.part4_memory"] == list(
+        suites
+    )
     assert ["5", "0", "1", "4"] == counted
 
 

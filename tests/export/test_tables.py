@@ -27,15 +27,25 @@ from tests.samples import a_check, a_part, a_result, a_silent_check
 
 ADA = Student("ada", "Lovelace, Ada", "ada@example.org", "1001", "657737")
 FORMULA = Student("eve", '=HYPERLINK("http://x")', "eve@example.org", "1002")
-AMP = a_part("part3_amp", "Mixed precision", a_check(outcome="partial", points=2.5), a_check(id="other", points=6))
+AMP = a_part(
+    "part3_amp",
+    "Mixed precision",
+    a_check(outcome="partial", points=2.5),
+    a_check(id="other", points=6),
+)
 
 
 def a_standing(student=ADA, *, listed=True, late=None, source="", unclear="", **changes):
     result = a_result(AMP, submission=student.student, **changes)
-    return Standing(result, Path(student.student), student, listed, Handed(source=source), late, unclear)
+    return Standing(
+        result, Path(student.student), student, listed, Handed(source=source), late, unclear
+    )
 
 
-UNREAD = replace(a_standing(), result=a_result(a_part("p", "P", a_silent_check(outcome="unread")), submission="ada"))
+UNREAD = replace(
+    a_standing(),
+    result=a_result(a_part("p", "P", a_silent_check(outcome="unread")), submission="ada"),
+)
 LATE = Late(timedelta(days=1, hours=2), 0.2, 1.7)
 
 
@@ -49,7 +59,9 @@ def read_by_canvas(text):
     assert len(header) > 3
     assert "Student" in header[0]
     assert "ID" in header[1]
-    assert ("SIS User ID", "SIS Login ID", "Section") == tuple(header[2:5])  # else a column too many is an assignment
+    assert ("SIS User ID", "SIS Login ID", "Section") == tuple(
+        header[2:5]
+    )  # else a column too many is an assignment
     assert "Points Possible" in possible[0]
     return {row[1]: dict(zip(header[5:], row[5:], strict=True)) for row in [possible, *students]}
 
@@ -81,7 +93,9 @@ def test_canvas_takes_nobody_without_a_number():
 
 def test_canvas_has_one_row_a_student_and_one_worth():
     """Two results of one student, or of two labs, are for a person to choose from."""
-    with pytest.raises(UserError, match="ada has 2 results; leave the one that counts in the folder"):
+    with pytest.raises(
+        UserError, match="ada has 2 results; leave the one that counts in the folder"
+    ):
         canvas.table([a_standing(), a_standing()], "Lab")
     with pytest.raises(UserError, match="results are of 12 and 30 points; export one lab"):
         canvas.table([a_standing(), a_standing(FORMULA, max_score=30)], "Lab")
@@ -90,7 +104,9 @@ def test_canvas_has_one_row_a_student_and_one_worth():
 def read_by_moodle(text):
     """The rules of `importgradeslib.php`: three columns by their names, the number behind 'Participant '."""
     header, *students = rows(text)
-    ids, grades, _ = (header.index(name) for name in ("Identifier", "Grade", "Last modified (grade)"))
+    ids, grades, _ = (
+        header.index(name) for name in ("Identifier", "Grade", "Last modified (grade)")
+    )
     return {row[ids][len("Participant ") :]: float(row[grades]) for row in students}
 
 
@@ -157,7 +173,9 @@ def test_a_part_that_a_result_does_not_have_is_an_empty_cell():
     """Empty is not nothing scored."""
     other = replace(a_standing(FORMULA), result=a_result(a_part("part4", "Memory", a_check())))
 
-    assert [["8.5", ""], ["", "0"]] == [row[-3:-1] for row in rows(plain.table([a_standing(), other]))[1:]]
+    assert [["8.5", ""], ["", "0"]] == [
+        row[-3:-1] for row in rows(plain.table([a_standing(), other]))[1:]
+    ]
 
 
 def owing(name, points):

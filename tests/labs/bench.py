@@ -77,7 +77,9 @@ class Bench:
 
     def baseline_answer(self, probe, seed=1):
         if (probe, seed) not in self._trusted:
-            seen = observe(self.part, probe, self.reference / "baseline" / self.part.file, seed, "baseline")
+            seen = observe(
+                self.part, probe, self.reference / "baseline" / self.part.file, seed, "baseline"
+            )
             assert "ok" == seen.ended, seen.error
             self._trusted[probe, seed] = seen
         return self._trusted[probe, seed]
@@ -85,9 +87,15 @@ class Bench:
     def spoilt(self, name, number):
         """Verdicts of a check on answers full of a number, and on empty ones."""
         check = self.part.checks[name]
-        own = {n: self.own_answer(n) if n in self.part.probes else self.evidence(n, None, 1, {}) for n in check.reads}
+        own = {
+            n: self.own_answer(n) if n in self.part.probes else self.evidence(n, None, 1, {})
+            for n in check.reads
+        }
         for spoil in (lambda seen: hostile(seen, number), emptied):
-            read = {n: self.answered(n, spoil(it)) if n in self.part.probes else it for n, it in own.items()}
+            read = {
+                n: self.answered(n, spoil(it)) if n in self.part.probes else it
+                for n, it in own.items()
+            }
             yield verdict(check, read)
 
     def answered(self, probe, seen):
@@ -137,7 +145,9 @@ def hostile(seen, number):
             return [everywhere(item, change) for item in value]
         return number if isinstance(value, float) else value
 
-    with np.errstate(over="ignore", invalid="ignore"):  # what becomes of 1e308 in float32 or of NaN in whole numbers
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # what becomes of 1e308 in float32 or of NaN in whole numbers
         arrays = {name: np.full_like(array, number) for name, array in seen.arrays.items()}
     return replace(seen, values=everywhere(dict(seen.values), change), arrays=arrays)
 

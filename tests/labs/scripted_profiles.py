@@ -44,13 +44,20 @@ def work(seed: int, convolutions: int, wait: int) -> list[tuple[str, str, int, i
         made += [("copy", "Memcpy HtoD (Pageable -> Device)", now + 30, copy)]
         made.append(("call", "cudaDeviceSynchronize", now + 65, copy))
         now = gpu = now + copy + 80
-        for name, kernels in (("forward", convolutions + 6), ("backward", 2 * convolutions + 5), ("optimizer_step", 4)):
+        for name, kernels in (
+            ("forward", convolutions + 6),
+            ("backward", 2 * convolutions + 5),
+            ("optimizer_step", 4),
+        ):
             first = now
             for index in range(kernels):
                 operator = f"aten::{name}_{index}"
                 if name == "backward" and index < convolutions:
                     operator = "aten::convolution_backward"
-                made += [("operator", operator, now, 40), ("call", "cudaLaunchKernel", now + 20, 10)]
+                made += [
+                    ("operator", operator, now, 40),
+                    ("call", "cudaLaunchKernel", now + 20, 10),
+                ]
                 long = draw(150, 400) if "conv" in operator or index < convolutions else draw(3, 30)
                 gpu = max(gpu, now + 25)
                 made.append(("kernel", f"void {name}_{index % 4}<float>(float*)", gpu, long))
@@ -62,7 +69,9 @@ def work(seed: int, convolutions: int, wait: int) -> list[tuple[str, str, int, i
     return made
 
 
-def of_torch(seed: int = 1, convolutions: int = 3, wait: int = 9_000, workers: str = "SingleProcess") -> bytes:
+def of_torch(
+    seed: int = 1, convolutions: int = 3, wait: int = 9_000, workers: str = "SingleProcess"
+) -> bytes:
     """Return what torch.profiler would write."""
     events: list[dict[str, Any]] = []
     where, number = {"device": 0, "stream": 7}, 0
@@ -73,7 +82,9 @@ def of_torch(seed: int = 1, convolutions: int = 3, wait: int = 9_000, workers: s
         elif kind in ("kernel", "copy"):
             size = {"bytes": 12 * long} if kind == "copy" else {}
             args = {**where, **size, "correlation": number}
-            events.append(event("kernel" if kind == "kernel" else "gpu_memcpy", name, at, long, 7, **args))
+            events.append(
+                event("kernel" if kind == "kernel" else "gpu_memcpy", name, at, long, 7, **args)
+            )
         else:
             category = {"operator": "cpu_op", "call": "cuda_runtime"}.get(kind, "user_annotation")
             args = {"correlation": number} if kind == "call" else {}
@@ -95,9 +106,13 @@ def of_nsys(folder: Path, *, cuda: bool = True) -> bytes:
             text = f"{name}, op_id = 7" if kind == "operator" else name.format("SingleProcess")
             tables["NVTX_EVENTS"].append((start, end, 59, text, None, PID + 1))
         elif kind == "call" and cuda:
-            tables.setdefault("CUPTI_ACTIVITY_KIND_RUNTIME", []).append((start, end, calls[name], number, PID + 1))
+            tables.setdefault("CUPTI_ACTIVITY_KIND_RUNTIME", []).append(
+                (start, end, calls[name], number, PID + 1)
+            )
         elif kind == "kernel" and cuda:
-            tables.setdefault("CUPTI_ACTIVITY_KIND_KERNEL", []).append((start, end, 0, 7, number, PID, 1, 2))
+            tables.setdefault("CUPTI_ACTIVITY_KIND_KERNEL", []).append(
+                (start, end, 0, 7, number, PID, 1, 2)
+            )
         elif kind == "copy" and cuda:
             row = (start, end, 0, 7, number, PID, 12 * long, 1, 0, 2)
             tables.setdefault("CUPTI_ACTIVITY_KIND_MEMCPY", []).append(row)
@@ -155,19 +170,37 @@ def faults() -> list[str]:
 
 def on_a_gpu(trace: Trace, **changed: Any) -> dict[str, Any]:
     """Return answers.json and baseline_analysis.txt for a profile with a GPU."""
-    busy, waits = trace.figure("busy_kernel", "steps") or 0.0, trace.figure("dataloader", "steps") or 0.0
+    busy, waits = (
+        trace.figure("busy_kernel", "steps") or 0.0,
+        trace.figure("dataloader", "steps") or 0.0,
+    )
     told = report(f"GPU utilization: {busy:.1f} %", waits, *faults())
-    return {"answers.json": json.dumps(answers(trace, **changed), indent=2) + "\n", "baseline_analysis.txt": told}
+    return {
+        "answers.json": json.dumps(answers(trace, **changed), indent=2) + "\n",
+        "baseline_analysis.txt": told,
+    }
 
 
-GPU, DATA, WORK, CPU = "answers_know_the_gaps", "answers_know_the_data", "answers_know_the_work", "answers_know_the_cpu"
-SCRIPT, RECORDED, ANALYSIS = "profile_is_of_the_script", "the_gpu_was_recorded", "analysis_fits_the_profile"
+GPU, DATA, WORK, CPU = (
+    "answers_know_the_gaps",
+    "answers_know_the_data",
+    "answers_know_the_work",
+    "answers_know_the_cpu",
+)
+SCRIPT, RECORDED, ANALYSIS = (
+    "profile_is_of_the_script",
+    "the_gpu_was_recorded",
+    "analysis_fits_the_profile",
+)
 
 
 def with_a_gpu(folder: Path) -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
     """Return name -> kind, about, what fails, files."""
     data, other = of_torch(), of_torch(seed=2, wait=30_000)
-    trace, busy = trace_of(data, folder), trace_of(data, folder).figure("busy_kernel", "steps") or 0.0
+    trace, busy = (
+        trace_of(data, folder),
+        trace_of(data, folder).figure("busy_kernel", "steps") or 0.0,
+    )
     top = trace.rows("kernels")[0]
     elsewhere = answers(trace_of(other, folder))
     by_nsys, on_a_cpu = of_nsys(folder), of_nsys(folder, cuda=False)
@@ -177,7 +210,12 @@ def with_a_gpu(folder: Path) -> dict[str, tuple[str, str, dict[str, str], dict[s
         return kind, about, fails, {"baseline_profile.gz": data, **on_a_gpu(trace, **changed)}
 
     def of(profile: bytes, about: str, kind: str, fails: dict[str, str]) -> Any:
-        return kind, about, fails, {"baseline_profile.gz": profile, **on_a_gpu(trace_of(profile, folder))}
+        return (
+            kind,
+            about,
+            fails,
+            {"baseline_profile.gz": profile, **on_a_gpu(trace_of(profile, folder))},
+        )
 
     none = trace_of(on_a_cpu, folder)
     ran = none.figure("op_busy", "steps") or 0.0
@@ -250,10 +288,23 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
         return {"answers.json": json.dumps({**right, **changed}, indent=2) + "\n"}
 
     less = {name: value for name, value in right.items() if name != "python_percent"}
-    gpu = {"gpu_utilization_percent": 0, "gaps_over_1ms": 0, "small_kernels_percent": 0, "kernel_mean_us": 0}
+    gpu = {
+        "gpu_utilization_percent": 0,
+        "gaps_over_1ms": 0,
+        "small_kernels_percent": 0,
+        "kernel_mean_us": 0,
+    }
     gpu |= {"launching_percent": 0}
-    kept = {name: value for name, value in right.items() if name in profiling.ON_A_GPU or name == "reason"}
-    loader, sync, item = line("num_workers=0"), line("        synchronize(device)"), line("losses.append")
+    kept = {
+        name: value
+        for name, value in right.items()
+        if name in profiling.ON_A_GPU or name == "reason"
+    }
+    loader, sync, item = (
+        line("num_workers=0"),
+        line("        synchronize(device)"),
+        line("losses.append"),
+    )
     markdown = (
         f"# Baseline\r\n\r\n**Operators:** {ran:.1f} % of the steps\r\n\r\n## Main bottlenecks\r\n\r\n"
         f"1) **training_unoptimized.py:{loader}** no workers\r\n2) lines {item} and {item + 2}: .item()\r\n"
@@ -315,7 +366,9 @@ def before_and_after() -> dict[str, tuple[str, str, dict[str, str], dict[str, An
     """Return what is handed in of part 2 beside the reference's code."""
     before, after = of_torch(wait=30_000), of_torch(seed=2, workers="MultiProcessing", wait=1_000)
     slower = of_torch(seed=2, workers="MultiProcessing", wait=60_000)
-    header, first, *rows = (REFERENCE / "dataloader_results.csv").read_text(encoding="utf-8").splitlines()
+    header, first, *rows = (
+        (REFERENCE / "dataloader_results.csv").read_text(encoding="utf-8").splitlines()
+    )
     edited = f"{first.rpartition(',')[0].rpartition(',')[0]},99999.0,AMD EPYC"
     return {
         "loader_profiles_with_a_gpu": (
@@ -351,13 +404,18 @@ def before_and_after() -> dict[str, tuple[str, str, dict[str, str], dict[str, An
 def main() -> None:
     """Write each folder anew."""
     with tempfile.TemporaryDirectory() as folder:
-        made = {name: ("part1_profile", it) for name, it in {**with_a_gpu(Path(folder)), **without_one()}.items()}
+        made = {
+            name: ("part1_profile", it)
+            for name, it in {**with_a_gpu(Path(folder)), **without_one()}.items()
+        }
         made |= {name: ("part2_dataloader", it) for name, it in before_and_after().items()}
         for name, (part, (kind, about, fails, files)) in made.items():
             home = HOME / name
             home.mkdir(parents=True, exist_ok=True)
             said = {"about": about, "kind": kind, "part": part, "fails": fails}
-            (home / "expect.yaml").write_text(yaml.safe_dump(said, sort_keys=False, width=120), encoding="utf-8")
+            (home / "expect.yaml").write_text(
+                yaml.safe_dump(said, sort_keys=False, width=120), encoding="utf-8"
+            )
             for file, data in files.items():
                 (home / file).write_bytes(data if isinstance(data, bytes) else data.encode())
 

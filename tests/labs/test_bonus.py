@@ -44,12 +44,18 @@ def evidence(name, seed):
         return checks.read((REFERENCE / file).read_bytes(), file)
     seen = observe(part, name, REFERENCE / part.file, seed)
     assert "ok" == seen.ended, seen.error
-    return Pair(seen, observe(part, name, BASELINE, seed, "baseline")) if part.probes[name].pair else seen
+    return (
+        Pair(seen, observe(part, name, BASELINE, seed, "baseline"))
+        if part.probes[name].pair
+        else seen
+    )
 
 
 def judged(chosen, read):
     return {
-        one.name: it for one in chosen if not isinstance(it := one.judge(**{n: read[n] for n in one.reads}), Passed)
+        one.name: it
+        for one in chosen
+        if not isinstance(it := one.judge(**{n: read[n] for n in one.reads}), Passed)
     }
 
 
@@ -61,7 +67,10 @@ def test_the_part_declares_nothing_unknown():
 @pytest.mark.filterwarnings("ignore")
 def test_the_reference_passes_in_one_process(seed):
     chosen = [check for check in part.checks.values() if TOGETHER not in check.reads]
-    read = {name: evidence(name, seed) for name in dict.fromkeys(n for check in chosen for n in check.reads)}
+    read = {
+        name: evidence(name, seed)
+        for name in dict.fromkeys(n for check in chosen for n in check.reads)
+    }
 
     assert {} == judged(chosen, read)
 
@@ -73,7 +82,18 @@ def test_the_reference_passes_in_two_processes():
     with Workers() as run:
         sides = {"student": REFERENCE / part.file, "baseline": BASELINE}
         seen = [
-            run(Job("resnet18", part.id, TOGETHER, side, 7, Limits(30), {part.file: path.read_bytes(), **given}, "cpu"))
+            run(
+                Job(
+                    "resnet18",
+                    part.id,
+                    TOGETHER,
+                    side,
+                    7,
+                    Limits(30),
+                    {part.file: path.read_bytes(), **given},
+                    "cpu",
+                )
+            )
             for side, path in sides.items()
         ]
 
@@ -83,7 +103,9 @@ def test_the_reference_passes_in_two_processes():
 
 @pytest.mark.parametrize("stem", ["cpu_study", "memory_plan"])
 def test_the_files_of_the_reference_are_as_their_schema_says(stem):
-    schema = json.loads((ROOT / f"assignments/resnet18/schemas/{stem}.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads(
+        (ROOT / f"assignments/resnet18/schemas/{stem}.schema.json").read_text(encoding="utf-8")
+    )
     columns = checks.read((REFERENCE / f"{stem}.csv").read_bytes(), f"{stem}.csv").columns
 
     assert tuple(schema["required"]) == columns
@@ -103,7 +125,12 @@ FORGED = {
     "no call": ("decorator_times", {"cases": []}),
     "one process": (
         "ranks",
-        {"samples": 1, "names": [], "left_open": False, "ranks": [{"asked": [], "files": [], "open": False}]},
+        {
+            "samples": 1,
+            "names": [],
+            "left_open": False,
+            "ranks": [{"asked": [], "files": [], "open": False}],
+        },
     ),
 }
 
@@ -121,10 +148,23 @@ EMPTY = {
     "calls": {"rows": [], "result": None},
     "lines": {"rows": [{}], "result": None},
     "decorated": {"facts": {}},
-    "study": {"rows": [{}], "panels": [], "csv": "", "ms": [], "counts": [], "before": 0, "after": 0},
+    "study": {
+        "rows": [{}],
+        "panels": [],
+        "csv": "",
+        "ms": [],
+        "counts": [],
+        "before": 0,
+        "after": 0,
+    },
     "plans": {"plans": [{"case": "", "bytes": {}}] * 4},
     "decorator_times": {"cases": [{"case": "", "seconds": []}] * 7},
-    "ranks": {"samples": 0, "names": [], "left_open": True, "ranks": [{"asked": [], "files": [], "open": True}] * 2},
+    "ranks": {
+        "samples": 0,
+        "names": [],
+        "left_open": True,
+        "ranks": [{"asked": [], "files": [], "open": True}] * 2,
+    },
 }
 
 
@@ -137,4 +177,6 @@ def test_an_empty_answer_is_a_mistake_and_no_fault_of_ours(probe, values):
     assert "ok" == told.ended, told.error
     seen = Pair(told, observe(part, probe, BASELINE, 1, "baseline"))
 
-    assert {"Failed"} == {type(one.judge(seen)).__name__ for one in part.checks.values() if one.reads == (probe,)}
+    assert {"Failed"} == {
+        type(one.judge(seen)).__name__ for one in part.checks.values() if one.reads == (probe,)
+    }

@@ -88,11 +88,15 @@ NOTHING = {"cases": [], "strayed": [], **CUBIN, "entries": []}
 
 def machine(*found):
     """What a machine has, by its own account; a student's side says that there is nothing."""
-    return Pair(Observation("tools", "ok", {"found": []}), Observation("tools", "ok", {"found": list(found)}))
+    return Pair(
+        Observation("tools", "ok", {"found": []}),
+        Observation("tools", "ok", {"found": list(found)}),
+    )
 
 
 @pytest.mark.parametrize(
-    ("check", "tool"), [("fused_answers_alike", "Triton"), ("cuda_answers_alike", "g++"), ("cuda_compiles", "nvcc")]
+    ("check", "tool"),
+    [("fused_answers_alike", "Triton"), ("cuda_answers_alike", "g++"), ("cuda_compiles", "nvcc")],
 )
 def test_what_a_tool_is_missing_for_is_owed(check, tool):
     """The student's side is not asked whether there is one."""
@@ -123,7 +127,11 @@ def test_what_nvcc_says_is_judged(told, kind, words):
 @pytest.mark.parametrize("number", [np.nan, 1e308, 0.0])
 @pytest.mark.parametrize(
     "name",
-    [name for name, it in part.checks.items() if set(it.reads) & set(part.probes) and name != "cuda_compiles"],
+    [
+        name
+        for name, it in part.checks.items()
+        if set(it.reads) & set(part.probes) and name != "cuda_compiles"
+    ],
 )
 def test_whatever_a_worker_sends_becomes_a_verdict(name, number):
     for found in bench.spoilt(name, number):

@@ -101,9 +101,11 @@ def test_what_the_corpus_hands_in_is_what_is_made():
     for name, (_, _, _, files) in before_and_after().items():
         for file, data in files.items():
             here = (HOME / name / file).read_bytes()
-            assert data.encode() == here if isinstance(data, str) else gzip.decompress(data) == gzip.decompress(here), (
-                name
-            )
+            assert (
+                data.encode() == here
+                if isinstance(data, str)
+                else gzip.decompress(data) == gzip.decompress(here)
+            ), name
 
 
 WAITS = {
@@ -117,7 +119,9 @@ WAITS = {
 @pytest.mark.parametrize(("before", "after", "words"), WAITS.values(), ids=WAITS)
 def test_after_is_of_workers_and_waits_less(before, after, words, tmp_path):
     traces = [trace_of(data, tmp_path) for data in (before, after)]
-    found = [part.checks[name].judge(*traces) for name in ("profiles_are_of_both", "waits_less_for_data")]
+    found = [
+        part.checks[name].judge(*traces) for name in ("profiles_are_of_both", "waits_less_for_data")
+    ]
 
     assert (words == "") == all(isinstance(it, Passed) for it in found)
     assert words in " ".join(getattr(it, "why", "") for it in found)
@@ -125,7 +129,9 @@ def test_after_is_of_workers_and_waits_less(before, after, words, tmp_path):
 
 def test_a_cut_table_has_no_best_row():
     """Both files of one run, or neither."""
-    results = checks.read((bench.reference / "dataloader_results.csv").read_bytes(), "dataloader_results.csv")
+    results = checks.read(
+        (bench.reference / "dataloader_results.csv").read_bytes(), "dataloader_results.csv"
+    )
 
     found = part.checks["csv_is_consistent"].judge(replace(results, rows=results.rows[:-1]))
 
@@ -139,7 +145,9 @@ def test_the_handout_names_every_check_and_every_column():
 
 
 @pytest.mark.parametrize("number", [np.nan, 1e308, 0.0])
-@pytest.mark.parametrize("name", [name for name, check in part.checks.items() if set(check.reads) & set(part.probes)])
+@pytest.mark.parametrize(
+    "name", [name for name, check in part.checks.items() if set(check.reads) & set(part.probes)]
+)
 def test_whatever_a_worker_sends_becomes_a_verdict(name, number):
     for found in bench.spoilt(name, number):
         assert isinstance(found, Passed | Failed | Unavailable)

@@ -134,7 +134,10 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
     ],
 )
 def test_memory_is_what_was_seen_beyond_an_idle_worker(student, kind, measured):
-    answer, still = bench.baseline_answer("large_step"), Observation("idle", "ok", peak_bytes=20 * 10**6)
+    answer, still = (
+        bench.baseline_answer("large_step"),
+        Observation("idle", "ok", peak_bytes=20 * 10**6),
+    )
     run = Pair(replace(answer, peak_bytes=student * 10**6), replace(answer, peak_bytes=120 * 10**6))
 
     found = part.checks["needs_less_memory"].judge(run, Pair(still, still))
@@ -144,7 +147,9 @@ def test_memory_is_what_was_seen_beyond_an_idle_worker(student, kind, measured):
 
 
 @pytest.mark.parametrize("number", [np.nan, 1e308, 0.0])
-@pytest.mark.parametrize("name", [name for name, check in part.checks.items() if set(check.reads) & set(part.probes)])
+@pytest.mark.parametrize(
+    "name", [name for name, check in part.checks.items() if set(check.reads) & set(part.probes)]
+)
 def test_whatever_a_worker_sends_becomes_a_verdict(name, number):
     for found in bench.spoilt(name, number):
         assert isinstance(found, Passed | Failed)

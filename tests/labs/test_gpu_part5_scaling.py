@@ -16,7 +16,9 @@ from autograder.sandbox.workers import Workers
 from tests.labs.bench import ROOT, Bench, failing, says
 
 TOGETHER = {name for name, check in part.checks.items() if "ranks" in check.reads}
-bench = Bench("gpu_profiling", part, without=TOGETHER)  # its processes are forked from one that has not trained yet
+bench = Bench(
+    "gpu_profiling", part, without=TOGETHER
+)  # its processes are forked from one that has not trained yet
 HANDOUT = (ROOT / "assignments/gpu_profiling/part5_scaling.md").read_text(encoding="utf-8")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -32,11 +34,18 @@ def test_the_reference_passes_in_one_process(judge, seed):
 
 @pytest.mark.slow
 def test_the_reference_passes_in_two_processes():
-    given = {f"given/{path.name}": path.read_bytes() for path in (bench.reference / "given").glob("*.py")}
+    given = {
+        f"given/{path.name}": path.read_bytes() for path in (bench.reference / "given").glob("*.py")
+    }
     code = {part.file: bench.source.encode(), **given}
     with Workers() as run:
         sides = ("student", "baseline")
-        seen = Pair(*(run(Job(bench.lab, part.id, "ranks", side, 7, Limits(60), code, "cpu")) for side in sides))
+        seen = Pair(
+            *(
+                run(Job(bench.lab, part.id, "ranks", side, 7, Limits(60), code, "cpu"))
+                for side in sides
+            )
+        )
 
     assert ("ok", "ok") == (seen.student.ended, seen.baseline.ended)
     assert {} == failing({name: part.checks[name].judge(seen) for name in TOGETHER})
@@ -100,7 +109,9 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
 def shared():
     """Three samples, two of each process, in two epochs; everything is as one process arrives at it."""
     known = bench.baseline_answer("ranks")
-    short = {name: known.arrays[name][:2] for name in known.arrays if name[:-1] in ("losses", "seconds")}
+    short = {
+        name: known.arrays[name][:2] for name in known.arrays if name[:-1] in ("losses", "seconds")
+    }
     known = replace(known, values={**known.values, "samples": 3}, arrays={**known.arrays, **short})
 
     def told(*asked):
@@ -112,8 +123,14 @@ def shared():
 
 SHARES = {
     "divided": (((0, 1, 2, 1), (2, 0, 0, 1)), {}),
-    "the same order": (((0, 1, 0, 1), (2, 0, 2, 0)), {"shuffles_each_epoch": "every epoch has the same order"}),
-    "alike": (((0, 1, 1, 0), (0, 1, 1, 0)), {"divides_the_samples": "both processes read the same samples; in epoch"}),
+    "the same order": (
+        ((0, 1, 0, 1), (2, 0, 2, 0)),
+        {"shuffles_each_epoch": "every epoch has the same order"},
+    ),
+    "alike": (
+        ((0, 1, 1, 0), (0, 1, 1, 0)),
+        {"divides_the_samples": "both processes read the same samples; in epoch"},
+    ),
     "one reads": (((0, 1, 2, 1), ()), {"divides_the_samples": "each process has 2 samples"}),
 }
 
@@ -137,12 +154,20 @@ ORDERS = {
 @pytest.mark.parametrize(("asked", "trained", "right"), ORDERS.values(), ids=ORDERS)
 def test_a_missing_set_epoch_costs_its_own_check_only(asked, trained, right):
     known = bench.baseline_answer("ranks")
-    arrays = {name: known.arrays[f"{trained}{name}"] for name in ("weights0", "weights1", "losses0", "losses1")}
-    values = {**known.values, "ranks": [{"asked": list(mine), "files": [], "open": True} for mine in asked]}
+    arrays = {
+        name: known.arrays[f"{trained}{name}"]
+        for name in ("weights0", "weights1", "losses0", "losses1")
+    }
+    values = {
+        **known.values,
+        "ranks": [{"asked": list(mine), "files": [], "open": True} for mine in asked],
+    }
     seen = Pair(replace(known, values=values, arrays={**known.arrays, **arrays}), known)
     names = {"trains_as_one_process", "loss_is_of_all"}
 
-    assert (set() if right else names) == set(failing({name: part.checks[name].judge(seen) for name in names}))
+    assert (set() if right else names) == set(
+        failing({name: part.checks[name].judge(seen) for name in names})
+    )
 
 
 def test_a_check_points_to_sections_that_are_there():

@@ -159,8 +159,16 @@ def handed_in(folder, file):
 @pytest.mark.parametrize(
     ("folder", "device", "kind", "words"),
     [
-        pytest.param("final_on_a_gpu", GPU, Passed, "3.902 times as fast", id="fast, and measured here"),
-        pytest.param("final_on_a_gpu", MACHINE, Unavailable, "not comparable here", id="fast, and measured elsewhere"),
+        pytest.param(
+            "final_on_a_gpu", GPU, Passed, "3.902 times as fast", id="fast, and measured here"
+        ),
+        pytest.param(
+            "final_on_a_gpu",
+            MACHINE,
+            Unavailable,
+            "not comparable here",
+            id="fast, and measured elsewhere",
+        ),
         pytest.param("final_twice_on_a_gpu", GPU, Failed, "it is less than 3 times", id="too slow"),
     ],
 )
@@ -203,12 +211,16 @@ def test_what_nsys_did_not_print_is_said(text, words):
 
 def test_fewer_waits_are_looked_for_where_nsys_was():
     """The two texts of a GPU, then the same in the wrong order."""
-    before, after = (handed_in("final_on_a_gpu", file) for file in ("stats_before.txt", "stats_after.txt"))
+    before, after = (
+        handed_in("final_on_a_gpu", file) for file in ("stats_before.txt", "stats_after.txt")
+    )
     judge = part.checks["stats_show_the_difference"].judge
 
     assert isinstance(judge(before, after), Passed)
     assert "the host still waits as often" in judge(after, before).why
-    assert isinstance(judge(*(Text(one.file, "No nsys here.") for one in (before, after))), Unavailable)
+    assert isinstance(
+        judge(*(Text(one.file, "No nsys here.") for one in (before, after))), Unavailable
+    )
     assert "the other one is of nsys" in judge(before, Text("stats_after.txt", "No nsys here.")).why
     fewer = before.text.replace(",893,18535.0,", ",8,18535.0,")
     assert "not its count times its average" in judge(before, Text("stats_after.txt", fewer)).why
@@ -220,8 +232,14 @@ REFLECTIONS = {
         "no heading 'Lessons learned'",
     ),
     "something to fill in": (lambda text: text + "\n*Your answer here.*\n", "Your answer here"),
-    "too short": (lambda text: "\n\nFine.\n\n".join(f"## {name}" for name in [*HEADINGS, "Rest"]), "150 to 2000"),
-    "no figures": (lambda text: re.sub(r"\{[^}]*\}", "some", text), "4 or more of the table are needed"),
+    "too short": (
+        lambda text: "\n\nFine.\n\n".join(f"## {name}" for name in [*HEADINGS, "Rest"]),
+        "150 to 2000",
+    ),
+    "no figures": (
+        lambda text: re.sub(r"\{[^}]*\}", "some", text),
+        "4 or more of the table are needed",
+    ),
 }
 
 

@@ -10,9 +10,16 @@ from autograder.model import Failed, Partial, Passed, Unavailable
 from tests.labs.bench import Bench
 
 COURSE = Course(find_root())
-BENCHES = {f"{lab}-{part.id}": Bench(lab, part) for lab in COURSE.labs for part in COURSE.kit(lab).lab.parts}
+BENCHES = {
+    f"{lab}-{part.id}": Bench(lab, part)
+    for lab in COURSE.labs
+    for part in COURSE.kit(lab).lab.parts
+}
 JUDGES = [
-    (where, name) for where, at in BENCHES.items() for name, it in at.part.checks.items() if it.basis != "artefact"
+    (where, name)
+    for where, at in BENCHES.items()
+    for name, it in at.part.checks.items()
+    if it.basis != "artefact"
 ]
 
 
@@ -21,7 +28,9 @@ def bench(request):
     return BENCHES[request.param]
 
 
-@pytest.mark.parametrize(("bench", "name"), JUDGES, indirect=["bench"], ids=[f"{w}-{n}" for w, n in JUDGES])
+@pytest.mark.parametrize(
+    ("bench", "name"), JUDGES, indirect=["bench"], ids=[f"{w}-{n}" for w, n in JUDGES]
+)
 @pytest.mark.filterwarnings("error")
 def test_a_judge_never_stumbles_over_numbers(bench, name):
     """Every number replaced by one that only a hostile worker sends, and then nothing in any list or array."""

@@ -26,7 +26,9 @@ def test_the_reference_passes_and_speed_waits_for_a_clock(judge, seed):
     verdicts = judge(bench.source, seed)
 
     assert {} == failing(verdicts)
-    assert {"attention_is_faster"} == {name for name, it in verdicts.items() if isinstance(it, Unavailable)}
+    assert {"attention_is_faster"} == {
+        name for name, it in verdicts.items() if isinstance(it, Unavailable)
+    }
 
 
 # What is replaced -> {check: words in its measured or why}.
@@ -122,14 +124,21 @@ ONE_CHECK = {
 
 @pytest.mark.parametrize(("pairs", "check"), ONE_CHECK.values(), ids=ONE_CHECK)
 def test_one_mistake_costs_one_check_of_results(judge, pairs, check):
-    results = ["matches_by_hand", "masks_the_future", "takes_any_shape", "takes_any_layout_and_dtype"]
+    results = [
+        "matches_by_hand",
+        "masks_the_future",
+        "takes_any_shape",
+        "takes_any_layout_and_dtype",
+    ]
     results += ["survives_large_logits", "gradients_match", "leaves_inputs_alone"]
 
     assert [check] == list(failing(judge(bench.changed(*pairs), only=results)))
 
 
 def test_an_input_that_changes_in_the_backward_pass_has_changed(judge):
-    reused = "torch.nn.functional.scaled_dot_product_attention(Reused.apply(q), k, v, is_causal=causal)"
+    reused = (
+        "torch.nn.functional.scaled_dot_product_attention(Reused.apply(q), k, v, is_causal=causal)"
+    )
     own = """class Reused(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q):
@@ -142,7 +151,9 @@ def test_an_input_that_changes_in_the_backward_pass_has_changed(judge):
 
 
 def attention("""
-    found = failing(judge(bench.changed((FUSED, reused), ("def attention(", own)), only=["leaves_inputs_alone"]))
+    found = failing(
+        judge(bench.changed((FUSED, reused), ("def attention(", own)), only=["leaves_inputs_alone"])
+    )
 
     assert "changed: q, with causal or in backward" == found["leaves_inputs_alone"].measured
 
@@ -162,9 +173,13 @@ def long_run(peak, numbers=(1.0,), idle=20 * MB):
     """A run of 8,000 positions, one matrix of which is 256 MB, and an idle worker beside it."""
 
     def side(bytes_, values):
-        return Observation("p", "ok", {"length": 8000}, {"numbers": np.repeat(values, WIDTH)}, peak_bytes=bytes_)
+        return Observation(
+            "p", "ok", {"length": 8000}, {"numbers": np.repeat(values, WIDTH)}, peak_bytes=bytes_
+        )
 
-    still = Pair(Observation("p", "ok", peak_bytes=idle), Observation("p", "ok", peak_bytes=20 * MB))
+    still = Pair(
+        Observation("p", "ok", peak_bytes=idle), Observation("p", "ok", peak_bytes=20 * MB)
+    )
     return Pair(side(peak, numbers), side(600 * MB, (1.0,))), still
 
 
@@ -172,13 +187,23 @@ def long_run(peak, numbers=(1.0,), idle=20 * MB):
 @pytest.mark.parametrize(
     ("run", "kind", "measured"),
     [
-        pytest.param(long_run(30 * MB), Passed, "10 MB where by hand takes 580 MB and one matrix 256 MB", id="lean"),
+        pytest.param(
+            long_run(30 * MB),
+            Passed,
+            "10 MB where by hand takes 580 MB and one matrix 256 MB",
+            id="lean",
+        ),
         pytest.param(long_run(160 * MB), Failed, "140 MB where", id="half a matrix"),
         pytest.param(long_run(10 * MB), Passed, "0 MB where", id="less than idle"),
         pytest.param(
-            long_run(160 * MB, idle=60 * MB), Failed, "140 MB where", id="what its idle worker holds is its own"
+            long_run(160 * MB, idle=60 * MB),
+            Failed,
+            "140 MB where",
+            id="what its idle worker holds is its own",
         ),
-        pytest.param(long_run(400 * MB, idle=350 * MB), Failed, "380 MB where", id="a ballast while idle"),
+        pytest.param(
+            long_run(400 * MB, idle=350 * MB), Failed, "380 MB where", id="a ballast while idle"
+        ),
         pytest.param(long_run(30 * MB, (2.0,)), Failed, "apart by 1.0e+00", id="other numbers"),
         pytest.param(long_run(30 * MB, ()), Failed, "apart by inf", id="no numbers"),
     ],
@@ -193,7 +218,9 @@ def test_memory_is_what_was_seen_beyond_an_idle_worker(check, run, kind, measure
 def test_figures_of_saved_bytes_that_are_missing_are_no_pass():
     baseline = Observation("p", "ok", {"lengths": [1, 2], "saved": [1, 2], "strided": [1, 2]})
 
-    assert isinstance(part.checks["keeps_little_for_backward"].judge(Pair(emptied(baseline), baseline)), Failed)
+    assert isinstance(
+        part.checks["keeps_little_for_backward"].judge(Pair(emptied(baseline), baseline)), Failed
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +235,9 @@ def test_figures_of_saved_bytes_that_are_missing_are_no_pass():
 def test_a_file_that_contradicts_itself_fails(rows, words):
     data = "version,length,milliseconds,memory_mb,time_exponent,memory_exponent,device\n" + rows
 
-    found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "attention_growth.csv"))
+    found = part.checks["csv_is_consistent"].judge(
+        checks.read(data.encode(), "attention_growth.csv")
+    )
 
     assert isinstance(found, Failed)
     assert words in found.why

@@ -42,7 +42,9 @@ def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, value
     """A process that answers in the student's place gets no exception out of a check."""
     check = part.checks[request.node.callspec.id]
     trusted = bench.baseline_answer(probe)
-    sent = replace(trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values})
+    sent = replace(
+        trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values}
+    )
 
     assert isinstance(check.judge(Pair(sent, trusted)), Failed)
 
@@ -84,14 +86,19 @@ def test_a_mistake_is_named(judge, changes, fails):
 
 
 def test_a_folder_within_the_folder_is_no_other_one(judge):
-    found = judge(bench.changed(("root=folder", "root=Path(folder) / 'cifar'")), only=["falls_back"])["falls_back"]
+    found = judge(
+        bench.changed(("root=folder", "root=Path(folder) / 'cifar'")), only=["falls_back"]
+    )["falls_back"]
 
     assert isinstance(found, Passed), found
 
 
 def test_names_may_come_as_any_sequence(judge):
     source = bench.changed(
-        ("[name for name, _ in own_times(events).most_common(3)]", "torch.arange(3).numpy().astype(str)")
+        (
+            "[name for name, _ in own_times(events).most_common(3)]",
+            "torch.arange(3).numpy().astype(str)",
+        )
     )
 
     found = judge(source, only=["finds_the_top_operators"])["finds_the_top_operators"]
@@ -102,7 +109,10 @@ def test_names_may_come_as_any_sequence(judge):
 # --- the files that are handed in -------------------------------------------------------------------------------------
 
 
-OF_A_TOY = [Row("aten::convolution_backward", 10, 9, 0.0), *(Row(name, 10, 9, 0.0) for name in RANGES)]
+OF_A_TOY = [
+    Row("aten::convolution_backward", 10, 9, 0.0),
+    *(Row(name, 10, 9, 0.0) for name in RANGES),
+]
 TABLES = {"ranges": tuple(OF_A_TOY[1:]), "operators": tuple(OF_A_TOY[:1])}
 
 
@@ -147,7 +157,9 @@ def test_pictures_can_be_learnt(tmp_path):
     torch.manual_seed(0)
     student = import_file(bench.reference / part.file)
     data = student.make_data("synthetic", 16)
-    batches = [torch.utils.data.default_collate([data[64 * b + i] for i in range(64)]) for b in range(25)]
+    batches = [
+        torch.utils.data.default_collate([data[64 * b + i] for i in range(64)]) for b in range(25)
+    ]
     model = torch.nn.Sequential(
         torch.nn.Conv2d(3, 16, 3, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten(),
         torch.nn.Linear(64, 10),

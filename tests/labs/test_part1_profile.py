@@ -39,7 +39,9 @@ def test_the_reference_passes(judge, seed):
     found = judge(bench.source, seed)
 
     assert {} == failing(found)
-    assert ["the_gpu_was_recorded"] == [name for name, one in found.items() if isinstance(one, Unavailable)]
+    assert ["the_gpu_was_recorded"] == [
+        name for name, one in found.items() if isinstance(one, Unavailable)
+    ]
 
 
 NONSENSE = {
@@ -54,7 +56,9 @@ NONSENSE = {
 def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, values):
     """A process that answers in the student's place gets no exception out of a check."""
     trusted = bench.baseline_answer(probe)
-    sent = replace(trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values})
+    sent = replace(
+        trusted, arrays={**trusted.arrays, **arrays}, values={**trusted.values, **values}
+    )
 
     assert isinstance(part.checks[request.node.callspec.id].judge(Pair(sent, trusted)), Failed)
 
@@ -68,13 +72,17 @@ def test_a_file_that_is_no_profile_fails_the_schedule():
 def test_a_profiler_that_is_left_on_is_said():
     seen = bench.own_answer("profiled")
 
-    found = part.checks["trains_once_and_stops"].judge(replace(seen, values={**seen.values, "still": True}))
+    found = part.checks["trains_once_and_stops"].judge(
+        replace(seen, values={**seen.values, "still": True})
+    )
 
     assert "it was started and never stopped" == found.why
 
 
 @pytest.mark.parametrize(
-    "line", ["nsys profile 'baseline", "nsys profile \\\n  baseline", 7], ids=["a quote", "two lines", "a number"]
+    "line",
+    ["nsys profile 'baseline", "nsys profile \\\n  baseline", 7],
+    ids=["a quote", "two lines", "a number"],
 )
 def test_a_line_of_any_kind_is_split(judge, line):
     source = bench.changed(('        "export": [', f'        "export": {line!r} or ['))
@@ -94,16 +102,26 @@ def test_any_real_profile_is_read_and_told_apart(file):
     told = Text("answers.json", json.dumps(answers(trace)))
 
     assert FOREIGN[file] in part.checks["profile_is_of_the_script"].judge(trace).why
-    for name in ("answers_know_the_gaps", "answers_know_the_data", "answers_know_the_work", "answers_know_the_cpu"):
+    for name in (
+        "answers_know_the_gaps",
+        "answers_know_the_data",
+        "answers_know_the_work",
+        "answers_know_the_cpu",
+    ):
         assert isinstance(part.checks[name].judge(told, trace), Passed), name
 
 
 def test_a_profile_without_a_wait_or_without_kernels_is_said(tmp_path):
     trace = trace_of(of_torch(), tmp_path)
-    without_loader = replace(trace, figures=tuple(one for one in trace.figures if one.id != "dataloader"))
+    without_loader = replace(
+        trace, figures=tuple(one for one in trace.figures if one.id != "dataloader")
+    )
     without_kernels = replace(trace, figures=(), notes=())
 
-    assert "no wait for a DataLoader" in part.checks["profile_is_of_the_script"].judge(without_loader).why
+    assert (
+        "no wait for a DataLoader"
+        in part.checks["profile_is_of_the_script"].judge(without_loader).why
+    )
     assert "no kernel is in it" == part.checks["the_gpu_was_recorded"].judge(without_kernels).why
 
 
@@ -117,8 +135,15 @@ def test_a_profile_with_kernels_and_without_copies_is_answered_as_it_is_judged(t
     told = analyse_profile(tmp_path / "baseline_profile.gz")
 
     assert (None, None) == (told["host_to_device_ms"], told["copy_overlap_percent"])
-    for name in ("answers_know_the_gaps", "answers_know_the_data", "answers_know_the_work", "answers_know_the_cpu"):
-        assert isinstance(part.checks[name].judge(Text("answers.json", json.dumps(told)), trace), Passed), name
+    for name in (
+        "answers_know_the_gaps",
+        "answers_know_the_data",
+        "answers_know_the_work",
+        "answers_know_the_cpu",
+    ):
+        assert isinstance(
+            part.checks[name].judge(Text("answers.json", json.dumps(told)), trace), Passed
+        ), name
 
 
 def plain(packed):
@@ -156,19 +181,29 @@ def test_a_packed_profile_is_taken_from_a_submission(tmp_path):
 def test_what_covers_a_window_is_counted_once():
     from given import Event, covered, divided, gaps
 
-    first, second, last = (Event("kernel", "gemm", *pair, (0, 7)) for pair in ((0, 4), (2, 6), (9, 30)))
+    first, second, last = (
+        Event("kernel", "gemm", *pair, (0, 7)) for pair in ((0, 4), (2, 6), (9, 30))
+    )
 
     assert 6 == covered([first, second])
     assert (5, 0) == (covered([second, first, last], (1, 6)), covered([], (0, 5)))
     assert [3, 1] == gaps([last, first, second], (0, 9)) + gaps([first], (3, 5))
-    assert {"work": 4, "wait": 2, "Python and other": 3} == divided((0, 9), {"work": [first], "wait": [second, last]})
+    assert {"work": 4, "wait": 2, "Python and other": 3} == divided(
+        (0, 9), {"work": [first], "wait": [second, last]}
+    )
 
 
 def test_a_gap_is_queued_when_its_end_was_launched_before_it_began():
     from given import Event, queued
 
-    calls = [Event("cuda_runtime", "cudaLaunchKernel", 0, 4, (1, 1), 1), Event("cuda_driver", "x", 4, 14, (1, 1), 2)]
-    work = [Event("kernel", "gemm", *pair, (0, 7), number) for *pair, number in ((1, 5, 9), (8, 12, 1), (16, 20, 2))]
+    calls = [
+        Event("cuda_runtime", "cudaLaunchKernel", 0, 4, (1, 1), 1),
+        Event("cuda_driver", "x", 4, 14, (1, 1), 2),
+    ]
+    work = [
+        Event("kernel", "gemm", *pair, (0, 7), number)
+        for *pair, number in ((1, 5, 9), (8, 12, 1), (16, 20, 2))
+    ]
 
     assert [(5, 8)] == [(one.start, one.end) for one in queued(work, calls)]
     assert [] == queued(work, []) == queued([], calls)
@@ -215,5 +250,9 @@ def test_the_planted_faults_are_all_in_the_script():
     lines = bench.baseline_answer("planted").values["lines"]
 
     assert all(lines.values())
-    script = Path(bench.reference / "given/training_unoptimized.py").read_text(encoding="utf-8").splitlines()
+    script = (
+        Path(bench.reference / "given/training_unoptimized.py")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
     assert not [n for found in lines.values() for n in found if "import" in script[n - 1]]

@@ -212,7 +212,10 @@ def test_files_that_contradict_each_other_fail(swept, compared, words):
 
 def test_two_figures_are_two_pictures():
     """A copy under the other name is not the other figure."""
-    one, other = (bench.handed_in(name) for name in ("num_workers_comparison.png", "dataloader_optimization.png"))
+    one, other = (
+        bench.handed_in(name)
+        for name in ("num_workers_comparison.png", "dataloader_optimization.png")
+    )
     judge = part.checks["plots_are_pictures"].judge
 
     assert isinstance(judge(one, other), Passed)
@@ -242,5 +245,7 @@ def test_the_handout_names_the_columns_and_every_check():
 
     assert [] == [name for name in part.checks if f"| `{name}` |" not in text]
     for schema in ("worker_sweep", "dataloader_results"):
-        columns = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))["required"]
+        columns = json.loads((SCHEMAS / f"{schema}.schema.json").read_text(encoding="utf-8"))[
+            "required"
+        ]
         assert [] == [name for name in columns if f"`{name}`" not in text]

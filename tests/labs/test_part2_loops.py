@@ -24,7 +24,9 @@ def test_the_reference_passes_and_speed_waits_for_a_clock(judge, seed):
     verdicts = judge(bench.source, seed)
 
     assert {} == failing(verdicts)
-    assert {"vectorized_is_faster"} == {name for name, it in verdicts.items() if isinstance(it, Unavailable)}
+    assert {"vectorized_is_faster"} == {
+        name for name, it in verdicts.items() if isinstance(it, Unavailable)
+    }
 
 
 # What is replaced -> {check: words in its measured or why}. Every other one passes or waits for these.
@@ -117,7 +119,10 @@ def test_timed_calls_must_be_right_too(judge):
 
 
 def test_a_function_without_counts_earns_no_share():
-    judge, counts = part.checks["operations_do_not_grow"].judge, {name: [4, 4, 4] for name in FUNCTIONS}
+    judge, counts = (
+        part.checks["operations_do_not_grow"].judge,
+        {name: [4, 4, 4] for name in FUNCTIONS},
+    )
     assert isinstance(judge(Observation("operations", "ok", {"operations": counts})), Passed)
 
     for name in FUNCTIONS:

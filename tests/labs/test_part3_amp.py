@@ -30,11 +30,15 @@ def test_the_reference_passes_and_what_needs_a_gpu_is_owed(judge, seed):
     verdicts = judge(bench.source, seed)
 
     assert {} == failing(verdicts)
-    assert {"amp_is_faster", "amp_saves_memory"} == {n for n, it in verdicts.items() if isinstance(it, Unavailable)}
+    assert {"amp_is_faster", "amp_saves_memory"} == {
+        n for n, it in verdicts.items() if isinstance(it, Unavailable)
+    }
 
 
 UNUSUAL = {
-    "float16 on the CPU": [(AUTOCAST, "with torch.autocast(device.type, dtype=torch.float16, enabled=use_amp):")],
+    "float16 on the CPU": [
+        (AUTOCAST, "with torch.autocast(device.type, dtype=torch.float16, enabled=use_amp):")
+    ],
     "float16 and channels_last": [
         (AUTOCAST, "with torch.autocast(device.type, dtype=torch.float16, enabled=use_amp):"),
         ("    model.train()\n", "    model.train().to(memory_format=torch.channels_last)\n"),
@@ -116,7 +120,12 @@ MISTAKES = {
         },
     ),
     "the last batch is left out": (
-        [("    for images, labels in loader:", "    for images, labels in islice(loader, len(loader) - 1):")],
+        [
+            (
+                "    for images, labels in loader:",
+                "    for images, labels in islice(loader, len(loader) - 1):",
+            )
+        ],
         {
             "follows_fp32": "7 losses for 8 batches",
             "fp32_is_untouched": "7 losses for 8 batches",
@@ -169,8 +178,16 @@ MISTAKES = {
         },
     ),
     "update() is missing": (
-        [("        scaler.update()\n", "        scaler.is_enabled() and scaler._per_optimizer_states.clear()\n")],
-        {"scaler_in_order": "scaler.update is missing", "overflow_skips_the_step": "the scale was not halved once"},
+        [
+            (
+                "        scaler.update()\n",
+                "        scaler.is_enabled() and scaler._per_optimizer_states.clear()\n",
+            )
+        ],
+        {
+            "scaler_in_order": "scaler.update is missing",
+            "overflow_skips_the_step": "the scale was not halved once",
+        },
     ),
     "clipped before unscale_": (
         [("            scaler.unscale_(optimizer)\n", "")],
@@ -190,8 +207,14 @@ MISTAKES = {
     ),
     "weights of 16 bits": (
         [
-            ("    model.train()\n", "    model.train()\n    if use_amp:\n        model.to(torch.bfloat16)\n"),
-            ("outputs = model(images)", "outputs = model(images.to(torch.bfloat16) if use_amp else images)"),
+            (
+                "    model.train()\n",
+                "    model.train()\n    if use_amp:\n        model.to(torch.bfloat16)\n",
+            ),
+            (
+                "outputs = model(images)",
+                "outputs = model(images.to(torch.bfloat16) if use_amp else images)",
+            ),
         ],
         {
             "follows_fp32": "the weights themselves are 16 bits wide",
@@ -219,7 +242,10 @@ MISTAKES = {
     ),
     "the clock stops early": (
         [
-            ("    losses = torch.stack(", "    seconds = time.perf_counter() - start\n    losses = torch.stack("),
+            (
+                "    losses = torch.stack(",
+                "    seconds = time.perf_counter() - start\n    losses = torch.stack(",
+            ),
             ("    seconds = time.perf_counter() - start\n    return", "    return"),
         ],
         {"honest_throughput": "the clock stops before the results are on the host"},
@@ -245,7 +271,12 @@ MISTAKES = {
         {"returns_the_metrics": "it was divided by the batches"},
     ),
     "the timer starts after the first fetch": (
-        [("        data_wait +=", "        start = start if losses else time.perf_counter()\n        data_wait +=")],
+        [
+            (
+                "        data_wait +=",
+                "        start = start if losses else time.perf_counter()\n        data_wait +=",
+            )
+        ],
         {"honest_throughput": "the first fetch is left out"},
     ),
     "data_wait is never added up": (
@@ -287,7 +318,10 @@ MISTAKEN_COMPARISONS = {
     ),
     "no rows": (
         [("    plt.close(figure)\n    return rows", "    plt.close(figure)\n    return []")],
-        {"compares_both": "no rows", "csv_says_what_was_measured": "2 rows in the file, 0 returned"},
+        {
+            "compares_both": "no rows",
+            "csv_says_what_was_measured": "2 rows in the file, 0 returned",
+        },
     ),
     "a speedup that is never below 1": (
         [
@@ -299,7 +333,12 @@ MISTAKEN_COMPARISONS = {
         {"compares_both": "speedup of AMP is"},
     ),
     "speedup upside down": (
-        [('throughput / rows[0]["throughput"] if rows', 'rows[0]["throughput"] / throughput if rows')],
+        [
+            (
+                'throughput / rows[0]["throughput"] if rows',
+                'rows[0]["throughput"] / throughput if rows',
+            )
+        ],
         {"compares_both": "speedup of AMP is"},
     ),
     "no device": (
@@ -319,7 +358,12 @@ MISTAKEN_COMPARISONS = {
         },
     ),
     "the time of one batch": (
-        [("epoch_time = time.perf_counter() - start", "epoch_time = (time.perf_counter() - start) / 9")],
+        [
+            (
+                "epoch_time = time.perf_counter() - start",
+                "epoch_time = (time.perf_counter() - start) / 9",
+            )
+        ],
         {"compares_both": "epoch_time of FP32 is"},
     ),
     "no warm-up": (
@@ -337,7 +381,10 @@ MISTAKEN_COMPARISONS = {
     ),
     "the warm-up is kept": (
         [
-            ("    rows: list[dict[str, Any]] = []\n", "    rows: list[dict[str, Any]] = []\n    kept = []\n"),
+            (
+                "    rows: list[dict[str, Any]] = []\n",
+                "    rows: list[dict[str, Any]] = []\n    kept = []\n",
+            ),
             (
                 "        if on_gpu:\n            torch.cuda.reset",
                 "        kept.append(model)\n        if on_gpu:\n            torch.cuda.reset",
@@ -380,7 +427,10 @@ MISTAKEN_COMPARISONS = {
     ),
     "nothing trained": (
         [
-            ("metrics = train_epoch_amp(", "metrics = dict(throughput=100.0 + 100 * use_amp, accuracy=22.0) or ("),
+            (
+                "metrics = train_epoch_amp(",
+                "metrics = dict(throughput=100.0 + 100 * use_amp, accuracy=22.0) or (",
+            ),
             ("epoch_time = time.perf_counter() - start", "epoch_time = 0.5"),
         ],
         {
@@ -423,7 +473,9 @@ def test_a_mistake_in_the_loop_fails_the_checks_that_show_it(judge, pairs, fails
     expect(fails, failing(judge(bench.changed(*pairs), only=set(part.checks) - COMPARISON)))
 
 
-@pytest.mark.parametrize(("pairs", "fails"), MISTAKEN_COMPARISONS.values(), ids=MISTAKEN_COMPARISONS)
+@pytest.mark.parametrize(
+    ("pairs", "fails"), MISTAKEN_COMPARISONS.values(), ids=MISTAKEN_COMPARISONS
+)
 def test_a_mistaken_comparison_fails_the_checks_that_show_it(judge, pairs, fails):
     expect(fails, failing(judge(bench.changed(*pairs), only=COMPARISON)))
 
@@ -444,9 +496,15 @@ def blocked(name, found):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        pytest.param("raise NotImplementedError()", "train_epoch_amp is not written yet", id="the template"),
+        pytest.param(
+            "raise NotImplementedError()", "train_epoch_amp is not written yet", id="the template"
+        ),
         pytest.param("return None", "train_epoch_amp returned None instead of a dict", id="None"),
-        pytest.param("return {'loss': 1.0}", "train_epoch_amp returned no 'losses'; it returned loss", id="no losses"),
+        pytest.param(
+            "return {'loss': 1.0}",
+            "train_epoch_amp returned no 'losses'; it returned loss",
+            id="no losses",
+        ),
         pytest.param("return {'losses': 'abc'}", "'losses' is a str", id="text for losses"),
         pytest.param("return {'losses': [[1.0]]}", "'losses' holds a list", id="nested"),
     ],
@@ -466,7 +524,9 @@ def test_what_cannot_be_read_is_said_in_words(judge, body, words):
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_weights_that_are_not_finite_fail(number):
     answer = bench.baseline_answer("amp")
-    bad = replace(answer, arrays={**answer.arrays, "weights": np.full_like(answer.arrays["weights"], number)})
+    bad = replace(
+        answer, arrays={**answer.arrays, "weights": np.full_like(answer.arrays["weights"], number)}
+    )
 
     verdict = part.checks["follows_fp32"].judge(Timed(bad, answer))
 
@@ -490,15 +550,25 @@ def test_weights_that_are_not_finite_are_said_first_where_gradients_are_clipped(
     [
         pytest.param("speedup", "1.00,AMD", "speedup of AMP is 1", id="a speedup that is none"),
         pytest.param("unit", "2.10x,AMD", "speedup of AMP is '2.10x'", id="a unit"),
-        pytest.param("machine", "2.10,T4", "the rows are from two machines, 'AMD' and 'T4'", id="two machines"),
         pytest.param(
-            "faster", "4.20,AMD", "throughput x epoch_time is 200 samples in one row and 420", id="a faster row"
+            "machine",
+            "2.10,T4",
+            "the rows are from two machines, 'AMD' and 'T4'",
+            id="two machines",
+        ),
+        pytest.param(
+            "faster",
+            "4.20,AMD",
+            "throughput x epoch_time is 200 samples in one row and 420",
+            id="a faster row",
         ),
     ],
 )
 def test_a_file_that_contradicts_itself_fails(name, changes, words):
     header = "precision,throughput,epoch_time,peak_memory_mb,accuracy,speedup,device\n"
-    data = f"{header}FP32,100,2,,50,1.0,AMD\nAMP,{420 if name == 'faster' else 210},1,,50,{changes}\n"
+    data = (
+        f"{header}FP32,100,2,,50,1.0,AMD\nAMP,{420 if name == 'faster' else 210},1,,50,{changes}\n"
+    )
 
     found = part.checks["csv_is_consistent"].judge(checks.read(data.encode(), "amp_results.csv"))
 

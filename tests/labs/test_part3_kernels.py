@@ -147,13 +147,17 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
 
 
 @pytest.mark.parametrize("number", [np.nan, 1e308, 0.0])
-@pytest.mark.parametrize("name", [name for name, check in part.checks.items() if set(check.reads) & set(part.probes)])
+@pytest.mark.parametrize(
+    "name", [name for name, check in part.checks.items() if set(check.reads) & set(part.probes)]
+)
 def test_whatever_a_worker_sends_becomes_a_verdict(name, number):
     for found in bench.spoilt(name, number):
         assert isinstance(found, Passed | Failed)
 
 
-def test_what_an_operator_without_work_calls_is_no_launch_and_a_fused_operator_is_one_like_any_other(tmp_path):
+def test_what_an_operator_without_work_calls_is_no_launch_and_a_fused_operator_is_one_like_any_other(
+    tmp_path,
+):
     """The docstring of count_launches, word by word."""
     from part3_kernels import count_launches
 
@@ -177,7 +181,9 @@ ROW = {"net": "SimpleNet", "launches": 12, "ms": 4.0, "speedup": 1.0, "device": 
         pytest.param([], "there are no rows", id="none"),
         pytest.param([{**ROW, "launches": 0}], "has to be at least 1", id="nothing launched"),
         pytest.param([{**ROW, "launches": 11.5}], "has to be a whole number", id="half a launch"),
-        pytest.param([{**ROW, "speedup": 3.0}], "ms of SimpleNet / its own is 1", id="another speedup"),
+        pytest.param(
+            [{**ROW, "speedup": 3.0}], "ms of SimpleNet / its own is 1", id="another speedup"
+        ),
         pytest.param([{**ROW, "device": " "}], "the device is not named", id="no device"),
         pytest.param([ROW, {**ROW, "device": "a GPU"}], "from two machines", id="two machines"),
         pytest.param([{**ROW, "ms": "4 ms"}], "it must be a number", id="text"),
@@ -198,7 +204,9 @@ def test_rows_have_their_form_and_fit_each_other(rows, words):
     ],
 )
 def test_a_report_of_ncu_is_read_or_owed(text, kind, words):
-    found = part.checks["report_holds_kernels"].judge(checks.read(text.encode(), "kernel_report.txt"))
+    found = part.checks["report_holds_kernels"].judge(
+        checks.read(text.encode(), "kernel_report.txt")
+    )
 
     assert isinstance(found, kind)
     assert words in (found.reason if kind is Unavailable else found.measured)

@@ -190,7 +190,9 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
 def seen_from_outside(answer, student, baseline, idle=20):
     """A run of so many MB on each side, and an idle worker of *idle* MB beside a trusted one of 20."""
     still = Observation("idle", "ok")
-    run = Pair(replace(answer, peak_bytes=student * 10**6), replace(answer, peak_bytes=baseline * 10**6))
+    run = Pair(
+        replace(answer, peak_bytes=student * 10**6), replace(answer, peak_bytes=baseline * 10**6)
+    )
     return run, Pair(replace(still, peak_bytes=idle * 10**6), replace(still, peak_bytes=20 * 10**6))
 
 
@@ -222,7 +224,10 @@ def test_memory_is_what_was_seen_beyond_an_idle_worker(check, probe, student, id
 @pytest.mark.parametrize("number", [np.nan, 7.0])
 def test_little_memory_with_other_numbers_is_no_saving(check, probe, array, number):
     run, idle = seen_from_outside(bench.baseline_answer(probe), 30, 120)
-    wrong = replace(run.student, arrays={**run.student.arrays, array: np.full_like(run.student.arrays[array], number)})
+    wrong = replace(
+        run.student,
+        arrays={**run.student.arrays, array: np.full_like(run.student.arrays[array], number)},
+    )
 
     found = part.checks[check].judge(replace(run, student=wrong), idle)
 
@@ -248,7 +253,9 @@ HEADER = "model,throughput,epoch_time,peak_memory_mb,saved_mb,loss,slowdown,devi
     ],
 )  # fmt: skip
 def test_a_file_that_contradicts_itself_fails(rows, words):
-    found = part.checks["csv_is_consistent"].judge(checks.read((HEADER + rows).encode(), "checkpointing_results.csv"))
+    found = part.checks["csv_is_consistent"].judge(
+        checks.read((HEADER + rows).encode(), "checkpointing_results.csv")
+    )
 
     assert isinstance(found, Failed)
     assert words in found.why

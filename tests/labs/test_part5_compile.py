@@ -159,12 +159,16 @@ HEADER = "model,throughput,epoch_time,compile_s,loss,speedup,device\n"
         pytest.param("", "the rows are none", id="a header only"),
         pytest.param("Eager,10,2,0,2,1,AMD\nCompiled,20,1,30,2,2x,AMD\n", "'2x'", id="a unit"),
         pytest.param(
-            "Eager,10,2,0,2,1,AMD\nCompiled,20,1,0,2,2,AMD\n", "the cold start is missing", id="no cold start"
+            "Eager,10,2,0,2,1,AMD\nCompiled,20,1,0,2,2,AMD\n",
+            "the cold start is missing",
+            id="no cold start",
         ),
     ],
 )
 def test_a_file_that_contradicts_itself_fails(rows, words):
-    found = part.checks["csv_is_consistent"].judge(checks.read((HEADER + rows).encode(), "compile_results.csv"))
+    found = part.checks["csv_is_consistent"].judge(
+        checks.read((HEADER + rows).encode(), "compile_results.csv")
+    )
 
     assert isinstance(found, Failed)
     assert words in found.why

@@ -52,7 +52,10 @@ def judge(tmp_path):
         seen = {}
         chosen = [part.checks[name] for name in part.checks if name in only]
         path = tmp_path / part.file
-        return {check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads}) for check in chosen}
+        return {
+            check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads})
+            for check in chosen
+        }
 
     return judged
 
@@ -64,7 +67,9 @@ def evidence(name, path, seed, seen):
         return handed_in(part.artefacts[name])
     if name not in seen:
         student = observe(part, name, path, seed)
-        seen[name] = Pair(student, baseline_answer(name, seed)) if part.probes[name].pair else student
+        seen[name] = (
+            Pair(student, baseline_answer(name, seed)) if part.probes[name].pair else student
+        )
     return seen[name]
 
 
@@ -198,14 +203,20 @@ def hostile(seen, number):
             return [everywhere(item) for item in value]
         return number if isinstance(value, float) else value
 
-    arrays = {name: np.full_like(array, number) for name, array in seen.arrays.items() if array.dtype.kind == "f"}
+    arrays = {
+        name: np.full_like(array, number)
+        for name, array in seen.arrays.items()
+        if array.dtype.kind == "f"
+    }
     return replace(seen, values=everywhere(dict(seen.values)), arrays={**seen.arrays, **arrays})
 
 
 def emptied(seen):
     """The same answer with nothing in any list or array."""
     values = {key: [] if isinstance(value, list) else value for key, value in seen.values.items()}
-    return replace(seen, values=values, arrays={name: array[:0] for name, array in seen.arrays.items()})
+    return replace(
+        seen, values=values, arrays={name: array[:0] for name, array in seen.arrays.items()}
+    )
 
 
 QUICK = ("plain", "half", "comparison", "summaries")
@@ -224,7 +235,9 @@ def test_a_judge_never_stumbles_over_numbers(number):
 
 def test_a_table_of_another_machine_is_owed():
     """It is told apart from a wrong one."""
-    found = part.checks["csv_is_plausible"].judge(handed_in("optimization_results.csv"), replace(MACHINE, name="T4"))
+    found = part.checks["csv_is_plausible"].judge(
+        handed_in("optimization_results.csv"), replace(MACHINE, name="T4")
+    )
 
     assert isinstance(found, Unavailable)
     assert "this machine is T4" in found.reason
@@ -232,7 +245,9 @@ def test_a_table_of_another_machine_is_owed():
 
 def shortened(text):
     """Keep the headings and a dozen words below each."""
-    lines = [line if line.startswith("#") else " ".join(line.split()[:4]) for line in text.splitlines()]
+    lines = [
+        line if line.startswith("#") else " ".join(line.split()[:4]) for line in text.splitlines()
+    ]
     return "\n".join(lines)
 
 
@@ -272,15 +287,24 @@ def test_a_report_is_told_what_it_lacks(change, fails):
     assert text != handed_in("optimization_report.md")
     for name, words in fails.items():
         check = part.checks[name]
-        found = check.judge(**{read: text if read == "optimization_report" else rows for read in check.reads})
+        found = check.judge(
+            **{read: text if read == "optimization_report" else rows for read in check.reads}
+        )
         assert isinstance(found, Failed)
         assert words in f"{found.measured} {found.why}"
 
 
 def test_a_speedup_as_text_costs_the_table_and_not_the_report():
-    rows = handed_in("optimization_results.csv", lambda text: text.replace(",1.0,1.0,", ",1.00x,1.0,"))
+    rows = handed_in(
+        "optimization_results.csv", lambda text: text.replace(",1.0,1.0,", ",1.00x,1.0,")
+    )
     found = {
-        name: check.judge(**{read: rows if read == "optimization_results" else given(read) for read in check.reads})
+        name: check.judge(
+            **{
+                read: rows if read == "optimization_results" else given(read)
+                for read in check.reads
+            }
+        )
         for name, check in part.checks.items()
         if "optimization_results" in check.reads
     }

@@ -44,7 +44,9 @@ TEMPLATE = strip_code(SOURCE, PART)
 
 def kit() -> Kit:
     made = toy_kit()
-    return Kit(made.lab, made.config, made.given, made.baseline, Released("1", {f"{PART}.py": TEMPLATE}))
+    return Kit(
+        made.lab, made.config, made.given, made.baseline, Released("1", {f"{PART}.py": TEMPLATE})
+    )
 
 
 COURSE = SimpleNamespace(kit=lambda lab: kit())

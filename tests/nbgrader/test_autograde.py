@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
-pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # nbgrader and what it stands on warn of themselves
 
 from autograder import batch  # noqa: E402
 from autograder.grade import grade  # noqa: E402
@@ -21,7 +23,13 @@ from autograder.nbgrader import results  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, canary, gradebook, hand_in, nbgrader, released, written  # noqa: E402
 
-SPOOFS: dict[str, Any] = {"points": 400, "grade": False, "solution": True, "locked": False, "schema_version": 1}
+SPOOFS: dict[str, Any] = {
+    "points": 400,
+    "grade": False,
+    "solution": True,
+    "locked": False,
+    "schema_version": 1,
+}
 
 
 def _edited(nb: Any, edit: Any) -> Any:
@@ -63,8 +71,17 @@ def _talk(nb: Any) -> None:
     for cell in nb["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"] = [
-                {"output_type": "stream", "name": "stderr", "text": "UserWarning: old\n" + "x" * 500_000},
-                {"output_type": "execute_result", "data": {"text/plain": "400"}, "metadata": {}, "execution_count": 1},
+                {
+                    "output_type": "stream",
+                    "name": "stderr",
+                    "text": "UserWarning: old\n" + "x" * 500_000,
+                },
+                {
+                    "output_type": "execute_result",
+                    "data": {"text/plain": "400"},
+                    "metadata": {},
+                    "execution_count": 1,
+                },
             ]
 
 
@@ -76,7 +93,14 @@ def _strip(nb: Any) -> None:
         del cell["id"]
 
 
-RIGHT = {"positive": 2.0, "equal": 2.0, "faster": None, "much_faster": None, "has_table": 2.0, "has_picture": 0.0}
+RIGHT = {
+    "positive": 2.0,
+    "equal": 2.0,
+    "faster": None,
+    "much_faster": None,
+    "has_table": 2.0,
+    "has_picture": 0.0,
+}
 WRONG = {**RIGHT, "positive": 0.0, "equal": 0.0, "faster": 0.0, "much_faster": 0.0}
 LOST = {**WRONG}
 # Student -> what the function says, what else was done to the notebook, and the scores (None: waits for a person).
@@ -86,7 +110,11 @@ CLASS: dict[str, tuple[str, Any, dict[str, float | None]]] = {
     "cleo_empty": ("", None, LOST),
     "dan_loops": ("while True: pass", None, LOST),
     "eve_dies": ("import os; os._exit(0)", None, LOST),
-    "fay_equal_to_all": ("return -1.0", "class A:\n    def __eq__(self, other): return True", WRONG),
+    "fay_equal_to_all": (
+        "return -1.0",
+        "class A:\n    def __eq__(self, other): return True",
+        WRONG,
+    ),
     "gus_strips_asserts": ("return -1.0", "get_ipython().ast_transformers.append(None)", WRONG),
     "hal_displays_points": ("return -1.0", "get_ipython().displayhook('x')", WRONG),
     "ivy_writes_scores": (
@@ -108,7 +136,14 @@ def _notebook(root: Path, body: str, more: Any) -> Any:
     nb["cells"].insert(0, canary(root / "executed"))
     if isinstance(more, str):
         nb["cells"].append(
-            {"cell_type": "code", "id": "more", "metadata": {}, "source": more, "outputs": [], "execution_count": None}
+            {
+                "cell_type": "code",
+                "id": "more",
+                "metadata": {},
+                "source": more,
+                "outputs": [],
+                "execution_count": None,
+            }
         )
     return _edited(nb, more) if callable(more) else nb
 
@@ -135,7 +170,9 @@ def scores(root: Path, student: str) -> dict[str, tuple[float | None, bool]]:
     """Every grade: its score, and whether a person is asked."""
     with gradebook(root) as book:
         submission = book.find_submission(LAB, student)
-        return {g.name: (g.auto_score, g.needs_manual_grade) for g in submission.notebooks[0].grades}
+        return {
+            g.name: (g.auto_score, g.needs_manual_grade) for g in submission.notebooks[0].grades
+        }
 
 
 def result_of(root: Path, student: str) -> Any:
@@ -152,14 +189,18 @@ def test_the_batch_goes_on_and_says_that_some_are_not_graded(graded: Any):
 
 
 @pytest.mark.parametrize("student", CLASS)
-def test_scores_are_those_of_the_result_and_what_is_owed_waits_for_a_person(graded: Any, student: str):
+def test_scores_are_those_of_the_result_and_what_is_owed_waits_for_a_person(
+    graded: Any, student: str
+):
     """To the last digit; nothing that the notebook says of itself or did before counts."""
     found = scores(graded.root, student)
     wanted = {**CLASS[student][2], "explains": None}
 
     assert {name: (score, score is None) for name, score in wanted.items()} == found
     result = result_of(graded.root, student)
-    assert {c.id: None if c.owed else c.points for c in result.parts[0].checks} == {n: s for n, (s, _) in found.items()}
+    assert {c.id: None if c.owed else c.points for c in result.parts[0].checks} == {
+        n: s for n, (s, _) in found.items()
+    }
     with gradebook(graded.root) as book:
         assert result.score == book.find_submission(LAB, student).score
 
@@ -182,7 +223,12 @@ def test_feedback_shows_goal_measured_why_and_try(graded: Any):
     """In the cell of the check, and all of them where the checks are run."""
     page = feedback(graded.root, "fay_equal_to_all")
 
-    for words in ("The number is positive.", "measured: -1.0", "why: it is not positive", "try: add to it"):
+    for words in (
+        "The number is positive.",
+        "measured: -1.0",
+        "why: it is not positive",
+        "try: add to it",
+    ):
         assert 2 <= page.count(words), words
     assert "0 of 14 points" not in page
     assert "2 of 14 points, 2 not settled yet" in page
@@ -210,7 +256,9 @@ def test_feedback_holds_nothing_of_the_solution(graded: Any, student: str):
 def one(graded: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A copy of the course in which only one student has handed in."""
     root = tmp_path / "course"
-    keep = shutil.ignore_patterns(*(name for name in [*CLASS, "pat_broken", "quin_large"] if name != "ada_right"))
+    keep = shutil.ignore_patterns(
+        *(name for name in [*CLASS, "pat_broken", "quin_large"] if name != "ada_right")
+    )
     shutil.copytree(graded.root, root, ignore=keep)
     monkeypatch.setattr(results, "_course", lambda root: course.COURSE)
     monkeypatch.setattr(results, "_session", lambda *_: course.session())
@@ -265,10 +313,14 @@ def _of_other_points(root: Path) -> None:
 def _of_one_check(root: Path) -> None:
     (root / "results" / LAB / "journal.sqlite").unlink()
     kit = course.kit()
-    handed_in = batch.load_or_say(root / "submitted" / "ada_right" / LAB, kit.lab.files, kit.released)
+    handed_in = batch.load_or_say(
+        root / "submitted" / "ada_right" / LAB, kit.lab.files, kit.released
+    )
     result = grade(handed_in, kit, course.session(), seed=1, only="positive")
     (root / "results" / LAB / "ada_right" / batch.RESULT).write_text(
-        json.dumps(batch.to_json(result)).replace(f'"submission": "{LAB}"', '"submission": "ada_right"')
+        json.dumps(batch.to_json(result)).replace(
+            f'"submission": "{LAB}"', '"submission": "ada_right"'
+        )
     )
 
 
@@ -283,12 +335,21 @@ def _rewritten(root: Path, old: str, new: str) -> None:
 
 
 REFUSED = {
-    "absent": (_absent, "no result for ada\\_right in results/toy; run perflab grade toy submitted --out results/toy"),
-    "of other files": (_changed, "the result in results/toy/ada\\_right is of other files than were handed in"),
+    "absent": (
+        _absent,
+        "no result for ada\\_right in results/toy; run perflab grade toy submitted --out results/toy",
+    ),
+    "of other files": (
+        _changed,
+        "the result in results/toy/ada\\_right is of other files than were handed in",
+    ),
     "of another version": (_of_another_version, "the result is of version 0, now 1"),
     "of another lab": (_of_another_lab, "the result in results/toy/ada\\_right is of lab other"),
     "broken": (_broken, "ada\\_right/result.json: cannot be read"),
-    "of other points": (_of_other_points, "2.0 points in the gradebook, 3.0 in the result; release the lab again"),
+    "of other points": (
+        _of_other_points,
+        "2.0 points in the gradebook, 3.0 in the result; release the lab again",
+    ),
     "edited": (_edited_by_hand, "the result in results/toy/ada\\_right is not as it was written"),
     "of one check": (_of_one_check, "2.0 points in the gradebook, no in the result"),
 }
@@ -305,7 +366,9 @@ def test_without_a_result_that_fits_a_student_stays_ungraded(one: Path, spoil: A
         assert reason in book.find_comment("work", PART, LAB, "ada_right").auto_comment
 
 
-def test_a_fence_that_is_missing_leaves_a_student_ungraded(one: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_fence_that_is_missing_leaves_a_student_ungraded(
+    one: Path, monkeypatch: pytest.MonkeyPatch
+):
     """The same words as those of `perflab grade`."""
     from autograder.errors import UserError
 
@@ -329,11 +392,15 @@ def test_a_persons_score_stays_and_is_looked_at_again_when_the_verdict_moves(one
         book.db.commit()
 
     assert 0 == again(one)
-    assert {"much_faster"} == {name for name, (_, asked) in scores(one, "ada_right").items() if asked}
+    assert {"much_faster"} == {
+        name for name, (_, asked) in scores(one, "ada_right").items() if asked
+    }
     hand_in(one, "ada_right", written(released(one), "return -1.0"))
     assert 0 == again(one)
     # faster is skipped now, so lost: the person who gave a point for it is asked, too
-    assert {"positive", "faster"} == {name for name, (_, asked) in scores(one, "ada_right").items() if asked}
+    assert {"positive", "faster"} == {
+        name for name, (_, asked) in scores(one, "ada_right").items() if asked
+    }
     with gradebook(one) as book:
         assert 1.5 + 2.0 + 1.0 + 2.0 == book.find_submission(LAB, "ada_right").score
 

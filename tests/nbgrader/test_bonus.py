@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
-pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # nbgrader and what it stands on warn of themselves
 
 from autograder.grade import Kit  # noqa: E402
 from autograder.lab import Lab  # noqa: E402
@@ -69,17 +71,21 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _patched(patch)
         course.make(root)
         made = kit()
-        extra = notebook(made.lab.parts[1], made.config.parts[BONUS], course.SOURCE, {}, course.OURS)
+        extra = notebook(
+            made.lab.parts[1], made.config.parts[BONUS], course.SOURCE, {}, course.OURS
+        )
         (root / "source" / LAB / f"{BONUS}.ipynb").write_text(json.dumps(extra))
         assert 0 == nbgrader(root, "generate_assignment", LAB)
         for student, (part, bonus, _) in CLASS.items():
             theirs = {
-                name: json.loads((root / "release" / LAB / f"{name}.ipynb").read_text()) for name in (PART, BONUS)
+                name: json.loads((root / "release" / LAB / f"{name}.ipynb").read_text())
+                for name in (PART, BONUS)
             }
             more = json.dumps(written(theirs[BONUS], bonus)).encode()
             hand_in(root, student, written(theirs[PART], part), bonus__ipynb=more)
         assert (0, 0, 0) == tuple(
-            nbgrader(root, *words) for words in (("autograde", LAB), ("generate_feedback", LAB), ("export",))
+            nbgrader(root, *words)
+            for words in (("autograde", LAB), ("generate_feedback", LAB), ("export",))
         )
     return root
 
@@ -124,7 +130,10 @@ def test_sync_writes_the_same(root: Path):
         for grade in book.find_submission_notebook(BONUS, LAB, "bob_lost_five").grades:
             grade.extra_credit = 0.0
         book.db.commit()
-    seen = {one.student: one.moved for one in sync(root / "results" / LAB, url, add_students=False, feedback=None)}
+    seen = {
+        one.student: one.moved
+        for one in sync(root / "results" / LAB, url, add_students=False, feedback=None)
+    }
 
     assert "3 -> 8 points" == seen["bob_lost_five"][0]
     with gradebook(root) as book:
@@ -147,13 +156,22 @@ def test_feedback_says_what_it_won(root: Path):
     page = (root / "feedback" / "bob_lost_five" / LAB / f"{BONUS}.html").read_text()
 
     assert "(Score: 5.0 / 0.0)" in page
-    assert "6 of 14 points that need not be won; 5 of them count, where other parts lost points" in page
+    assert (
+        "6 of 14 points that need not be won; 5 of them count, where other parts lost points"
+        in page
+    )
 
 
-def test_who_handed_in_no_notebook_for_a_part_has_not_moved(root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_who_handed_in_no_notebook_for_a_part_has_not_moved(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+):
     """nbgrader puts a zero where a notebook is missing, each time, before anybody of ours is asked."""
     _patched(monkeypatch)
-    hand_in(root, "dan", written(json.loads((root / "release" / LAB / f"{PART}.ipynb").read_text()), "return 2.0"))
+    hand_in(
+        root,
+        "dan",
+        written(json.loads((root / "release" / LAB / f"{PART}.ipynb").read_text()), "return 2.0"),
+    )
     once = nbgrader(root, "autograde", LAB, "--student=dan")
     said = course.said(monkeypatch)
 

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
-pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # nbgrader and what it stands on warn of themselves
 
 from autograder import batch  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
@@ -40,7 +42,12 @@ def work(nb: Any) -> Any:
 
 def _format_3(nb: Any) -> Any:
     cells = [{**cell, "input": cell["source"], "language": "python"} for cell in nb["cells"]]
-    return {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": cells}]}
+    return {
+        "nbformat": 3,
+        "nbformat_minor": 0,
+        "metadata": {"name": ""},
+        "worksheets": [{"cells": cells}],
+    }
 
 
 def _twice(nb: Any) -> None:
@@ -89,7 +96,14 @@ def _odd_metadata(nb: Any) -> None:
 
 
 def _odd_attachments(nb: Any) -> None:
-    nb["cells"].append({"cell_type": "markdown", "metadata": {}, "source": "", "attachments": {"a.png": "a picture"}})
+    nb["cells"].append(
+        {
+            "cell_type": "markdown",
+            "metadata": {},
+            "source": "",
+            "attachments": {"a.png": "a picture"},
+        }
+    )
 
 
 def _another_parts_cell(nb: Any) -> None:
@@ -105,7 +119,10 @@ CONFLICT = "git left its marks of a conflict in it; settle that, and save it aga
 BROKEN: dict[str, tuple[Made, float | str]] = {
     "cut_in_half": (lambda nb: json.dumps(nb).encode()[:-2000], DAMAGED),
     "empty": (lambda nb: b"", DAMAGED),
-    "a_conflict": (lambda nb: b"<<<<<<< HEAD\n" + json.dumps(nb).encode() + b"\n=======\n{}\n>>>>>>> mine", CONFLICT),
+    "a_conflict": (
+        lambda nb: b"<<<<<<< HEAD\n" + json.dumps(nb).encode() + b"\n=======\n{}\n>>>>>>> mine",
+        CONFLICT,
+    ),
     "format_3": (edited(_format_3), NO_CELLS),
     "with_a_bom": (lambda nb: b"\xef\xbb\xbf" + json.dumps(nb).encode(), RIGHT),
     "latin_1": (lambda nb: json.dumps(nb).encode().replace(b"Part 1", b"Pi\xe8ce 1"), DAMAGED),
@@ -139,7 +156,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
         right = written(released(root), "return 2.0")
         for student, (make, _) in BROKEN.items():
             hand_in(root, student, right)
-            (root / "submitted" / student / LAB / f"{PART}.ipynb").write_bytes(make(copy.deepcopy(right)))
+            (root / "submitted" / student / LAB / f"{PART}.ipynb").write_bytes(
+                make(copy.deepcopy(right))
+            )
         (root / "submitted" / "folder" / LAB / f"{PART}.ipynb").mkdir(parents=True)
         hand_in(root, "zoe_is_right", right)
         return root, nbgrader(root, "autograde", LAB)
@@ -158,7 +177,9 @@ def test_the_batch_goes_on_to_the_last(graded: tuple[Path, int]):
     assert (1, RIGHT) == (graded[1], standing(graded[0], "zoe_is_right")[1])
 
 
-@pytest.mark.parametrize("student", [*(name for name, (_, said) in BROKEN.items() if isinstance(said, str)), "folder"])
+@pytest.mark.parametrize(
+    "student", [*(name for name, (_, said) in BROKEN.items() if isinstance(said, str)), "folder"]
+)
 def test_what_cannot_be_read_is_not_graded_and_says_why(graded: tuple[Path, int], student: str):
     """No zero, and no full marks."""
     scores, _, comment = standing(graded[0], student)
@@ -168,7 +189,9 @@ def test_what_cannot_be_read_is_not_graded_and_says_why(graded: tuple[Path, int]
     assert (BROKEN[student][1] if student in BROKEN else "is no file") in comment
 
 
-@pytest.mark.parametrize("student", [name for name, (_, said) in BROKEN.items() if isinstance(said, float)])
+@pytest.mark.parametrize(
+    "student", [name for name, (_, said) in BROKEN.items() if isinstance(said, float)]
+)
 def test_what_can_be_read_is_graded(graded: tuple[Path, int], student: str):
     """By what its cells say, whatever else it says of itself."""
     assert BROKEN[student][1] == standing(graded[0], student)[1]
@@ -178,9 +201,18 @@ def test_sync_leaves_ungraded_what_autograde_does(graded: tuple[Path, int]):
     """`perflab grade` fails every check of such a notebook, with the reason; a gradebook gets no zero for it."""
     kit, root = course.kit(), graded[0]
     for student in ("cut_in_half", "zoe_is_right"):
-        handed_in = batch.load_or_say(root / "submitted" / student / LAB, kit.lab.files, kit.released)
-        batch.grade_one(replace(handed_in, name=student), kit, course.session(), root / "graded", seed=1)
-    seen = list(sync(root / "graded", f"sqlite:///{root}/gradebook.db", add_students=False, feedback=None))
+        handed_in = batch.load_or_say(
+            root / "submitted" / student / LAB, kit.lab.files, kit.released
+        )
+        batch.grade_one(
+            replace(handed_in, name=student), kit, course.session(), root / "graded", seed=1
+        )
+    seen = list(
+        sync(root / "graded", f"sqlite:///{root}/gradebook.db", add_students=False, feedback=None)
+    )
 
-    assert [Synced("cut_in_half", f"{PART}.ipynb was not taken: {DAMAGED}"), Synced("zoe_is_right")] == seen
+    assert [
+        Synced("cut_in_half", f"{PART}.ipynb was not taken: {DAMAGED}"),
+        Synced("zoe_is_right"),
+    ] == seen
     assert {None} == standing(root, "cut_in_half")[0]

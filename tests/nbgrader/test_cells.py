@@ -16,11 +16,19 @@ EVIL = "<script>alert(1)</script> [x](javascript:1) `a` *b*"
 
 def test_each_check_is_told_in_its_own_cell_and_all_where_they_are_run():
     """Whatever else was put out is gone."""
-    cells = [code_cell("amp_is_faster", "", CHECK), code_cell("practice", "", CHECK), code_cell("own", "print(1)")]
+    cells = [
+        code_cell("amp_is_faster", "", CHECK),
+        code_cell("practice", "", CHECK),
+        code_cell("own", "print(1)"),
+    ]
     for cell in cells:
         cell["outputs"], cell["execution_count"] = [{"output_type": "stream"}], 3
     text = text_cell("text", "x")
-    show([*cells, text], a_part("part3_amp", "Part 3", a_check(), a_silent_check(id="other")), ["a note"])
+    show(
+        [*cells, text],
+        a_part("part3_amp", "Part 3", a_check(), a_silent_check(id="other")),
+        ["a note"],
+    )
     faster, every, own = (cell["outputs"] for cell in cells)
 
     assert [1, 1, 0] == [len(faster), len(every), len(own)]
@@ -28,7 +36,9 @@ def test_each_check_is_told_in_its_own_cell_and_all_where_they_are_run():
     assert "other" not in faster[0]["data"]["text/plain"]
     assert faster[0]["data"]["text/plain"].startswith("FAIL  part3_amp.amp_is_faster  0/6")
     assert [] == [
-        word for word in ("amp_is_faster", "other", "note: a note") if word not in every[0]["data"]["text/html"]
+        word
+        for word in ("amp_is_faster", "other", "note: a note")
+        if word not in every[0]["data"]["text/html"]
     ]
     assert text_cell("text", "x") == text
 
@@ -62,7 +72,10 @@ def test_two_cells_of_one_name_are_refused():
     part = made.lab.parts[0]
     source = course.SOURCE.replace("def work", "def positive")
 
-    with pytest.raises(CourseError, match=r"two cells of its notebook would be called positive; rename the function"):
+    with pytest.raises(
+        CourseError,
+        match=r"two cells of its notebook would be called positive; rename the function",
+    ):
         notebook(part, made.config.parts[part.id], source, {}, {})
 
 
@@ -72,6 +85,10 @@ def test_a_report_is_one_cell_for_each_question():
     part = made.lab.parts[0]
     texts = {"notes.md": "# Notes\n\n## 1\n\nWhy?\n\n## 2\n"}
     cells = notebook(part, made.config.parts[part.id], course.SOURCE, texts, {})["cells"]
-    notes = [(cell["id"], cell["source"]) for cell in cells if cell["metadata"].get("perflab") == {"file": "notes.md"}]
+    notes = [
+        (cell["id"], cell["source"])
+        for cell in cells
+        if cell["metadata"].get("perflab") == {"file": "notes.md"}
+    ]
 
     assert [("notes-1", "# Notes"), ("notes-2", "## 1\n\nWhy?"), ("notes-3", "## 2")] == notes

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip(
-    "nbgrader.server_extensions.formgrader", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'"
+    "nbgrader.server_extensions.formgrader",
+    reason="nbgrader is an extra: pip install 'perflab[nbgrader]'",
 )
 
 from tests import chromium
@@ -126,7 +127,9 @@ def test_the_gradebook_page_has_the_class(browser: Any, url: str):
     assert (LAB, "3", "3.33 / 14") == (name, many, score)
 
 
-def test_each_student_has_the_score_of_perflab_and_waits_for_a_person(browser: Any, url: str, root: Path):
+def test_each_student_has_the_score_of_perflab_and_waits_for_a_person(
+    browser: Any, url: str, root: Path
+):
     """The table that graders work from."""
     with gradebook(root) as book:
         scores = {one.student.id: one.score for one in book.find_assignment(LAB).submissions}
@@ -137,7 +140,9 @@ def test_each_student_has_the_score_of_perflab_and_waits_for_a_person(browser: A
     assert {student: f"{score:g} / 14" for student, score in scores.items()} == found
 
 
-def test_the_page_of_a_submission_shows_the_verdicts_beside_the_points(browser: Any, url: str, root: Path):
+def test_the_page_of_a_submission_shows_the_verdicts_beside_the_points(
+    browser: Any, url: str, root: Path
+):
     """What a person reads while grading what is owed."""
     with gradebook(root) as book:
         notebook = book.find_submission_notebook(PART, LAB, "bob").id
@@ -147,12 +152,16 @@ def test_the_page_of_a_submission_shows_the_verdicts_beside_the_points(browser: 
         return str(browser.execute_script(f"return document.getElementById('{name}').placeholder"))
 
     def comment() -> str:
-        return str(browser.execute_script("return document.getElementById('work-comment').placeholder"))
+        return str(
+            browser.execute_script("return document.getElementById('work-comment').placeholder")
+        )
 
     _until(lambda: points("has_table") and comment())
     shown = browser.execute_script("return document.body.textContent")
 
     assert [] == [words for words in ("it is not positive", "add to it") if words not in shown]
     assert comment().startswith("2 of 14 points, 2 not settled yet")
-    assert ["0", "0", "2", ""] == [points(name) for name in ("positive", "equal", "has_table", "explains")]
+    assert ["0", "0", "2", ""] == [
+        points(name) for name in ("positive", "equal", "has_table", "explains")
+    ]
     assert "the_secret_of_the_reference" not in shown

@@ -12,15 +12,23 @@ from tests.samples import a_bonus, a_part, a_result, a_silent_check
 
 
 def a_grade(name, worth):
-    fields = {"auto_score": None, "manual_score": None, "extra_credit": None, "needs_manual_grade": None}
+    fields = {
+        "auto_score": None,
+        "manual_score": None,
+        "extra_credit": None,
+        "needs_manual_grade": None,
+    }
     return SimpleNamespace(name=name, max_score=worth, **fields)
 
 
 def a_book(**notebooks):
     """A gradebook with these grades, by notebook."""
-    made = [SimpleNamespace(name=name, grades=grades, comments=[]) for name, grades in notebooks.items()]
+    made = [
+        SimpleNamespace(name=name, grades=grades, comments=[]) for name, grades in notebooks.items()
+    ]
     return SimpleNamespace(
-        update_or_create_submission=lambda *_: SimpleNamespace(notebooks=made), db=SimpleNamespace(commit=lambda: None)
+        update_or_create_submission=lambda *_: SimpleNamespace(notebooks=made),
+        db=SimpleNamespace(commit=lambda: None),
     )
 
 
@@ -28,7 +36,9 @@ def usual():
     return a_part("part3_amp", "", a_silent_check(id="c", outcome="failed", points=0, max_points=6))
 
 
-@pytest.mark.parametrize(("won", "counts"), [(2.0, 2.0), (8.0, 6.0)], ids=["all of it", "as far as points were lost"])
+@pytest.mark.parametrize(
+    ("won", "counts"), [(2.0, 2.0), (8.0, 6.0)], ids=["all of it", "as far as points were lost"]
+)
 def test_a_bonus_is_extra_credit(won, counts):
     """Its cell is worth nothing by itself."""
     hot = a_grade("finds_the_hot_line", 0)

@@ -23,8 +23,20 @@ LINE = "answer = math.sqrt(x) + 1"
 
 
 def notebook(**changes: Any) -> bytes:
-    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": "x = 1", "outputs": [], "execution_count": None}
-    whole = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {}}, "cells": [cell | changes]}
+    cell = {
+        "cell_type": "code",
+        "id": "a",
+        "metadata": {},
+        "source": "x = 1",
+        "outputs": [],
+        "execution_count": None,
+    }
+    whole = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {}},
+        "cells": [cell | changes],
+    }
     return json.dumps(whole).encode()
 
 
@@ -36,7 +48,11 @@ def test_secrets_are_the_lines_that_stand_in_solutions_alone():
 LEAKS = {
     "a line of code": ("x.py", f"y\n  {LINE}\n".encode(), [f"x.py, line 2: '{LINE}'"]),
     "a comment": ("x.py", f"# {LINE}".encode(), [f"x.py, line 1: '# {LINE}'"]),
-    "an answer": ("notes.md", b"Because of the tensor cores.", ["notes.md, line 1: 'Because of the tensor cores.'"]),
+    "an answer": (
+        "notes.md",
+        b"Because of the tensor cores.",
+        ["notes.md, line 1: 'Because of the tensor cores.'"],
+    ),
     "a marker": ("x.py", b"    ### END SOLUTION", ["x.py, line 1: '### END SOLUTION'"]),
     "a cell": ("n.ipynb", notebook(source=["x\n", f"    {LINE}"]), [f"n.ipynb, line 2: '{LINE}'"]),
     "hidden tests": (
@@ -46,7 +62,11 @@ LEAKS = {
     ),
     "an output": ("n.ipynb", notebook(outputs=[{"data": {}}]), ["n.ipynb, cell 1: a saved output"]),
     "a run": ("n.ipynb", notebook(execution_count=3), ["n.ipynb, cell 1: a saved output"]),
-    "an attachment": ("n.ipynb", notebook(attachments={"a.png": {}}), ["n.ipynb, cell 1: a saved output"]),
+    "an attachment": (
+        "n.ipynb",
+        notebook(attachments={"a.png": {}}),
+        ["n.ipynb, cell 1: a saved output"],
+    ),
     "metadata": (
         "n.ipynb",
         notebook(metadata={"answer": [LINE, 1]}),

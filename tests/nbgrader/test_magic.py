@@ -27,7 +27,9 @@ UNWRITTEN = "train_epoch_amp is not written yet (part3_amp.py, line 9)"
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> FakeWorkers:
     """Workers that say that nothing is written yet."""
-    fake = FakeWorkers({(name, "student"): Observation(name, "raised", error=UNWRITTEN) for name in PART.probes})
+    fake = FakeWorkers(
+        {(name, "student"): Observation(name, "raised", error=UNWRITTEN) for name in PART.probes}
+    )
     opened = (Course(find_root()), toy_session(fake, tier="cpu"))
     monkeypatch.setattr(magic, "_opened", lambda: opened)
     monkeypatch.setattr(magic, "_graders", {})
@@ -87,7 +89,10 @@ def test_a_saved_change_is_run(folder, fakes):
 MISTAKES = {
     "no part": ("", f"%perflab: name a part, such as %perflab {FIRST}"),
     "an unknown part": ("part33", "lab resnet18 has no part 'part33'"),
-    "an unknown check": ("part3.folows_fp32", "part3_amp has no check 'folows_fp32' (did you mean 'follows_fp32'?)"),
+    "an unknown check": (
+        "part3.folows_fp32",
+        "part3_amp has no check 'folows_fp32' (did you mean 'follows_fp32'?)",
+    ),
 }
 
 
@@ -112,14 +117,18 @@ def test_the_cell_of_a_missed_check_fails_in_one_line(folder, fakes, monkeypatch
         magic.perflab("")
 
     assert ["perflab: not passed yet: follows_fp32"] == caught.value._render_traceback_()
-    assert [f"perflab: %perflab: name a part, such as %perflab {FIRST}"] == mistaken.value._render_traceback_()
+    assert [
+        f"perflab: %perflab: name a part, such as %perflab {FIRST}"
+    ] == mistaken.value._render_traceback_()
     assert 1 == len(displayed)
 
 
 def test_jupyter_learns_the_magic():
     """%load_ext autograder.nbgrader.magic."""
     seen: list[Any] = []
-    magic.load_ipython_extension(SimpleNamespace(register_magic_function=lambda *a, **k: seen.append((*a, k))))
+    magic.load_ipython_extension(
+        SimpleNamespace(register_magic_function=lambda *a, **k: seen.append((*a, k)))
+    )
 
     assert [(magic.perflab, {"magic_name": "perflab"})] == seen
 
@@ -133,6 +142,10 @@ def test_a_real_worker_runs_the_reference_from_its_notebook(tmp_path, monkeypatc
     session = replace(toy_session(workers, tier="cpu"), worker_device="cpu")
     monkeypatch.setattr(magic, "_opened", lambda: (course, session))
     monkeypatch.setattr(magic, "_graders", {})
-    shown = magic.checked("part3_amp.returns_the_metrics", tmp_path / "course" / "source" / "resnet18")
+    shown = magic.checked(
+        "part3_amp.returns_the_metrics", tmp_path / "course" / "source" / "resnet18"
+    )
 
-    assert [("returns_the_metrics", "passed")] == [(check.id, check.outcome) for check in shown.checks]
+    assert [("returns_the_metrics", "passed")] == [
+        (check.id, check.outcome) for check in shown.checks
+    ]

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
-pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # nbgrader and what it stands on warn of themselves
 
 from autograder import batch, standing, times  # noqa: E402
 from autograder.config import LatePolicy  # noqa: E402
@@ -63,7 +65,11 @@ class Grader:
         out = self.root / "results" / LAB
         found = {path.name: path / LAB for path in sorted((self.root / "submitted").iterdir())}
         with Journal(out) as journal:
-            list(Rounds(Work(self.kit, lambda: nullcontext(self.session()), out), journal, 7, 1).run(found))
+            list(
+                Rounds(Work(self.kit, lambda: nullcontext(self.session()), out), journal, 7, 1).run(
+                    found
+                )
+            )
 
     def autograde(self, *options: str) -> int:
         self.asked.clear()
@@ -150,13 +156,17 @@ def test_where_only_what_is_there_is_taken_another_bar_leaves_all_ungraded(grade
     assert [(1.5, 14)] * 3 == [grader.score(student) for student in CLASS]
 
 
-def test_other_points_run_nothing_and_want_the_assignment_released_again(grader: Grader, said: list[str]):
+def test_other_points_run_nothing_and_want_the_assignment_released_again(
+    grader: Grader, said: list[str]
+):
     """The gradebook knows the old ones until then."""
     grader.set_check("positive", points=4.0)
     grader.set_part(points=16.0)
 
     assert 1 == grader.autograde()
-    made = course.notebook(grader.kit.lab.parts[0], grader.kit.config.parts[PART], course.SOURCE, {}, course.OURS)
+    made = course.notebook(
+        grader.kit.lab.parts[0], grader.kit.config.parts[PART], course.SOURCE, {}, course.OURS
+    )
     (grader.root / "source" / LAB / f"{PART}.ipynb").write_text(json.dumps(made))
     assert 0 == nbgrader(grader.root, "generate_assignment", LAB, "--force")
     assert 0 == grader.autograde()
@@ -166,7 +176,9 @@ def test_other_points_run_nothing_and_want_the_assignment_released_again(grader:
 
 def test_another_file_of_the_part_runs_the_part(grader: Grader):
     """Here what it is compared with."""
-    grader.kit = replace(grader.kit, baseline={**grader.kit.baseline, f"{PART}.py": b"def work(): return 1.0"})
+    grader.kit = replace(
+        grader.kit, baseline={**grader.kit.baseline, f"{PART}.py": b"def work(): return 1.0"}
+    )
 
     assert 0 == grader.autograde()
     assert {"single", "both", "amp", "clock"} == {*grader.asked}
@@ -209,7 +221,10 @@ def test_sync_says_who_moved_too(grader: Grader):
 
 
 def _results(grader: Grader) -> list[Any]:
-    return [load_result(path) for path in sorted((grader.root / "results" / LAB).glob(f"*/{batch.RESULT}"))]
+    return [
+        load_result(path)
+        for path in sorted((grader.root / "results" / LAB).glob(f"*/{batch.RESULT}"))
+    ]
 
 
 # Lateness comes from one place
@@ -222,7 +237,9 @@ ZERO = "--LateSubmissionPlugin.penalty_method=zero"
 def _late_class(grader: Grader, policy: LatePolicy | None) -> None:
     """Bob came two days late by nbgrader's clock, and nbgrader knows when it was due."""
     grader.kit = replace(grader.kit, config=replace(grader.kit.config, due=DUE, late=policy))
-    (grader.root / "submitted" / "bob" / LAB / "timestamp.txt").write_text("2027-01-22 11:00:00 UTC\n")
+    (grader.root / "submitted" / "bob" / LAB / "timestamp.txt").write_text(
+        "2027-01-22 11:00:00 UTC\n"
+    )
     with gradebook(grader.root) as book:
         book.update_or_create_assignment(LAB, duedate="2027-01-20 12:00:00 UTC")
 
@@ -231,7 +248,10 @@ def _exported(grader: Grader) -> dict[str, tuple[float, float]]:
     """What nbgrader export says was taken, and is left."""
     assert 0 == nbgrader(grader.root, "export")
     rows = csv.DictReader((grader.root / "grades.csv").read_text().splitlines())
-    return {row["student_id"]: (float(row["late_submission_penalty"]), float(row["score"])) for row in rows}
+    return {
+        row["student_id"]: (float(row["late_submission_penalty"]), float(row["score"]))
+        for row in rows
+    }
 
 
 def test_the_late_policy_of_the_lab_is_all_that_is_taken(grader: Grader):
@@ -255,14 +275,25 @@ def test_sync_takes_the_same_as_our_own_exports(grader: Grader, extension: int):
     """From handed_in.csv and roster.csv beside the results; what is not known to be late costs nothing."""
     _late_class(grader, POLICY)
     out = grader.root / "results" / LAB
-    handed = {"bob": Handed("bob", datetime(2027, 1, 22, 11, tzinfo=UTC)), "cleo": Handed("cleo", marked_late=True)}
+    handed = {
+        "bob": Handed("bob", datetime(2027, 1, 22, 11, tzinfo=UTC)),
+        "cleo": Handed("cleo", marked_late=True),
+    }
     times.write(out, handed)
     (out / "roster.csv").write_text(f"student,extension_hours\nbob,{extension}\n")
     rules = standing.rules({LAB: grader.kit.config}, out)
     with gradebook(grader.root) as book:  # our exports know nothing of what nbgrader's graders gave
         book.find_grade("explains", PART, LAB, "bob").manual_score = None
         book.db.commit()
-    seen = list(sync(out, f"sqlite:///{grader.root}/gradebook.db", add_students=False, feedback=None, rules=rules))
+    seen = list(
+        sync(
+            out,
+            f"sqlite:///{grader.root}/gradebook.db",
+            add_students=False,
+            feedback=None,
+            rules=rules,
+        )
+    )
     [ours] = [one for one in standing.read(out, rules).whole if one.student.student == "bob"]
 
     assert (ours.late.points if ours.late else 0.0, ours.final) == _exported(grader)["bob"]
@@ -276,7 +307,9 @@ def test_sync_after_autograde_keeps_the_notebooks_of_students(grader: Grader):
     """Verdicts in them are the new ones; what students wrote in other cells stays to be read."""
     file = grader.root / "submitted" / "ada" / LAB / f"{PART}.ipynb"
     notebook = json.loads(file.read_text())
-    notebook["cells"].append({"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "My own thoughts."})
+    notebook["cells"].append(
+        {"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "My own thoughts."}
+    )
     file.write_text(json.dumps(notebook))
     grader.grade()
     assert 0 == grader.autograde()

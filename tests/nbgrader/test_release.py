@@ -35,7 +35,9 @@ def course(tmp_path: Path) -> Course:
     """A copy of the course, to be spoilt."""
     root = tmp_path / "copy"
     for name in ("reference", "student_template", "assignments"):
-        shutil.copytree(find_root() / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            find_root() / name, root / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
     shutil.copy(find_root() / finding.CONFIG, root)
     return Course(root)
 
@@ -50,7 +52,9 @@ def test_points_of_the_cells_are_those_of_the_configuration(out: Path):
     marked = [cell["metadata"].get("nbgrader", {}) for cell in source(out)["cells"]]
 
     assert {name: check.points for name, check in config.checks.items()} == {
-        m["grade_id"]: m["points"] for m in marked if m.get("grade") and m["locked"] and not m["solution"]
+        m["grade_id"]: m["points"]
+        for m in marked
+        if m.get("grade") and m["locked"] and not m["solution"]
     }
     assert config.rubric == {m["grade_id"]: m["points"] for m in marked if m.get("task")}
 
@@ -60,7 +64,9 @@ def test_cells_of_a_bonus_are_worth_nothing_by_themselves(out: Path):
     config = Course(find_root()).config.labs[LAB].parts["bonus"]
     cells = json.loads((out / "course" / "source" / LAB / "bonus.ipynb").read_text())["cells"]
     points = {
-        m["grade_id"]: m["points"] for m in (cell["metadata"].get("nbgrader", {}) for cell in cells) if "points" in m
+        m["grade_id"]: m["points"]
+        for m in (cell["metadata"].get("nbgrader", {}) for cell in cells)
+        if "points" in m
     }
 
     assert dict.fromkeys([*config.checks, *config.rubric], 0) == points
@@ -69,7 +75,9 @@ def test_cells_of_a_bonus_are_worth_nothing_by_themselves(out: Path):
 def test_each_function_has_its_cell_and_stays_what_it_is_called(out: Path):
     """Ids do not change from one release to the next."""
     cells = {cell["id"]: cell for cell in source(out)["cells"]}
-    solutions = [name for name, cell in cells.items() if cell["metadata"].get("nbgrader", {}).get("solution")]
+    solutions = [
+        name for name, cell in cells.items() if cell["metadata"].get("nbgrader", {}).get("solution")
+    ]
 
     assert list(load_lab(LAB).part(PART).writes) == solutions
     assert len(cells) == len(source(out)["cells"])
@@ -78,7 +86,9 @@ def test_each_function_has_its_cell_and_stays_what_it_is_called(out: Path):
 def test_the_metadata_of_the_source_notebook_are_valid(out: Path):
     """nbgrader and nbformat say so."""
     nbformat = pytest.importorskip("nbformat")
-    validator = pytest.importorskip("nbgrader.nbgraderformat", reason="nbgrader is an extra").MetadataValidator()
+    validator = pytest.importorskip(
+        "nbgrader.nbgraderformat", reason="nbgrader is an extra"
+    ).MetadataValidator()
     nb = nbformat.from_dict(source(out))
 
     nbformat.validate(nb)
@@ -92,14 +102,20 @@ def test_the_notebook_is_read_as_the_reference_that_it_was_made_from(out: Path):
     reference = (find_root() / "reference" / LAB / f"{PART}.py").read_text()
 
     assert () == seen.notes
-    functions = [line for line in reference.split("\n") if line.startswith(("    ", "def ", "import ", "from "))]
+    functions = [
+        line
+        for line in reference.split("\n")
+        if line.startswith(("    ", "def ", "import ", "from "))
+    ]
     lines = {*seen.code.decode().split("\n"), "    ### END SOLUTION"}
     experiment = reference.partition('if __name__ == "__main__":\n')[2].splitlines()
     assert experiment == [line for line in functions if line not in lines]
 
 
 @pytest.mark.parametrize("lab", Course(find_root()).labs)
-def test_every_lab_can_be_released_and_its_notebooks_are_read_without_a_word(lab: str, tmp_path: Path):
+def test_every_lab_can_be_released_and_its_notebooks_are_read_without_a_word(
+    lab: str, tmp_path: Path
+):
     """Nothing of a reference runs when its file is read, and nothing of it leaks."""
     course = Course(find_root())
     release(course, lab, tmp_path)
@@ -116,7 +132,10 @@ def test_plain_files_are_the_template_and_what_people_read(out: Path):
     course = Course(find_root())
     with zipfile.ZipFile(out / "students" / f"{LAB}.zip") as archive:
         found = {name.removeprefix(f"{LAB}/"): archive.read(name) for name in archive.namelist()}
-    handouts = {f"handout/{name}": data for name, data in read_tree(course.root / "assignments" / LAB).items()}
+    handouts = {
+        f"handout/{name}": data
+        for name, data in read_tree(course.root / "assignments" / LAB).items()
+    }
 
     assert {**built(course, LAB), **handouts} == found
 
@@ -138,14 +157,19 @@ def test_notebooks_come_with_their_handouts(out: Path):
 
     assert read_tree(find_root() / "assignments" / LAB) == found
     for part in load_lab(LAB).parts:
-        cells = json.loads((out / "course" / "source" / LAB / f"{part.id}.ipynb").read_text())["cells"]
+        cells = json.loads((out / "course" / "source" / LAB / f"{part.id}.ipynb").read_text())[
+            "cells"
+        ]
         assert f"(handout/{part.id}.md)" in cells[0]["source"]
         assert f"{part.id}.md" in found
 
 
 def a_wheel(folder: Path, **changes: bytes) -> Path:
     """What the release looks at of one; *changes* are by the last of a name."""
-    files = {f"student_template/{LAB}/{name}": data for name, data in built(Course(find_root()), LAB).items()}
+    files = {
+        f"student_template/{LAB}/{name}": data
+        for name, data in built(Course(find_root()), LAB).items()
+    }
     files["grading_config.yaml"] = (find_root() / finding.CONFIG).read_bytes()
     path = folder / "perflab-0.1.0-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
@@ -159,14 +183,20 @@ def test_the_wheel_goes_to_all_students(tmp_path: Path):
     wheel = a_wheel(tmp_path)
     release(Course(find_root()), LAB, tmp_path / "out", wheel)
 
-    assert wheel.read_bytes() == (tmp_path / "out" / "course" / "source" / LAB / wheel.name).read_bytes()
+    assert (
+        wheel.read_bytes()
+        == (tmp_path / "out" / "course" / "source" / LAB / wheel.name).read_bytes()
+    )
     with zipfile.ZipFile(tmp_path / "out" / "students" / f"{LAB}.zip") as archive:
         assert wheel.read_bytes() == archive.read(f"{LAB}/{wheel.name}")
 
 
 @pytest.mark.parametrize(
     ("changes", "name"),
-    [({"grading_config": b"old"}, "grading_config.yaml"), ({"pytest": b"old"}, f"student_template/{LAB}/pytest.ini")],
+    [
+        ({"grading_config": b"old"}, "grading_config.yaml"),
+        ({"pytest": b"old"}, f"student_template/{LAB}/pytest.ini"),
+    ],
 )
 def test_a_wheel_of_other_points_is_not_handed_out(tmp_path: Path, changes: dict, name: str):
     """Its checks would show students what does not grade them."""
@@ -179,7 +209,9 @@ def test_a_wheel_of_other_points_is_not_handed_out(tmp_path: Path, changes: dict
 def test_what_is_no_wheel_is_said(tmp_path: Path):
     (tmp_path / "x.whl").write_text("x")
 
-    with pytest.raises(UserError, match=r"x\.whl: this is no wheel; pip wheel --no-deps -w dist \. makes one"):
+    with pytest.raises(
+        UserError, match=r"x\.whl: this is no wheel; pip wheel --no-deps -w dist \. makes one"
+    ):
         release(Course(find_root()), LAB, tmp_path / "out", tmp_path / "x.whl")
 
 
@@ -195,7 +227,8 @@ def test_what_the_course_does_without_is_not_handed_out(course: Course, tmp_path
     release(course, LAB, tmp_path / "out")
     with zipfile.ZipFile(tmp_path / "out" / "students" / f"{LAB}.zip") as archive:
         found = {
-            name.removeprefix(f"{LAB}/"): archive.read(name).decode(errors="replace") for name in archive.namelist()
+            name.removeprefix(f"{LAB}/"): archive.read(name).decode(errors="replace")
+            for name in archive.namelist()
         }
 
     assert [] == [name for name in found if "part5" in name or "compile_results" in name]
@@ -220,7 +253,9 @@ def test_a_template_that_is_not_current_is_not_released(course: Course, tmp_path
     """What students get is what the reference builds."""
     (course.template(LAB) / f"{PART}.py").write_text("# old")
 
-    with pytest.raises(CourseError, match=r"part3_amp\.py is not current; run perflab build, then release"):
+    with pytest.raises(
+        CourseError, match=r"part3_amp\.py is not current; run perflab build, then release"
+    ):
         release(course, LAB, tmp_path / "out")
 
 

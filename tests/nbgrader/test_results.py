@@ -51,7 +51,9 @@ def test_a_course_that_is_not_there_leaves_everybody_ungraded(tmp_path):
     source = Source(tmp_path / "gone", "toy", tmp_path, True, "none", "cpu")
     results._course.cache_clear()
 
-    with pytest.raises(NotGradedError, match=r"no grading_config\.yaml there; name the folder of a course"):
+    with pytest.raises(
+        NotGradedError, match=r"no grading_config\.yaml there; name the folder of a course"
+    ):
         verdict(source, "ada", tmp_path)
 
 
@@ -62,7 +64,9 @@ def test_a_course_is_read_once(monkeypatch):
 
 def test_what_could_not_be_read_has_no_verdict_until_a_person_sets_one():
     """Whatever its form is: a file, a notebook, an archive."""
-    unread = a_silent_check(outcome="unread", reason="part3_amp.py was not taken: line 3 is not UTF-8")
+    unread = a_silent_check(
+        outcome="unread", reason="part3_amp.py was not taken: line 3 is not UTF-8"
+    )
     result = a_result(a_part("part3_amp", "Mixed precision", unread))
 
     with pytest.raises(NotGradedError, match=r"^part3_amp\.py was not taken: line 3 is not UTF-8$"):

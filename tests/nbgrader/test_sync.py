@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("nbgrader.api", reason="nbgrader is an extra: pip install 'perflab[nbgrader]'")
-pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader and what it stands on warn of themselves
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # nbgrader and what it stands on warn of themselves
 
 from autograder import batch, cli  # noqa: E402
 from autograder.errors import UserError  # noqa: E402
@@ -51,7 +53,9 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (home / "table.csv").write_bytes(course.CSV)
     kit = course.kit()
     for path in sorted((root / "plain").iterdir()):
-        batch.grade_one(batch.load_or_say(path, kit.lab.files), kit, course.session(), root / "results", seed=1)
+        batch.grade_one(
+            batch.load_or_say(path, kit.lab.files), kit, course.session(), root / "results", seed=1
+        )
     return root
 
 
@@ -60,10 +64,16 @@ def server(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A server of its own, reached through a socket in a temporary folder."""
     if POSTGRES is None:
         pytest.skip("no PostgreSQL server; make system installs it")
-    pytest.importorskip("psycopg", reason="psycopg comes with the extra: pip install 'perflab[nbgrader]'")
-    home = Path("/tmp") / f"perflab-pg-{os.getpid()}"  # a socket's path is at most 107 characters long
+    pytest.importorskip(
+        "psycopg", reason="psycopg comes with the extra: pip install 'perflab[nbgrader]'"
+    )
+    home = (
+        Path("/tmp") / f"perflab-pg-{os.getpid()}"
+    )  # a socket's path is at most 107 characters long
     home.mkdir(mode=0o755)
-    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # it refuses to serve as root
+    user = (
+        ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    )  # it refuses to serve as root
     if user:
         shutil.chown(home, "postgres")
     pg_ctl = [str(POSTGRES / "pg_ctl"), "-D", str(home / "data"), "-w", "-l", str(home / "log")]
@@ -72,13 +82,24 @@ def server(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         subprocess.run([*user, *command], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
     try:
-        run(str(POSTGRES / "initdb"), "-D", str(home / "data"), "-A", "trust", "-N", "-U", "postgres")
+        run(
+            str(POSTGRES / "initdb"),
+            "-D",
+            str(home / "data"),
+            "-A",
+            "trust",
+            "-N",
+            "-U",
+            "postgres",
+        )
         run(*pg_ctl, "-o", f"-k {home} -c listen_addresses='' -c fsync=off", "start")
         url = f"postgresql+psycopg://postgres@/postgres?host={home}"
         root = tmp_path_factory.mktemp("postgresql") / "course"
         shutil.copytree(released, root)
         with _course():
-            assert 0 == nbgrader(root, "generate_assignment", LAB, f"--CourseDirectory.db_url={url}", "--force")
+            assert 0 == nbgrader(
+                root, "generate_assignment", LAB, f"--CourseDirectory.db_url={url}", "--force"
+            )
         yield url
     finally:
         run(*pg_ctl, "-m", "immediate", "stop")
@@ -98,7 +119,9 @@ def url(request: pytest.FixtureRequest, released: Path, tmp_path: Path) -> str:
     return found
 
 
-def push(released: Path, url: str, *, add_students: bool = True, feedback: Path | None = None) -> list[Synced]:
+def push(
+    released: Path, url: str, *, add_students: bool = True, feedback: Path | None = None
+) -> list[Synced]:
     return list(sync(released / "results", url, add_students=add_students, feedback=feedback))
 
 
@@ -116,7 +139,9 @@ def totals(url: str) -> dict[str, float]:
 def grades(url: str, student: str) -> dict[str, tuple[float | None, bool]]:
     with book(url) as found:
         notebook = found.find_submission(LAB, student).notebooks[0]
-        return {grade.name: (grade.auto_score, grade.needs_manual_grade) for grade in notebook.grades}
+        return {
+            grade.name: (grade.auto_score, grade.needs_manual_grade) for grade in notebook.grades
+        }
 
 
 def test_results_are_written_and_written_again_without_a_difference(released: Path, url: str):
@@ -125,7 +150,9 @@ def test_results_are_written_and_written_again_without_a_difference(released: Pa
     before = [grades(url, student) for student in WORK]
 
     assert SCORES == totals(url)
-    assert {"faster", "much_faster", "explains"} == {name for name, (_, asked) in before[0].items() if asked}
+    assert {"faster", "much_faster", "explains"} == {
+        name for name, (_, asked) in before[0].items() if asked
+    }
     assert [Synced("ada"), Synced("bob"), Synced("cleo")] == push(released, url)
     assert before == [grades(url, student) for student in WORK]
 
@@ -162,7 +189,9 @@ def test_writers_wait_for_each_other(released: Path, url: str):
     assert ([], SCORES) == (failures, totals(url))
 
 
-def test_a_student_whom_the_gradebook_does_not_know_is_named_and_not_added(released: Path, url: str):
+def test_a_student_whom_the_gradebook_does_not_know_is_named_and_not_added(
+    released: Path, url: str
+):
     """A folder's name is no roster."""
     with book(url) as found:
         found.add_student("ada")
@@ -194,7 +223,9 @@ def test_points_that_changed_since_the_release_are_refused(released: Path, tmp_p
     [seen] = push(tmp_path, url)
 
     mend = "release the lab again, then nbgrader generate_assignment toy --force"
-    assert f"{PART}.positive: 2.0 points in the gradebook, 2.5 in the result; {mend}" == seen.problem
+    assert (
+        f"{PART}.positive: 2.0 points in the gradebook, 2.5 in the result; {mend}" == seen.problem
+    )
     assert {None} == {auto for auto, _ in grades(url, "ada").values()}
 
 
@@ -207,7 +238,10 @@ def test_a_part_that_is_new_since_the_release_is_refused(released: Path, tmp_pat
     file.write_text(text.replace(f'"id": "{PART}"', '"id": "part2_new"'))
     [seen] = push(tmp_path, url)
 
-    assert f"'{PART}' is not a part of both; run nbgrader generate_assignment toy --force" == seen.problem
+    assert (
+        f"'{PART}' is not a part of both; run nbgrader generate_assignment toy --force"
+        == seen.problem
+    )
 
 
 def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
@@ -218,7 +252,11 @@ def test_plain_files_get_their_feedback_too(released: Path, tmp_path: Path):
 
     assert 0 == nbgrader(root, "generate_feedback", LAB)
     page = (root / "feedback" / "bob" / LAB / f"{PART}.html").read_text()
-    assert [] == [words for words in ("it is not positive", "add to it", "2 of 14 points") if words not in page]
+    assert [] == [
+        words
+        for words in ("it is not positive", "add to it", "2 of 14 points")
+        if words not in page
+    ]
     notebook = json.loads((root / "autograded" / "bob" / LAB / f"{PART}.ipynb").read_text())
     assert "def work():\n    return -1.0\n" == notebook["cells"][0]["source"]
 
@@ -249,7 +287,10 @@ def test_an_assignment_that_the_gradebook_does_not_know_is_said(released: Path):
     """It is nbgrader's to make."""
     url = f"sqlite:///{released}/gradebook.db"
 
-    with pytest.raises(UserError, match="the gradebook has no assignment 'other': nbgrader generate_assignment first"):
+    with pytest.raises(
+        UserError,
+        match="the gradebook has no assignment 'other': nbgrader generate_assignment first",
+    ):
         list(sync(released / "results", url, assignment="other", add_students=True, feedback=None))
 
 

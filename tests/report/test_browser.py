@@ -17,7 +17,11 @@ from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
 
 pytestmark = chromium.needed
 WIDTHS = {"phone": 390, "desk": 1200}
-PAGES = {"class": "index.html", "anonymous": "anonymous.html", "feedback": "student03/feedback.html"}
+PAGES = {
+    "class": "index.html",
+    "anonymous": "anonymous.html",
+    "feedback": "student03/feedback.html",
+}
 HOSTILE = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
 CSV = f"precision,speedup,device\nFP32,1,{HOSTILE}\n".replace('"', "").encode()
 
@@ -30,11 +34,20 @@ def pages(tmp_path_factory):
         ratio = 1.2 + n / 20
         evidence = {"pairs": [0.4] * 9, "interval": [0.97 * ratio, 1.03 * ratio], "bar": 1.5}
         peaks = {"student_peak_bytes": 9e8, "baseline_peak_bytes": 1e9, "memory_bar": 1.3}
-        trace = {"breakdown": {"cpu": [["data loading", 10], ["operators", 30], ["Python and other", 5]]}}
+        trace = {
+            "breakdown": {"cpu": [["data loading", 10], ["operators", 30], ["Python and other", 5]]}
+        }
         more = (
             a_check(outcome="passed", points=6, evidence=evidence),
             a_silent_check(id="memory", outcome="failed", evidence=peaks),
-            a_silent_check(id="trace", outcome="failed", measured=HOSTILE, why=HOSTILE, try_=HOSTILE, evidence=trace),
+            a_silent_check(
+                id="trace",
+                outcome="failed",
+                measured=HOSTILE,
+                why=HOSTILE,
+                try_=HOSTILE,
+                evidence=trace,
+            ),
         )
         parts = (*result.parts[1:], a_part("part3_amp", "Mixed precision", *more))
         batch.save(replace(result, parts=parts, notes=(HOSTILE,)), out)
@@ -60,7 +73,9 @@ def opened(browser, pages):
         wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
         features = [{"name": name, "value": value} for name, value in wishes.items()]
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": features})
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"media": media, "features": features}
+        )
         browser.get((pages / PAGES[page]).as_uri())
         return browser
 
@@ -84,7 +99,9 @@ def test_no_page_is_wider_than_its_window_or_complains(opened, page, width):
     """Wide tables scroll inside their own box, which is there; nothing that a student wrote ran."""
     found = opened(page, width)
 
-    assert width == found.execute_script("return document.documentElement.scrollWidth")  # innerWidth would grow with it
+    assert width == found.execute_script(
+        "return document.documentElement.scrollWidth"
+    )  # innerWidth would grow with it
     assert [] == found.get_log("browser")
     assert "run" != found.title
     assert [] == found.find_elements("css selector", "main img")
@@ -98,8 +115,16 @@ def long_lab(tmp_path_factory):
     whole = [*parts, replace(a_part("bonus", "Bonus", a_check()), bonus=True)]
     for n in range(5):
         batch.save(a_result(*whole, submission=f"student{n}"), out)
-    times.write(out, {"student1": Handed(at=moment("2027-01-22T20:00+05:30")), "student2": Handed(marked_late=True)})
-    (out / "roster.csv").write_text("student,name\n" + "".join(f"student{n},Ada Augusta Lovelace\n" for n in range(6)))
+    times.write(
+        out,
+        {
+            "student1": Handed(at=moment("2027-01-22T20:00+05:30")),
+            "student2": Handed(marked_late=True),
+        },
+    )
+    (out / "roster.csv").write_text(
+        "student,name\n" + "".join(f"student{n},Ada Augusta Lovelace\n" for n in range(6))
+    )
     write(out, rules(Course(find_root()).config.labs, out))
     return out
 
@@ -133,7 +158,9 @@ return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility() 
 """
 
 
-@pytest.mark.parametrize(("scheme", "media"), [("light", "screen"), ("dark", "screen"), ("dark", "print")])
+@pytest.mark.parametrize(
+    ("scheme", "media"), [("light", "screen"), ("dark", "screen"), ("dark", "print")]
+)
 @pytest.mark.parametrize("page", PAGES)
 def test_every_text_stands_out_from_what_is_behind_it(opened, page, scheme, media):
     """4.5 to 1, in light, in dark, and on paper, which is light whatever the screen is."""
@@ -158,7 +185,8 @@ def test_whatever_can_be_reached_has_a_name_for_who_hears_it(opened, page):
     reached = [
         (node["role"]["value"], node.get("name", {}).get("value", ""))
         for node in found
-        if node.get("role", {}).get("value") in ("button", "link", "searchbox", "combobox", "image", "region")
+        if node.get("role", {}).get("value")
+        in ("button", "link", "searchbox", "combobox", "image", "region")
     ]
 
     assert reached
@@ -183,7 +211,9 @@ def test_a_head_sorts_the_class_by_click_and_by_key(opened):
 
     assert sorted(down, reverse=True) == down
     assert sorted(up) == up != down
-    assert "ascending" == page.find_elements("css selector", "#class thead th")[1].get_attribute("aria-sort")
+    assert "ascending" == page.find_elements("css selector", "#class thead th")[1].get_attribute(
+        "aria-sort"
+    )
 
 
 def test_typing_a_name_leaves_those_that_hold_it(opened):

@@ -30,5 +30,7 @@ def test_a_trace_is_read_device_by_device_in_percent():
     found = breakdown({"breakdown": {"gpu0": [["kernels", 300], ["launching", 100]], "cpu": []}})
 
     expected = {"GPU 0": [("kernels", 75.0), ("launching", 25.0)], "CPU": []}
-    assert expected == {where: [(one.name, percent) for one, percent in parts] for where, parts in found.items()}
+    assert expected == {
+        where: [(one.name, percent) for one, percent in parts] for where, parts in found.items()
+    }
     assert {} == breakdown({})

@@ -73,7 +73,13 @@ def test_the_feedback_page_says_all_that_the_result_says():
     result = a_result()
     said = Page(feedback_page(result)).text
 
-    expected = ["7.5 of 30 points", "7.5 scored", "9.5 lost", "13 owed", "left out: scratch.py is no file of this lab"]
+    expected = [
+        "7.5 of 30 points",
+        "7.5 scored",
+        "9.5 lost",
+        "13 owed",
+        "left out: scratch.py is no file of this lab",
+    ]
     expected += [
         "NVIDIA H100 80GB HBM3",
         "bubblewrap",
@@ -81,9 +87,15 @@ def test_the_feedback_page_says_all_that_the_result_says():
         "20270113",
         result.submission_sha256,
     ]
-    expected += ["settled by a run on a GPU", "settled by another grading run", "settled by a person"]
+    expected += [
+        "settled by a run on a GPU",
+        "settled by another grading run",
+        "settled by a person",
+    ]
     expected += ["our fault, not yours: KeyError", "a program that changes the recorder could pass"]
-    expected += ["scripted a check marked so rests on a script that runs beside the code and knows the answers"]
+    expected += [
+        "scripted a check marked so rests on a script that runs beside the code and knows the answers"
+    ]
     for check in (check for part in result.parts for check in part.checks):
         expected += [check.title, check.measured, check.why, check.try_, check.reason]
     assert [] == [text for text in expected if text not in said]
@@ -93,7 +105,9 @@ def test_the_class_page_marks_what_stands_beside_the_code_and_says_what_that_mea
     """A scripted check and a report each; outputs and artefacts need no word."""
     page = class_page(rows(a_class(3)), "resnet18")
 
-    assert ["scripted", "report"] == sorted(re.findall(r'<a class="mark" href="#basis">(\w+)</a>', page), reverse=True)
+    assert ["scripted", "report"] == sorted(
+        re.findall(r'<a class="mark" href="#basis">(\w+)</a>', page), reverse=True
+    )
     assert "rests on a script that runs beside the code and knows the answers" in Page(page).text
 
 
@@ -105,7 +119,9 @@ def test_a_bonus_is_said_with_what_it_counts():
 
 
 def test_each_outcome_is_a_word_beside_its_points():
-    words = re.findall(r'<div class="verdict"><span class="badge (\w+)">([\w ]+)</span>', feedback_page(a_result()))
+    words = re.findall(
+        r'<div class="verdict"><span class="badge (\w+)">([\w ]+)</span>', feedback_page(a_result())
+    )
 
     expected = [
         ("failed", "failed"),
@@ -122,7 +138,9 @@ def test_each_outcome_is_a_word_beside_its_points():
 
 
 def test_a_check_that_passed_quietly_has_no_empty_lines():
-    part = a_part("part3_amp", "Mixed precision", a_silent_check(outcome="passed", points=6, measured="1.62x"))
+    part = a_part(
+        "part3_amp", "Mixed precision", a_silent_check(outcome="passed", points=6, measured="1.62x")
+    )
     page = feedback_page(a_result(part, notes=()))
 
     assert ["Measured"] == re.findall(r"<dt>(Measured|Why|Try|Reason)</dt>", page)
@@ -131,7 +149,9 @@ def test_a_check_that_passed_quietly_has_no_empty_lines():
 
 
 @pytest.mark.parametrize(
-    "page", [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")], ids=["feedback", "class"]
+    "page",
+    [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")],
+    ids=["feedback", "class"],
 )
 def test_every_link_inside_a_page_has_its_target(page):
     elements = Page(page).elements
@@ -145,13 +165,19 @@ def test_every_link_inside_a_page_has_its_target(page):
 
 
 @pytest.mark.parametrize(
-    "page", [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")], ids=["feedback", "class"]
+    "page",
+    [feedback_page(a_result()), class_page(rows(a_class(3)), "resnet18")],
+    ids=["feedback", "class"],
 )
 def test_a_page_needs_nothing_from_elsewhere(page):
     """No address of another place, no file beside it but the feedback pages, and a policy that says so."""
     parsed = Page(page)
-    sources = [a[key] for _, a in parsed.elements for key in ("src", "href", "action", "data") if key in a]
-    policy = next(a["content"] for a in parsed.all("meta") if a.get("http-equiv") == "Content-Security-Policy")
+    sources = [
+        a[key] for _, a in parsed.elements for key in ("src", "href", "action", "data") if key in a
+    ]
+    policy = next(
+        a["content"] for a in parsed.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
+    )
 
     assert [] == [s for s in sources if not re.match(r"#|\./[^/]+/feedback\.html|data:,$", s)]
     assert "://" not in page
@@ -167,7 +193,12 @@ def test_nothing_that_a_student_wrote_becomes_markup():
     check = a_check(title=bad, measured=bad, why=bad, try_=bad, reason=bad)
     owed = a_silent_check(id="owed", outcome="error", reason=bad, title=bad)
     result = a_result(
-        a_part("part3_amp", bad, check, owed), submission=bad, notes=(bad,), isolation=bad, lab=bad, started=bad
+        a_part("part3_amp", bad, check, owed),
+        submission=bad,
+        notes=(bad,),
+        isolation=bad,
+        lab=bad,
+        started=bad,
     )
 
     feedback, overview = feedback_page(result), class_page(rows([result]), bad, broken=[bad])
@@ -206,7 +237,9 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
     one = a_result(a_part("part3_amp", "Mixed precision", a_check()), submission="one")
     two = a_result(a_part("part4_memory", "Memory", a_check()), submission="two")
 
-    assert 2 == class_page(rows([one, two]), "resnet18").count('data-value="-1"><span class="quiet">none</span>')
+    assert 2 == class_page(rows([one, two]), "resnet18").count(
+        'data-value="-1"><span class="quiet">none</span>'
+    )
 
 
 def test_parts_that_nobody_handed_in_are_folded(tmp_path):
@@ -214,7 +247,8 @@ def test_parts_that_nobody_handed_in_are_folded(tmp_path):
     missing = a_silent_check(outcome="failed", reason="missing", why="it was not handed in")
     other = replace(missing, id="plot", basis="artefact", outcome="skipped")
     result = a_result(
-        a_part("part3_amp", "Mixed precision", a_check()), a_part("part4_memory", "Memory", missing, other)
+        a_part("part3_amp", "Mixed precision", a_check()),
+        a_part("part4_memory", "Memory", missing, other),
     )
     page = class_page(rows([result]), "resnet18")
 
@@ -226,7 +260,10 @@ def test_parts_that_nobody_handed_in_are_folded(tmp_path):
 def put_class(folder):
     """One that could not be read, one who is late by nobody knows how much, one who is set aside, and one absent."""
     unread = a_silent_check(outcome="unread", reason="nothing was taken: cut.zip: is a damaged zip")
-    gone = [a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died") for n in range(3)]
+    gone = [
+        a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died")
+        for n in range(3)
+    ]
     folder.mkdir()
     for name, *checks in [("cut", unread), ("eve", *gone), ("kim", a_check())]:
         put(folder, a_result(a_part("part3_amp", "P", *checks), submission=name))
@@ -257,7 +294,9 @@ def test_what_could_not_be_read_is_said_once_to_its_author(tmp_path):
     """On top, and not again under each check and in the notes."""
     why = "nothing was taken: cut.zip: is a damaged zip"
     checks = [a_silent_check(id=f"c{n}", outcome="unread", reason=why) for n in range(9)]
-    text = Page(feedback_page(a_result(a_part("p", "P", *checks), notes=(why, "another note")))).text
+    text = Page(
+        feedback_page(a_result(a_part("p", "P", *checks), notes=(why, "another note")))
+    ).text
 
     assert f"Not graded yet: what you handed in could not be read {why} No points are lost" in text
     assert 1 == text.count(why)
@@ -266,21 +305,33 @@ def test_what_could_not_be_read_is_said_once_to_its_author(tmp_path):
 
 def test_one_mistake_that_fails_many_checks_is_told_once():
     """What was lost is a box on top, by its reason; a single point is one point."""
-    broken = {"outcome": "failed", "measured": "no Python", "why": "SyntaxError: '(' was never closed"}
+    broken = {
+        "outcome": "failed",
+        "measured": "no Python",
+        "why": "SyntaxError: '(' was never closed",
+    }
     checks = [a_silent_check(id=f"c{n}", max_points=2, try_="open it", **broken) for n in range(9)]
-    alone = a_silent_check(id="alone", outcome="failed", max_points=1, measured="1 s", why="too slow")
+    alone = a_silent_check(
+        id="alone", outcome="failed", max_points=1, measured="1 s", why="too slow"
+    )
     text = Page(
-        feedback_page(a_result(a_part("p", "P", a_silent_check(outcome="passed", points=6), *checks, alone)))
+        feedback_page(
+            a_result(a_part("p", "P", a_silent_check(outcome="passed", points=6), *checks, alone))
+        )
     ).text
 
-    assert "Lost: 19 points p.c0 , p.c1 , p.c2 , p.c3 and 5 more 18 points no Python: SyntaxError" in text
+    assert (
+        "Lost: 19 points p.c0 , p.c1 , p.c2 , p.c3 and 5 more 18 points no Python: SyntaxError"
+        in text
+    )
     assert "p.alone 1 point 1 s: too slow" in text
     assert 2 == text.count("SyntaxError")
     assert 8 == text.count("Why the same as for c0")
 
 
 @pytest.mark.parametrize(
-    ("size", "said"), [(0, "0 submissions There are no results yet."), (1, "1 submission "), (2, "2 submissions ")]
+    ("size", "said"),
+    [(0, "0 submissions There are no results yet."), (1, "1 submission "), (2, "2 submissions ")],
 )
 def test_a_class_of_any_size_has_a_page(size, said):
     assert said in Page(class_page(rows(a_class(size)), "resnet18")).text + " "
@@ -295,9 +346,15 @@ def test_pages_are_written_beside_the_results(tmp_path):
     for result in a_class(2):
         put(tmp_path, result)
 
-    expected = [tmp_path / "student00/feedback.html", tmp_path / "student01/feedback.html", tmp_path / "index.html"]
+    expected = [
+        tmp_path / "student00/feedback.html",
+        tmp_path / "student01/feedback.html",
+        tmp_path / "index.html",
+    ]
     assert expected == write(tmp_path)
-    assert ["<h1>student00</h1>"] == re.findall(r"<h1>.*</h1>", expected[0].read_text(encoding="utf-8"))
+    assert ["<h1>student00</h1>"] == re.findall(
+        r"<h1>.*</h1>", expected[0].read_text(encoding="utf-8")
+    )
     assert "<title>resnet18: the class</title>" in expected[-1].read_text(encoding="utf-8")
 
 
@@ -306,16 +363,20 @@ def test_the_class_page_links_to_the_folder_whatever_the_submission_is_called(tm
     put(tmp_path, a_result(submission="../../javascript:alert(1)"), name="ünï & co #1")
 
     assert [tmp_path / "ünï & co #1/feedback.html", tmp_path / "index.html"] == write(tmp_path)
-    assert '<th scope="row"><a href="./%C3%BCn%C3%AF%20%26%20co%20%231/feedback.html">../../javascript' in (
-        tmp_path / "index.html"
-    ).read_text(encoding="utf-8")
+    assert (
+        '<th scope="row"><a href="./%C3%BCn%C3%AF%20%26%20co%20%231/feedback.html">../../javascript'
+        in (tmp_path / "index.html").read_text(encoding="utf-8")
+    )
 
 
 BROKEN = {
     "no JSON": ("{", "bo/result.json: cannot be read: Expecting property name"),
     "another format": ('{"format": 2}', "bo/result.json: format 2; this perflab reads format 1"),
     "a name is missing": ('{"format": 1}', "bo/result.json: 'lab' is missing"),
-    "nested without end": ("[" * 100_000, "bo/result.json: cannot be read: maximum recursion depth"),
+    "nested without end": (
+        "[" * 100_000,
+        "bo/result.json: cannot be read: maximum recursion depth",
+    ),
 }
 
 
@@ -341,21 +402,30 @@ def test_only_broken_results_still_have_a_class_page(tmp_path):
     with pytest.raises(ReadError, match="1 of 1"):
         write(tmp_path)
 
-    assert f"<title>{tmp_path.name}: the class</title>" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert f"<title>{tmp_path.name}: the class</title>" in (tmp_path / "index.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_folder_without_results_says_which_folder_is_meant(tmp_path):
     with pytest.raises(UserError) as raised:
         write(tmp_path)
 
-    assert f"{tmp_path}: no */result.json here; give the folder that `perflab grade --out` wrote" == str(raised.value)
+    assert (
+        f"{tmp_path}: no */result.json here; give the folder that `perflab grade --out` wrote"
+        == str(raised.value)
+    )
     assert [] == list(tmp_path.iterdir())
 
 
 TRACE = {"breakdown": {"gpu0": [["kernels", 3_000_000], ["launching", 1_000_000]]}}
 DRAWN = {
     "memory with a bar": (
-        {"student_peak_bytes": 500_000_000, "baseline_peak_bytes": 1_000_000_000, "memory_bar": 1.25},
+        {
+            "student_peak_bytes": 500_000_000,
+            "baseline_peak_bytes": 1_000_000_000,
+            "memory_bar": 1.25,
+        },
         "yours 500 MB baseline 1 GB allowed 800 MB The most memory that each process held.",
     ),
     "memory beside a time": (
@@ -378,7 +448,10 @@ def test_what_a_feedback_page_draws_it_says_in_words_too(evidence, said):
 
 OWN = {
     "measured here": (a_check(), "amp_is_faster 1.01x (0.98 to 1.04, 9 pairs"),
-    "nothing measured here": (a_silent_check(), "nothing no check of this part measured a speed or memory here"),
+    "nothing measured here": (
+        a_silent_check(),
+        "nothing no check of this part measured a speed or memory here",
+    ),
 }
 
 
@@ -402,7 +475,9 @@ def test_who_is_known_by_another_name_is_told(tmp_path):
     write(tmp_path)
     before = (tmp_path / "asha/feedback.html").read_text(encoding="utf-8")
     write(tmp_path, anonymous=True)
-    (name,) = re.findall(r"you are <strong>([\w-]+)</strong>", (tmp_path / "asha/feedback.html").read_text())
+    (name,) = re.findall(
+        r"you are <strong>([\w-]+)</strong>", (tmp_path / "asha/feedback.html").read_text()
+    )
 
     assert "you are" not in before
     assert name in Page((tmp_path / "anonymous.html").read_text(encoding="utf-8")).text
@@ -434,7 +509,10 @@ def test_nothing_on_the_page_without_names_is_about_one_of_them(tmp_path):
 
 def timed(submission):
     evidence = {"pairs": [0.5] * 9, "interval": [1.6, 1.7], "bar": 1.5}
-    return a_result(a_part("p", "P", a_check(outcome="passed", points=6, evidence=evidence)), submission=submission)
+    return a_result(
+        a_part("p", "P", a_check(outcome="passed", points=6, evidence=evidence)),
+        submission=submission,
+    )
 
 
 def test_who_opted_out_is_on_no_leaderboard(tmp_path):
@@ -459,7 +537,10 @@ def test_a_class_that_nobody_leads_has_no_leaderboard():
 
 
 def test_what_is_set_aside_is_said_once(tmp_path):
-    gone = [a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died") for n in range(3)]
+    gone = [
+        a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died")
+        for n in range(3)
+    ]
     page = class_page(rows([a_result(a_part("p", "P", *gone), submission="eve")]), "resnet18")
 
     assert "Settled by" not in page
@@ -469,7 +550,9 @@ def test_a_check_that_may_be_wrong_is_marked():
     """Here who passes it does worse at the rest."""
 
     def one(n):
-        odd = a_silent_check(id="odd", outcome="passed" if n < 10 else "failed", points=6 if n < 10 else 0)
+        odd = a_silent_check(
+            id="odd", outcome="passed" if n < 10 else "failed", points=6 if n < 10 else 0
+        )
         rest = a_silent_check(id="rest", outcome="partial", points=n / 4)
         return a_result(a_part("p", "P", odd, rest), submission=f"s{n}")
 
@@ -479,20 +562,35 @@ def test_a_check_that_may_be_wrong_is_marked():
     assert "50 % \u22120.87" in text
 
 
-TIMES = {"seconds": (8.24, "8.2 s"), "minutes": (252.0, "4 min 12 s"), "hours": (10_000.0, "2 h 46 min")}
+TIMES = {
+    "seconds": (8.24, "8.2 s"),
+    "minutes": (252.0, "4 min 12 s"),
+    "hours": (10_000.0, "2 h 46 min"),
+}
 
 
 @pytest.mark.parametrize(("seconds", "said"), TIMES.values(), ids=TIMES)
 def test_how_long_it_took_is_said_in_a_unit_that_fits(seconds, said):
-    assert f"Half took less than {said}" in Page(class_page(rows([a_result(seconds=seconds)]), "resnet18")).text
+    assert (
+        f"Half took less than {said}"
+        in Page(class_page(rows([a_result(seconds=seconds)]), "resnet18")).text
+    )
 
 
 def test_who_was_graded_twice_is_told_with_what_differs():
     """Nothing of it where nobody was."""
-    twice = [Drift("ada"), Drift("ben", "part3_amp.same", "passed 2/2", "failed 0/2"), Drift("ben", "b", "c", "d")]
+    twice = [
+        Drift("ada"),
+        Drift("ben", "part3_amp.same", "passed 2/2", "failed 0/2"),
+        Drift("ben", "b", "c", "d"),
+    ]
     page = class_page(rows([a_result()]), "resnet18", twice=twice)
 
-    assert "2 drawn by lot, on other inputs; 1 came out differently. The first grade stands." in page
+    assert (
+        "2 drawn by lot, on other inputs; 1 came out differently. The first grade stands." in page
+    )
     assert "<li>ben: part3_amp.same: passed 2/2 -&gt; failed 0/2</li>" in page
-    assert "none came out differently" in class_page(rows([a_result()]), "resnet18", twice=twice[:1])
+    assert "none came out differently" in class_page(
+        rows([a_result()]), "resnet18", twice=twice[:1]
+    )
     assert "Graded twice" not in class_page(rows([a_result()]), "resnet18")

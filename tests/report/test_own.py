@@ -54,7 +54,9 @@ def test_results_of_a_lab_that_is_not_here_have_no_tables():
 
 
 def test_what_a_part_measured_is_what_has_pairs_or_peaks():
-    memory = a_silent_check(id="memory", evidence={"student_peak_bytes": 1, "baseline_peak_bytes": 2})
+    memory = a_silent_check(
+        id="memory", evidence={"student_peak_bytes": 1, "baseline_peak_bytes": 2}
+    )
     part = a_part("p", "P", a_check(), a_silent_check(id="other"), memory)
 
     assert ["amp_is_faster", "memory"] == [check.id for check in measured(part)]

@@ -18,9 +18,18 @@ STRIPS = {
         ([1.0, 1.01, 1.02, 1.03, 1.0], [0.98, 1.04], 1.5),
         "0.96 .[.3oo........................|. 1.54",
     ),
-    "past it": (([2.0, 2.1, 2.2, 2.3, 2.4], [2.02, 2.38], 1.5), "1.46 .|.................o..o.o..o.]o. 2.47"),
-    "many at one place": (([1.2] * 12, [1.2, 1.2], 1.2), "1.20 ...............|................ 1.20"),
-    "spread over it": (([0.5, 1.0, 2.0, 4.0, 8.0], [0.8, 5.0], 2.0), "0.42 .o....[.o.......|......o.]....o. 9.45"),
+    "past it": (
+        ([2.0, 2.1, 2.2, 2.3, 2.4], [2.02, 2.38], 1.5),
+        "1.46 .|.................o..o.o..o.]o. 2.47",
+    ),
+    "many at one place": (
+        ([1.2] * 12, [1.2, 1.2], 1.2),
+        "1.20 ...............|................ 1.20",
+    ),
+    "spread over it": (
+        ([0.5, 1.0, 2.0, 4.0, 8.0], [0.8, 5.0], 2.0),
+        "0.42 .o....[.o.......|......o.]....o. 9.45",
+    ),
 }
 
 
@@ -30,7 +39,9 @@ def test_a_strip_reads_from_slow_to_fast(seen, words):
     assert words == line(strip(evidence(*seen)), columns=32)
 
 
-@pytest.mark.parametrize("seen", [{}, {"pairs": []}, {"pairs": [0.1], "interval": [1, 2]}], ids=repr)
+@pytest.mark.parametrize(
+    "seen", [{}, {"pairs": []}, {"pairs": [0.1], "interval": [1, 2]}], ids=repr
+)
 def test_what_was_not_timed_has_no_strip(seen):
     """Most checks."""
     assert strip(seen) is None

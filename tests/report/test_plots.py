@@ -13,7 +13,11 @@ from autograder.report.stats import spread, tenths
 
 @pytest.fixture(scope="module")
 def svg():
-    return str(histogram(spread([1.1, 1.2, 1.9], 1.5), 'said "so" & <so>', lambda ratio: f"{ratio:.2f}x", 1.5))
+    return str(
+        histogram(
+            spread([1.1, 1.2, 1.9], 1.5), 'said "so" & <so>', lambda ratio: f"{ratio:.2f}x", 1.5
+        )
+    )
 
 
 def test_a_picture_takes_the_colours_and_letters_of_the_page(svg):

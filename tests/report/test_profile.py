@@ -55,7 +55,9 @@ def test_two_profiles_side_by_side(made):
     assert "comm_overlap trace, GPU 0 10.0 % -> 20.0 % +10.0 points" in said
     assert said[0].startswith("a step takes 1 ms, before 500 us: 0.50x as fast")
     assert "Shares" in profile_page.page(made, before)
-    zero = changes(made, replace(before, figures=tuple(replace(one, value=0) for one in made.figures)))
+    zero = changes(
+        made, replace(before, figures=tuple(replace(one, value=0) for one in made.figures))
+    )
     assert {""} == {profile.change(one) for one in zero if one.figure.unit != "%"}
 
 
@@ -65,7 +67,11 @@ def test_a_page_holds_everything_and_asks_for_nothing(made):
 
     assert "&lt;b&gt;me&lt;/b&gt;" in page
     assert "<b>me" not in page
-    assert not [word for word in ("http:", "https:", "<script", "url(") if word in page.replace("http-equiv", "")]
+    assert not [
+        word
+        for word in ("http:", "https:", "<script", "url(")
+        if word in page.replace("http-equiv", "")
+    ]
     for words in (
         "33.0 %",
         "a kernel running",
@@ -83,7 +89,9 @@ def test_a_page_holds_everything_and_asks_for_nothing(made):
     "trace",
     [
         pytest.param(Trace("a.csv", "0", "nsys stats"), id="nothing"),
-        pytest.param(Trace("a.csv", "0", "kineto", windows=(Window("trace", 0, 5),)), id="no steps"),
+        pytest.param(
+            Trace("a.csv", "0", "kineto", windows=(Window("trace", 0, 5),)), id="no steps"
+        ),
     ],
 )
 def test_a_profile_of_sums_alone_has_a_page_and_no_picture(tmp_path, trace):
@@ -102,7 +110,11 @@ def test_neighbours_of_one_shade_are_one_block():
 def test_pictures_are_drawn(tmp_path, made):
     """With and without a GPU, with and without parts."""
     cpu = read_made(tmp_path, kineto(processor()))
-    short = replace(made, windows=tuple(replace(one, length=one.length // 10) for one in made.windows), breakdown={})
+    short = replace(
+        made,
+        windows=tuple(replace(one, length=one.length // 10) for one in made.windows),
+        breakdown={},
+    )
     for number, trace in enumerate((made, cpu, short)):
         path = tmp_path / f"{number}.png"
         picture.write(path, trace)
@@ -115,7 +127,11 @@ def test_steps_are_named_where_there_is_room():
     steps = tuple(Window(f"ProfilerStep#{number}", 10 * number, 10) for number in range(30))
     even = Trace("a", "0", "kineto", windows=(Window("steps", 0, 300),), steps=steps)
     long_first = replace(
-        even, steps=(steps[0], *(Window(one.id, 270 + number, 1) for number, one in enumerate(steps[1:])))
+        even,
+        steps=(
+            steps[0],
+            *(Window(one.id, 270 + number, 1) for number, one in enumerate(steps[1:])),
+        ),
     )
 
     assert [str(number) if number % 3 == 0 else "" for number in range(30)] == [
@@ -127,7 +143,9 @@ def test_steps_are_named_where_there_is_room():
 def test_a_timeline_has_an_axis_of_round_times():
     """With steps or without them."""
     lanes = (Lane("GPU 0 kernels", (1.0,)),)
-    trace = Trace("a", "0", "nsys", windows=(Window("gpu0", 7_000_000, 37_000_000),), timeline=lanes)
+    trace = Trace(
+        "a", "0", "nsys", windows=(Window("gpu0", 7_000_000, 37_000_000),), timeline=lanes
+    )
 
     assert ["0", "10 ms", "20 ms", "30 ms"] == [name for _, name in profile_page.axis(trace)]
     assert 10 / 37 == profile_page.axis(trace)[1][0]
@@ -145,7 +163,9 @@ def test_a_share_that_another_window_repeats_is_said_once():
     trace = Trace("a", "0", "kineto", figures=figures)
     found = profile.grouped(trace)
 
-    assert {"GPU 0, the steps": 2, "GPU 0, first to last GPU work": 1} == {name: len(f) for name, f in found.items()}
+    assert {"GPU 0, the steps": 2, "GPU 0, first to last GPU work": 1} == {
+        name: len(f) for name, f in found.items()
+    }
     said = "within 1 point the same over first to last GPU work (busy_kernel) and the whole recording (busy_kernel, busy_any)"
     assert f"  {said}" in list(profile.lines(trace))
     assert "Within 1 point the same over first to last GPU work" in profile_page.page(trace)

@@ -14,15 +14,23 @@ from tests.samples import a_check, a_part, a_result
 
 def measured(name, low, high, outcome="passed", **changes):
     """A submission with one timed check."""
-    check = a_check(outcome=outcome, points=6, evidence={"pairs": [0.1] * 9, "interval": [low, high], "bar": 1.5})
+    check = a_check(
+        outcome=outcome,
+        points=6,
+        evidence={"pairs": [0.1] * 9, "interval": [low, high], "bar": 1.5},
+    )
     return Row(a_result(a_part("p", "P", check), submission=name), name, **changes)
 
 
 def test_the_fastest_come_first_and_those_who_overlap_share_a_place():
     """A tie is in the order of the middles of the intervals."""
-    (found,) = speeds([measured("slow", 1.5, 1.6), measured("tied", 1.9, 2.1), measured("fast", 2.0, 2.2)])
+    (found,) = speeds(
+        [measured("slow", 1.5, 1.6), measured("tied", 1.9, 2.1), measured("fast", 2.0, 2.2)]
+    )
 
-    assert [(1, "fast"), (1, "tied"), (3, "slow")] == [(one.place, one.row.name) for one in found.board]
+    assert [(1, "fast"), (1, "tied"), (3, "slow")] == [
+        (one.place, one.row.name) for one in found.board
+    ]
     assert ["1.55", "2.00", "2.10"] == [f"{ratio:.2f}" for ratio in found.ratios]
     assert ("p.amp_is_faster", 1.5) == (found.check, found.bar)
 
@@ -48,7 +56,9 @@ def test_two_kinds_of_device_are_not_compared():
     other = measured("b", 1.6, 1.7)
     other = replace(other, result=replace(other.result, device=Device("Tesla T4", "cuda", "t4")))
 
-    assert ["NVIDIA H100 80GB HBM3", "Tesla T4"] == [one.device for one in speeds([measured("a", 1.6, 1.7), other])]
+    assert ["NVIDIA H100 80GB HBM3", "Tesla T4"] == [
+        one.device for one in speeds([measured("a", 1.6, 1.7), other])
+    ]
 
 
 def test_the_board_reaches_from_the_lowest_end_to_the_highest():

@@ -7,7 +7,15 @@ import statistics
 
 import pytest
 
-from autograder.report.stats import pass_rate, places, point_biserial, pseudonym, remark, spread, tenths
+from autograder.report.stats import (
+    pass_rate,
+    places,
+    point_biserial,
+    pseudonym,
+    remark,
+    spread,
+    tenths,
+)
 
 TENTHS = {
     "nothing": ([0.0], 0),
@@ -46,7 +54,12 @@ def test_no_bin_is_narrower_than_noise():
     assert 16 == len(spread([1.0, 50.0]))
 
 
-RATES = {"none settled": (0, 0, None), "none passed": (0, 4, 0.0), "some": (1, 4, 0.25), "all": (4, 4, 1.0)}
+RATES = {
+    "none settled": (0, 0, None),
+    "none passed": (0, 4, 0.0),
+    "some": (1, 4, 0.25),
+    "all": (4, 4, 1.0),
+}
 
 
 @pytest.mark.parametrize(("passed", "settled", "rate"), RATES.values(), ids=RATES)
@@ -79,7 +92,9 @@ def test_it_is_the_correlation_of_pearson():
     passed = [i % 3 == 0 or i > 15 for i in range(30)]
     rest = [math.sin(i) + i / 20 for i in range(30)]
 
-    assert point_biserial(passed, rest) == pytest.approx(statistics.correlation([float(yes) for yes in passed], rest))
+    assert point_biserial(passed, rest) == pytest.approx(
+        statistics.correlation([float(yes) for yes in passed], rest)
+    )
 
 
 REMARKS = {
@@ -114,7 +129,9 @@ def test_only_an_interval_that_is_higher_throughout_takes_a_place(intervals, exp
 
 
 def test_a_pseudonym_stays_with_its_key_and_is_another_with_another():
-    names = [pseudonym(key, name) for key in (b"one", b"two") for name in ("ada", "Ada", "bo", "\ud800")]
+    names = [
+        pseudonym(key, name) for key in (b"one", b"two") for name in ("ada", "Ada", "bo", "\ud800")
+    ]
 
     assert "lafap-lanut" == pseudonym(b"key", "ada")
     assert len(set(names)) == 8

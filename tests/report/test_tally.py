@@ -15,7 +15,10 @@ from tests.samples import a_class, a_part, a_result, a_silent_check, rows
 
 
 def outcomes(submission, *given):
-    checks = [a_silent_check(id=f"check{i}", outcome=outcome, reason=f"no {i}") for i, outcome in enumerate(given)]
+    checks = [
+        a_silent_check(id=f"check{i}", outcome=outcome, reason=f"no {i}")
+        for i, outcome in enumerate(given)
+    ]
     return Row(a_result(a_part("p", "P", *checks), submission=submission), submission)
 
 
@@ -45,7 +48,8 @@ def test_what_is_owed_for_one_reason_is_one_line_and_our_faults_come_first():
         ("p.check0", "gpu", "unavailable", "no 0", 12, ["a", "b"]),
     ]
     assert expected == [
-        (w.check, w.settled_by, w.outcome, w.reason, w.points, [row.folder for row in w.rows]) for w in found
+        (w.check, w.settled_by, w.outcome, w.reason, w.points, [row.folder for row in w.rows])
+        for w in found
     ]
 
 
@@ -64,7 +68,9 @@ def students(*checks):
     found = []
     for n in range(size):
         given = [
-            a_silent_check(id=f"check{i}", outcome=words[letters[n]][0], points=words[letters[n]][1])
+            a_silent_check(
+                id=f"check{i}", outcome=words[letters[n]][0], points=words[letters[n]][1]
+            )
             for i, letters in enumerate(checks)
         ]
         rest = a_silent_check(id="rest", outcome="partial", points=6 * n / size)
@@ -74,7 +80,11 @@ def students(*checks):
 
 TOLD = {
     "those who know the rest pass": (["F" * 10 + "P" * 10], "+0.87", ""),
-    "those who know the rest fail": (["P" * 10 + "F" * 10], "-0.87", "who passes it does worse elsewhere"),
+    "those who know the rest fail": (
+        ["P" * 10 + "F" * 10],
+        "-0.87",
+        "who passes it does worse elsewhere",
+    ),
     "anybody passes": (["PFFP" * 5], "+0.00", "tells nobody apart"),
     "too few to say that it is odd": (["P" * 5 + "F" * 5], "-0.87", ""),
     "too few fail": (["PPPP" + "F" * 20], "None", ""),
@@ -106,7 +116,9 @@ def test_a_score_is_a_share_of_the_full_one(score, most, share):
 
 
 HAND = a_silent_check(
-    outcome="passed", points=6, evidence={BY_HAND: {"reason": "r", "by": "b", "at": "t", "graded": "g"}}
+    outcome="passed",
+    points=6,
+    evidence={BY_HAND: {"reason": "r", "by": "b", "at": "t", "graded": "g"}},
 )
 MARKS = {
     "all well": ((a_silent_check(outcome="passed", points=6),), ""),
@@ -148,5 +160,12 @@ def test_the_run_is_added_up_and_the_slowest_are_named():
 
     found = spent(rows(results))
 
-    assert (21.0, 3.0, [6, 5, 4, 3, 2]) == (found.total, found.median, [row.result.seconds for row in found.slowest])
-    assert {"AMD EPYC, isolation none": 1, "NVIDIA H100 80GB HBM3, isolation bubblewrap": 6} == found.where
+    assert (21.0, 3.0, [6, 5, 4, 3, 2]) == (
+        found.total,
+        found.median,
+        [row.result.seconds for row in found.slowest],
+    )
+    assert {
+        "AMD EPYC, isolation none": 1,
+        "NVIDIA H100 80GB HBM3, isolation bubblewrap": 6,
+    } == found.where

@@ -33,7 +33,12 @@ PASS  part3_amp.amp_is_faster  6/6   AMP trains at least 1.50x as fast as FP32
     ),
     "a partial check shows its fraction of the points": (
         a_silent_check(
-            outcome="partial", points=0.5, max_points=1, measured="2 of 4", why="two are late", try_="prefetch"
+            outcome="partial",
+            points=0.5,
+            max_points=1,
+            measured="2 of 4",
+            why="two are late",
+            try_="prefetch",
         ),
         """\
 PART  part3_amp.amp_is_faster  0.5/1   AMP trains at least 1.50x as fast as FP32
@@ -54,7 +59,9 @@ OWED  part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32
       reason    this machine has no GPU""",
     ),
     "an inconclusive check is owed and shows the noise": (
-        a_silent_check(outcome="inconclusive", measured="1.4x (0.9 to 1.9)", reason="the machine was too noisy"),
+        a_silent_check(
+            outcome="inconclusive", measured="1.4x (0.9 to 1.9)", reason="the machine was too noisy"
+        ),
         """\
 OWED  part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32
       measured  1.4x (0.9 to 1.9)
@@ -73,7 +80,9 @@ FAULT part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32
       reason    our fault, not yours: the check could not be run""",
     ),
     "a long title wraps below its line": (
-        a_silent_check(title="AMP trains at least 1.50x as fast as FP32 on the device that was used for grading"),
+        a_silent_check(
+            title="AMP trains at least 1.50x as fast as FP32 on the device that was used for grading"
+        ),
         """\
 FAIL  part3_amp.amp_is_faster  0/6   AMP trains at least 1.50x as fast as FP32 on the device that
       was used for grading""",
@@ -195,13 +204,19 @@ score     9.5 of 30 points, 7.5 lost, 13 owed
 bonus     2 of 9 points, 2 of them in the score, where other parts lost points
 """
     out = io.StringIO()
-    show(replace(with_bonus(), notes=()), Console(file=out, width=100, color_system=None), verbose=False)
+    show(
+        replace(with_bonus(), notes=()),
+        Console(file=out, width=100, color_system=None),
+        verbose=False,
+    )
 
     assert expected in out.getvalue()
 
 
 def test_nothing_owed_needs_no_line():
-    part = a_part("part3_amp", "Mixed precision", a_silent_check(outcome="passed", points=6, measured="1.62x"))
+    part = a_part(
+        "part3_amp", "Mixed precision", a_silent_check(outcome="passed", points=6, measured="1.62x")
+    )
 
     expected = """\
 part3_amp  Mixed precision  6/6
@@ -215,7 +230,9 @@ graded on NVIDIA H100 80GB HBM3 (hopper), isolation bubblewrap
 
 def test_verbose_adds_what_passed_checks_measured_and_what_a_check_rests_on():
     part = a_part(
-        "part3_amp", "Mixed precision", a_silent_check(outcome="passed", basis="report", points=6, measured="1.62x")
+        "part3_amp",
+        "Mixed precision",
+        a_silent_check(outcome="passed", basis="report", points=6, measured="1.62x"),
     )
 
     expected = """\
@@ -228,7 +245,9 @@ PASS  part3_amp.amp_is_faster  6/6   AMP trains at least 1.50x as fast as FP32
 
 
 def test_verbose_says_of_a_scripted_check_that_the_script_is_beside_the_code():
-    part = a_part("part3_amp", "Mixed precision", a_silent_check(outcome="passed", basis="scripted", points=6))
+    part = a_part(
+        "part3_amp", "Mixed precision", a_silent_check(outcome="passed", basis="scripted", points=6)
+    )
 
     expected = """\
       rests on  a script that runs beside the code and knows the answers; a program that reads them
@@ -249,7 +268,11 @@ def test_lines_fit_the_terminal_but_stay_readable(width, limit):
 
 def test_markup_of_a_student_is_text():
     """Square brackets and :names: mean something to the library that prints; here they are letters."""
-    said = shown(a_part("part3_amp", "Mixed [bold]precision", a_silent_check(why="[red]x[/red] :warning: [/]")))
+    said = shown(
+        a_part(
+            "part3_amp", "Mixed [bold]precision", a_silent_check(why="[red]x[/red] :warning: [/]")
+        )
+    )
 
     assert "Mixed [bold]precision" in said
     assert "why       [red]x[/red] :warning: [/]" in said
@@ -267,7 +290,9 @@ def test_no_control_character_reaches_the_terminal():
 
 
 def test_the_outcome_is_coloured_on_a_terminal():
-    console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system="standard", _environ={})
+    console = Console(
+        file=io.StringIO(), width=120, force_terminal=True, color_system="standard", _environ={}
+    )
     show(a_result(), console, verbose=False)
 
     assert "\x1b[1;31mFAIL\x1b[0m  part3_amp.amp_is_faster" in console.file.getvalue()

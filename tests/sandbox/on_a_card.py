@@ -28,7 +28,17 @@ from autograder.submission import load
 
 MB = 1 << 20
 UUID = "GPU-made-up"
-FIELDS = ("total", "others", "context", "nvml_says", "cuda_says", "hides", "divided", "largest", "looks")
+FIELDS = (
+    "total",
+    "others",
+    "context",
+    "nvml_says",
+    "cuda_says",
+    "hides",
+    "divided",
+    "largest",
+    "looks",
+)
 
 
 class Made(ctypes.Structure):
@@ -43,7 +53,12 @@ def made(**fields: int) -> Made:
     with Path(os.environ["STAND_IN_CARD"]).open("r+b") as file:
         file.truncate(size)
         card = Made.from_buffer(mmap.mmap(file.fileno(), size))
-    for name, value in {**dict.fromkeys(FIELDS, 0), "total": 4096 * MB, "others": 100 * MB, **fields}.items():
+    for name, value in {
+        **dict.fromkeys(FIELDS, 0),
+        "total": 4096 * MB,
+        "others": 100 * MB,
+        **fields,
+    }.items():
         setattr(card, name, value)
     ctypes.memset(card.held, 0, ctypes.sizeof(card.held))
     return card
@@ -110,7 +125,9 @@ def worker(job: Job) -> Observation:
         gauge.look([process.pid])
         time.sleep(0.001)
     said = process.communicate()[1].decode().splitlines()
-    return Observation("work", "raised" if said else "ok", error="".join(said[-1:]), gpu_bytes=gauge.peak_bytes)
+    return Observation(
+        "work", "raised" if said else "ok", error="".join(said[-1:]), gpu_bytes=gauge.peak_bytes
+    )
 
 
 def job(code: str) -> Job:
@@ -141,7 +158,9 @@ def squeezed(work: str, full: int = 1100, room: int = 880, **card: int) -> Any:
 def seen(**card: int) -> Any:
     """Ask NVML about a worker that takes 700 MB, 300 of them for its context."""
     made(context=300 * MB, **card)
-    found = outcome(lambda: [it // MB for it in (Card(UUID).memory().used, Card(UUID).memory().free)])
+    found = outcome(
+        lambda: [it // MB for it in (Card(UUID).memory().used, Card(UUID).memory().free)]
+    )
     if isinstance(found, str):
         return found
     peak = worker(job("take(400); looked_at()")).gpu_bytes
@@ -215,7 +234,9 @@ def graded() -> dict[str, Any]:
         )  # fmt: skip
         for name in ("less", "between two looks"):
             handed_in.files[part] = on_the_card(right, WORK[name])  # type: ignore[index] a dict
-            result = grade(handed_in, kit, whole, seed=7, parts=["part4_memory"], only="needs_less_memory")
+            result = grade(
+                handed_in, kit, whole, seed=7, parts=["part4_memory"], only="needs_less_memory"
+            )
             check = result.parts[0].checks[-1]
             found[name] = [check.outcome, check.measured, check.reason]
     return found

@@ -16,7 +16,10 @@ import pytest
 
 SOURCE = Path(__file__).with_name("stand_in_gpu.c")
 COMPILER = shutil.which("gcc")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not COMPILER, reason="no gcc here to make the stand-ins with")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not COMPILER, reason="no gcc here to make the stand-ins with"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +28,25 @@ def on_a_card(tmp_path_factory):
     home = tmp_path_factory.mktemp("card")
     (home / "card").touch()
     for name in ("libnvidia-ml.so.1", "libcuda.so.1"):
-        command = [COMPILER, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", home / name, SOURCE]
+        command = [
+            COMPILER,
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-o",
+            home / name,
+            SOURCE,
+        ]
         subprocess.run(command, check=True)
 
     def run(what):
         environ = {**os.environ, "LD_LIBRARY_PATH": str(home), "STAND_IN_CARD": str(home / "card")}
         command = [sys.executable, "-m", "tests.sandbox.on_a_card", what]
-        done = subprocess.run(command, env=environ, cwd=SOURCE.parents[2], check=True, stdout=subprocess.PIPE)
+        done = subprocess.run(
+            command, env=environ, cwd=SOURCE.parents[2], check=True, stdout=subprocess.PIPE
+        )
         return json.loads(done.stdout)
 
     return run
@@ -57,7 +72,9 @@ SQUEEZED = {
     ),
     "without the ballast": "SpoiltError: the ballast on the GPU was gone before its time",
     "a bar that tells nobody apart": "SpoiltError: the baseline, too, finished in 1154 MB",
-    "a figure that is too small": ("SpoiltError: the baseline took 1049 MB, and did not finish when so much was left"),
+    "a figure that is too small": (
+        "SpoiltError: the baseline took 1049 MB, and did not finish when so much was left"
+    ),
     "a full card": "OwedError: the GPU has 1149 MB free, and 1187 MB are asked for",
     "CUDA does not start": "OwedError: no ballast could be laid on the GPU: cuInit answered 999",
     "no driver": (
@@ -95,7 +112,11 @@ def test_every_scenario_is_judged(found):
 
 
 GRADED = {
-    "less": ("passed", "629 MB where SimpleNet takes 839 MB", "it finished with no more than that left on the GPU"),
+    "less": (
+        "passed",
+        "629 MB where SimpleNet takes 839 MB",
+        "it finished with no more than that left on the GPU",
+    ),
     "between two looks": (
         "failed",
         " MB where SimpleNet takes 839 MB",

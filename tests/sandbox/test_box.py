@@ -24,7 +24,18 @@ from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
 from autograder.model import Job, Limits
 from autograder.practice import fence_for
-from autograder.sandbox import BoxError, Workers, box, cgroup, gpu, seccomp, stage, try_out, usage, view
+from autograder.sandbox import (
+    BoxError,
+    Workers,
+    box,
+    cgroup,
+    gpu,
+    seccomp,
+    stage,
+    try_out,
+    usage,
+    view,
+)
 
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)
@@ -59,7 +70,10 @@ def fenced():
 
 def job(code: str, *, seconds: float = 20, memory_mb: int = 512, **files: str) -> Job:
     """A submission that does *code* when it is imported."""
-    named = {PART.file: textwrap.dedent(code), **{f"{name}.py": text for name, text in files.items()}}
+    named = {
+        PART.file: textwrap.dedent(code),
+        **{f"{name}.py": text for name, text in files.items()},
+    }
     staged = {name: text.encode() for name, text in named.items()}
     return Job("resnet18", PART.id, PROBE, "student", 1, Limits(seconds, memory_mb, 1), staged)
 
@@ -95,7 +109,9 @@ class TestReading:
         with stage.staged({"part3_amp.py": b"another submission"}) as (code, _):
             ours = [ROOT / name for name in ("reference", "tests", ".git")]
             paths = [*ours, code, other, "/etc/shadow", Path.home() / ".profile", "/home"]
-            said = inside(fenced, f"import os\nsaid = [os.path.lexists(p) for p in {[str(p) for p in paths]}]")
+            said = inside(
+                fenced, f"import os\nsaid = [os.path.lexists(p) for p in {[str(p) for p in paths]}]"
+            )
 
         assert [False] * len(paths) == said
 
@@ -124,14 +140,18 @@ class TestReading:
         """
         said = inside(fenced, code)
 
-        assert b"" == b"".join(text for (_, name), text in said.items() if name == "environ" and b"PERFLAB" in text)
+        assert b"" == b"".join(
+            text for (_, name), text in said.items() if name == "environ" and b"PERFLAB" in text
+        )
         assert b"" == said.get(("1", "environ"), b"")
         assert b"--args" in said["1", "cmdline"]
         assert str(ROOT).encode() not in b"".join(said[p, "cmdline"] for p in ("1", "2"))
 
     def test_descriptors_are_input_log_and_channel(self, fenced):
         """0 to 3, and the listing itself."""
-        assert ["0", "1", "2", "3", "4"] == sorted(inside(fenced, "import os\nsaid = os.listdir('/proc/self/fd')"))
+        assert ["0", "1", "2", "3", "4"] == sorted(
+            inside(fenced, "import os\nsaid = os.listdir('/proc/self/fd')")
+        )
 
 
 @boxed
@@ -177,7 +197,15 @@ class TestWriting:
 
     def test_the_system_the_libraries_and_the_code_are_read_only(self, fenced):
         """One refusal for each place."""
-        places = ["/", "/usr", "/etc", "/code", "/dev", str(box.PACKAGE), str(Path(sys.prefix, "lib"))]
+        places = [
+            "/",
+            "/usr",
+            "/etc",
+            "/code",
+            "/dev",
+            str(box.PACKAGE),
+            str(Path(sys.prefix, "lib")),
+        ]
         code = f"{TRY}\nsaid = [refusal(pathlib.Path(place, 'mark').write_text, 'x') for place in {places}]"
 
         assert ["EROFS"] * len(places) == inside(fenced, code)
@@ -228,7 +256,10 @@ CALLS = {
     "the kernel's log": ("klogctl", "3, None, 0"),
     "a file that nobody can count": ("memfd_create", "b'x', 0"),
     "memory that nobody maps": ("shmget", "0, 4096, 0o1600"),
-    "a timer that wakes who was stopped": ("timer_create", "1, None, ctypes.byref(ctypes.c_void_p())"),
+    "a timer that wakes who was stopped": (
+        "timer_create",
+        "1, None, ctypes.byref(ctypes.c_void_p())",
+    ),
     "timers by the thousand": ("timerfd_create", "1, 0"),
     "a child in a namespace": ("syscall", f"{CLONE}, 0x10000000 | 17, 0, 0, 0, 0"),
 }
@@ -286,7 +317,9 @@ class TestPrivilege:
         """
         assert [False, False, True, True] == inside(fenced, code)
 
-    @pytest.mark.skipif(landlock.abi() < landlock.WITH_SCOPES, reason="this kernel's Landlock lets signals pass")
+    @pytest.mark.skipif(
+        landlock.abi() < landlock.WITH_SCOPES, reason="this kernel's Landlock lets signals pass"
+    )
     def test_no_signal_reaches_the_boxs_own_processes(self, fenced):
         """Neither stopped nor made to go on; a child of its own is."""
         code = f"""{TRY}
@@ -376,9 +409,18 @@ ctypes.CDLL(None).syscall(60, 0)
 """
 PLACES = {
     "a file": ("open('held', 'wb', buffering=0).write(bytes(100 << 20))", 100),
-    "a file without a name": ("f = open('held', 'wb', buffering=0); os.unlink('held'); f.write(bytes(100 << 20))", 100),
-    "a file for shared memory": ("open('/dev/shm/held', 'wb', buffering=0).write(bytes(100 << 20))", 100),
-    "names of files": ("for i in range(22000): os.close(os.open(f'{i:0200}', os.O_CREAT | os.O_WRONLY))", 20),
+    "a file without a name": (
+        "f = open('held', 'wb', buffering=0); os.unlink('held'); f.write(bytes(100 << 20))",
+        100,
+    ),
+    "a file for shared memory": (
+        "open('/dev/shm/held', 'wb', buffering=0).write(bytes(100 << 20))",
+        100,
+    ),
+    "names of files": (
+        "for i in range(22000): os.close(os.open(f'{i:0200}', os.O_CREAT | os.O_WRONLY))",
+        20,
+    ),
     "a program of its own": (f"program({FULL!r})", 100),
     "a program whose first thread has ended": (f"program({THREADED!r})", 100),
     "sockets": (
@@ -469,7 +511,9 @@ class TestHolding:
 
     def test_a_program_cannot_pass_for_a_fork(self, fenced):
         """A process may not say where its code and its stack began."""
-        code = "import ctypes\nsaid = [ctypes.CDLL(None).prctl(35, 14, 0, 0, 0), ctypes.get_errno()]"
+        code = (
+            "import ctypes\nsaid = [ctypes.CDLL(None).prctl(35, 14, 0, 0, 0), ctypes.get_errno()]"
+        )
 
         assert -1 == inside(fenced, code)[0]
 
@@ -493,16 +537,24 @@ class TestEnding:
         """The bomb is seen from outside."""
         seen = fenced(job("hoard = []\nwhile True: hoard.append(bytearray(b'x' * (16 << 20)))"))
 
-        assert ("memory", "used more than 512 MB of memory, the limit of this part") == (seen.ended, seen.error)
+        assert ("memory", "used more than 512 MB of memory, the limit of this part") == (
+            seen.ended,
+            seen.error,
+        )
 
-    @pytest.mark.skipif(not may_have_a_group(), reason="this user can have no cgroup with a limit on memory")
+    @pytest.mark.skipif(
+        not may_have_a_group(), reason="this user can have no cgroup with a limit on memory"
+    )
     def test_the_kernel_bounds_all_of_a_box_between_two_looks(self, fenced, monkeypatch):
         """Three processes take 300 MB each, and nobody looks; no group is left."""
         monkeypatch.setattr(usage.Usage, "look", lambda *_: 0)
         code = "import os, time\nfor _ in range(2): os.fork()\nheld = b'x' * (300 << 20)\ntime.sleep(20)"
         seen = fenced(job(code))
 
-        assert ("memory", "used more than 512 MB of memory, the limit of this part") == (seen.ended, seen.error)
+        assert ("memory", "used more than 512 MB of memory, the limit of this part") == (
+            seen.ended,
+            seen.error,
+        )
         assert 10 > seen.seconds
         own = f"{cgroup.NAME}{os.getpid()}-*"
         assert [] == [group for parent, _ in cgroup.parents() for group in parent.glob(own)]
@@ -555,7 +607,10 @@ class TestEnding:
         """
         seen = fenced(job(code))
 
-        assert "part3_amp.py could not be imported: ValueError: done (part3_amp.py, line 11)" == seen.error
+        assert (
+            "part3_amp.py could not be imported: ValueError: done (part3_amp.py, line 11)"
+            == seen.error
+        )
         assert "1 process(es) were left behind and killed" in seen.log
         assert [] == called(name)
 
@@ -564,12 +619,19 @@ class TestEnding:
         code = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass"
 
         seen = fenced(job(code, seconds=1))
-        assert ("timeout", True) == (seen.ended, seen.error.startswith("was stopped after 1 s, the limit of this part"))
+        assert ("timeout", True) == (
+            seen.ended,
+            seen.error.startswith("was stopped after 1 s, the limit of this part"),
+        )
 
-    @pytest.mark.parametrize("victim", ["-1", "os.getppid()", "1", "2"], ids=["all", "its parent", "first", "sleeper"])
+    @pytest.mark.parametrize(
+        "victim", ["-1", "os.getppid()", "1", "2"], ids=["all", "its parent", "first", "sleeper"]
+    )
     def test_killing_hurts_only_the_killer(self, fenced, victim):
         """The next worker comes up as if nothing had been."""
-        seen = fenced(job(f"import os, time\nos.kill({victim}, 9)\ntime.sleep(1)\nraise ValueError('alive')"))
+        seen = fenced(
+            job(f"import os, time\nos.kill({victim}, 9)\ntime.sleep(1)\nraise ValueError('alive')")
+        )
 
         assert seen.ended in ("crash", "raised")
         assert "raised" == fenced(job("1 / 0")).ended
@@ -585,7 +647,9 @@ class TestEnding:
         print(one._process.pid, one._first, one._sleeper, flush=True)
         os.kill(os.getpid(), 9)
         """
-        ended = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, check=False)
+        ended = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, check=False
+        )
         pids = list(map(int, ended.stdout.split()))
 
         assert 3 == len(pids)
@@ -611,7 +675,9 @@ class TestWorking:
 
     def test_temporary_files_have_a_place(self, fenced):
         """Its own, whatever the warm process thought of."""
-        code = "import tempfile\nsaid = [tempfile.gettempdir(), tempfile.mkdtemp().rpartition('/')[0]]"
+        code = (
+            "import tempfile\nsaid = [tempfile.gettempdir(), tempfile.mkdtemp().rpartition('/')[0]]"
+        )
 
         assert ["/tmp/home"] * 2 == inside(fenced, code)
 
@@ -694,7 +760,9 @@ def alive(pid: int) -> bool:
 def test_a_box_that_cannot_be_entered_is_our_fault(monkeypatch):
     """The student is not said to have crashed; grade() makes an owed error of it."""
     real = os.pidfd_open
-    monkeypatch.setattr(os, "pidfd_open", lambda _: real(1))  # whose namespaces are not ours to enter
+    monkeypatch.setattr(
+        os, "pidfd_open", lambda _: real(1)
+    )  # whose namespaces are not ours to enter
     with (
         Workers("bubblewrap", preload=["autograder.worker.shim"]) as own,
         pytest.raises(WorkerLostError, match="the fence could not be entered: setns"),
@@ -713,7 +781,10 @@ SAID = {
         "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
         "the container masks /proc: run it with procMount Unmasked",
     ),
-    "an old version": ("bwrap: Unknown option --disable-userns", "bubblewrap 0.8 or newer is needed"),
+    "an old version": (
+        "bwrap: Unknown option --disable-userns",
+        "bubblewrap 0.8 or newer is needed",
+    ),
     "a root that may not become another user": (
         "setpriv: setresuid failed: Operation not permitted",
         "root may not become another user here: allow SETUID and SETGID, or grade as an ordinary user",
@@ -763,7 +834,9 @@ class TestNoBox:
         box.try_out.cache_clear()
         monkeypatch.setattr(box.shutil, "which", lambda _: None)
 
-        with pytest.raises(BoxError, match=r"^bubblewrap is not installed; apt-get install bubblewrap$"):
+        with pytest.raises(
+            BoxError, match=r"^bubblewrap is not installed; apt-get install bubblewrap$"
+        ):
             try_out()
 
     def test_a_root_that_may_not_become_another(self, monkeypatch):
@@ -776,7 +849,8 @@ class TestNoBox:
         monkeypatch.setattr(box, "Box", refused)
 
         with pytest.raises(
-            BoxError, match=r"^bubblewrap does not start: \[Errno 1\] Operation not permitted; run `bwrap"
+            BoxError,
+            match=r"^bubblewrap does not start: \[Errno 1\] Operation not permitted; run `bwrap",
         ):
             try_out()
 
@@ -787,7 +861,9 @@ class TestNoBox:
             raise OSError("libseccomp.so.2: cannot open shared object file")
 
         monkeypatch.setattr(seccomp, "program", missing)
-        with pytest.raises(BoxError, match=r"^libseccomp.so.2: cannot open .*; apt-get install libseccomp2$"):
+        with pytest.raises(
+            BoxError, match=r"^libseccomp.so.2: cannot open .*; apt-get install libseccomp2$"
+        ):
             box.system_calls()
 
     @pytest.mark.parametrize(
@@ -842,7 +918,8 @@ class TestNoBox:
 
         assert "none" == fence_for("best", "cuda:0")
         with pytest.raises(
-            UserError, match=r"no fence: CUDA does not start in the box: OSError: libcuda\.so\.1: .*gpu"
+            UserError,
+            match=r"no fence: CUDA does not start in the box: OSError: libcuda\.so\.1: .*gpu",
         ):
             fence_for("bubblewrap", "cuda:0")
 
@@ -884,7 +961,16 @@ def test_an_ordinary_user_has_the_same_fence(tmp_path):
     home = Path(tempfile.mkdtemp(prefix="perflab-user-"))
     os.chown(home, ORDINARY, ORDINARY)
     attack = f"{__file__}::{TestPrivilege.__name__}::{TestPrivilege.test_nothing_inside_has_a_privilege.__name__}"
-    command = [sys.executable, "-B", "-m", "pytest", attack, "-p", "no:cacheprovider", f"--basetemp={home}/pytest"]
+    command = [
+        sys.executable,
+        "-B",
+        "-m",
+        "pytest",
+        attack,
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={home}/pytest",
+    ]
     try:
         ran = subprocess.run(
             command,

@@ -112,8 +112,14 @@ REFUSED = {
         "showed another output than it had while the clock ran",
     ),
     "no work": (FakeTalk(lambda x: 0 * x), "was returned where the baseline returns"),
-    "work that is not finite": (FakeTalk(lambda x: x / np.float32(0)), "was returned where the baseline returns"),
-    "fewer numbers": (FakeTalk(lambda x: x[:1]), "3 numbers were returned where the baseline returns 6"),
+    "work that is not finite": (
+        FakeTalk(lambda x: x / np.float32(0)),
+        "was returned where the baseline returns",
+    ),
+    "fewer numbers": (
+        FakeTalk(lambda x: x[:1]),
+        "3 numbers were returned where the baseline returns 6",
+    ),
 }
 
 
@@ -145,10 +151,19 @@ def test_the_outputs_of_the_last_window_are_no_answer_to_the_next():
         pytest.param([1.0009, 5e-5], [1.0, 0.0], "", id="within"),
         pytest.param([1.0, -np.inf], [1.0, -np.inf], "", id="both infinite"),
         pytest.param([], [], "", id="nothing"),
-        pytest.param([1.0, 2.1], [1.0, 2.0], "2.1 was returned where the baseline returns 2", id="too far"),
-        pytest.param([9.0, np.nan], [1.0, 2.0], "nan was returned where the baseline returns 2", id="NaN is the worst"),
+        pytest.param(
+            [1.0, 2.1], [1.0, 2.0], "2.1 was returned where the baseline returns 2", id="too far"
+        ),
+        pytest.param(
+            [9.0, np.nan],
+            [1.0, 2.0],
+            "nan was returned where the baseline returns 2",
+            id="NaN is the worst",
+        ),
         pytest.param([np.nan], [np.nan], "", id="NaN where the baseline returns it"),
-        pytest.param([np.inf], [1.0], "inf was returned where the baseline returns 1", id="infinite"),
+        pytest.param(
+            [np.inf], [1.0], "inf was returned where the baseline returns 1", id="infinite"
+        ),
     ],
 )
 def test_how_outputs_differ_is_said_with_the_worst_number(output, expected, words):

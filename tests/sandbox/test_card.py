@@ -34,7 +34,11 @@ SEEN = {
     "of the card, where no process is named": (Card((500, 0), (700, 0), (150, 0)), 600, ""),
     "of the card, where others gave back": (Card((50, 0)), 0, ""),
     "nothing": (Card(), 0, ""),
-    "a driver that was lost": (Card((500, 400), ("gone", 400), (900, 800)), None, "the driver is gone"),
+    "a driver that was lost": (
+        Card((500, 400), ("gone", 400), (900, 800)),
+        None,
+        "the driver is gone",
+    ),
 }
 
 

@@ -11,7 +11,12 @@ from autograder.sandbox.cgroup import ABOVE
 
 MB = 1 << 20
 VERSIONS = {
-    "version 1": ("9:pids:/a\n4:cpu,memory:/a/b\n0::/\n", "memory/a/b", "memory.limit_in_bytes", "memory.oom_control"),
+    "version 1": (
+        "9:pids:/a\n4:cpu,memory:/a/b\n0::/\n",
+        "memory/a/b",
+        "memory.limit_in_bytes",
+        "memory.oom_control",
+    ),
     "version 2": ("0::/user.slice/session-1.scope\n", "user.slice", "memory.max", "memory.events"),
 }
 

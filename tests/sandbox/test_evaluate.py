@@ -50,7 +50,9 @@ def test_a_reader_that_hangs_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SECONDS", 0.2)
     monkeypatch.setattr(module, "_python", lambda *_: ["/bin/sleep", "60"])
 
-    with pytest.raises(SubmissionError, match=r"^a: reading it took more than 0.2 s; record fewer steps$"):
+    with pytest.raises(
+        SubmissionError, match=r"^a: reading it took more than 0.2 s; record fewer steps$"
+    ):
         evaluate_file("autograder.traces", tmp_path, "a")
 
 
@@ -78,7 +80,11 @@ reader.main(*sys.argv[1:])
 
 def test_a_reader_that_wants_too_much_memory_says_so(tmp_path, monkeypatch):
     """The limit is the process's own, so nothing else suffers."""
-    monkeypatch.setattr(module, "_python", lambda _, path, name: [sys.executable, "-I", "-c", GREEDY, str(path), name])
+    monkeypatch.setattr(
+        module,
+        "_python",
+        lambda _, path, name: [sys.executable, "-I", "-c", GREEDY, str(path), name],
+    )
 
     said = json.loads(evaluate_file("autograder.traces", tmp_path, "a"))
 

@@ -55,12 +55,12 @@ def stand_in():
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_a_node_that_is_lent_works_in_the_box_and_no_other_is_there(stand_in):
     """Opened and written to, which a bind without devices would refuse; without it the path does not exist."""
-    said = (
-        f"import errno, os\ntry: os.write(os.open('{stand_in}', os.O_RDWR), b'x')\nexcept OSError as e: print(e.errno)"
-    )
+    said = f"import errno, os\ntry: os.write(os.open('{stand_in}', os.O_RDWR), b'x')\nexcept OSError as e: print(e.errno)"
     found = []
     for lent in ((), (stand_in,)):
-        process = box.start(box.PACKAGE, ["/usr/bin/python3", "-c", said], lent, errors=subprocess.STDOUT)
+        process = box.start(
+            box.PACKAGE, ["/usr/bin/python3", "-c", said], lent, errors=subprocess.STDOUT
+        )
         found.append(process.communicate()[0].split())
 
     assert [[b"2"], [b"28"]] == found  # no such file; no space left

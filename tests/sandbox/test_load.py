@@ -24,7 +24,9 @@ class FakeTalk:
         keys = self.load(self.store._hidden[: self.store.samples])
         sizes = [len(keys[at : at + 4]) for at in range(0, len(keys), 4)]
         said = b"".join(commitment(np.array([key])) for key in keys)
-        return Message(kind, {}, {"commitments": np.frombuffer(said, np.uint8), "sizes": np.array(sizes)})
+        return Message(
+            kind, {}, {"commitments": np.frombuffer(said, np.uint8), "sizes": np.array(sizes)}
+        )
 
 
 @pytest.fixture
@@ -44,7 +46,10 @@ def load():
 
 def timed(work: Load, student=list, turns: int = 1) -> str:
     """Return what was wrong first."""
-    talks = {"baseline": FakeTalk(work.store("baseline")), "student": FakeTalk(work.store("student"), student)}
+    talks = {
+        "baseline": FakeTalk(work.store("baseline")),
+        "student": FakeTalk(work.store("student"), student),
+    }
     for turn in range(turns):
         for side, talk in talks.items():
             work.window(talk, side, turn)
@@ -92,7 +97,9 @@ def test_what_is_not_the_epoch_is_refused(load, student, words):
 
 @pytest.mark.parametrize("fewer", [0, 5])
 def test_a_store_is_as_long_as_the_data_set(load, fewer):
-    assert [10, fewer or 10] == [load(fewer=fewer).store(side).samples for side in ("baseline", "student")]
+    assert [10, fewer or 10] == [
+        load(fewer=fewer).store(side).samples for side in ("baseline", "student")
+    ]
 
 
 def test_the_size_of_a_sample_is_known_before(load):

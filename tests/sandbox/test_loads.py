@@ -20,9 +20,7 @@ from tests.timed_toy import LAB, LOADER
 
 pytestmark = pytest.mark.slow
 SAMPLES, PART = 20, timed_toy.loader.id
-START = (
-    "import time\nimport torch\nfrom torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler\n\n"
-)
+START = "import time\nimport torch\nfrom torch.utils.data import BatchSampler, DataLoader, Dataset, SequentialSampler\n\n"
 WORKERS = "def make_loader(dataset, batch_size):\n    return DataLoader(dataset, batch_size, {})"
 TWO = START + WORKERS.format("num_workers=2, persistent_workers=True")
 
@@ -83,22 +81,42 @@ ENDLESS = """yield from super().__iter__()
         while self.epochs > 1: yield torch.zeros(1)
 """
 ATTACKS = {
-    "no samples": (OWN.format("return iter([])"), "0 samples came out of the loader in an epoch of 20"),
+    "no samples": (
+        OWN.format("return iter([])"),
+        "0 samples came out of the loader in an epoch of 20",
+    ),
     "the last epoch again": (OWN.format(KEEPS), "20 of 20 samples were none of this epoch's"),
-    "without the tail": (WORKERS.format("drop_last=True"), "16 samples came out of the loader in an epoch of 20"),
-    "a batch twice": (OWN.format(REPEATS), "8 of 20 samples were none of this epoch's, or came a second time"),
-    "pictures with others' labels": (OWN.format(SWAPS), "6 of 20 samples were none of this epoch's"),
+    "without the tail": (
+        WORKERS.format("drop_last=True"),
+        "16 samples came out of the loader in an epoch of 20",
+    ),
+    "a batch twice": (
+        OWN.format(REPEATS),
+        "8 of 20 samples were none of this epoch's, or came a second time",
+    ),
+    "pictures with others' labels": (
+        OWN.format(SWAPS),
+        "6 of 20 samples were none of this epoch's",
+    ),
     "other batches": (
         "def make_loader(dataset, batch_size):\n    return DataLoader(dataset, 20)",
         "its batches hold 20 samples, the baseline's 8, 8, 4",
     ),
     "pictures rounded": (
-        OWN.format("return ((images.half().float(), labels) for images, labels in super().__iter__())"),
+        OWN.format(
+            "return ((images.half().float(), labels) for images, labels in super().__iter__())"
+        ),
         "20 of 20 samples were none of this epoch's",
     ),
     "no loader": ("def make_loader(dataset, batch_size):\n    return 3", "return a DataLoader"),
-    "no batches": (OWN.format("return iter([1])"), "a batch is no tensor, tuple, list or dict of tensors"),
-    "batches without end": (OWN.format(ENDLESS), "was stopped after 1 s, the limit of one timed window"),
+    "no batches": (
+        OWN.format("return iter([1])"),
+        "a batch is no tensor, tuple, list or dict of tensors",
+    ),
+    "batches without end": (
+        OWN.format(ENDLESS),
+        "was stopped after 1 s, the limit of one timed window",
+    ),
 }
 
 

@@ -63,7 +63,11 @@ def test_an_answer_counts_that_was_whole_before_its_worker_ended(closes):
 
 
 def header(**changes) -> bytes:
-    said = {"kind": "ANSWER", "body": {}, "arrays": [{"name": "commitments", "dtype": "uint8", "shape": [64]}]}
+    said = {
+        "kind": "ANSWER",
+        "body": {},
+        "arrays": [{"name": "commitments", "dtype": "uint8", "shape": [64]}],
+    }
     return framed(json.dumps({**said, **changes}).encode()) + bytes(64)
 
 
@@ -83,7 +87,10 @@ LIES = {
     "no JSON": (framed(b"pickle"), "refused"),
     "NaN": (framed(b'{"kind":"ANSWER","body":{"x":NaN},"arrays":[]}'), "refused"),
     "a number beyond all": (framed(b'{"kind":"ANSWER","body":{"x":1e999},"arrays":[]}'), "refused"),
-    "a duplicate name": (framed(b'{"kind":"ANSWER","kind":"ANSWER","body":{},"arrays":[]}'), "refused"),
+    "a duplicate name": (
+        framed(b'{"kind":"ANSWER","kind":"ANSWER","body":{},"arrays":[]}'),
+        "refused",
+    ),
     "deep nesting": (framed(b"[" * 30_000), "refused"),
     "an answer to something else": (header(kind="OUTPUT"), "refused"),
     "a verdict": (header(kind="PASS"), "refused"),
@@ -117,7 +124,10 @@ def test_hanging_up_is_no_answer():
     with pytest.raises(Stopped) as stopped:
         heard(GOOD[:-1], hangs_up=True)
 
-    assert ("crash", "ended itself with exit status 0 before it answered") == (stopped.value.ended, stopped.value.words)
+    assert ("crash", "ended itself with exit status 0 before it answered") == (
+        stopped.value.ended,
+        stopped.value.words,
+    )
 
 
 def test_garbled_answers_are_refused_or_have_the_form_that_was_asked_for():
@@ -157,7 +167,10 @@ def test_nobody_waits_for_a_worker_that_does_not_read():
         for _ in range(10_000):
             talk.say("SHOW", {"call": 1})
 
-    with conversation() as (watched, *_), pytest.raises(Stopped, match="did not read what it was asked"):
+    with (
+        conversation() as (watched, *_),
+        pytest.raises(Stopped, match="did not read what it was asked"),
+    ):
         ask_and_ask(Talk(watched))
 
 

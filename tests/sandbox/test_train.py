@@ -16,7 +16,9 @@ from autograder.wire import Message
 class FakeTalk:
     """A trainer whose loss is the mean of a batch, and whose weights are the mean pictures of all batches so far."""
 
-    def __init__(self, losses=lambda x: x, weights=lambda x: x, projects=lambda x: x, worth=lambda w: w.sum()):
+    def __init__(
+        self, losses=lambda x: x, weights=lambda x: x, projects=lambda x: x, worth=lambda w: w.sum()
+    ):
         self.losses, self.weights, self.projects, self.worth = losses, weights, projects, worth
         self.asked: list[str] = []
         self.batches = 0
@@ -31,9 +33,14 @@ class FakeTalk:
             images = self.data["images"].copy().reshape(-1, self.body["batch"], 3 * 64)
             self.batches = len(images)
             self.trained = self.weights(images.mean(axis=(0, 1)))
-            return Message(kind, {}, {"losses": self.losses(images.mean(axis=(1, 2)).astype(np.float64))})
+            return Message(
+                kind, {}, {"losses": self.losses(images.mean(axis=(1, 2)).astype(np.float64))}
+            )
         if kind == "PROJECTION":
-            return Message(kind, {"projection": projection(self.projects(self.trained), self.body["challenge"])})
+            return Message(
+                kind,
+                {"projection": projection(self.projects(self.trained), self.body["challenge"])},
+            )
         if kind == "WEIGHTS":
             return Message(kind, {}, {"weights": self.trained})
         if kind == "WORTH":

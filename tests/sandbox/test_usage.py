@@ -27,7 +27,9 @@ def process(proc, pid=7, *, mark=WARM.mark, anon=400, shmem=0, file=0, most=0, s
     folder.mkdir(exist_ok=True)
     kinds = {"RssAnon": anon, "RssShmem": shmem, "RssFile": file, "VmSwap": swap, "VmPTE": tables}
     kinds["VmHWM"] = anon + shmem + file + most
-    (folder / "status").write_text("".join(f"{name}:\t{mb << 10} kB\n" for name, mb in kinds.items()))
+    (folder / "status").write_text(
+        "".join(f"{name}:\t{mb << 10} kB\n" for name, mb in kinds.items())
+    )
     (folder / "auxv").write_bytes(mark)
 
 
@@ -104,7 +106,9 @@ def test_what_no_process_maps_counts(proc):
 
 
 def rollup(proc, pid, mb):
-    (proc / str(pid) / "smaps_rollup").write_text(f"Pss_Anon: {mb << 10} kB\nPss_Shmem: 0 kB\nSwapPss: 0 kB\n")
+    (proc / str(pid) / "smaps_rollup").write_text(
+        f"Pss_Anon: {mb << 10} kB\nPss_Shmem: 0 kB\nSwapPss: 0 kB\n"
+    )
 
 
 @pytest.mark.parametrize(("own", "over"), [(40, False), (390, True)], ids=["inherited", "changed"])
@@ -148,7 +152,11 @@ def test_a_fork_whose_first_thread_has_ended_still_shares(proc, monkeypatch):
         rest.mkdir(parents=True)
         for name in ("status", "auxv", "smaps_rollup"):
             (proc / str(pid) / name).rename(rest / name)
-    monkeypatch.setattr(usage.tree, "threads", lambda pids: [proc / str(pid) / "task" / str(pid + 100) for pid in pids])
+    monkeypatch.setattr(
+        usage.tree,
+        "threads",
+        lambda pids: [proc / str(pid) / "task" / str(pid + 100) for pid in pids],
+    )
     seen = Usage(WARM)
 
     assert 0 == seen.look(range(7, 17))
@@ -179,9 +187,13 @@ def sockets(proc, used, tcp="", tcp6=0):
     (proc / "sys/net/core").mkdir(parents=True)
     (proc / "sys/net/core/wmem_default").write_text("1000\n")
     inuse = len(tcp.splitlines())
-    (net / "sockstat").write_text(f"sockets: used {used}\nTCP: inuse {inuse} orphan 0 tw 0 alloc 5 mem 2\n")
+    (net / "sockstat").write_text(
+        f"sockets: used {used}\nTCP: inuse {inuse} orphan 0 tw 0 alloc 5 mem 2\n"
+    )
     (net / "sockstat6").write_text(f"TCP6: inuse {tcp6}\n")
-    (net / "tcp").write_text("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n" + tcp)
+    (net / "tcp").write_text(
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n" + tcp
+    )
 
 
 def test_sockets_count_by_what_they_may_hold(proc):
@@ -205,7 +217,9 @@ def test_without_a_socket_nothing_is_in_any(proc):
 
 def test_files_in_memory_count_by_blocks_and_by_their_number(monkeypatch):
     """200,000 empty files are 200 MB of the kernel's."""
-    found = itertools.cycle([SimpleNamespace(f_blocks=100, f_bfree=60, f_frsize=4096, f_files=1000, f_ffree=990)])
+    found = itertools.cycle(
+        [SimpleNamespace(f_blocks=100, f_bfree=60, f_frsize=4096, f_files=1000, f_ffree=990)]
+    )
     monkeypatch.setattr(usage.os, "fstatvfs", lambda _: next(found))
 
     assert 2 * (40 * 4096 + 10 * usage.INODE_BYTES) == usage.in_files([3, 4])

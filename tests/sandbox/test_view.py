@@ -43,9 +43,17 @@ def shut(tmp_path):
 def seen_by_nobody(paths, *command):
     """Run a command as a user of no privilege, where *paths* can be read."""
     descriptor = view.opened(paths, "bwrap")
-    enter = ["nsenter", f"--mount=/proc/self/fd/{descriptor}", f"--setuid={NOBODY}", f"--setgid={NOBODY}", "--"]
+    enter = [
+        "nsenter",
+        f"--mount=/proc/self/fd/{descriptor}",
+        f"--setuid={NOBODY}",
+        f"--setgid={NOBODY}",
+        "--",
+    ]
     try:
-        return subprocess.run([*enter, *command], pass_fds=[descriptor], capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [*enter, *command], pass_fds=[descriptor], capture_output=True, text=True, check=False
+        )
     finally:
         os.close(descriptor)
 
@@ -56,7 +64,10 @@ class TestOpened:
 
     def test_what_is_wanted_can_be_read_at_its_own_path(self, shut):
         """And nobody changed the folder for that."""
-        assert "wanted" == seen_by_nobody([shut / "a/wanted"], "cat", str(shut / "a/wanted/file")).stdout
+        assert (
+            "wanted"
+            == seen_by_nobody([shut / "a/wanted"], "cat", str(shut / "a/wanted/file")).stdout
+        )
         assert 0o700 == shut.stat().st_mode & 0o777
 
     def test_nothing_beside_it_is_there(self, shut):
@@ -68,7 +79,9 @@ class TestOpened:
         inward, outward = Path(f"{tmp_path}-in"), shut / "out"
         inward.symlink_to(shut / "a/wanted")
         outward.symlink_to("/usr/lib")
-        names = [str(path) for path in (inward / "file", shut / "a/wanted/file", outward / "os-release")]
+        names = [
+            str(path) for path in (inward / "file", shut / "a/wanted/file", outward / "os-release")
+        ]
 
         assert 0 == seen_by_nobody([inward, outward], "head", "-c1", *names).returncode
 
@@ -113,9 +126,18 @@ def test_an_environment_below_a_closed_folder_has_the_same_fence(shut):
     home = shut / "venv"
     venv.create(home, symlinks=False)
     libraries = Path(sysconfig.get_path("purelib", vars={"base": str(home)}))
-    (libraries / "ours.pth").write_text("\n".join([str(ROOT), *(p for p in sys.path if p.endswith("-packages"))]))
+    (libraries / "ours.pth").write_text(
+        "\n".join([str(ROOT), *(p for p in sys.path if p.endswith("-packages"))])
+    )
     command = [str(home / "bin/python"), "-c", ASKS]
-    ran = subprocess.run(command, cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert 0 == ran.returncode, ran.stderr[-2000:]
     executable, base, _, code = json.loads(ran.stdout)

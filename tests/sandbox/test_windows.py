@@ -26,7 +26,9 @@ from tests.timed_toy import BASELINE, FILE, LAB, TRAIN, TWICE_AS_FAST
 pytestmark = pytest.mark.slow
 CALLS, BATCHES = 20, 8
 WITHIN = Tolerance(losses=1e-4, weights=1e-4)
-DEFINES = "import os, sys, threading, time\nimport torch\n\ndef honest(x):\n    return x.sum()[None]\n\n"
+DEFINES = (
+    "import os, sys, threading, time\nimport torch\n\ndef honest(x):\n    return x.sum()[None]\n\n"
+)
 
 
 def fence() -> str:
@@ -50,12 +52,18 @@ def job(code: str, side: str = "student", probe: str = "sums") -> Job:
 def pair(workers, code: str, *, probe: str = "sums", patience: float = 5.0) -> float:
     """One pair of a submission against the baseline, in windows of a few milliseconds."""
     seed = 7
-    work = Calls(timed_toy.draw, CALLS, seed, Close()) if probe == "sums" else Train(BATCHES, seed, WITHIN)
+    work = (
+        Calls(timed_toy.draw, CALLS, seed, Close())
+        if probe == "sums"
+        else Train(BATCHES, seed, WITHIN)
+    )
     baseline, evaluator = (
         TimedWorker(name, job(BASELINE, "baseline", probe), workers, work, patience)
         for name in ("baseline", "evaluator")
     )
-    ratio = alternating(baseline, TimedWorker("student", job(code, probe=probe), workers, work, patience), 1)
+    ratio = alternating(
+        baseline, TimedWorker("student", job(code, probe=probe), workers, work, patience), 1
+    )
     evaluator.settle()
     return ratio
 
@@ -68,7 +76,9 @@ HONEST = {
     "a thread that waits": (
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\ndef total(x): return honest(x)"
     ),
-    "a process that waits": ("if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\ndef total(x): return honest(x)"),
+    "a process that waits": (
+        "if os.fork() == 0:\n    time.sleep(60)\n    os._exit(0)\ndef total(x): return honest(x)"
+    ),
     "takes long at the first call": (
         "built = []\ndef total(x):\n    if not built:\n        time.sleep(0.7)\n        built.append(1)\n    return honest(x)"
     ),
@@ -161,14 +171,19 @@ def test_what_is_not_the_work_stops_the_comparison(fenced, code, ended, words):
     with pytest.raises(Stopped) as stopped:
         pair(fenced, DEFINES + code, patience=0.5)
 
-    assert (ended, True) == (stopped.value.ended, words is None or words in stopped.value.words), stopped.value.words
+    assert (ended, True) == (stopped.value.ended, words is None or words in stopped.value.words), (
+        stopped.value.words
+    )
 
 
 TOTAL = "import torch\n\ndef total(x): return x.sum()[None]\n"
 RETURN, STEP = "    return losses", "        optimizer.step()\n"
 HONEST_TRAINING = {
     "losses as a tensor": ("return losses", "import torch\n    return torch.tensor(losses)"),
-    "channels last": ("losses = []", "losses = []\n    import torch\n    model.to(memory_format=torch.channels_last)"),
+    "channels last": (
+        "losses = []",
+        "losses = []\n    import torch\n    model.to(memory_format=torch.channels_last)",
+    ),
     "gradients kept as zeros": ("zero_grad()", "zero_grad(set_to_none=False)"),
     "evaluates in between": (STEP, STEP + "        model.eval(); model(images); model.train()\n"),
     "one batch ahead": ("for images, labels in loader", "for images, labels in list(loader)"),
@@ -210,7 +225,9 @@ def total(x):
 
 def test_more_cores_are_no_speedup(fenced):
     """Timed work has one core, and in the fence there is no way to another."""
-    with pytest.raises(Stopped, match="1 core " if fenced.isolation == "bubblewrap" else "all cores "):
+    with pytest.raises(
+        Stopped, match="1 core " if fenced.isolation == "bubblewrap" else "all cores "
+    ):
         pair(fenced, DEFINES + CORES)
 
 
@@ -341,7 +358,9 @@ def test_the_boxs_own_processes_rest_on_the_timed_core(fenced, which):
     """One that is made to go on has moved, whoever did it and whatever ran in it."""
     if fenced.isolation != "bubblewrap":
         pytest.skip("there is no box")
-    arm = TimedWorker("student", job(TWICE_AS_FAST), fenced, Calls(timed_toy.draw, CALLS, 1, Close()), 10)
+    arm = TimedWorker(
+        "student", job(TWICE_AS_FAST), fenced, Calls(timed_toy.draw, CALLS, 1, Close()), 10
+    )
     try:
         arm.start(1)
         arm.freeze()
@@ -349,7 +368,9 @@ def test_the_boxs_own_processes_rest_on_the_timed_core(fenced, which):
         cores = [os.sched_getaffinity(pid) for pid in box.own]
         assert ([{tree.timed_core()}] * 2, False) == (cores, box.stirred())
         tree.signal_all([box.own[which]], signal.SIGCONT)
-        with pytest.raises(MovedError, match="processes of the student ran while they were stopped"):
+        with pytest.raises(
+            MovedError, match="processes of the student ran while they were stopped"
+        ):
             seen_within(5, arm)
     finally:
         arm.end()
@@ -365,7 +386,10 @@ def seen_within(seconds: float, arm: TimedWorker) -> None:
 def test_a_side_that_moves_while_it_is_frozen_spoils_the_pair(fenced):
     """Were there a way to go on, the pair would be dropped."""
     work = Calls(timed_toy.draw, CALLS, 1, Close())
-    arms = [TimedWorker(side, job(DEFINES + BUSY, side), fenced, work, 10) for side in ("baseline", "student")]
+    arms = [
+        TimedWorker(side, job(DEFINES + BUSY, side), fenced, work, 10)
+        for side in ("baseline", "student")
+    ]
     arms[1].freeze = lambda: None
 
     with pytest.raises(SpoiltError, match="processes of the student ran while they were stopped"):
@@ -377,7 +401,9 @@ def test_sides_that_run_one_after_the_other_are_compared_as_well(fenced, index):
     """As on a GPU: what the first one showed waits for the second."""
     work = Calls(timed_toy.draw, CALLS, 1, Close())
     baseline = TimedWorker("baseline", job(BASELINE, "baseline"), fenced, work, 5)
-    student = TimedWorker("student", job(DEFINES + "def total(x): return honest(x) + 1"), fenced, work, 5)
+    student = TimedWorker(
+        "student", job(DEFINES + "def total(x): return honest(x) + 1"), fenced, work, 5
+    )
 
     with pytest.raises(Stopped, match=WRONG):
         sequential(baseline, student, 1, index)
@@ -385,7 +411,9 @@ def test_sides_that_run_one_after_the_other_are_compared_as_well(fenced, index):
 
 def test_a_fault_of_the_baseline_is_never_the_students(fenced):
     work = Calls(timed_toy.draw, CALLS, 1, Close())
-    baseline = TimedWorker("baseline", job("def total(x): return 1 / 0", "baseline"), fenced, work, 5)
+    baseline = TimedWorker(
+        "baseline", job("def total(x): return 1 / 0", "baseline"), fenced, work, 5
+    )
 
     with pytest.raises(RuntimeError, match="the baseline, timed: ZeroDivisionError"):
         alternating(baseline, TimedWorker("student", job(TWICE_AS_FAST), fenced, work, 5), 1)
@@ -396,7 +424,9 @@ def test_a_part_that_is_twice_as_fast_passes_a_bar_of_one_and_a_half(fenced, mon
     monkeypatch.setattr("autograder.stopwatch.LONGEST_WINDOW_SECONDS", 0.04)
     stopwatch = Stopwatch(fenced)
     stopwatch._session.examined = time.monotonic()
-    found = stopwatch(timed_toy.part.probes["sums"], job(TWICE_AS_FAST), job(BASELINE, "baseline"), 1.5)
+    found = stopwatch(
+        timed_toy.part.probes["sums"], job(TWICE_AS_FAST), job(BASELINE, "baseline"), 1.5
+    )
 
     assert "ok" == found.ended
     if found.decision == "INCONCLUSIVE":

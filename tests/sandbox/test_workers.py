@@ -28,13 +28,27 @@ def job(code: str, *, seconds: float = 20, memory_mb: int = 512, output_mb: int 
     """A submission that does *code* when it is imported."""
     text = DEFINES + textwrap.dedent(code)
     return Job(
-        "resnet18", PART.id, PROBE, "student", 1, Limits(seconds, memory_mb, output_mb), {PART.file: text.encode()}
+        "resnet18",
+        PART.id,
+        PROBE,
+        "student",
+        1,
+        Limits(seconds, memory_mb, output_mb),
+        {PART.file: text.encode()},
     )
 
 
 ENDS = {
-    "os._exit with success": ("import os; os._exit(0)", "crash", "ended itself with exit status 0 before it answered"),
-    "os._exit with failure": ("import os; os._exit(9)", "crash", "ended itself with exit status 9 before it answered"),
+    "os._exit with success": (
+        "import os; os._exit(0)",
+        "crash",
+        "ended itself with exit status 0 before it answered",
+    ),
+    "os._exit with failure": (
+        "import os; os._exit(9)",
+        "crash",
+        "ended itself with exit status 9 before it answered",
+    ),
     "sys.exit": (
         "import sys; sys.exit(3)",
         "raised",
@@ -87,13 +101,21 @@ ENDS = {
         "memory",
         "used more than 512 MB of memory, the limit of this part",
     ),
-    "endless output": ("while True: print('x' * 1000)", "refused", "printed more than 1 MB and was stopped"),
+    "endless output": (
+        "while True: print('x' * 1000)",
+        "refused",
+        "printed more than 1 MB and was stopped",
+    ),
     "killing its parent": (
         "import os, signal, time; os.kill(os.getppid(), signal.SIGKILL); time.sleep(20)",
         "crash",
         "its processes were killed from inside, before it answered",
     ),
-    "bytes that are no message": ("import os; os.write(3, b'\\0\\0\\0\\4oops'); os._exit(0)", "refused", None),
+    "bytes that are no message": (
+        "import os; os.write(3, b'\\0\\0\\0\\4oops'); os._exit(0)",
+        "refused",
+        None,
+    ),
     "a length of 4 GB": ("import os; os.write(3, b'\\xff' * 4); os._exit(0)", "refused", None),
     "NaN in a message": (
         """
@@ -113,7 +135,11 @@ ENDS = {
         "refused",
         "the worker's answer was refused: it is no result",
     ),
-    "a missing function": ("del compare_precision", "raised", "part3_amp.py defines no function compare_precision"),
+    "a missing function": (
+        "del compare_precision",
+        "raised",
+        "part3_amp.py defines no function compare_precision",
+    ),
     "an unwritten function": (
         "raise NotImplementedError()",
         "raised",
@@ -135,11 +161,15 @@ def test_whoever_ran_out_of_time_is_told_how_much_of_it_it_computed(workers):
     """One that waits has used none; work on a busy machine has used little."""
     seen = workers(job("import time; time.sleep(20)", seconds=1))
 
-    assert "was stopped after 1 s, the limit of this part; it computed for 0.0 s of them" == seen.error
+    assert (
+        "was stopped after 1 s, the limit of this part; it computed for 0.0 s of them" == seen.error
+    )
 
 
 @pytest.mark.parametrize(("waited", "stopped"), [(0.0, True), (60.0, False)])
-def test_waiting_for_a_core_does_not_count_for_three_times_the_limit(workers, monkeypatch, waited, stopped):
+def test_waiting_for_a_core_does_not_count_for_three_times_the_limit(
+    workers, monkeypatch, waited, stopped
+):
     monkeypatch.setattr("autograder.sandbox.tree.waited_seconds", lambda pids: waited)
 
     assert stopped == (workers(job("import time; time.sleep(2)", seconds=1)).ended == "timeout")
@@ -197,7 +227,8 @@ def test_workers_after_a_killed_keeper_are_served(workers):
 def test_a_part_that_workers_cannot_import_is_no_fault_of_the_student(workers):
     """As where the command is of one checkout and its workers of another; it is said from where they import."""
     with pytest.raises(
-        WorkerLostError, match=r"No module named 'autograder\.labs\.mylab'; workers import perflab from /"
+        WorkerLostError,
+        match=r"No module named 'autograder\.labs\.mylab'; workers import perflab from /",
     ):
         workers(replace(job("1 / 0"), lab="mylab"))
 
@@ -259,7 +290,10 @@ def test_what_is_read_from_files_does_not_count(workers):
         """
     seen = workers(job(code, seconds=60))
 
-    assert ("train_epoch_amp returned None instead of a dict", True) == (seen.error, seen.peak_bytes < 32 << 20)
+    assert ("train_epoch_amp returned None instead of a dict", True) == (
+        seen.error,
+        seen.peak_bytes < 32 << 20,
+    )
 
 
 def test_a_worker_is_ready_at_once(workers):
@@ -278,9 +312,18 @@ def test_a_worker_is_ready_at_once(workers):
 def test_the_baseline_answers_once_for_the_same_inputs(workers, monkeypatch):
     """It is trusted, and so is its memory; a student's answer is never taken for another's."""
     ran = []
-    monkeypatch.setattr(workers, "fresh", lambda job: ran.append(job) or Observation(job.probe, "ok"))
+    monkeypatch.setattr(
+        workers, "fresh", lambda job: ran.append(job) or Observation(job.probe, "ok")
+    )
     baseline = replace(job("pass"), side="baseline")
-    for one in (baseline, baseline, replace(baseline, seed=2), replace(baseline, files={}), job("pass"), job("pass")):
+    for one in (
+        baseline,
+        baseline,
+        replace(baseline, seed=2),
+        replace(baseline, files={}),
+        job("pass"),
+        job("pass"),
+    ):
         workers(one)
 
     assert [("baseline", 1), ("baseline", 2), ("baseline", 1), ("student", 1), ("student", 1)] == [
@@ -318,7 +361,10 @@ def test_two_sides_that_are_timed_are_forked_from_the_same_process(workers, monk
     monkeypatch.setattr("autograder.sandbox.workers.LONG_SESSION", workers._ran + 1)
     monkeypatch.setattr(workers, "_ask", lambda **_: pytest.fail("prepared between two sides"))
 
-    with workers.worker(job("torch.compile")) as first, workers.worker(job("torch.compile")) as second:
+    with (
+        workers.worker(job("torch.compile")) as first,
+        workers.worker(job("torch.compile")) as second,
+    ):
         assert first is not second
 
 
@@ -326,6 +372,9 @@ def test_who_compiles_finds_the_compiler_there():
     """It is imported once, ahead of the first of them; whoever does not compile does not wait for it."""
     there = "import sys; print('torch._inductor.compile_fx' in sys.modules)"
     with Workers() as workers:
-        seen = [workers(job(source)).log.split() for source in (there, f"{there}  # torch.compile", there)]
+        seen = [
+            workers(job(source)).log.split()
+            for source in (there, f"{there}  # torch.compile", there)
+        ]
 
     assert [["False"], ["True"], ["True"]] == seen

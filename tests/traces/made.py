@@ -11,7 +11,16 @@ from autograder.traces import Trace, read
 
 
 def event(cat: str, name: str, ts: float, dur: float, tid: int = 1, **args: Any) -> dict[str, Any]:
-    return {"ph": "X", "cat": cat, "name": name, "ts": ts, "dur": dur, "pid": 9, "tid": tid, "args": args}
+    return {
+        "ph": "X",
+        "cat": cat,
+        "name": name,
+        "ts": ts,
+        "dur": dur,
+        "pid": 9,
+        "tid": tid,
+        "args": args,
+    }
 
 
 def step(number: int, ts: float, dur: float) -> dict[str, Any]:
@@ -61,7 +70,12 @@ def processor() -> list[dict[str, Any]]:
     for number, at in ((1, 0), (2, 100)):
         made += [
             step(number, at, 100),
-            event("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at, 40),
+            event(
+                "user_annotation",
+                "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+                at,
+                40,
+            ),
             event("cpu_op", "aten::randn", at + 5, 10),
             event("cpu_op", "aten::mm", at + 40, 30),
             event("cpu_op", "aten::add", at + 45, 5),
@@ -97,7 +111,12 @@ COLUMNS = {
     "TARGET_INFO_GPU": ("id", "name"),
     "TARGET_INFO_SESSION_START_TIME": ("utcEpochNs",),
 }
-NAMES = [(1, "void gemm<float>(float*)"), (2, "gemm"), (3, "cudaLaunchKernel_v7000"), (4, "ncclDevKernel_AllGather")]
+NAMES = [
+    (1, "void gemm<float>(float*)"),
+    (2, "gemm"),
+    (3, "cudaLaunchKernel_v7000"),
+    (4, "ncclDevKernel_AllGather"),
+]
 
 
 def export(path: Path, **tables: list[tuple[Any, ...]]) -> Path:
@@ -105,7 +124,9 @@ def export(path: Path, **tables: list[tuple[Any, ...]]) -> Path:
     connection = sqlite3.connect(path)
     for table, rows in {"StringIds": NAMES, **tables}.items():
         connection.execute(f"CREATE TABLE {table} ({', '.join(COLUMNS[table])})")
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(COLUMNS[table]))})", rows)
+        connection.executemany(
+            f"INSERT INTO {table} VALUES ({', '.join('?' * len(COLUMNS[table]))})", rows
+        )
     connection.commit()
     connection.close()
     return path

@@ -12,14 +12,25 @@ from pathlib import Path
 MB = 10**6
 NAMES = [f"aten::op_{i}" for i in range(200)]
 KERNELS = [
-    f"void at::native::kernel_{i}<float, {i}, at::native::Functor<float>>(int, float const*)" for i in range(200)
+    f"void at::native::kernel_{i}<float, {i}, at::native::Functor<float>>(int, float const*)"
+    for i in range(200)
 ]
 
 
 def event(cat: str, name: str, ts: float, dur: float, tid: int, **args: object) -> str:
     pid = 0 if tid == 7 else 100
     return json.dumps(
-        {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}, indent=1
+        {
+            "ph": "X",
+            "cat": cat,
+            "name": name,
+            "pid": pid,
+            "tid": tid,
+            "ts": ts,
+            "dur": dur,
+            "args": args,
+        },
+        indent=1,
     )
 
 
@@ -27,11 +38,16 @@ def write(path: Path, size: int) -> int:
     """Write at least *size* bytes; return how many events."""
     count = at = 0
     with path.open("w") as file:
-        file.write('{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Made up"}], "traceEvents": [\n')
+        file.write(
+            '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Made up"}], "traceEvents": [\n'
+        )
         while file.tell() < size:
             ts = 4_000_000_000.123 + 40 * at
             if at % 2000 == 0:
-                file.write(event("user_annotation", f"ProfilerStep#{at // 2000}", ts, 40 * 2000 - 1, 1) + ",\n")
+                file.write(
+                    event("user_annotation", f"ProfilerStep#{at // 2000}", ts, 40 * 2000 - 1, 1)
+                    + ",\n"
+                )
             shapes = [[64, 128, 28, 28], [128, 128, 3, 3], [], [], []]
             for one in (
                 event("cpu_op", NAMES[at % 200], ts, 30.5, 1, **{"External id": at, "Input Dims": shapes, "Ev Idx": at}),
@@ -44,7 +60,9 @@ def write(path: Path, size: int) -> int:
                 file.write(one + ",\n")
                 count += 1
             at += 1
-        file.write('{"ph": "i", "name": "Record Window End", "ts": 1}], "baseTimeNanoseconds": 1711964646000000000}\n')
+        file.write(
+            '{"ph": "i", "name": "Record Window End", "ts": 1}], "baseTimeNanoseconds": 1711964646000000000}\n'
+        )
     return count
 
 

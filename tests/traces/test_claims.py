@@ -77,7 +77,10 @@ def test_a_profile_without_figures_says_why():
     """The first note is the reason that a reader needs."""
     empty = Trace("a.csv", "", "nsys stats", notes=("nsys found no CUDA kernels",))
 
-    assert "a.csv has no figures: nsys found no CUDA kernels" == compare(empty, "gpu_utilization", 5).why
+    assert (
+        "a.csv has no figures: nsys found no CUDA kernels"
+        == compare(empty, "gpu_utilization", 5).why
+    )
     assert "unverifiable" == compare(empty, "nvidia_smi", 5).verdict
 
 
@@ -89,7 +92,12 @@ def test_every_accepted_definition_is_defined():
     ("named", "verdict", "table"),
     [
         pytest.param(["gemm"], "exact", "kernels", id="without its template"),
-        pytest.param(["relu", "void gemm<double, 2>(long)"], "exact", "kernels", id="in any order, of any type"),
+        pytest.param(
+            ["relu", "void gemm<double, 2>(long)"],
+            "exact",
+            "kernels",
+            id="in any order, of any type",
+        ),
         pytest.param(["gemm", "add"], "exact", "kernels", id="as good as second"),
         pytest.param(["Memcpy HtoD"], "exact", "copies", id="of another table"),
         pytest.param(["add"], "apart", "", id="not the largest"),
@@ -107,7 +115,10 @@ def test_names_lead_a_table_or_do_not(named, verdict, table):
 
 
 def test_names_of_a_profile_without_tables():
-    assert "the profile holds no table that could be compared" == compare_top(Trace("a", "", "kineto"), ["gemm"]).why
+    assert (
+        "the profile holds no table that could be compared"
+        == compare_top(Trace("a", "", "kineto"), ["gemm"]).why
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,13 +136,18 @@ def test_a_plain_name_has_no_types(name, bare):
 
 def test_a_name_may_be_cut_as_it_is_printed():
     """Namespaces are left out there, and the middle of a name that begins like another."""
-    long = (
-        "void at::native::elementwise_kernel<128, gpu_kernel_impl_nocast<BinaryFunctor<float, {}Functor<float>>>>(int)"
-    )
+    long = "void at::native::elementwise_kernel<128, gpu_kernel_impl_nocast<BinaryFunctor<float, {}Functor<float>>>>(int)"
     names = [long.format(kind) for kind in ("Mul", "Div", "Add")]
-    trace = Trace("a", "", "kineto", tables={"kernels": tuple(Row(name, 1, 100, 33.3) for name in names)})
+    trace = Trace(
+        "a", "", "kineto", tables={"kernels": tuple(Row(name, 1, 100, 33.3) for name in names)}
+    )
 
     assert "exact" == compare_top(trace, shortened(names, 60)).verdict
-    assert "exact" == compare_top(trace, [name.removeprefix("void at::native::") for name in names[:1]]).verdict
+    assert (
+        "exact"
+        == compare_top(
+            trace, [name.removeprefix("void at::native::") for name in names[:1]]
+        ).verdict
+    )
     assert "apart" == compare_top(trace, ["elementwise_kernel<128, …PowFunctor"]).verdict
     assert "apart" == compare_top(trace, ["gemm…MulFunctor"]).verdict

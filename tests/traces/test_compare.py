@@ -39,21 +39,27 @@ BEFORE = replace(
 def test_only_the_same_figure_over_the_same_window_is_set_beside():
     found = changes(NOW, BEFORE)
 
-    assert [("busy_kernel", 40, 2.0), ("step_median", 0, None)] == [(c.figure.id, c.before, c.ratio) for c in found]
+    assert [("busy_kernel", 40, 2.0), ("step_median", 0, None)] == [
+        (c.figure.id, c.before, c.ratio) for c in found
+    ]
 
 
 @pytest.mark.parametrize(
     ("before", "reasons"),
     [
         pytest.param(BEFORE, [], id="alike"),
-        pytest.param(replace(BEFORE, sha256="1"), ["both files hold the same profile"], id="the same"),
+        pytest.param(
+            replace(BEFORE, sha256="1"), ["both files hold the same profile"], id="the same"
+        ),
         pytest.param(
             replace(BEFORE, tool="nsys"),
             ["one was recorded with kineto, the other with nsys: their times are not alike"],
             id="another tool",
         ),
         pytest.param(
-            replace(BEFORE, devices=()), ["recorded on A100 and on no GPU: compare on one machine"], id="another GPU"
+            replace(BEFORE, devices=()),
+            ["recorded on A100 and on no GPU: compare on one machine"],
+            id="another GPU",
         ),
         pytest.param(
             replace(BEFORE, steps=(), windows=()),
@@ -97,7 +103,11 @@ def test_what_changed_most_stands_first():
     }
 
     assert {
-        "what the time consists of": [("data loading", 34, 0), ("kernels", 60, 80), ("launching", 6, 20)],
+        "what the time consists of": [
+            ("data loading", 34, 0),
+            ("kernels", 60, 80),
+            ("launching", 6, 20),
+        ],
         "shares": [("busy_any", 60, 80)],
         "times and counts": [("gap_count", 0, 3), ("idle", 40, 10), ("step_median", 100, 50)],
         "ranges, the mean of one": [("forward", 50, 25)],

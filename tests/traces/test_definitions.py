@@ -24,9 +24,13 @@ FILES = {
 
 def test_every_figure_of_every_reader_is_defined(tmp_path):
     """A page of figures that stops in the middle is worse than none."""
-    graphs = export(tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_GRAPH_TRACE=[(10, 1000, 0, 7, 6, None)])
+    graphs = export(
+        tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_GRAPH_TRACE=[(10, 1000, 0, 7, 6, None)]
+    )
     files = {**FILES, "b.sqlite": graphs.read_bytes()}
-    found = {one.id for name, data in files.items() for one in read_made(tmp_path, data, name).figures}
+    found = {
+        one.id for name, data in files.items() for one in read_made(tmp_path, data, name).figures
+    }
 
     assert set(DEFINITIONS) == found
 

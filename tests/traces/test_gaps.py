@@ -9,7 +9,10 @@ US = 1000
 
 
 def told(trace: Trace):
-    return [(gap.device, gap.start / US, gap.length / US, gap.before, gap.after, gap.meanwhile) for gap in trace.gaps]
+    return [
+        (gap.device, gap.start / US, gap.length / US, gap.before, gap.after, gap.meanwhile)
+        for gap in trace.gaps
+    ]
 
 
 def test_each_gap_has_its_place_what_ran_around_it_and_what_took_most_of_it(tmp_path):

@@ -29,13 +29,39 @@ def streamed(folder, text):
         pytest.param(f"[{A},\n{B},\n", 2, 0, True, id="cut after an event"),
         pytest.param(f'{{"traceEvents": [{A}, {{"b": [1', 1, 0, True, id="cut inside an event"),
         pytest.param(f'{{"traceEvents": [{A}, {{"b": nan}}, {B}]}}', 3, 0, False, id="bare nan"),
-        pytest.param(f'{{"traceEvents": [{{"b": N/A, "c": -inf}}, {B}]}}', 2, 0, False, id="bare N/A and -inf"),
-        pytest.param(f'{{"traceEvents": [{A}, {{"b": oops}}, {B}]}}', 2, 1, False, id="one event beyond mending"),
-        pytest.param(f'{{"traceEvents": [{A}, 7, null, {B}]}}', 2, 0, False, id="elements that are no events"),
-        pytest.param(f'{{"traceEvents": [{A}, "c\x01\n{{"]}}', 1, 0, False, id="raw control characters"),
-        pytest.param('{"traceEvents": [' + "[" * 100_000 + "]}", 0, 1, True, id="nested without end"),
-        pytest.param(f'{{"about": {{"x": nan}}, "traceEvents": [{A}]}}', 1, 1, False, id="a broken header value"),
-        pytest.param('{"about": {"x": nan}}', 0, 1, True, id="a broken header value and nothing after"),
+        pytest.param(
+            f'{{"traceEvents": [{{"b": N/A, "c": -inf}}, {B}]}}',
+            2,
+            0,
+            False,
+            id="bare N/A and -inf",
+        ),
+        pytest.param(
+            f'{{"traceEvents": [{A}, {{"b": oops}}, {B}]}}',
+            2,
+            1,
+            False,
+            id="one event beyond mending",
+        ),
+        pytest.param(
+            f'{{"traceEvents": [{A}, 7, null, {B}]}}', 2, 0, False, id="elements that are no events"
+        ),
+        pytest.param(
+            f'{{"traceEvents": [{A}, "c\x01\n{{"]}}', 1, 0, False, id="raw control characters"
+        ),
+        pytest.param(
+            '{"traceEvents": [' + "[" * 100_000 + "]}", 0, 1, True, id="nested without end"
+        ),
+        pytest.param(
+            f'{{"about": {{"x": nan}}, "traceEvents": [{A}]}}',
+            1,
+            1,
+            False,
+            id="a broken header value",
+        ),
+        pytest.param(
+            '{"about": {"x": nan}}', 0, 1, True, id="a broken header value and nothing after"
+        ),
         pytest.param(f'{{"traceEvents" [{A}]}}', 0, 1, True, id="no colon"),
         pytest.param('{"traceEvents": 5}', 0, 0, False, id="events that are no list"),
         pytest.param('{"a": 1', 0, 0, True, id="an object that is not closed"),
@@ -69,7 +95,10 @@ def test_pieces_may_end_anywhere(tmp_path, monkeypatch, size):
 
     events, document = streamed(tmp_path, text)
 
-    assert ([json.loads(A), json.loads(B)], {"n": 12345, "m": 678, "s": "x"}) == (events, document.values)
+    assert ([json.loads(A), json.loads(B)], {"n": 12345, "m": 678, "s": "x"}) == (
+        events,
+        document.values,
+    )
     assert (0, False) == (document.damaged, document.truncated)
 
 
@@ -87,10 +116,16 @@ def test_a_value_that_never_ends_is_given_up(tmp_path, monkeypatch):
     ("cap", "text", "words"),
     [
         pytest.param(
-            ("MOST", 5), "[" + "{}," * 6 + "{}]", "t.json: more than 5 events; record fewer steps", id="empty"
+            ("MOST", 5),
+            "[" + "{}," * 6 + "{}]",
+            "t.json: more than 5 events; record fewer steps",
+            id="empty",
         ),
         pytest.param(
-            ("MOST", 5), "[" + '{"ph": "X", "name": "a"},' * 9, "t.json: more than 5 events", id="short names"
+            ("MOST", 5),
+            "[" + '{"ph": "X", "name": "a"},' * 9,
+            "t.json: more than 5 events",
+            id="short names",
         ),
         pytest.param(
             ("MOST_DAMAGED", 3),
@@ -100,7 +135,9 @@ def test_a_value_that_never_ends_is_given_up(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_a_file_that_would_take_minutes_is_refused_in_words(tmp_path, monkeypatch, cap, text, words):
+def test_a_file_that_would_take_minutes_is_refused_in_words(
+    tmp_path, monkeypatch, cap, text, words
+):
     monkeypatch.setattr(jsonstream, *cap)
 
     with pytest.raises(SubmissionError, match=words):
@@ -114,7 +151,9 @@ def test_as_many_events_as_are_taken_are_read(tmp_path, monkeypatch, count):
     assert count == len(streamed(tmp_path, f"[{','.join([A] * count)}]")[0])
 
 
-@pytest.mark.parametrize("opening", ["[", '{"a":', '{"traceEvents": [', '{"traceEvents": [{"args": '])
+@pytest.mark.parametrize(
+    "opening", ["[", '{"a":', '{"traceEvents": [', '{"traceEvents": [{"args": ']
+)
 def test_json_of_any_depth_is_read_to_its_end_in_words(tmp_path, opening):
     """As deep as a stack is, in a header, an event or where events begin."""
     events, document = streamed(tmp_path, opening + "[" * 100_000 + '{"b":' * 100_000)

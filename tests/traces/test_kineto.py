@@ -66,8 +66,13 @@ def test_calls_of_other_makers_are_calls(tmp_path):
 @pytest.mark.parametrize(
     "made",
     [
-        pytest.param([{"Time (%)": 1.0, "Total Time (ns)": 5, "Name": "gemm"}], id="nsys stats --format json"),
-        pytest.param([{"ph": "X", "name": "conv", "ts": 1, "dur": 2, "pid": "CPU functions"}], id="torch of 2019"),
+        pytest.param(
+            [{"Time (%)": 1.0, "Total Time (ns)": 5, "Name": "gemm"}], id="nsys stats --format json"
+        ),
+        pytest.param(
+            [{"ph": "X", "name": "conv", "ts": 1, "dur": 2, "pid": "CPU functions"}],
+            id="torch of 2019",
+        ),
     ],
 )
 def test_events_of_another_tool_are_refused(tmp_path, made):
@@ -84,12 +89,21 @@ def test_a_base_time_says_when_it_was_recorded(tmp_path):
 
 
 def test_only_facts_of_the_header_are_kept_and_no_name_of_the_host(tmp_path):
-    header = {"trace_id": "AB", "host_name": "ada-laptop", "environment": {"TOKEN": "s3cret"}, "record_shapes": 1}
+    header = {
+        "trace_id": "AB",
+        "host_name": "ada-laptop",
+        "environment": {"TOKEN": "s3cret"},
+        "record_shapes": 1,
+    }
     group, gpus = {"rank": 1, "world_size": 4}, [{"name": "NVIDIA A100"}, "odd"]
 
-    trace = read_made(tmp_path, kineto(training(), **header, distributedInfo=group, deviceProperties=gpus))
+    trace = read_made(
+        tmp_path, kineto(training(), **header, distributedInfo=group, deviceProperties=gpus)
+    )
 
-    assert ("AB", "1", "1 of 4") == tuple(trace.signals[name] for name in ("trace_id", "record_shapes", "rank"))
+    assert ("AB", "1", "1 of 4") == tuple(
+        trace.signals[name] for name in ("trace_id", "record_shapes", "rank")
+    )
     assert ("NVIDIA A100",) == trace.devices
     assert 12 == len(trace.signals["host"])
     assert not any(word in str(trace) for word in ("ada-laptop", "s3cret"))
@@ -108,20 +122,26 @@ def test_events_without_a_time_are_counted_and_left_out(tmp_path):
 
     assert "4 events could not be read and are left out" in trace.notes
     assert 3 == figures(trace)["kernel_count", "trace"]
-    assert "1 event could not be read and is left out" in read_made(tmp_path, kineto([*training(), ODD[0]])).notes
+    assert (
+        "1 event could not be read and is left out"
+        in read_made(tmp_path, kineto([*training(), ODD[0]])).notes
+    )
 
 
 def test_any_value_of_any_field_is_survived(tmp_path):
     """Nothing that JSON can hold breaks the reader."""
     values = [None, True, -1, 10**30, 1e308, "x" * 5000, [], {}, [[]], "\ud800"]
-    odd = [{**kernel(5, 1, correlation=1), field: value} for value in values for field in kernel(0, 1)]
+    odd = [
+        {**kernel(5, 1, correlation=1), field: value} for value in values for field in kernel(0, 1)
+    ]
     odd += [
         kernel(5, 1, **{field: value})
         for value in values
         for field in ("device", "stream", "correlation", "bytes", "External id", "blocks per SM")
     ]
     header = dict.fromkeys(
-        ("deviceProperties", "distributedInfo", "baseTimeNanoseconds", "host_name", "trace_id"), values
+        ("deviceProperties", "distributedInfo", "baseTimeNanoseconds", "host_name", "trace_id"),
+        values,
     )
 
     trace = read_made(tmp_path, kineto([*training(), *odd], **header))
@@ -136,7 +156,11 @@ NOTES = {
     summary.ONE_STEP: training(),
     summary.COMM: training(),
     summary.NO_KERNELS: [one for one in training() if one["tid"] == 1],
-    "0.1 ms of GPU work lie after the last step": [step(1, 0, 100), step(2, 100, 100), kernel(200, 100)],
+    "0.1 ms of GPU work lie after the last step": [
+        step(1, 0, 100),
+        step(2, 100, 100),
+        kernel(200, 100),
+    ],
     "the first step took 5.0 times as long as the others": [
         step(1, 0, 500),
         step(2, 500, 100),
@@ -144,7 +168,10 @@ NOTES = {
         kernel(0, 1),
     ],
     "the file ends in the middle": kineto(training())[:-300],
-    "60,000 events of Python frames": [*training(), *[event("python_function", "a.py(1): f", 1, 1)] * 60_000],
+    "60,000 events of Python frames": [
+        *training(),
+        *[event("python_function", "a.py(1): f", 1, 1)] * 60_000,
+    ],
 }
 
 
@@ -157,7 +184,10 @@ def test_the_reader_is_told_what_matters(tmp_path, words, made):
 
 def test_a_good_profile_has_nothing_to_tell(tmp_path):
     """A note on everything would be read by nobody."""
-    assert () == read_made(tmp_path, kineto([step(1, 0, 100), step(2, 100, 100), kernel(50, 100)])).notes
+    assert (
+        ()
+        == read_made(tmp_path, kineto([step(1, 0, 100), step(2, 100, 100), kernel(50, 100)])).notes
+    )
 
 
 def test_an_overwritten_trace_is_told_apart_from_one_without_a_gpu(tmp_path):
@@ -181,11 +211,15 @@ def test_signals_say_whether_causes_come_before_effects(tmp_path):
 @pytest.mark.parametrize(
     ("cap", "value", "words"),
     [
-        pytest.param((recording, "MOST_EVENTS"), 5, "more than 5 events; record fewer steps", id="events"),
+        pytest.param(
+            (recording, "MOST_EVENTS"), 5, "more than 5 events; record fewer steps", id="events"
+        ),
         pytest.param((windows, "MOST_GPUS"), 0, "work on 1 GPU; at most 0", id="GPUs"),
     ],
 )
-def test_refusals_name_the_file_and_caps_are_said_in_words(tmp_path, monkeypatch, cap, value, words):
+def test_refusals_name_the_file_and_caps_are_said_in_words(
+    tmp_path, monkeypatch, cap, value, words
+):
     monkeypatch.setattr(*cap, value)
 
     with pytest.raises(SubmissionError, match=f"^made_trace.json: {words}"):
@@ -204,9 +238,9 @@ def test_a_file_cut_in_the_middle_is_told_of_that_alone(tmp_path):
     """Operators that are missing because the file ends are no sign of a schedule that went on."""
     cut = kineto([step(7, 0, 100), step(8, 100, 100)])[:-30]
 
-    assert ("the file ends in the middle: these are figures of what is there; export it again",) == read_made(
-        tmp_path, cut
-    ).notes
+    assert (
+        "the file ends in the middle: these are figures of what is there; export it again",
+    ) == read_made(tmp_path, cut).notes
 
 
 GPU_HEADER = {"deviceProperties": [{"name": "NVIDIA H100"}]}
@@ -217,30 +251,46 @@ ON_A_CPU = [step(7, 0, 100), event("cpu_op", "aten::mm", 0, 50), step(8, 100, 10
     ("made", "notes"),
     [
         pytest.param(kineto(ON_A_CPU), (summary.NO_GPU,), id="of a CPU"),
-        pytest.param(kineto(ON_A_CPU, **GPU_HEADER), (summary.NOT_ASKED,), id="on a machine with a GPU"),
         pytest.param(
-            kineto([*training()[:7]], **GPU_HEADER)[:-60], (summary.CUT, summary.ONE_STEP), id="cut, with a GPU"
+            kineto(ON_A_CPU, **GPU_HEADER), (summary.NOT_ASKED,), id="on a machine with a GPU"
         ),
-        pytest.param(kineto(ON_A_CPU)[:-60], (summary.CUT, summary.ONE_STEP), id="cut, and no word of a GPU"),
+        pytest.param(
+            kineto([*training()[:7]], **GPU_HEADER)[:-60],
+            (summary.CUT, summary.ONE_STEP),
+            id="cut, with a GPU",
+        ),
+        pytest.param(
+            kineto(ON_A_CPU)[:-60], (summary.CUT, summary.ONE_STEP), id="cut, and no word of a GPU"
+        ),
     ],
 )
 def test_a_file_that_lost_its_kernels_is_not_of_a_cpu(tmp_path, made, notes):
     """Kernels stand last in a file: one that is cut, or of a machine with a GPU, is not "recorded without a GPU"."""
     found = read_made(tmp_path, made).notes
 
-    assert set(notes) == {note for note in found if not note.startswith("the file ends in the middle")}
+    assert set(notes) == {
+        note for note in found if not note.startswith("the file ends in the middle")
+    }
 
 
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        pytest.param("[" * 100_000 + "]" * 100_000, "none of its events can be read", id="nested too deep"),
-        pytest.param('"' + "x" * 9_000_000 + '"', "its first event is longer than 4 MB", id="too long"),
+        pytest.param(
+            "[" * 100_000 + "]" * 100_000, "none of its events can be read", id="nested too deep"
+        ),
+        pytest.param(
+            '"' + "x" * 9_000_000 + '"', "its first event is longer than 4 MB", id="too long"
+        ),
     ],
 )
 def test_an_event_that_cannot_be_read_is_said_to_be_there(tmp_path, args, words):
     """Neither "holds no trace events" nor "ends in the middle" is true of it."""
-    text = '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1, "args": ' + args + "}]}"
+    text = (
+        '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "a", "ts": 0, "dur": 1, "args": '
+        + args
+        + "}]}"
+    )
     with pytest.raises(SubmissionError, match=words):
         read_made(tmp_path, text)
 
@@ -248,7 +298,9 @@ def test_an_event_that_cannot_be_read_is_said_to_be_there(tmp_path, args, words)
 def test_what_stands_before_an_event_that_is_too_long_is_kept(tmp_path):
     made = kineto([kernel(0, 1), kernel(0, 1, "x" * 9_000_000)])
 
-    assert any(note.startswith("one event is longer than 4 MB") for note in read_made(tmp_path, made).notes)
+    assert any(
+        note.startswith("one event is longer than 4 MB") for note in read_made(tmp_path, made).notes
+    )
 
 
 def test_all_steps_are_counted_and_the_first_are_kept(tmp_path, monkeypatch):

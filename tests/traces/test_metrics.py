@@ -80,10 +80,14 @@ PROCESSOR = {
 
 
 def slices(trace):
-    return {where: {one.name: one.ns / US for one in parts} for where, parts in trace.breakdown.items()}
+    return {
+        where: {one.name: one.ns / US for one in parts} for where, parts in trace.breakdown.items()
+    }
 
 
-@pytest.mark.parametrize(("made", "expected"), [(training(), TRAINING), (processor(), PROCESSOR)], ids=["GPU", "CPU"])
+@pytest.mark.parametrize(
+    ("made", "expected"), [(training(), TRAINING), (processor(), PROCESSOR)], ids=["GPU", "CPU"]
+)
 def test_figures_are_those_worked_out_by_hand(tmp_path, made, expected):
     assert pytest.approx(expected) == figures(read_made(tmp_path, kineto(made)))
 
@@ -98,7 +102,9 @@ def test_slices_add_up_to_the_window(tmp_path):
             "launching": 50, "Python and other": 180,
         }
     } == gpu  # fmt: skip
-    assert {"cpu": {"data loading": 80, "operators": 80, "communication": 20, "Python and other": 20}} == cpu
+    assert {
+        "cpu": {"data loading": 80, "operators": 80, "communication": 20, "Python and other": 20}
+    } == cpu
 
 
 def test_a_gap_before_work_that_was_launched_is_not_put_to_the_cpu(tmp_path):
@@ -114,9 +120,13 @@ def test_a_gap_before_work_that_was_launched_is_not_put_to_the_cpu(tmp_path):
         kernel(70, 30, correlation=3),  # launched at 65, inside the gap of 55 to 70
     ]
 
-    assert {"kernels": 70, "between queued work": 10, "synchronising": 5, "launching": 10, "Python and other": 5} == (
-        slices(read_made(tmp_path, kineto(made)))["gpu0"]
-    )
+    assert {
+        "kernels": 70,
+        "between queued work": 10,
+        "synchronising": 5,
+        "launching": 10,
+        "Python and other": 5,
+    } == (slices(read_made(tmp_path, kineto(made)))["gpu0"])
 
 
 def test_tables_list_own_time_and_what_was_started(tmp_path):
@@ -132,8 +142,12 @@ def test_tables_list_own_time_and_what_was_started(tmp_path):
     assert [("aten::addmm", 1, 200 * US, 100.0)] == [
         (r.name, r.count, r.total_ns, r.share) for r in trace.rows("device operators")
     ]
-    assert [("Memcpy HtoD (Pinned -> Device)", 1_000_000)] == [(row.name, row.bytes) for row in trace.rows("copies")]
-    assert ["gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "relu"] == [row.name for row in trace.rows("kernels")]
+    assert [("Memcpy HtoD (Pinned -> Device)", 1_000_000)] == [
+        (row.name, row.bytes) for row in trace.rows("copies")
+    ]
+    assert ["gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "relu"] == [
+        row.name for row in trace.rows("kernels")
+    ]
     assert 100 == pytest.approx(sum(row.share for row in trace.rows("kernels")))
     assert () == trace.rows("no such table")
 
@@ -161,9 +175,14 @@ def test_a_range_has_the_gpu_time_of_what_was_launched_in_it(tmp_path):
 def test_a_timeline_covers_what_ran(tmp_path):
     lanes = {lane.name: lane.shares for lane in read_made(tmp_path, kineto(training())).timeline}
 
-    assert ["GPU 0 kernels", "GPU 0 communication", "GPU 0 copies", "operators", "GPU calls", "data loading"] == list(
-        lanes
-    )
+    assert [
+        "GPU 0 kernels",
+        "GPU 0 communication",
+        "GPU 0 copies",
+        "operators",
+        "GPU calls",
+        "data loading",
+    ] == list(lanes)
     assert 0.3 == pytest.approx(sum(lanes["data loading"]) / len(lanes["data loading"]), abs=1e-3)
 
 
@@ -171,7 +190,12 @@ def test_what_the_loader_computes_fills_no_gap_between_operators(tmp_path):
     """A wait of 3 ms with an operator in its middle is one gap, however short the pieces."""
     made = [
         step(1, 0, 5000),
-        event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, 3000),
+        event(
+            "user_annotation",
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+            0,
+            3000,
+        ),
         event("cpu_op", "aten::div", 1500, 900),
         event("cpu_op", "aten::mm", 3000, 900),
     ]
@@ -196,7 +220,9 @@ def test_streams_that_overlap_never_exceed_the_window(tmp_path):
 
 
 def test_each_gpu_has_figures_of_its_own(tmp_path):
-    trace = read_made(tmp_path, kineto([kernel(0, 50), kernel(0, 100, device=1), kernel(100, 0, device=1)]))
+    trace = read_made(
+        tmp_path, kineto([kernel(0, 50), kernel(0, 100, device=1), kernel(100, 0, device=1)])
+    )
 
     assert (50.0, 100.0) == tuple(trace.figure("busy_kernel", "trace", device) for device in (0, 1))
     assert 100.0 == trace.figure("busy_kernel", "gpu", 0)
@@ -214,9 +240,14 @@ def test_copies_say_what_is_known_of_them(tmp_path):
     trace = read_made(tmp_path, kineto(made))
 
     assert (1, 0, None, None, None) == tuple(
-        trace.figure(f"h2d_{name}", device=0) for name in ("count", "time", "rate", "overlap", "pinned")
+        trace.figure(f"h2d_{name}", device=0)
+        for name in ("count", "time", "rate", "overlap", "pinned")
     )
-    assert (1, 100, 0.0) == (trace.figure("d2h_count"), trace.figure("d2h_bytes"), trace.figure("h2d_pinned"))
+    assert (1, 100, 0.0) == (
+        trace.figure("d2h_count"),
+        trace.figure("d2h_bytes"),
+        trace.figure("h2d_pinned"),
+    )
     assert (0, None) == (trace.figure("kernel_count"), trace.figure("kernel_mean"))
 
 
@@ -229,7 +260,9 @@ def test_kernels_of_a_graph_share_its_launch_and_have_no_delay(tmp_path):
     ]
     found = figures(read_made(tmp_path, kineto(made)))
 
-    assert (1, 1, 1) == tuple(found[name, "trace"] for name in ("graph_launches", "launch_count", "unmatched_kernels"))
+    assert (1, 1, 1) == tuple(
+        found[name, "trace"] for name in ("graph_launches", "launch_count", "unmatched_kernels")
+    )
     assert ("launch_delay", "trace") not in found
 
 
@@ -246,7 +279,10 @@ def test_the_thread_that_trains_is_the_one_of_the_steps(tmp_path):
     loader = event("user_annotation", "enumerate(DataLoader)#X.__next__", 0, 50, tid=5)
     alone = read_made(tmp_path, kineto([loader, kernel(0, 100)]))
 
-    assert 0.0 == figures(read_made(tmp_path, kineto([step(1, 0, 100), loader])))["dataloader", "steps"]
+    assert (
+        0.0
+        == figures(read_made(tmp_path, kineto([step(1, 0, 100), loader])))["dataloader", "steps"]
+    )
     assert {"kernels": 100} == slices(alone)["gpu0"]
     assert "data loading" in {lane.name for lane in alone.timeline}
 
@@ -254,7 +290,9 @@ def test_the_thread_that_trains_is_the_one_of_the_steps(tmp_path):
 def test_the_longest_wait_is_taken_whole(tmp_path):
     """One that begins in the steps counts with what lies behind them; one that began before them does not count."""
     name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    made = [event("user_annotation", name, ts, dur) for ts, dur in ((0, 400), (600, 50), (980, 300))]
+    made = [
+        event("user_annotation", name, ts, dur) for ts, dur in ((0, 400), (600, 50), (980, 300))
+    ]
 
     trace = read_made(tmp_path, kineto([step(1, 100, 400), step(2, 500, 500), *made]))
 

@@ -21,7 +21,8 @@ DETAILS = HEAD + ',"Section Name","Metric Name","Metric Unit","Metric Value","Ru
 
 def details(*metrics, id=0, name="gemm(int)"):  # noqa: A002
     return "".join(
-        f'{ROW.format(id=id, name=name)},"Some Section","{m}","{unit}","{value}"\n' for m, unit, value in metrics
+        f'{ROW.format(id=id, name=name)},"Some Section","{m}","{unit}","{value}"\n'
+        for m, unit, value in metrics
     )
 
 
@@ -74,7 +75,9 @@ def test_details_are_read_in_base_units(tmp_path):
     trace = read_made(tmp_path, DETAILS + MEASURED, "ncu.csv")
 
     assert pytest.approx(EXPECTED) == values(trace)
-    assert {("kernel", 0, "gemm(int)")} == {(one.window, one.device, one.subject) for one in trace.figures}
+    assert {("kernel", 0, "gemm(int)")} == {
+        (one.window, one.device, one.subject) for one in trace.figures
+    }
     assert "ada-laptop" not in str(trace)
 
 
@@ -94,7 +97,8 @@ def test_the_same_kernel_twice_is_one_row(tmp_path):
     twice = details(("Duration", "ns", "10"), id=0) + details(("Duration", "ns", "30"), id=1)
 
     assert [("gemm(int)", 2, 40)] == [
-        (r.name, r.count, r.total_ns) for r in read_made(tmp_path, DETAILS + twice, "ncu.csv").rows("kernels")
+        (r.name, r.count, r.total_ns)
+        for r in read_made(tmp_path, DETAILS + twice, "ncu.csv").rows("kernels")
     ]
 
 
@@ -140,7 +144,12 @@ SUMMARY = f"""[69642] transpose@127.0.0.1
     Memory Throughput                        %               35.00           37.50           36.25
     gpu__time_duration.sum                   msecond         3.30            3.34            3.32
 """
-SEEN = {"dram_throughput": 36.25, "memory_throughput": 77.32, "duration": 3_320_000, "sm_throughput": 2.42}
+SEEN = {
+    "dram_throughput": 36.25,
+    "memory_throughput": 77.32,
+    "duration": 3_320_000,
+    "sm_throughput": 2.42,
+}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +166,9 @@ def test_text_of_older_versions(tmp_path, text, expected):
     trace = read_made(tmp_path, text, "ncu.txt")
 
     assert pytest.approx(expected) == values(trace)
-    assert {"row_sums(float const *,float*,unsigned long)"} == {one.subject for one in trace.figures}
+    assert {"row_sums(float const *,float*,unsigned long)"} == {
+        one.subject for one in trace.figures
+    }
 
 
 def test_a_summary_of_launches_counts_by_its_mean(tmp_path):
@@ -186,7 +197,8 @@ def test_launches_of_two_runs_stay_two(tmp_path):
     other = one.replace('"12"', '"13"').replace('"10"', '"30"')
 
     assert [("gemm(int)", 2, 40)] == [
-        (r.name, r.count, r.total_ns) for r in read_made(tmp_path, one + other, "ncu.csv").rows("kernels")
+        (r.name, r.count, r.total_ns)
+        for r in read_made(tmp_path, one + other, "ncu.csv").rows("kernels")
     ]
 
 
@@ -206,15 +218,25 @@ def test_durations_that_were_not_measured_are_said(tmp_path):
     ("text", "words"),
     [
         pytest.param(
-            "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", ncu.NO_PERMISSION, id="no permission"
-        ),
-        pytest.param(DETAILS, "holds no metrics of kernels; use ncu --set basic", id="nothing measured"),
-        pytest.param(HEAD + ',"gpu__time_duration.sum"\n', "holds no metrics of kernels", id="no launch"),
-        pytest.param(
-            DETAILS + details(("Duration", "fortnight", "1.5")), "holds no metrics of kernels", id="a unit of its own"
+            "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission",
+            ncu.NO_PERMISSION,
+            id="no permission",
         ),
         pytest.param(
-            DETAILS + details(("Duration", "ns", "1.234")), "may be thousands or decimals", id="doubtful numbers"
+            DETAILS, "holds no metrics of kernels; use ncu --set basic", id="nothing measured"
+        ),
+        pytest.param(
+            HEAD + ',"gpu__time_duration.sum"\n', "holds no metrics of kernels", id="no launch"
+        ),
+        pytest.param(
+            DETAILS + details(("Duration", "fortnight", "1.5")),
+            "holds no metrics of kernels",
+            id="a unit of its own",
+        ),
+        pytest.param(
+            DETAILS + details(("Duration", "ns", "1.234")),
+            "may be thousands or decimals",
+            id="doubtful numbers",
         ),
     ],
 )
@@ -231,7 +253,10 @@ def test_a_report_needs_nvidias_library(tmp_path, monkeypatch):
     with pytest.raises(SubmissionError) as error:
         read_made(tmp_path, b"NVR\0...", "a.ncu-rep")
 
-    assert "a.ncu-rep: reading it needs NVIDIA's ncu-report: pip install 'perflab[ncu]'; or hand in" in str(error.value)
+    assert (
+        "a.ncu-rep: reading it needs NVIDIA's ncu-report: pip install 'perflab[ncu]'; or hand in"
+        in str(error.value)
+    )
 
 
 class Action:

@@ -22,7 +22,10 @@ def test_an_export_is_read(tmp_path):
     path = export(
         tmp_path / "a.sqlite",
         CUPTI_ACTIVITY_KIND_KERNEL=[KERNEL, (2500, 3000, 0, 8, 6, PID, 4, 4)],
-        CUPTI_ACTIVITY_KIND_MEMCPY=[(0, 500, 0, 7, 1, PID, 4096, 1, 1, 2), (600, 700, 0, 7, 1, PID, 64, 2, 2, 0)],
+        CUPTI_ACTIVITY_KIND_MEMCPY=[
+            (0, 500, 0, 7, 1, PID, 4096, 1, 1, 2),
+            (600, 700, 0, 7, 1, PID, 64, 2, 2, 0),
+        ],
         CUPTI_ACTIVITY_KIND_MEMSET=[(3000, 3100, 0, 7, 1, PID, 64)],
         CUPTI_ACTIVITY_KIND_RUNTIME=[LAUNCH],
         NVTX_EVENTS=[
@@ -31,7 +34,10 @@ def test_an_export_is_read(tmp_path):
             (30, 50, 59, "aten::mm, op_id = 12", None, PID + 41),
             (60, None, 34, "a mark", None, PID + 41),
         ],
-        META_DATA_EXPORT=[("EXPORT_PRODUCT_VERSION", "2025.3.1"), ("EXPORT_SCHEMA_VERSION", "3.20.2")],
+        META_DATA_EXPORT=[
+            ("EXPORT_PRODUCT_VERSION", "2025.3.1"),
+            ("EXPORT_SCHEMA_VERSION", "3.20.2"),
+        ],
         TARGET_INFO_GPU=[(0, "NVIDIA H100"), ("odd", "x")],
         TARGET_INFO_SESSION_START_TIME=[(1_790_857_026 * 10**9,)],
     )
@@ -45,14 +51,20 @@ def test_an_export_is_read(tmp_path):
         trace.devices,
         tuple(n for n in trace.notes if n != summary.COMM),
     )
-    assert (1500 / 31, 2200 / 31) == pytest.approx((found["busy_kernel", "gpu"], found["busy_any", "gpu"]))
+    assert (1500 / 31, 2200 / 31) == pytest.approx(
+        (found["busy_kernel", "gpu"], found["busy_any", "gpu"])
+    )
     assert (2, 500, 4096, 100.0, 64) == tuple(
-        found[name, "trace"] for name in ("kernel_count", "comm_time", "h2d_bytes", "h2d_pinned", "d2h_bytes")
+        found[name, "trace"]
+        for name in ("kernel_count", "comm_time", "h2d_bytes", "h2d_pinned", "d2h_bytes")
     )
     assert (50, 1) == (found["launch_delay", "trace"], found["unmatched_kernels", "trace"])
     assert {"epoch", "gemm"} == {row.name for row in trace.rows("ranges")}
     assert ["aten::mm"] == [row.name for row in trace.rows("operators")]
-    assert ("3.20.2", "2026-10-01") == (trace.signals["export schema"], trace.signals["recorded"][:10])
+    assert ("3.20.2", "2026-10-01") == (
+        trace.signals["export schema"],
+        trace.signals["recorded"][:10],
+    )
     assert trace.figures == read(packed).figures
 
 
@@ -84,7 +96,10 @@ def test_graphs_recorded_as_wholes_keep_the_gpu_busy(tmp_path):
     )
     trace = read(path)
 
-    assert (100.0, 1.0) == (trace.figure("busy_kernel", "gpu"), trace.figure("busy_kernel_only", "gpu"))
+    assert (100.0, 1.0) == (
+        trace.figure("busy_kernel", "gpu"),
+        trace.figure("busy_kernel_only", "gpu"),
+    )
     assert summary.GRAPHS in trace.notes
 
 
@@ -93,8 +108,17 @@ def test_launches_of_two_processes_are_kept_apart(tmp_path):
     other = 1 << 48 | 78 << 24
     path = export(
         tmp_path / "a.sqlite",
-        CUPTI_ACTIVITY_KIND_KERNEL=[KERNEL, (100, 200, 1, 7, 5, other, 1, 2), (300, 400, 1, 7, None, None, 1, 2)],
-        CUPTI_ACTIVITY_KIND_RUNTIME=[LAUNCH, (50, 60, 3, 5, other + 3), (1, 2, 99, None, None), (9, 2, 3, 7, other)],
+        CUPTI_ACTIVITY_KIND_KERNEL=[
+            KERNEL,
+            (100, 200, 1, 7, 5, other, 1, 2),
+            (300, 400, 1, 7, None, None, 1, 2),
+        ],
+        CUPTI_ACTIVITY_KIND_RUNTIME=[
+            LAUNCH,
+            (50, 60, 3, 5, other + 3),
+            (1, 2, 99, None, None),
+            (9, 2, 3, 7, other),
+        ],
     )
     trace = read(path)
 
@@ -104,7 +128,10 @@ def test_launches_of_two_processes_are_kept_apart(tmp_path):
 
 def test_no_cuda_work_and_private_tables_are_said(tmp_path):
     """The environment is never read, only its presence is told."""
-    path = export(tmp_path / "a.sqlite", META_DATA_CAPTURE=[("PROCESS_0:ENVIRONMENT_VARIABLE", "TOKEN=s3cret")])
+    path = export(
+        tmp_path / "a.sqlite",
+        META_DATA_CAPTURE=[("PROCESS_0:ENVIRONMENT_VARIABLE", "TOKEN=s3cret")],
+    )
 
     trace = read(path)
 
@@ -114,7 +141,9 @@ def test_no_cuda_work_and_private_tables_are_said(tmp_path):
 
 def test_ranges_without_operators_are_no_overwritten_trace(tmp_path):
     """NVTX marks steps; that operators are missing is no sign of torch.profiler's schedule."""
-    path = export(tmp_path / "a.sqlite", NVTX_EVENTS=[(0, 100, 59, "ProfilerStep#2", None, PID + 41)])
+    path = export(
+        tmp_path / "a.sqlite", NVTX_EVENTS=[(0, 100, 59, "ProfilerStep#2", None, PID + 41)]
+    )
 
     assert (nsys.NO_CUDA,) == read(path).notes
 
@@ -122,8 +151,12 @@ def test_ranges_without_operators_are_no_overwritten_trace(tmp_path):
 def test_values_of_any_type_are_survived(tmp_path):
     """SQLite holds anything in any column."""
     odd = [None, "text", b"\xff", 1.5, 2**63 - 1, -(2**63)]
-    rows = [tuple(value if i == at else KERNEL[i] for i in range(8)) for value in odd for at in range(8)]
-    path = export(tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_KERNEL=[*rows, (9, 3, 0, 7, 5, PID, 1, 2)])
+    rows = [
+        tuple(value if i == at else KERNEL[i] for i in range(8)) for value in odd for at in range(8)
+    ]
+    path = export(
+        tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_KERNEL=[*rows, (9, 3, 0, 7, 5, PID, 1, 2)]
+    )
 
     assert 0 < read(path).figure("kernel_count") < len(rows)
 
@@ -159,10 +192,19 @@ def test_a_column_that_computes_is_not_computed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT hex(id) FROM StringIds", "ATTACH 'other' AS o", "DELETE FROM StringIds", "PRAGMA journal_mode"]
+    "sql",
+    [
+        "SELECT hex(id) FROM StringIds",
+        "ATTACH 'other' AS o",
+        "DELETE FROM StringIds",
+        "PRAGMA journal_mode",
+    ],
 )
 def test_nothing_but_plain_reading_is_allowed(tmp_path, sql):
-    with opened(Source(export(tmp_path / "a.sqlite"))) as found, pytest.raises(SubmissionError, match="not authorized"):
+    with (
+        opened(Source(export(tmp_path / "a.sqlite"))) as found,
+        pytest.raises(SubmissionError, match="not authorized"),
+    ):
         found._run(sql)
 
 
@@ -192,14 +234,18 @@ def test_a_database_of_something_else_is_refused(tmp_path):
         connection.execute("CREATE TABLE users (name)")
     connection.close()
 
-    with pytest.raises(SubmissionError, match=r"users\.sqlite: is a database, and no export of nsys"):
+    with pytest.raises(
+        SubmissionError, match=r"users\.sqlite: is a database, and no export of nsys"
+    ):
         read(tmp_path / "users.sqlite")
 
 
 def test_names_that_are_no_utf_8_are_a_damaged_file(tmp_path):
     """sqlite3 decodes names of columns and words of errors itself."""
     path = export(tmp_path / "a.sqlite")
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE StringIds", b"CREATE TABBE \xff\xfeingIds"))
+    path.write_bytes(
+        path.read_bytes().replace(b"CREATE TABLE StringIds", b"CREATE TABBE \xff\xfeingIds")
+    )
 
     with pytest.raises(SubmissionError, match="cannot be read as a database"):
         read(path)
@@ -228,7 +274,10 @@ def test_rows_with_impossible_times_are_counted(tmp_path):
         tmp_path / "a.sqlite",
         CUPTI_ACTIVITY_KIND_KERNEL=[KERNEL, (9, 3, *KERNEL[2:]), ("text", 3, *KERNEL[2:])],
         CUPTI_ACTIVITY_KIND_RUNTIME=[(900, None, 3, 5, PID + 41)],
-        NVTX_EVENTS=[(5, None, 59, "open", None, PID + 41), (5, 1, 59, "backwards", None, PID + 41)],
+        NVTX_EVENTS=[
+            (5, None, 59, "open", None, PID + 41),
+            (5, 1, 59, "backwards", None, PID + 41),
+        ],
     )
 
     assert ("4 events could not be read and are left out",) == read(path).notes

@@ -15,11 +15,21 @@ PRIVATE = ("s3cret", "ada", "/home")
 def test_a_trace_without_host_and_folders(tmp_path):
     extra = [
         event("python_function", "/home/ada/lab/train.py(12): forward", 5, 5),
-        event("cpu_op", "aten::mm", 6, 1, **{"Call stack": ["/home/ada/x.py(3): f", {"at": "/home/ada/y.py"}]}),
+        event(
+            "cpu_op",
+            "aten::mm",
+            6,
+            1,
+            **{"Call stack": ["/home/ada/x.py(3): f", {"at": "/home/ada/y.py"}]},
+        ),
         {"ph": "M", "name": "process_name", "args": {"name": "ada"}, "pid": 1},
     ]
     path = tmp_path / "a_trace.json"
-    path.write_bytes(kineto([*training(), *extra], host_name="ada-laptop", env={"TOKEN": "s3cret"}, trace_id="AB"))
+    path.write_bytes(
+        kineto(
+            [*training(), *extra], host_name="ada-laptop", env={"TOKEN": "s3cret"}, trace_id="AB"
+        )
+    )
 
     copy, left = redact(path)
 
@@ -38,7 +48,10 @@ def test_an_export_without_environment(tmp_path):
         CUPTI_ACTIVITY_KIND_KERNEL=[(1000, 2000, 0, 7, 5, PID, 1, 2)],
         NVTX_EVENTS=[(0, 3000, 59, "load /home/ada/data", None, PID)],
         META_DATA_CAPTURE=[("PROCESS_0:ENVIRONMENT_VARIABLE", "TOKEN=s3cret")],
-        META_DATA_EXPORT=[("EXPORT_PRODUCT_VERSION", "2025.3"), ("EXPORT_FILE", "/home/ada/a.sqlite")],
+        META_DATA_EXPORT=[
+            ("EXPORT_PRODUCT_VERSION", "2025.3"),
+            ("EXPORT_FILE", "/home/ada/a.sqlite"),
+        ],
         StringIds=[(1, "gemm"), (2, "gemm"), (3, "s3cret")],
     )
 
@@ -46,7 +59,11 @@ def test_an_export_without_environment(tmp_path):
 
     assert (tmp_path / "a.redacted.sqlite", "without META_DATA_CAPTURE") == (copy, left)
     assert not any(word.encode() in copy.read_bytes() for word in PRIVATE)
-    assert (read(path).figures, "2025.3", ()) == (read(copy).figures, read(copy).version, read(copy).notes)
+    assert (read(path).figures, "2025.3", ()) == (
+        read(copy).figures,
+        read(copy).version,
+        read(copy).notes,
+    )
     assert "it held nothing to leave out" == redact(copy)[1]
 
 
@@ -54,7 +71,9 @@ def test_an_export_without_environment(tmp_path):
     ("data", "words"),
     [
         pytest.param(
-            b"NVIDIA Tegra Profiler Report 2025@1@1", "no copy can be made of this kind; export it first", id="raw"
+            b"NVIDIA Tegra Profiler Report 2025@1@1",
+            "no copy can be made of this kind; export it first",
+            id="raw",
         ),
         pytest.param(None, "there is no such file", id="not there"),
     ],

@@ -11,7 +11,9 @@ from autograder import traces
 from autograder.traces import nsys, summary
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
-pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the real profiles do not lie beside this checkout")
+pytestmark = pytest.mark.skipif(
+    not SAMPLES.is_dir(), reason="the real profiles do not lie beside this checkout"
+)
 
 read = cache(traces.read)
 K = "kineto"
@@ -84,21 +86,28 @@ NOTES = {
 }
 
 
-@pytest.mark.parametrize(("file", "expected"), REFERENCE.items(), ids=[file.split("/")[1] for file in REFERENCE])
+@pytest.mark.parametrize(
+    ("file", "expected"), REFERENCE.items(), ids=[file.split("/")[1] for file in REFERENCE]
+)
 def test_figures_equal_the_reference(file, expected):
     trace = read(SAMPLES / file)
 
-    assert pytest.approx(expected, abs=0.0051, rel=1e-5) == {key: trace.figure(*key) for key in expected}
+    assert pytest.approx(expected, abs=0.0051, rel=1e-5) == {
+        key: trace.figure(*key) for key in expected
+    }
 
 
-@pytest.mark.parametrize(("file", "note"), NOTES.items(), ids=[file.split("/")[1] for file in NOTES])
+@pytest.mark.parametrize(
+    ("file", "note"), NOTES.items(), ids=[file.split("/")[1] for file in NOTES]
+)
 def test_the_reader_is_told_what_is_odd(file, note):
     assert note in read(SAMPLES / file).notes
 
 
 def test_idle_time_of_a_data_bound_run_is_put_to_data_loading():
     parts = {
-        one.name: one.ns / 1e6 for one in read(SAMPLES / K / "kineto_resnet50_num_workers_0.json.gz").breakdown["gpu0"]
+        one.name: one.ns / 1e6
+        for one in read(SAMPLES / K / "kineto_resnet50_num_workers_0.json.gz").breakdown["gpu0"]
     }
 
     assert (352.4, 93.6) == (round(parts["data loading"], 1), round(parts["launching"], 1))
@@ -106,13 +115,20 @@ def test_idle_time_of_a_data_bound_run_is_put_to_data_loading():
 
 def test_idle_time_between_queued_kernels_is_not_put_to_launching():
     """HTA calls most of this run's idle time kernel wait: the CPU is 76 ms ahead of the GPU."""
-    parts = {one.name: one.ns / 1e6 for one in read(SAMPLES / K / "hta_ns_resolution_rank0.json.gz").breakdown["gpu0"]}
+    parts = {
+        one.name: one.ns / 1e6
+        for one in read(SAMPLES / K / "hta_ns_resolution_rank0.json.gz").breakdown["gpu0"]
+    }
 
     assert (4.5, 2.1) == (round(parts["between queued work"], 1), round(parts["launching"], 1))
 
 
 def test_causes_come_before_effects_in_every_sample():
     name = "kernels that start before their launch"
-    early = [read(SAMPLES / file).signals[name] for file in REFERENCE if name in read(SAMPLES / file).signals]
+    early = [
+        read(SAMPLES / file).signals[name]
+        for file in REFERENCE
+        if name in read(SAMPLES / file).signals
+    ]
 
     assert ["0"] * 12 == early

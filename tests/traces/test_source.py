@@ -39,12 +39,32 @@ def test_a_form_is_known_by_its_first_bytes(tmp_path, data, form, packed):
     ("data", "words"),
     [
         pytest.param(b"", "t: is empty; was the program killed", id="empty"),
-        pytest.param(ZIPPED[:-20], "t: ends in the middle; was the copy interrupted", id="cut gzip"),
-        pytest.param(ZIPPED[:20] + b"\0" * 40, "t: is damaged: it cannot be unpacked", id="damaged gzip"),
-        pytest.param(b"NVIDIA Tegra Profiler Report 2025@5@2@266-abc", "raw report of nsys 2025.5.2.266", id="nsys"),
-        pytest.param(b"NVIDIA Tegra Profiler Report 1.\n", "raw report of nsys of 2021 or older", id="old nsys"),
-        pytest.param(b"hello", "t: is no profile that is read here; hand in a torch.profiler trace", id="text"),
-        pytest.param(b'{"a": 1}', "t: holds no trace events; write it with prof.export_chrome_trace", id="other JSON"),
+        pytest.param(
+            ZIPPED[:-20], "t: ends in the middle; was the copy interrupted", id="cut gzip"
+        ),
+        pytest.param(
+            ZIPPED[:20] + b"\0" * 40, "t: is damaged: it cannot be unpacked", id="damaged gzip"
+        ),
+        pytest.param(
+            b"NVIDIA Tegra Profiler Report 2025@5@2@266-abc",
+            "raw report of nsys 2025.5.2.266",
+            id="nsys",
+        ),
+        pytest.param(
+            b"NVIDIA Tegra Profiler Report 1.\n",
+            "raw report of nsys of 2021 or older",
+            id="old nsys",
+        ),
+        pytest.param(
+            b"hello",
+            "t: is no profile that is read here; hand in a torch.profiler trace",
+            id="text",
+        ),
+        pytest.param(
+            b'{"a": 1}',
+            "t: holds no trace events; write it with prof.export_chrome_trace",
+            id="other JSON",
+        ),
     ],
 )
 def test_what_cannot_be_read_says_what_to_do(tmp_path, data, words):

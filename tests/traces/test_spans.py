@@ -9,7 +9,9 @@ from autograder.traces.spans import EMPTY, Spans, growth, overlap
 
 
 def spans(*pairs):
-    return Spans.of(np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64))
+    return Spans.of(
+        np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64)
+    )
 
 
 def pairs(one):
@@ -23,7 +25,9 @@ def pairs(one):
         pytest.param([(5, 5), (7, 6)], [], id="empty and reversed ones vanish"),
         pytest.param([(4, 6), (0, 2)], [(0, 2), (4, 6)], id="sorted"),
         pytest.param([(0, 2), (2, 4)], [(0, 4)], id="touching"),
-        pytest.param([(0, 10), (1, 2), (9, 12), (20, 21)], [(0, 12), (20, 21)], id="one inside another"),
+        pytest.param(
+            [(0, 10), (1, 2), (9, 12), (20, 21)], [(0, 12), (20, 21)], id="one inside another"
+        ),
     ],
 )
 def test_intervals_are_merged(given, merged):

@@ -51,7 +51,9 @@ SKIPPED: x.sqlite does not contain GPU memory data.
 
 def test_sums_are_read_and_added_up(tmp_path):
     """Sizes that nsys does not print, or rounds to nothing, are no figure of 0 bytes."""
-    trace = read_made(tmp_path, f"{KERNELS}\n{COPIES}\n{SIZES}\n{SYSTEM}\n{CALLS}\n{RANGES}", "nsys.csv")
+    trace = read_made(
+        tmp_path, f"{KERNELS}\n{COPIES}\n{SIZES}\n{SYSTEM}\n{CALLS}\n{RANGES}", "nsys.csv"
+    )
 
     assert {
         ("kernel_count", "trace"): 3,
@@ -76,13 +78,17 @@ def test_the_same_as_text_of_a_terminal(tmp_path):
     trace = read_made(tmp_path, TEXT, "nsys.txt")
 
     assert (4_000_000, "2024.6.2") == (trace.figure("kernel_sum"), trace.version)
-    assert ["void gemm<float, 1>(int)", "relu of a long name that…"] == [row.name for row in trace.rows("kernels")]
+    assert ["void gemm<float, 1>(int)", "relu of a long name that…"] == [
+        row.name for row in trace.rows("kernels")
+    ]
 
 
 def test_headers_of_2021(tmp_path):
     old = "Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,Name\n100.0,300,3,100.0,50,150,gemm\n"
 
-    assert (3, 300) == tuple(read_made(tmp_path, old, "nsys.csv").figure(f"kernel_{name}") for name in ("count", "sum"))
+    assert (3, 300) == tuple(
+        read_made(tmp_path, old, "nsys.csv").figure(f"kernel_{name}") for name in ("count", "sum")
+    )
 
 
 OF_2019 = """CUDA Kernel Statistics (nanoseconds)
@@ -141,8 +147,12 @@ def test_a_trace_of_2020(tmp_path):
     """Starts were seconds, durations nanoseconds, and bytes bytes."""
     trace = read_made(tmp_path, TRACE_OF_2020, "nsys.txt")
 
-    assert (4_000_000, 1_400_294, 222_080) == tuple(map(trace.figure, ("h2d_bytes", "h2d_time", "kernel_sum")))
-    assert 364_801_000 + 222_080 - 357_341_000 == next(one.length for one in trace.windows if one.id == "gpu0")
+    assert (4_000_000, 1_400_294, 222_080) == tuple(
+        map(trace.figure, ("h2d_bytes", "h2d_time", "kernel_sum"))
+    )
+    assert 364_801_000 + 222_080 - 357_341_000 == next(
+        one.length for one in trace.windows if one.id == "gpu0"
+    )
 
 
 @pytest.mark.parametrize("sign", [";", "\t"])
@@ -154,13 +164,17 @@ def test_tables_of_other_separators(tmp_path, sign):
 
 def test_a_table_ends_where_the_next_begins(tmp_path):
     """Some put titles between reports and leave out the blank line."""
-    trace = read_made(tmp_path, f"{KERNELS}** CUDA API Summary (cuda_api_sum):\n{CALLS}", "nsys.csv")
+    trace = read_made(
+        tmp_path, f"{KERNELS}** CUDA API Summary (cuda_api_sum):\n{CALLS}", "nsys.csv"
+    )
 
     assert (3, 3) == (trace.figure("kernel_count"), trace.figure("launch_count"))
 
 
 def test_a_number_beyond_all_bounds_is_none(tmp_path):
-    assert 1000 == read_made(tmp_path, KERNELS.replace(",3000,", ",1e999,"), "nsys.csv").figure("kernel_sum")
+    assert 1000 == read_made(tmp_path, KERNELS.replace(",3000,", ",1e999,"), "nsys.csv").figure(
+        "kernel_sum"
+    )
 
 
 def test_a_trace_of_operations_says_when_they_ran(tmp_path):
@@ -170,14 +184,20 @@ def test_a_trace_of_operations_says_when_they_ran(tmp_path):
     assert (1600 / 30, 2100 / 30) == pytest.approx(
         (trace.figure("busy_kernel", "gpu", 1), trace.figure("busy_any", "gpu", 1))
     )
-    assert (1_500_000, 20.0, 1000) == tuple(trace.figure(name) for name in ("h2d_bytes", "h2d_overlap", "comm_time"))
+    assert (1_500_000, 20.0, 1000) == tuple(
+        trace.figure(name) for name in ("h2d_bytes", "h2d_overlap", "comm_time")
+    )
     assert {"kernels", "copies", "calls"} == set(trace.tables)
 
 
 @pytest.mark.parametrize(
     ("text", "notes"),
     [
-        pytest.param("SKIPPED: x.sqlite does not contain CUDA kernel data.\n", (stats.NO_CUDA,), id="no CUDA at all"),
+        pytest.param(
+            "SKIPPED: x.sqlite does not contain CUDA kernel data.\n",
+            (stats.NO_CUDA,),
+            id="no CUDA at all",
+        ),
         pytest.param(
             "SKIPPED: x.sqlite does not contain CUDA kernel data.\n\n" + CALLS,
             (stats.NO_CUDA, stats.SHARE, stats.ONLY_SUMS),
@@ -197,8 +217,13 @@ def test_the_reader_is_told_what_is_missing(tmp_path, text, notes):
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param("Time (%),Total Time (ns),Instances,Category,Operation\n1.0,5,1,CUDA_KERNEL,gemm\n", id="mixed"),
-        pytest.param("Time (%),Total Time (ns),Instances,Source,Name\n1.0,5,1,rank,MPI_Bcast\n", id="of MPI"),
+        pytest.param(
+            "Time (%),Total Time (ns),Instances,Category,Operation\n1.0,5,1,CUDA_KERNEL,gemm\n",
+            id="mixed",
+        ),
+        pytest.param(
+            "Time (%),Total Time (ns),Instances,Source,Name\n1.0,5,1,rank,MPI_Bcast\n", id="of MPI"
+        ),
         pytest.param("Time (%),Total Time (ns),Count,Name\n1.0,5,1,omp_task\n", id="of OpenMP"),
         pytest.param(SYSTEM, id="of the operating system"),
         pytest.param("Time (%),Other\n1.0,5\n", id="unknown columns"),
@@ -206,12 +231,16 @@ def test_the_reader_is_told_what_is_missing(tmp_path, text, notes):
     ],
 )
 def test_other_tables_alone_are_refused(tmp_path, text):
-    with pytest.raises(SubmissionError, match=r"nsys.csv: holds no report that is read here: print nsys stats -r"):
+    with pytest.raises(
+        SubmissionError, match=r"nsys.csv: holds no report that is read here: print nsys stats -r"
+    ):
         read_made(tmp_path, text, "nsys.csv")
 
 
 def test_a_header_without_dashes_is_none(tmp_path):
-    text = "Time (%)  Total Time (ns)  Name\nno dashes\n\nSKIPPED: does not contain CUDA kernel data"
+    text = (
+        "Time (%)  Total Time (ns)  Name\nno dashes\n\nSKIPPED: does not contain CUDA kernel data"
+    )
 
     assert {} == read_made(tmp_path, text, "nsys.txt").tables
 
@@ -241,7 +270,9 @@ def test_the_decimal_sign_is_found(made, point):
             "a.csv: '1.234' may be thousands or decimals; write it again with LC_ALL=C",
             id="only doubtful",
         ),
-        pytest.param(["0.5", "0,5"], "a.csv: some numbers are thousands or decimals", id="both kinds"),
+        pytest.param(
+            ["0.5", "0,5"], "a.csv: some numbers are thousands or decimals", id="both kinds"
+        ),
     ],
 )
 def test_numbers_that_could_be_either_are_not_guessed(made, words):
@@ -297,5 +328,7 @@ def test_a_row_that_contradicts_itself_is_noted(tmp_path, text, edited):
 
 def test_a_cell_without_end_is_refused_in_words(tmp_path):
     """A quote that is opened and never closed swallows all lines behind it."""
-    with pytest.raises(SubmissionError, match="is no table of nsys stats: field larger than field limit"):
+    with pytest.raises(
+        SubmissionError, match="is no table of nsys stats: field larger than field limit"
+    ):
         read_made(tmp_path, KERNELS + '1,2,3,4,5,6,7,8,"' + 20 * (10_000 * "x" + "\n"), "nsys.csv")

@@ -34,14 +34,27 @@ def test_a_figure_is_named_with_its_window_and_device():
     assert "op_busy over steps" == titled(Figure("op_busy", 5, "%", "steps"))
 
 
-COMMON = "void at::native::elementwise_kernel<(int)128, (int)2, void at::native::gpu_kernel_impl_nocast<"
+COMMON = (
+    "void at::native::elementwise_kernel<(int)128, (int)2, void at::native::gpu_kernel_impl_nocast<"
+)
 
 
 @pytest.mark.parametrize("most", [20, 60, 100])
 def test_names_that_differ_anywhere_stay_apart(most):
     """At their end, in their middle, in a namespace alone, or because one goes on."""
-    names = [f"{COMMON}at::native::{kind}<float>>(at::TensorIteratorBase &)::[lambda(int)]" for kind in "abc"]
-    names += [names[0] + "z", COMMON, "x" * 200, "x" * 201, "x" * 100 + "y" * 100, "gemm", "x" * 100 + "y" * 99 + "z"]
+    names = [
+        f"{COMMON}at::native::{kind}<float>>(at::TensorIteratorBase &)::[lambda(int)]"
+        for kind in "abc"
+    ]
+    names += [
+        names[0] + "z",
+        COMMON,
+        "x" * 200,
+        "x" * 201,
+        "x" * 100 + "y" * 100,
+        "gemm",
+        "x" * 100 + "y" * 99 + "z",
+    ]
     short = shortened(names, most)
 
     assert len(names) == len(set(short))

@@ -15,7 +15,9 @@ from autograder.worker.rig import Rig
 from autograder.worker.shim import run_probe
 
 
-def observe(part: Part, probe_name: str, module_path: Path, seed: int, side: Side = "student") -> Observation:
+def observe(
+    part: Part, probe_name: str, module_path: Path, seed: int, side: Side = "student"
+) -> Observation:
     """Import the file at *module_path* (a folder `given` is beside it, or on sys.path) and run one probe on it."""
     probe = part.probes[probe_name]
     with tempfile.TemporaryDirectory() as folder:

@@ -47,13 +47,21 @@ def test_several_results_are_cases_of_their_own():
 WRONG = {
     "a list of numbers": (([1.0, 1.0, 1.0],), (ONES,), "case 0: list () instead of float32 (3,)"),
     "the case after it": ((ONES, None, ONES), NOTHING_BETWEEN, "case 2: apart by 5.0e-01"),
-    "a tensor in its place": ((ONES, ONES, 2 * ONES), NOTHING_BETWEEN, "case 1: float32 (3,) instead of nothing"),
+    "a tensor in its place": (
+        (ONES, ONES, 2 * ONES),
+        NOTHING_BETWEEN,
+        "case 1: float32 (3,) instead of nothing",
+    ),
     "nothing in the place of a tensor": (
         NOTHING_BETWEEN,
         (ONES, ONES, 2 * ONES),
         "case 1: nothing instead of float32 (3,)",
     ),
-    "another object": ((ONES, "text", ONES), (ONES, ONES, ONES), "case 1: str () instead of float32 (3,)"),
+    "another object": (
+        (ONES, "text", ONES),
+        (ONES, ONES, ONES),
+        "case 1: str () instead of float32 (3,)",
+    ),
 }
 
 

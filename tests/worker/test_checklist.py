@@ -29,7 +29,9 @@ def test_some_batch_fits_whatever_is_drawn():
     """Halving ends at an odd size, which has to fit: nobody could answer otherwise."""
     for which, extreme in product(range(3, 10), (min, max)):
         drawn = SimpleNamespace(
-            integer=lambda low, high, it=which, end=extreme: it if (low, high) == (3, 9) else end(low, high),
+            integer=lambda low, high, it=which, end=extreme: (
+                it if (low, high) == (3, 9) else end(low, high)
+            ),
             number=float,
             sizes=SimpleNamespace(attempt=Attempt),
         )

@@ -56,7 +56,9 @@ def test_a_build_is_noted_with_its_batch_and_takes_its_seconds(rig):
     assert [] == kinds(compiler)
 
 
-@pytest.mark.parametrize(("room", "full"), [(8, ""), (7, "compiled backward pass"), (3, "compiled forward pass")])
+@pytest.mark.parametrize(
+    ("room", "full"), [(8, ""), (7, "compiled backward pass"), (3, "compiled forward pass")]
+)
 def test_more_samples_than_there_is_room_for_are_out_of_memory(rig, room, full):
     """Twice as many fit into a forward pass, and half as many into one in full precision."""
     window = rig.window([4])
@@ -75,7 +77,9 @@ def test_a_build_is_noted_with_the_scripted_second_at_which_it_began(rig):
     steps(torch.compile(window.model, backend=compiler), window)
     forward, backward = compiler.values()["built"]
 
-    assert [3.0, 3.0 + SECONDS["forward"] + 0.5] == pytest.approx([forward["at"], backward["at"]], abs=0.1)
+    assert [3.0, 3.0 + SECONDS["forward"] + 0.5] == pytest.approx(
+        [forward["at"], backward["at"]], abs=0.1
+    )
 
 
 def test_eager_passes_are_counted_by_their_precision_and_compiled_ones_are_not(rig):
@@ -91,7 +95,9 @@ def test_eager_passes_are_counted_by_their_precision_and_compiled_ones_are_not(r
     assert {"bfloat16": 2, "float32": 3} == make.passes
 
 
-@pytest.mark.parametrize("way", ["torch.compile(model)", "model.compile()", "model.forward = torch.compile(...)"])
+@pytest.mark.parametrize(
+    "way", ["torch.compile(model)", "model.compile()", "model.forward = torch.compile(...)"]
+)
 def test_eager_seconds_pass_where_nothing_is_compiled_alone(rig, way):
     """However the whole model is compiled, its passes take the compiled seconds and not the eager ones as well."""
     window = rig.window([8] * 3)
@@ -163,12 +169,15 @@ def test_a_break_is_told_in_words(rig):
 
 
 @pytest.mark.parametrize(
-    ("whole", "expected"), [pytest.param(True, True, id="fullgraph"), pytest.param(False, False, id="breaks allowed")]
+    ("whole", "expected"),
+    [pytest.param(True, True, id="fullgraph"), pytest.param(False, False, id="breaks allowed")],
 )
 def test_a_model_that_peeks_is_refused_or_runs(rig, whole, expected):
     compiler = rig.compiler(rig.window([8]))
 
-    assert expected == bool(refusal(lambda it: torch.compile(it, backend=compiler, fullgraph=whole)))
+    assert expected == bool(
+        refusal(lambda it: torch.compile(it, backend=compiler, fullgraph=whole))
+    )
 
 
 def test_an_error_on_a_model_that_does_not_peek_is_no_refusal():

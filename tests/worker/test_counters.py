@@ -84,7 +84,9 @@ def test_a_case_that_raises_is_an_answer_and_the_next_one_is_asked(rig):
     answers.ask("first", raising)
     answers.ask("second", torch.ones, 1)
 
-    assert ["raised ValueError: no such shape", "float32"] == [case["dtype"] for case in answers.seen()["cases"]]
+    assert ["raised ValueError: no such shape", "float32"] == [
+        case["dtype"] for case in answers.seen()["cases"]
+    ]
 
 
 def test_what_is_not_written_yet_and_what_the_baseline_raises_is_raised(rig, tmp_path):

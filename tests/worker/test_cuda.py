@@ -27,7 +27,9 @@ def source(body):
 @pytest.mark.parametrize(
     ("body", "strayed"),
     [
-        pytest.param(f"if (number < {ALL}) out[number] = number + bias[0];", False, id="its own number"),
+        pytest.param(
+            f"if (number < {ALL}) out[number] = number + bias[0];", False, id="its own number"
+        ),
         pytest.param("out[number] = number + bias[0];", True, id="threads too many"),
     ],
 )
@@ -42,7 +44,8 @@ def test_each_thread_runs_once(tmp_path, body, strayed):
 @COMPILES
 def test_a_kernel_may_have_constants(tmp_path):
     numbers, _ = Threads(
-        f"__constant__ float one = 1.0f;{source(f'if (number < {ALL}) out[number] = one;')}", tmp_path
+        f"__constant__ float one = 1.0f;{source(f'if (number < {ALL}) out[number] = one;')}",
+        tmp_path,
     )(IMAGES, WEIGHT, BIAS)
 
     assert {1.0} == set(numbers.ravel())

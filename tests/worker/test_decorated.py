@@ -34,7 +34,9 @@ def wrapped(function):
 
 def lists(function):
     """Return a list of what a generator gives."""
-    return wrapped(lambda *args: list(function(*args))) if function.__name__ == "values" else function
+    return (
+        wrapped(lambda *args: list(function(*args))) if function.__name__ == "values" else function
+    )
 
 
 def raises_another(function):
@@ -51,7 +53,10 @@ def raises_another(function):
 DECORATORS = {
     "a right one": (wrapped, set()),
     "one that raises another exception": (raises_another, {"an exception"}),
-    "one that takes no method": (lambda function: staticmethod(wrapped(function)), {"the result of a method"}),
+    "one that takes no method": (
+        lambda function: staticmethod(wrapped(function)),
+        {"the result of a method"},
+    ),
     "a list for a generator": (lists, {"a generator", "begun before it is asked"}),
 }
 
@@ -68,7 +73,9 @@ def test_what_passes_is_known_without_a_decorator(decorated):
     cases = list(decorated.timings(None))
 
     assert [[]] * len(cases) == [noted for _, _, noted in cases]
-    assert [2.5, 0.5] == next(passed for case, passed, _ in cases if case == "a function that calls itself")
+    assert [2.5, 0.5] == next(
+        passed for case, passed, _ in cases if case == "a function that calls itself"
+    )
 
 
 def naive(function=None, *, synchronize=None):

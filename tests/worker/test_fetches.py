@@ -48,7 +48,9 @@ def run(loader, model, log=[]):
         ),
     ],
 )
-def test_a_wait_is_noted_with_its_line_when_student_code_causes_it_between_batches(rig, tmp_path, line, calls):
+def test_a_wait_is_noted_with_its_line_when_student_code_causes_it_between_batches(
+    rig, tmp_path, line, calls
+):
     path = tmp_path / "student.py"
     path.write_text(WAITING.format(line))
     names = {}

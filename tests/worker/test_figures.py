@@ -35,7 +35,13 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
         figure.suptitle("Title")
 
     assert [
-        {"label": "speed (1/s)", "title": "Title", "place": 0, "bars": 1, "values": [{"value": 1.0, "name": "FP32"}]},
+        {
+            "label": "speed (1/s)",
+            "title": "Title",
+            "place": 0,
+            "bars": 1,
+            "values": [{"value": 1.0, "name": "FP32"}],
+        },
         {
             "label": "",
             "title": "Title",
@@ -52,7 +58,12 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
 
 @pytest.mark.parametrize(
     ("limits", "scale", "bars"),
-    [((0.0, 3.0), "linear", 2), ((-1.0, 3.0), "linear", 2), ((0.9, 3.0), "linear", 0), ((0.9, 3.0), "log", 2)],
+    [
+        ((0.0, 3.0), "linear", 2),
+        ((-1.0, 3.0), "linear", 2),
+        ((0.9, 3.0), "linear", 0),
+        ((0.9, 3.0), "log", 2),
+    ],
 )
 def test_bars_count_where_their_foot_is_in_view(tmp_path, limits, scale, bars):
     def draw(figure):
@@ -80,9 +91,17 @@ def legend(axis):
     "draw",
     [
         pytest.param(lambda axis: axis.bar(["FP32", "AMP"], [1.0, 2.0]), id="categories"),
-        pytest.param(lambda axis: [axis.bar(n, v) for n, v in (("FP32", 1.0), ("AMP", 2.0))], id="one bar at a time"),
-        pytest.param(lambda axis: axis.bar([0, 1], [1.0, 2.0], tick_label=["FP32", "AMP"]), id="tick_label"),
-        pytest.param(lambda axis: axis.bar([0, 9], [1.0, 2.0], label=["FP32", "AMP"]), id="a label for each bar"),
+        pytest.param(
+            lambda axis: [axis.bar(n, v) for n, v in (("FP32", 1.0), ("AMP", 2.0))],
+            id="one bar at a time",
+        ),
+        pytest.param(
+            lambda axis: axis.bar([0, 1], [1.0, 2.0], tick_label=["FP32", "AMP"]), id="tick_label"
+        ),
+        pytest.param(
+            lambda axis: axis.bar([0, 9], [1.0, 2.0], label=["FP32", "AMP"]),
+            id="a label for each bar",
+        ),
         pytest.param(ticks, id="ticks set by hand"),
         pytest.param(legend, id="a legend and no ticks"),
     ],
@@ -102,11 +121,15 @@ def test_what_is_not_visible_is_not_shown(tmp_path):
         hidden.set_visible(False)
         shown.bar(["a", "b"], [2.0, 3.0])[0].set_visible(False)
 
-    assert [[3.0]] == [[drawn["value"] for drawn in panel["values"]] for panel in saved(tmp_path, draw)]
+    assert [[3.0]] == [
+        [drawn["value"] for drawn in panel["values"]] for panel in saved(tmp_path, draw)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("name", "panels"), [("a.png", 1), ("a", 1), ("b.png", 0)], ids=["this name", "without an ending", "another name"]
+    ("name", "panels"),
+    [("a.png", 1), ("a", 1), ("b.png", 0)],
+    ids=["this name", "without an ending", "another name"],
 )
 def test_only_the_figure_of_that_name_counts(tmp_path, name, panels):
     assert panels == len(saved(tmp_path, lambda figure: figure.subplots().bar(["a"], [1.0]), name))

@@ -34,14 +34,25 @@ def crowded(rig):
         window = rig.window()
         return window.model, window.criterion, window.optimizer
 
-    return rig.sizes.trainings(make, limit=8, seconds=1.0, cold=1.0)(rig.device)[0], torch.ones(2, 3, 8, 8)
+    return rig.sizes.trainings(make, limit=8, seconds=1.0, cold=1.0)(rig.device)[0], torch.ones(
+        2, 3, 8, 8
+    )
 
 
 MODELS = {
     "a window's, recorded": scripted,
-    "of a comparison": lambda rig: (rig.trainings(1.0, 0.5, 9.0)(rig.device)[0], torch.ones(2, 3, 8, 8)),
-    "a small ResNet": lambda rig: (rig.resnet_trainings(0.1, 9.0)(rig.device)[0], torch.ones(2, 3, 8, 8)),
-    "to be compiled": lambda rig: (rig.eager_trainings(1.0, 9.0)(rig.device)[0], torch.ones(2, 3, 8, 8)),
+    "of a comparison": lambda rig: (
+        rig.trainings(1.0, 0.5, 9.0)(rig.device)[0],
+        torch.ones(2, 3, 8, 8),
+    ),
+    "a small ResNet": lambda rig: (
+        rig.resnet_trainings(0.1, 9.0)(rig.device)[0],
+        torch.ones(2, 3, 8, 8),
+    ),
+    "to be compiled": lambda rig: (
+        rig.eager_trainings(1.0, 9.0)(rig.device)[0],
+        torch.ones(2, 3, 8, 8),
+    ),
     "of little memory": crowded,
     "of known operators": lambda rig: (rig.scripted_net(1.0, 4, 3, 5), torch.ones(2, 4, 3)),
 }

@@ -22,7 +22,9 @@ def test_gpus_and_environment_are_those_of_the_machine():
     with machine():
         assert torch.cuda.is_available()
         assert (4, 0) == (torch.cuda.device_count(), torch.cuda.current_device())
-        assert ["5", "1", "8"] == [os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")]
+        assert ["5", "1", "8"] == [
+            os.environ[name] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE")
+        ]
 
     assert before == (dict(os.environ), torch.cuda.is_available, dist.init_process_group)
 
@@ -48,9 +50,18 @@ def test_a_gpu_without_a_number_is_the_current_one(chosen, device, words):
 @pytest.mark.parametrize(
     ("arguments", "options", "noted"),
     [
-        pytest.param(("nccl",), {}, {"backend": "nccl", "rank": 5, "world": 8}, id="from the environment"),
-        pytest.param((), {"init_method": "env://"}, {"backend": "", "rank": 5, "world": 8}, id="any backend"),
-        pytest.param((), {"rank": "1", "world_size": 4}, {"backend": "", "rank": 1, "world": 4}, id="said outright"),
+        pytest.param(
+            ("nccl",), {}, {"backend": "nccl", "rank": 5, "world": 8}, id="from the environment"
+        ),
+        pytest.param(
+            (), {"init_method": "env://"}, {"backend": "", "rank": 5, "world": 8}, id="any backend"
+        ),
+        pytest.param(
+            (),
+            {"rank": "1", "world_size": 4},
+            {"backend": "", "rank": 1, "world": 4},
+            id="said outright",
+        ),
     ],
 )
 def test_joining_is_noted_and_nothing_is_joined(arguments, options, noted):

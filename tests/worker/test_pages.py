@@ -43,7 +43,9 @@ print(huge() - before)
 
 def test_memory_that_was_gathered_holds_what_it_held():
     """And most of it is in huge pages."""
-    said = subprocess.run([sys.executable, "-c", GATHERS], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", GATHERS], capture_output=True, text=True, check=True
+    ).stdout
     if int(said) == 0:
         pytest.skip("this kernel makes no huge pages when it is asked to")
 

@@ -25,7 +25,13 @@ def test_a_layer_is_what_it_is_by_hand(plans):
     """Kept are the log-probabilities and the number of samples; inputs and weights are counted elsewhere."""
     weights, batch = 4 * 432 * 10, 5 * (4 * 432 + 8)
 
-    expected = {"parameters": weights, "buffers": 0, "gradients": weights, "optimizer": weights, "batch": batch}
+    expected = {
+        "parameters": weights,
+        "buffers": 0,
+        "gradients": weights,
+        "optimizer": weights,
+        "batch": batch,
+    }
     found = plans.measured(linear, 5, 12)
     assert expected == {name: found[name] for name in expected}
     assert 5 * 10 * 4 + 4 == found["activations"]

@@ -61,7 +61,9 @@ def test_one_function_calls_itself_and_each_of_its_calls_counts(programs):
 def test_a_program_of_lines_takes_what_its_lines_take(programs):
     program, known = programs.lines()
 
-    assert sum(row["seconds"] for row in known) == pytest.approx(seconds_of(lambda: program(1)), abs=1e-4)
+    assert sum(row["seconds"] for row in known) == pytest.approx(
+        seconds_of(lambda: program(1)), abs=1e-4
+    )
     assert all(row["line"] > program.__code__.co_firstlineno for row in known)
     assert "return helper(done) + rounds" == known[-1]["text"]
 
@@ -103,11 +105,17 @@ def ends_all_traces(program, argument):
 
 LEFT = {
     "nothing": (lets_go, []),
-    "a profiler": (stays, ["stays still watches after a call", "stays still watches after a call that raised"]),
+    "a profiler": (
+        stays,
+        ["stays still watches after a call", "stays still watches after a call that raised"],
+    ),
     "the library's profiler": (runs_on, ["runs_on still watches after a call that raised"]),
     "a trace that was there": (
         ends_all_traces,
-        [f"ends_all_traces ends a trace that was there before after {it}" for it in ("a call", "a call that raised")],
+        [
+            f"ends_all_traces ends a trace that was there before after {it}"
+            for it in ("a call", "a call that raised")
+        ],
     ),
     "an exception": (swallows, ["swallows let no exception through"]),
 }
@@ -129,9 +137,15 @@ def test_steps_take_their_time_by_the_threads_that_torch_has(programs):
 
     assert COLD == pytest.approx(seconds_of(step), abs=1e-4)
     assert (1.0, 1.1) == (statistics.median(PATTERN), statistics.median([COLD, *PATTERN[1:]]))
-    assert 1.0 not in {statistics.median((PATTERN[1:] + PATTERN)[:few]) for few in (1, 3, 5, 6, 8, 9, 10)}
-    assert sorted(0.5 * it for it in PATTERN) == pytest.approx(sorted(seconds_of(step) for _ in range(7)), abs=1e-4)
-    assert 20.0 <= seconds_of(lambda: [programs.steps({"plain": 2.0}, {})("plain")() for _ in range(5)])
+    assert 1.0 not in {
+        statistics.median((PATTERN[1:] + PATTERN)[:few]) for few in (1, 3, 5, 6, 8, 9, 10)
+    }
+    assert sorted(0.5 * it for it in PATTERN) == pytest.approx(
+        sorted(seconds_of(step) for _ in range(7)), abs=1e-4
+    )
+    assert 20.0 <= seconds_of(
+        lambda: [programs.steps({"plain": 2.0}, {})("plain")() for _ in range(5)]
+    )
 
 
 def test_a_step_that_ran_with_other_threads_is_slower(programs):

@@ -33,7 +33,9 @@ def program(tmp_path, monkeypatch):
 
 
 def test_a_program_has_its_options_and_is_main(program):
-    ran = program("import sys\nif __name__ == '__main__':\n    print(sys.argv[1:])\n").run("--fast", "2")
+    ran = program("import sys\nif __name__ == '__main__':\n    print(sys.argv[1:])\n").run(
+        "--fast", "2"
+    )
 
     assert Ran(0, "['--fast', '2']\n", "train.py") == ran
     assert "--fast" not in sys.argv
@@ -47,7 +49,9 @@ def test_stand_ins_reach_a_program_by_every_name(program, line):
     assert ["2\n", "1\n"] == [one.run(number=2).output, one.run().output]
 
 
-@pytest.mark.parametrize(("end", "status"), [("sys.exit(3)", 3), ("sys.exit('no')", 1), ("sys.exit()", 0), ("pass", 0)])
+@pytest.mark.parametrize(
+    ("end", "status"), [("sys.exit(3)", 3), ("sys.exit('no')", 1), ("sys.exit()", 0), ("pass", 0)]
+)
 def test_the_status_is_the_one_that_a_shell_sees(program, end, status):
     assert status == program(f"import sys\n{end}\n").run().status
 
@@ -105,9 +109,17 @@ def plain():
         pytest.param(plain(), "refuses the file", id="a whole model"),
         pytest.param([1], "no state_dict", id="a list"),
         pytest.param({}, "'0.weight' is missing", id="no weights"),
-        pytest.param({**plain().state_dict(), "more": torch.ones(1)}, "'more' is no name", id="another name"),
-        pytest.param({**plain().state_dict(), "0.bias": torch.ones(4)}, "'0.bias' has another shape", id="a shape"),
-        pytest.param({**plain().state_dict(), "0.bias": 3}, "'0.bias' has another shape", id="a number"),
+        pytest.param(
+            {**plain().state_dict(), "more": torch.ones(1)}, "'more' is no name", id="another name"
+        ),
+        pytest.param(
+            {**plain().state_dict(), "0.bias": torch.ones(4)},
+            "'0.bias' has another shape",
+            id="a shape",
+        ),
+        pytest.param(
+            {**plain().state_dict(), "0.bias": 3}, "'0.bias' has another shape", id="a number"
+        ),
         pytest.param(plain().state_dict(), "", id="a state_dict"),
     ],
 )
@@ -133,11 +145,15 @@ def test_a_stand_in_for_make_loader_notes_what_was_asked_for():
     asked: list[dict] = []
 
     assert "loader" == loader_for("loader", asked)(8, num_workers=2)
-    assert [{"batch_size": 8, "batches": 20, "image_size": 32, "num_workers": 2, "data": "synthetic"}] == asked
+    assert [
+        {"batch_size": 8, "batches": 20, "image_size": 32, "num_workers": 2, "data": "synthetic"}
+    ] == asked
 
 
 def run_made(path, *options):
-    return subprocess.run([sys.executable, "-I", str(path), *options], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-I", str(path), *options], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_made_program_prints_the_figures_of_its_options_last(tmp_path):
@@ -173,4 +189,6 @@ def test_a_made_program_notices_an_earlier_one_in_its_process(tmp_path, capsys, 
     for _ in range(2):
         runpy.run_path(str(path), run_name="__main__")
 
-    assert [8.0, 24.0] == [json.loads(line)["throughput"] for line in capsys.readouterr().out.splitlines()[1::2]]
+    assert [8.0, 24.0] == [
+        json.loads(line)["throughput"] for line in capsys.readouterr().out.splitlines()[1::2]
+    ]

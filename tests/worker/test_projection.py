@@ -17,4 +17,6 @@ SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 3e38], dtype=np.f
 @pytest.mark.parametrize("weights", [WEIGHTS, SPECIAL, SPECIAL[:0]], ids=["any", "special", "none"])
 def test_both_are_equal(weights, challenge):
     """Signed numbers that wrap around, shifts that must not copy the sign."""
-    assert digest.projection(weights, challenge) == projection(torch.from_numpy(weights.copy()), challenge)
+    assert digest.projection(weights, challenge) == projection(
+        torch.from_numpy(weights.copy()), challenge
+    )

@@ -68,7 +68,9 @@ def test_a_file_that_cannot_be_imported_is_told_apart(tmp_path):
     failed = ImportFailed("part.py")
     failed.__cause__ = raised(tmp_path, "make_model(1, 2)")
 
-    assert "part.py could not be imported: ValueError: 2 classes (part.py, line 10)" in in_words(failed, tmp_path)
+    assert "part.py could not be imported: ValueError: 2 classes (part.py, line 10)" in in_words(
+        failed, tmp_path
+    )
     assert "in inner" in as_text(failed, tmp_path)
 
 

@@ -57,7 +57,17 @@ def test_each_process_answers_for_itself(training):
 def test_the_answer_of_one_process_has_the_form_of_several(training):
     alone = training.alone()
 
-    assert {"samples", "ranks", "names", "start", "saved", "weights0", "weights1", "losses0", "losses1"} == set(alone)
+    assert {
+        "samples",
+        "ranks",
+        "names",
+        "start",
+        "saved",
+        "weights0",
+        "weights1",
+        "losses0",
+        "losses1",
+    } == set(alone)
     assert 1 == training.samples % WORLD
     assert alone["losses0"][0] > alone["losses0"][-1]
     assert np.array_equal(alone["saved"], alone["weights1"])
@@ -89,7 +99,10 @@ def children():
 
 
 PROBLEMS = {
-    "one fails, and the other waits for it": (fails_as_one, "in the process of rank 1: ValueError: no such thing"),
+    "one fails, and the other waits for it": (
+        fails_as_one,
+        "in the process of rank 1: ValueError: no such thing",
+    ),
     "not written": (is_not_written, "is_not_written is not written yet"),
     "both wait": (waits, "2 processes did not end: do all of them make the same collective calls?"),
     "one leaves": (leaves, "in the process of rank [01]: ended without a word"),

@@ -59,7 +59,9 @@ def test_convolutions_take_scripted_seconds_and_the_first_backward_pass_more():
     spent = []
     clock = SimpleNamespace(advance=lambda seconds, busy: spent.append(seconds))
     passes = Counter()
-    make = scripted(lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0, half=0.25, passes=passes)
+    make = scripted(
+        lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0, half=0.25, passes=passes
+    )
     for half in (False, True):
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
             outputs = make(torch.device("cpu"))[0](torch.randn(2, 3, 8, 8))

@@ -128,16 +128,23 @@ def test_the_last_batch_is_shorter_and_the_loader_knows_its_length(rig):
 def test_a_poisoned_batch_is_there_for_the_student_and_left_out_for_the_baseline(tmp_path):
     batches = {}
     for side in ("student", "baseline"):
-        window = Rig(seed=7, side=side, device="cpu", folder=tmp_path).window([4, 4, 4, 3], poison=1)
+        window = Rig(seed=7, side=side, device="cpu", folder=tmp_path).window(
+            [4, 4, 4, 3], poison=1
+        )
         batches[side] = [bool(torch.isfinite(images).all()) for images, _ in window.loader]
 
     assert {"student": [True, False, True, True], "baseline": [True, True, True]} == batches
 
 
 def test_both_sides_draw_the_same_secrets(tmp_path):
-    student, baseline = (Rig(seed=7, side=s, device="cpu", folder=tmp_path) for s in ("student", "baseline"))
+    student, baseline = (
+        Rig(seed=7, side=s, device="cpu", folder=tmp_path) for s in ("student", "baseline")
+    )
 
-    assert [student.integer(1, 9), student.seconds(0, 1, 2)] == [baseline.integer(1, 9), baseline.seconds(0, 1, 2)]
+    assert [student.integer(1, 9), student.seconds(0, 1, 2)] == [
+        baseline.integer(1, 9),
+        baseline.seconds(0, 1, 2),
+    ]
 
 
 def test_a_scripted_window_moves_the_clock_by_waits_and_work(rig):
@@ -214,7 +221,11 @@ def test_a_series_is_read_from_lists_tensors_and_arrays(value):
         pytest.param(torch.ones(2, 2), "'losses' has 2 dimensions", id="two dimensions"),
         pytest.param(["a"], "'losses' holds a str where a number is expected", id="text"),
         pytest.param([Odd()], "'losses' holds an Odd where a number is expected", id="an object"),
-        pytest.param([type("N" * 1000, (), {})()], "'losses' holds a " + "N" * 60 + " where", id="a long name"),
+        pytest.param(
+            [type("N" * 1000, (), {})()],
+            "'losses' holds a " + "N" * 60 + " where",
+            id="a long name",
+        ),
         pytest.param([0.0] * 5000, "'losses' is a list", id="too long"),
         pytest.param(torch.zeros(5000), "'losses' is a list", id="too long a tensor"),
     ],
@@ -232,7 +243,9 @@ def test_what_is_no_series_is_refused_in_words(value, words):
         pytest.param(None, "f returned None instead of a dict", id="None"),
         pytest.param((1, 2), "f returned a tuple instead of a dict", id="tuple"),
         pytest.param({}, "f returned no 'loss'; it returned an empty dict", id="empty"),
-        pytest.param({"los": 1, 2: 3}, "f returned no 'loss'; it returned los, 2", id="another name"),
+        pytest.param(
+            {"los": 1, 2: 3}, "f returned no 'loss'; it returned los, 2", id="another name"
+        ),
     ],
 )
 def test_a_missing_result_is_said_in_words(value, words):
@@ -243,7 +256,17 @@ def test_a_missing_result_is_said_in_words(value, words):
 
 
 def test_rows_become_plain_cells():
-    rows = [{"a": np.float64(1.5), "b": "x\0y", "c": None, "d": math.nan, "e": [1], "f": -math.inf, "g": True}]
+    rows = [
+        {
+            "a": np.float64(1.5),
+            "b": "x\0y",
+            "c": None,
+            "d": math.nan,
+            "e": [1],
+            "f": -math.inf,
+            "g": True,
+        }
+    ]
 
     plain = {"a": 1.5, "b": "x y", "c": None, "d": None, "e": "<list>", "f": "-inf", "g": "True"}
     assert [plain] == returned.rows(rows, "f")
@@ -259,7 +282,10 @@ def test_a_file_of_the_student_is_read_as_printable_text(rig):
     path = rig.folder / "a.csv"
     path.write_bytes(b"a\r\nb\0\xff\n")
 
-    assert ("a\nb \N{REPLACEMENT CHARACTER}\n", b"a\r\n") == (rig.file_text(path), rig.file_bytes(path, 3).tobytes())
+    assert ("a\nb \N{REPLACEMENT CHARACTER}\n", b"a\r\n") == (
+        rig.file_text(path),
+        rig.file_bytes(path, 3).tobytes(),
+    )
 
 
 def test_a_byte_order_mark_is_no_text(rig):
@@ -268,11 +294,16 @@ def test_a_byte_order_mark_is_no_text(rig):
     assert '"a",b\n' == rig.file_text(rig.folder / "a.csv")
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to("/etc/hostname"), os.mkfifo, lambda _: None])
+@pytest.mark.parametrize(
+    "make", [Path.mkdir, lambda path: path.symlink_to("/etc/hostname"), os.mkfifo, lambda _: None]
+)
 def test_what_is_no_ordinary_file_is_read_as_nothing(rig, make):
     make(rig.folder / "a.csv")
 
-    assert ("", b"") == (rig.file_text(rig.folder / "a.csv"), rig.file_bytes(rig.folder / "a.csv", 9).tobytes())
+    assert ("", b"") == (
+        rig.file_text(rig.folder / "a.csv"),
+        rig.file_bytes(rig.folder / "a.csv", 9).tobytes(),
+    )
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -283,13 +314,18 @@ def test_a_labelled_window_is_right_as_often_as_was_asked_and_stays_fresh(rig, h
     fresh = rig.window().model.state_dict()
     same = [bool((fresh[name] == value).all()) for name, value in window.model.state_dict().items()]
     with torch.autocast("cpu", enabled=half):
-        hits = [int((window.model(images).argmax(1) == labels).sum()) for images, labels in window.loader]
+        hits = [
+            int((window.model(images).argmax(1) == labels).sum())
+            for images, labels in window.loader
+        ]
 
     assert ([23, 19, 3], {True}) == (hits, set(same))
 
 
 def test_code_run_under_autocast_computes_in_that_format(rig):
-    assert torch.float16 is rig.autocast("float16", lambda: (torch.ones(2, 2) @ torch.ones(2, 2)).dtype)
+    assert torch.float16 is rig.autocast(
+        "float16", lambda: (torch.ones(2, 2) @ torch.ones(2, 2)).dtype
+    )
 
 
 # --- recorders --------------------------------------------------------------------------------------------------------

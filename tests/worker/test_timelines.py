@@ -49,7 +49,8 @@ def test_a_training_notes_how_it_was_called(tmp_path):
 
 def test_lines_are_found_without_running_the_module():
     found = Profiles.lines(
-        "autograder.worker.timelines", {"the class": r"^class Timeline", "nothing": "no such words" + "!"}
+        "autograder.worker.timelines",
+        {"the class": r"^class Timeline", "nothing": "no such words" + "!"},
     )
 
     assert (1, []) == (len(found["the class"]), found["nothing"])

@@ -10,7 +10,16 @@ import torch
 from autograder.worker.rig import Rig
 from autograder.worker.trainings import Trainings
 
-UNUSED = {"fresh": True, "full": 0, "half": 0, "back": 0, "scaled": 0, "misplaced": 0, "steps": 0, "alive": []}
+UNUSED = {
+    "fresh": True,
+    "full": 0,
+    "half": 0,
+    "back": 0,
+    "scaled": 0,
+    "misplaced": 0,
+    "steps": 0,
+    "alive": [],
+}
 
 
 @pytest.fixture
@@ -68,8 +77,12 @@ def test_a_copy_of_a_model_is_a_training_of_its_own(rig, trainings):
     epoch(rig, (model, criterion, torch.optim.SGD(model.parameters(), lr=0.1)))
     epoch(rig, (late, criterion, torch.optim.SGD(late.parameters(), lr=0.1)))
 
-    assert [(True, 2), (True, 2), (False, 2)] == [(it["fresh"], it["full"]) for it in trainings.values()]
-    assert [[1], [0], [0, 1]] == [it["alive"] for it in trainings.values()]  # a copy is known from its first pass on
+    assert [(True, 2), (True, 2), (False, 2)] == [
+        (it["fresh"], it["full"]) for it in trainings.values()
+    ]
+    assert [[1], [0], [0, 1]] == [
+        it["alive"] for it in trainings.values()
+    ]  # a copy is known from its first pass on
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])

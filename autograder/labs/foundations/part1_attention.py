@@ -41,7 +41,9 @@ GROWTH = Form(
         count("length", "positions of the input"),
         positive("milliseconds", "median of the calls, after a warm-up", "ms"),
         positive("memory_mb", "1e6 bytes, at the peak of one call, beyond its inputs", "MB"),
-        any_number("time_exponent", "slope of log(milliseconds) against log(length), one for each version"),
+        any_number(
+            "time_exponent", "slope of log(milliseconds) against log(length), one for each version"
+        ),
         any_number("memory_exponent", "the same for the memory"),
         DEVICE,
     ),
@@ -53,9 +55,14 @@ part = Part(
     tables=[GROWTH],
 )
 
-UNITS = {"milliseconds": r"\bms\b|millisec", "memory_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
+UNITS = {
+    "milliseconds": r"\bms\b|millisec",
+    "memory_mb": r"MB|[Mm]egabyte",
+}  # a panel's label must match
 WIDTH = 32  # head_dim of the long cases
-FINE = Close(rtol=1e-4, atol=1e-5)  # a late row is a mean of many: 0.1, of which 16 bits are wrong by 1e-4
+FINE = Close(
+    rtol=1e-4, atol=1e-5
+)  # a late row is a mean of many: 0.1, of which 16 bits are wrong by 1e-4
 MB = 1e6
 WRONG = 'see "What usually goes wrong" in the part 1 handout'
 EVEN = 256  # positions: a multiple of every usual block, so that what else is asked shows in its own check
@@ -83,7 +90,9 @@ class Case:
         """Name the case in a message."""
         odd = [self.dtype] if self.dtype != "float32" else []
         odd += ["causal"] * self.causal + [self.layout] * (self.layout != "contiguous")
-        odd += [f"{self.keys} keys"] * (self.keys > 0) + [f"{self.logits} logits"] * (self.logits != "ordinary")
+        odd += [f"{self.keys} keys"] * (self.keys > 0) + [f"{self.logits} logits"] * (
+            self.logits != "ordinary"
+        )
         odd += [ODD] * any(length % 64 for length in (self.shape[2], self.keys))
         return ", ".join([f"q of {self.shape}", *odd, *filter(None, [self.shaped])])
 
@@ -158,7 +167,12 @@ def laid_out(rig: Any, case: Case, shape: tuple[int, int, int, int], at: int) ->
 
 def drawn_shape(rig: Any, length: int = 0) -> tuple[int, int, int, int]:
     """Return a small shape; head_dim is a multiple of 8, and a length that is drawn is odd."""
-    return rig.integer(1, 3), rig.integer(1, 4), length or 2 * rig.integer(1, 34) + 1, 8 * rig.integer(1, 4)
+    return (
+        rig.integer(1, 3),
+        rig.integer(1, 4),
+        length or 2 * rig.integer(1, 34) + 1,
+        8 * rig.integer(1, 4),
+    )
 
 
 def drawn_for_views(rig: Any) -> tuple[int, int, int, int]:
@@ -172,7 +186,9 @@ def called(student: Any, rig: Any, cases: Sequence[Case]) -> Any:
     for case in cases:
         inputs = draw(rig, case)
         again = rig.redrawn(inputs)
-        seen.ask(str(case), partial(student.attention, causal=case.causal), *inputs, asked=case.dtype)
+        seen.ask(
+            str(case), partial(student.attention, causal=case.causal), *inputs, asked=case.dtype
+        )
     last = partial(student.attention, causal=cases[-1].causal)
     seen.ask(f"{cases[-1]}, other numbers", last, *again, asked=cases[-1].dtype)
     return seen.seen()
@@ -185,7 +201,9 @@ def shaped(causal: bool) -> list[Case]:
 
 @part.outputs
 def plain(student: Any, rig: Any) -> Any:
-    return called(student, rig, [Case(drawn_shape(rig, EVEN)), *shaped(False), Case((1, 2, 2 * EVEN, 16))])
+    return called(
+        student, rig, [Case(drawn_shape(rig, EVEN)), *shaped(False), Case((1, 2, 2 * EVEN, 16))]
+    )
 
 
 @part.outputs
@@ -197,7 +215,12 @@ def causal(student: Any, rig: Any) -> Any:
 @part.outputs
 def shapes(student: Any, rig: Any) -> Any:
     """Other numbers of keys than positions, more than a block and fewer; lengths that no block divides."""
-    keys = [Case((1, 2, 128, 16), EVEN), Case((1, 2, EVEN, 16), 128), Case((1, 1, 257, 16)), Case((2, 3, 9, 8), 200)]
+    keys = [
+        Case((1, 2, 128, 16), EVEN),
+        Case((1, 2, EVEN, 16), 128),
+        Case((1, 1, 257, 16)),
+        Case((2, 3, 9, 8), 200),
+    ]
     drawn = [drawn_shape(rig) for _ in range(3)]
     masked = [*drawn, drawn_shape(rig, 1), (1, 2, 131, 16), (1, 1, 300, 8)]
     cases = [*keys, Case((1, 2, 70, 16), 20), *map(Case, drawn), Case(drawn_shape(rig, 1))]
@@ -217,13 +240,20 @@ def layouts(student: Any, rig: Any) -> Any:
 @part.outputs
 def large_logits(student: Any, rig: Any) -> Any:
     kinds = [("large", False), ("far below zero", False), ("large", True), ("far below zero", True)]
-    return called(student, rig, [Case((1, 2, EVEN, 16), logits=kind, causal=c) for kind, c in kinds])
+    return called(
+        student, rig, [Case((1, 2, EVEN, 16), logits=kind, causal=c) for kind, c in kinds]
+    )
 
 
 @part.outputs
 def gradients(student: Any, rig: Any) -> Any:
     even = [Case(drawn_shape(rig, EVEN)), Case(drawn_shape(rig, EVEN), causal=True)]
-    odd = [Case(drawn_shape(rig)), Case((1, 2, 150, 16)), Case((2, 2, 9, 8), 100), Case(drawn_shape(rig), causal=True)]
+    odd = [
+        Case(drawn_shape(rig)),
+        Case((1, 2, 150, 16)),
+        Case((2, 2, 9, 8), 100),
+        Case(drawn_shape(rig), causal=True),
+    ]
     seen = rig.answers(student)
     for case in [*even, Case(drawn_for_views(rig), layout=VIEW, causal=True), *odd]:
         leaves = [tensor.requires_grad_() for tensor in draw(rig, case)]
@@ -234,7 +264,9 @@ def gradients(student: Any, rig: Any) -> Any:
     return seen.seen()
 
 
-def forward_and_backward(student: Any, leaves: Sequence[Any], grad: Any, causal: bool = False) -> None:
+def forward_and_backward(
+    student: Any, leaves: Sequence[Any], grad: Any, causal: bool = False
+) -> None:
     """Call attention on what was computed before, as in a network."""
     student.attention(*[leaf.clone() for leaf in leaves], causal=causal).backward(grad)
 
@@ -268,7 +300,9 @@ def long_backward(student: Any, rig: Any) -> Any:
     length = EVEN * rig.integer(21, 22)
     leaves = [tensor.requires_grad_() for tensor in long_inputs(rig, length)]
     rig.return_memory_at_once()
-    forward_and_backward(student, leaves, rig.tensor(rig.random.normal(size=(1, 1, length, WIDTH))), causal=True)
+    forward_and_backward(
+        student, leaves, rig.tensor(rig.random.normal(size=(1, 1, length, WIDTH))), causal=True
+    )
     return {"length": length, "numbers": rig.flat([leaf.grad for leaf in leaves])}
 
 
@@ -334,7 +368,9 @@ def scripted_growth(student: Any, rig: Any) -> Any:
     shortest = rig.integer(20, 40)
     lengths = [shortest * 2**i + i for i in range(4)]
     powers = [rig.random.uniform(1.7, 2.3, 2), rig.random.uniform(0.8, 1.4, 2)]
-    off = rig.random.uniform(0.7, 1.4, (2, 2, 4))  # off the line, so that two points do not tell the slope
+    off = rig.random.uniform(
+        0.7, 1.4, (2, 2, 4)
+    )  # off the line, so that two points do not tell the slope
     seconds = [
         [1e-4 * n ** float(p[0]) * float(o) for n, o in zip(lengths, off[0, i], strict=True)]
         for i, p in enumerate(powers)
@@ -378,7 +414,8 @@ def scripted_growth(student: Any, rig: Any) -> Any:
 # 300 draws of 128 positions 3.4e-2 (by hand). By hand in bfloat16 instead of float32: 1.2e-2.
 CLOSE = {"float32": 1e-5, "bfloat16": 8e-2}
 APART = (
-    "softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, is another number"
+    "softmax over the keys (the last dimension) of q k^T / sqrt(head_dim), then the product with v, "
+    "is another number"
 )
 NOT_MASKED = "position i must see the keys 0 ... i, itself included, and no later one"
 
@@ -449,14 +486,19 @@ def gradients_match(gradients: Pair, causal: Pair, shapes: Pair, layouts: Pair) 
         "": "weights and their gradient meet in softmax's: d_scores = weights * (d_weights - row sum)",
     }
     try_ = "torch.autograd.gradcheck in float64 tells which input is wrong; .detach() and .data cut gradients off"
-    return outputs.same(gradients, 2e-4, why=why, try_=try_, without=_failed(causal, shapes, layouts))
+    return outputs.same(
+        gradients, 2e-4, why=why, try_=try_, without=_failed(causal, shapes, layouts)
+    )
 
 
 def _failed(causal: Pair, shapes: Pair | None = None, layouts: Pair | None = None) -> list[str]:
     """Name the cases that a check of their own has failed for: one mistake costs one check."""
     verdicts = {"causal": masks_the_future(causal)}
     if shapes and layouts:
-        verdicts |= {ODD: takes_any_shape(shapes, causal), VIEW: takes_any_layout_and_dtype(layouts, causal)}
+        verdicts |= {
+            ODD: takes_any_shape(shapes, causal),
+            VIEW: takes_any_layout_and_dtype(layouts, causal),
+        }
     return [word for word, verdict in verdicts.items() if isinstance(verdict, Failed)]
 
 
@@ -479,7 +521,8 @@ def measures_honestly(scripted_growth: Pair) -> Verdict:
     """measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both."""
     rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
     measured = "; ".join(
-        f"{row.get('version')} at {shown(row.get('length'))}: {shown(row.get('milliseconds'))} ms" for row in rows[:3]
+        f"{row.get('version')} at {shown(row.get('length'))}: {shown(row.get('milliseconds'))} ms"
+        for row in rows[:3]
     )
     why = (
         GROWTH.problem(rows)
@@ -498,14 +541,17 @@ def _order_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any])
     if found == asked:
         return ""
     return (
-        f"{len(found)} rows, the first {found[0][0]} at {found[0][1]:g}; {len(asked)} are asked for, version by version"
+        f"{len(found)} rows, the first {found[0][0]} at {found[0][1]:g}; "
+        f"{len(asked)} are asked for, version by version"
     )
 
 
 def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
     told = [(f"{row['version']} at {row['length']:g}", row["milliseconds"]) for row in rows]
     took = [second for own in script["seconds"] for second in own]
-    problems = (timing.median_problem(*each, took[i], script["repeats"]) for i, each in enumerate(told))
+    problems = (
+        timing.median_problem(*each, took[i], script["repeats"]) for i, each in enumerate(told)
+    )
     return next(filter(None, problems), "")
 
 
@@ -532,7 +578,9 @@ def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _file_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     versions = dict.fromkeys(row["version"] for row in rows)
-    alone = f"it has {next(iter(versions))} alone, and no version to compare it with" * (len(versions) == 1)
+    alone = f"it has {next(iter(versions))} alone, and no version to compare it with" * (
+        len(versions) == 1
+    )
     return _exponents_problem(rows) or alone
 
 
@@ -593,7 +641,9 @@ def _kept(seen: Pair, name: str) -> tuple[str, bool]:
     if len(saved) != len(lengths):
         return f"{len(saved)} figures for {len(lengths)} lengths", False
     ends = f"{saved[-1] / MB:.2f} MB at {lengths[-1]} positions, {saved[0] / MB:.2f} MB at {lengths[0]}"
-    return f"{ends}; by hand {by_hand / MB:.1f} MB", saved[-1] <= 8 * max(saved[0], 1e5)  # 16 times is the square
+    return f"{ends}; by hand {by_hand / MB:.1f} MB", saved[-1] <= 8 * max(
+        saved[0], 1e5
+    )  # 16 times is the square
 
 
 @part.check(basis="outputs", needs=[matches_by_hand])
@@ -618,7 +668,9 @@ def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
     """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
     matrix = 4 * run.baseline.values["length"] ** 2
     needed, by_hand = memory.beyond(run, idle)
-    apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"], row=WIDTH)
+    apart = outputs.furthest(
+        run.student.arrays["numbers"], run.baseline.arrays["numbers"], row=WIDTH
+    )
     measured = f"{needed / MB:.0f} MB where by hand takes {by_hand / MB:.0f} MB and one matrix {matrix / MB:.0f} MB"
     if not apart <= LONG:
         told = f"apart by {apart:.1e} of the largest number of its row"
@@ -631,10 +683,15 @@ def _lean(run: Pair, idle: Pair, why: str, try_: str) -> Verdict:
 def attention_is_faster(fast: Timed, bar: Bar) -> Verdict:
     """Causal attention at 1,000 positions is at least {bar} as fast as by hand."""
     same = outputs.same_calls(
-        fast, FINE, why="the timed calls return other numbers than by hand", try_="the same work for every length"
+        fast,
+        FINE,
+        why="the timed calls return other numbers than by hand",
+        try_="the same work for every length",
     )
     why = "the scores still go to memory and back, or those that causal hides are computed"
-    slower = "many small calls cost more than the scores: larger blocks, or one call for all of them"
+    slower = (
+        "many small calls cost more than the scores: larger blocks, or one call for all of them"
+    )
     return speedup.at_least(fast, bar, why=why, try_=BLOCKS, same=same, slower=slower)
 
 

@@ -50,13 +50,20 @@ SPEEDUPS = Form(
     ),
     rows=FUNCTIONS,
 )
-part = Part("part2_loops", writes=[*FUNCTIONS, "measure_speedups"], hands_in=[SPEEDUPS.file], tables=[SPEEDUPS])
+part = Part(
+    "part2_loops",
+    writes=[*FUNCTIONS, "measure_speedups"],
+    hands_in=[SPEEDUPS.file],
+    tables=[SPEEDUPS],
+)
 
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
 SHORT, LONG = 48, 432  # rows
 TIMES = 24  # as many columns, centers or classes
 SIZES = ((SHORT, 1), (LONG, 1), (SHORT, TIMES))  # at which operations are counted
-FINE = Close(rtol=1e-4, atol=1e-5)  # of each number: beside a count of hits, a mean is next to nothing
+FINE = Close(
+    rtol=1e-4, atol=1e-5
+)  # of each number: beside a count of hits, a mean is next to nothing
 ROWS_PER_OPERATION = 8  # blocks of rows are fine, single rows are not
 
 
@@ -146,13 +153,18 @@ def distances(student: Any, rig: Any) -> Any:
         ("no centers", "float32", (n, 0, 3)),
         ("float64", "float64", (n, m, 4)),
     ):
-        points, others = normal(rig, rows, size, dtype=dtype), normal(rig, centers, size, dtype=dtype)
+        points, others = (
+            normal(rig, rows, size, dtype=dtype),
+            normal(rig, centers, size, dtype=dtype),
+        )
         seen.ask(name, student.pairwise_distances, points, others)
     seen.ask("whole numbers", student.pairwise_distances, whole(rig, n, 3), whole(rig, m, 3))
     points, centers = normal(rig, 2 * n, 3), normal(rig, 2 * n, 3)
     centers[:n] = points[:n]
     again = rig.redrawn([points, centers])
-    seen.ask("centers that are points in the first half", student.pairwise_distances, points, centers)
+    seen.ask(
+        "centers that are points in the first half", student.pairwise_distances, points, centers
+    )
     seen.ask("the same shapes, other numbers", student.pairwise_distances, *again)
     return seen.seen()
 
@@ -170,7 +182,9 @@ def far_distances(student: Any, rig: Any) -> Any:
 @part.outputs
 def hits(student: Any, rig: Any) -> Any:
     rows, classes, seen = rig.integer(20, 60), rig.integer(6, 12), rig.answers(student)
-    logits = rig.tensor(rig.random.permuted(np.tile(np.arange(classes), (rows, 1)), axis=1))  # no two alike in a row
+    logits = rig.tensor(
+        rig.random.permuted(np.tile(np.arange(classes), (rows, 1)), axis=1)
+    )  # no two alike in a row
     labels = rig.tensor(rig.random.integers(0, classes, rows), "int64")
     easy = labels.clone()
     easy[: rows // 2] = logits[: rows // 2].argmax(1)
@@ -191,7 +205,9 @@ def hits(student: Any, rig: Any) -> Any:
     return seen.seen()
 
 
-def tables(rig: Any, rows: int, times: int = 1, dtype: str = "float32") -> dict[str, dict[str, Any]]:
+def tables(
+    rig: Any, rows: int, times: int = 1, dtype: str = "float32"
+) -> dict[str, dict[str, Any]]:
     """Return arguments for each function, by their names: *rows* rows, *times* as many columns, centers, classes."""
     some = partial(normal, rig, dtype=dtype)
     mask = normal(rig, rows, 6 * times) > 0
@@ -200,7 +216,10 @@ def tables(rig: Any, rows: int, times: int = 1, dtype: str = "float32") -> dict[
     return {
         "running_clipped_mean": {"values": some(rows), "low": -1.0, "high": 1.0},
         "masked_mean": {"values": some(rows, 6 * times), "mask": mask},
-        "pairwise_distances": {"points": some(rows, 3 * times), "centers": some(4 * times, 3 * times)},
+        "pairwise_distances": {
+            "points": some(rows, 3 * times),
+            "centers": some(4 * times, 3 * times),
+        },
         "top_k_hits": {"logits": some(rows, 10 * times), "labels": labels, "k": 3 * times},
     }
 
@@ -287,10 +306,15 @@ def scripted_times(student: Any, rig: Any) -> Any:
     repeats = 2 * rig.integer(3, 5) + 1  # not the default
     seconds = [[rig.random.uniform(0.1, 0.9), rig.random.uniform(0.005, 0.02)] for _ in names]
     cases = {
-        name: (*(rig.scripted_call({rows: each}, {}, repeats) for each in own), (normal(rig, rows, 2), 1.0))
+        name: (
+            *(rig.scripted_call({rows: each}, {}, repeats) for each in own),
+            (normal(rig, rows, 2), 1.0),
+        )
         for name, own in zip(names, seconds, strict=True)
     }
-    returned = student.measure_speedups(cases, rig.device, folder=str(rig.made_folder()), repeats=repeats)
+    returned = student.measure_speedups(
+        cases, rig.device, folder=str(rig.made_folder()), repeats=repeats
+    )
     return {
         "rows": rig.rows(returned, "measure_speedups"),
         "csv": rig.file_text(rig.made_folder() / "loop_speedups.csv"),
@@ -304,7 +328,9 @@ def scripted_times(student: Any, rig: Any) -> Any:
 
 CLOSE = {"float32": 1e-5, "float64": 1e-12, "int64": 0.0}  # of a row's largest number
 FIRST = "compare with given.loops on a few rows"
-DIGITS = "float64 values keep their digits: a sum, or a bound or divisor beside it, has those of float32"
+DIGITS = (
+    "float64 values keep their digits: a sum, or a bound or divisor beside it, has those of float32"
+)
 
 
 @part.check(basis="outputs")
@@ -316,7 +342,9 @@ def running_mean_is_right(running_means: Pair) -> Verdict:
         "whole": "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
         "": "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",
     }
-    return outputs.same(running_means, CLOSE, why=why, try_=f"clamp, cumsum, and divide by 1 ... n; {FIRST}")
+    return outputs.same(
+        running_means, CLOSE, why=why, try_=f"clamp, cumsum, and divide by 1 ... n; {FIRST}"
+    )
 
 
 @part.check(basis="outputs")
@@ -331,7 +359,10 @@ def masked_mean_is_right(masked_means: Pair) -> Verdict:
         "": "the sum is divided by the number of True in the row, not by the number of columns",
     }
     return outputs.same(
-        masked_means, CLOSE, why=why, try_=f"masked_fill(~mask, 0), sum, and divide by mask.sum; {FIRST}"
+        masked_means,
+        CLOSE,
+        why=why,
+        try_=f"masked_fill(~mask, 0), sum, and divide by mask.sum; {FIRST}",
     )
 
 
@@ -340,7 +371,9 @@ def distances_are_right(distances: Pair) -> Verdict:
     """pairwise_distances equals the loop: one row per point, one column per center, none of either."""
     why = "entry (i, j) is the root of the sum of squares of points[i] - centers[j]"
     within = {"float32": 2e-3, "float64": 1e-6}  # the digits are judged apart
-    return outputs.same(distances, within, why=why, try_=f"points[:, None, :] - centers[None, :, :]; {FIRST}")
+    return outputs.same(
+        distances, within, why=why, try_=f"points[:, None, :] - centers[None, :, :]; {FIRST}"
+    )
 
 
 @part.check(basis="outputs", needs=[distances_are_right])
@@ -350,7 +383,9 @@ def distances_keep_digits(distances: Pair, far_distances: Pair) -> Verdict:
     try_ = 'subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist")'
     digits = f"{DIGITS}; or an eps is added, as F.pairwise_distance does"
     near = outputs.same(distances, CLOSE, why={"float64": digits, "": why}, try_=try_)
-    return near if isinstance(near, Failed) else outputs.same(far_distances, CLOSE, why=why, try_=try_)
+    return (
+        near if isinstance(near, Failed) else outputs.same(far_distances, CLOSE, why=why, try_=try_)
+    )
 
 
 @part.check(basis="outputs")
@@ -360,7 +395,9 @@ def hits_are_right(hits: Pair) -> Verdict:
         "negative": "a negative label is no hit; as an index it would mean a class from the end",
         "": "a row counts when its label is among its k largest logits",
     }
-    return outputs.same(hits, CLOSE, why=why, try_=f"topk, compare with labels[:, None], and sum; {FIRST}")
+    return outputs.same(
+        hits, CLOSE, why=why, try_=f"topk, compare with labels[:, None], and sum; {FIRST}"
+    )
 
 
 @part.check(basis="report")
@@ -380,7 +417,10 @@ def _of_each(seen: Collection[str], verdict: Verdict) -> Verdict:
     share = 1 - len(missing) / len(FUNCTIONS)
     why = f"{missing[0]} raises an exception, so nothing is known of it here"
     return Partial(
-        share, verdict.measured, why, "mend the call that its own check names: it has this share of the points"
+        share,
+        verdict.measured,
+        why,
+        "mend the call that its own check names: it has this share of the points",
     )
 
 
@@ -394,12 +434,16 @@ def operations_do_not_grow(operations: Observation) -> Verdict:
     counts = {name: seen[name] for name in FUNCTIONS if len(seen.get(name, [])) == len(SIZES)}
     unseen = [name for name, own in counts.items() if not all(own)]
     if unseen:
-        why = "it computes where no operation is seen: in another thread or process, or without torch"
+        why = (
+            "it computes where no operation is seen: in another thread or process, or without torch"
+        )
         return Failed(f"{unseen[0]}: no operations", why, WRONG)
     for name, (short, long, wide) in counts.items():
         if max(long, wide) - short > (LONG - SHORT) / ROWS_PER_OPERATION:
             over = "rows or elements" if long >= wide else WIDTH[name]
-            more = f"{long} for {LONG}" if long >= wide else f"{wide} for {TIMES} times as many {over}"
+            more = (
+                f"{long} for {LONG}" if long >= wide else f"{wide} for {TIMES} times as many {over}"
+            )
             why = f"a Python loop over {over}: each round pays for a call"
             return Failed(f"{name}: {short} operations for {SHORT} rows, {more}", why, WRONG)
     measured = ", ".join(f"{name} {own[1]}" for name, own in counts.items()) + " operations"
@@ -412,16 +456,25 @@ def no_host_fetch(fetches: Observation) -> Verdict:
     found = [(name, fetch) for name, own in fetches.values["fetches"].items() for fetch in own]
     if not found:
         return _of_each(fetches.values["fetches"], Passed("none"))
-    measured = "; ".join(f"{name} (line {fetch['line']}: {fetch['call']})" for name, fetch in found[:4])
+    measured = "; ".join(
+        f"{name} (line {fetch['line']}: {fetch['call']})" for name, fetch in found[:4]
+    )
     why = "the host waits until the device has caught up, and what it computes then has to go back to the device"
-    return Failed(measured, why, "stay with tensors; the caller fetches the result when it is needed")
+    return Failed(
+        measured, why, "stay with tensors; the caller fetches the result when it is needed"
+    )
 
 
-@part.check(basis="outputs", needs=[running_mean_is_right, masked_mean_is_right, distances_are_right, hits_are_right])
+@part.check(
+    basis="outputs",
+    needs=[running_mean_is_right, masked_mean_is_right, distances_are_right, hits_are_right],
+)
 def vectorized_is_faster(fast: Timed, bar: Bar) -> Verdict:
     """The four functions together are at least {bar} as fast as the loops; one loop over elements is too slow."""
     try_ = f"look at operations_do_not_grow; {WRONG}"
-    same = outputs.same_calls(fast, FINE, why="the timed calls return other numbers than the loops", try_=try_)
+    same = outputs.same_calls(
+        fast, FINE, why="the timed calls return other numbers than the loops", try_=try_
+    )
     why = "at least one of the four still goes element by element"
     return speedup.at_least(fast, bar, why=why, try_=try_, same=same)
 
@@ -437,7 +490,11 @@ def measures_honestly(scripted_times: Pair) -> Verdict:
         f"{row.get('function')}: {shown(row.get('loop_ms'))} ms, {shown(row.get('vectorized_ms'))} ms"
         for row in rows[:4]
     )
-    why = SPEEDUPS.problem(rows, script["names"]) or _time_problem(rows, script) or _ratio_problem(rows)
+    why = (
+        SPEEDUPS.problem(rows, script["names"])
+        or _time_problem(rows, script)
+        or _ratio_problem(rows)
+    )
     why = why or table.other_device(rows, script["rows"])
     try_ = f"call once, then time repeats calls one by one; {WRONG}"
     return Failed(measured or "no rows", why, try_) if why else Passed(measured)
@@ -453,7 +510,11 @@ def _ratio_problem(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
-    told = [(row["function"], row[f"{which}_ms"], which) for row in rows for which in ("loop", "vectorized")]
+    told = [
+        (row["function"], row[f"{which}_ms"], which)
+        for row in rows
+        for which in ("loop", "vectorized")
+    ]
     took = [each for own in script["seconds"] for each in own]
     problems = (
         timing.median_problem(f"{which} of {name}", told_ms, seconds, script["repeats"])

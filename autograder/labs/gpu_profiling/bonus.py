@@ -101,7 +101,15 @@ def cubin(student: Any, rig: Any) -> Any:
 # --- what is run: profiles --------------------------------------------------------------------------------------------
 
 
-@part.probe(values={"file": BOOLEAN, "ranges": map_of(INTEGER), "calls": INTEGER, "early": INTEGER, "steps": INTEGER})
+@part.probe(
+    values={
+        "file": BOOLEAN,
+        "ranges": map_of(INTEGER),
+        "calls": INTEGER,
+        "early": INTEGER,
+        "steps": INTEGER,
+    }
+)
 def recorded(student: Any, rig: Any) -> Any:
     """A step with ranges of drawn names."""
     steps, file = rig.integer(3, 6), rig.made_folder() / "recorded.json"
@@ -110,7 +118,12 @@ def recorded(student: Any, rig: Any) -> Any:
     return {**step.seen(file), "steps": steps}
 
 
-REPORT = {"before_ms": optional(NUMBER), "after_ms": optional(NUMBER), "slower": optional(BOOLEAN), "page": TEXT}
+REPORT = {
+    "before_ms": optional(NUMBER),
+    "after_ms": optional(NUMBER),
+    "slower": optional(BOOLEAN),
+    "page": TEXT,
+}
 
 
 @part.probe(pair=True, values={"reports": list_of(record(**REPORT, rows=list_of(map_of(CELL))))})
@@ -126,23 +139,42 @@ def nights(student: Any, rig: Any) -> Any:
             found.append(before.beside(after, allowed))
             continue
         told = student.compare_profiles(*map(str, files), folder=str(folder), allowed=allowed)
-        told, page = rig.returned("compare_profiles", told), rig.file_text(folder / "profile_report.md")
+        told, page = (
+            rig.returned("compare_profiles", told),
+            rig.file_text(folder / "profile_report.md"),
+        )
         figures = {name: rig.number(told[name]) for name in ("before_ms", "after_ms")}
         slower = told["slower"] if isinstance(told["slower"], bool) else None
-        found.append({**figures, "slower": slower, "page": page, "rows": rig.rows(told["rows"], "compare_profiles")})
+        found.append(
+            {
+                **figures,
+                "slower": slower,
+                "page": page,
+                "rows": rig.rows(told["rows"], "compare_profiles"),
+            }
+        )
     return {"reports": found}
 
 
 # --- what is run: nodes -----------------------------------------------------------------------------------------------
 
 
-@part.probe(pair=True, values={"commands": list_of(list_of(list_of(TEXT))), "asked": list_of(map_of(CELL))})
+@part.probe(
+    pair=True, values={"commands": list_of(list_of(list_of(TEXT))), "asked": list_of(map_of(CELL))}
+)
 def commands(student: Any, rig: Any) -> Any:
     """Two and more nodes, at addresses that are drawn."""
     told, asked = [], []
     for nodes in (2, rig.integer(3, 5)):
-        one = {"script": f"train_{rig.integer(10, 99)}.py", "nodes": nodes, "processes": rig.integer(2, 8)}
-        one |= {"address": f"10.0.{rig.integer(1, 99)}.{rig.integer(1, 99)}", "port": rig.integer(20_000, 50_000)}
+        one = {
+            "script": f"train_{rig.integer(10, 99)}.py",
+            "nodes": nodes,
+            "processes": rig.integer(2, 8),
+        }
+        one |= {
+            "address": f"10.0.{rig.integer(1, 99)}.{rig.integer(1, 99)}",
+            "port": rig.integer(20_000, 50_000),
+        }
         lines = student.node_commands(*one.values())
         told.append([[rig.text(word) for word in words][:60] for words in lines][:9])
         asked.append(one)
@@ -153,7 +185,11 @@ TURNS = 2  # averages that are taken, as in worker/nodes.py
 CALL = record(name=TEXT, ranks=list_of(INTEGER), numbers=INTEGER)
 
 
-@part.probe(pair=True, values={"calls": list_of(list_of(CALL)), "numbers": INTEGER}, arrays={"means": ("float64", 1)})
+@part.probe(
+    pair=True,
+    values={"calls": list_of(list_of(CALL)), "numbers": INTEGER},
+    arrays={"means": ("float64", 1)},
+)
 def means(student: Any, rig: Any) -> Any:
     """Two nodes of two processes each; what is expected is computed in one."""
     return rig.nodes().together(student) if rig.side == "student" else rig.nodes().alone()
@@ -171,8 +207,13 @@ def folded(student: Any, rig: Any) -> Any:
         one = student.fold_norm(conv, norm) if rig.side == "student" else None
         answers.add(f"{kind}: one convolution", before if one is None else one(images))
         scale = norm.weight / (norm.running_var + norm.eps).sqrt()
-        answers.add(f"{kind}: its weight", conv.weight * scale.view(-1, 1, 1, 1) if one is None else one.weight)
-        answers.add(f"{kind}: what the two give afterwards", before if one is None else norm(conv(images)))
+        answers.add(
+            f"{kind}: its weight",
+            conv.weight * scale.view(-1, 1, 1, 1) if one is None else one.weight,
+        )
+        answers.add(
+            f"{kind}: what the two give afterwards", before if one is None else norm(conv(images))
+        )
     return answers.seen()
 
 
@@ -187,7 +228,13 @@ def predicted(student: Any, rig: Any) -> Any:
     batches = made.batches(model)
     if rig.side != "student":
         answers.add("the classes", made.classes(model, batches))
-        facts = {"recorded": False, "modes": True, "survived": True, "broken_modes": True, "waits": False}
+        facts = {
+            "recorded": False,
+            "modes": True,
+            "survived": True,
+            "broken_modes": True,
+            "waits": False,
+        }
         return {**answers.seen(), **facts}
     modes, turn = model.modes(), SimpleNamespace(step=None)
 
@@ -208,7 +255,9 @@ def predicted(student: Any, rig: Any) -> Any:
 FIGURES = ("p50_ms", "p95_ms", "p99_ms", "per_second")
 
 
-@part.probe(pair=True, values={"found": list_of(record(case=TEXT, figures=map_of(optional(NUMBER))))})
+@part.probe(
+    pair=True, values={"found": list_of(record(case=TEXT, figures=map_of(optional(NUMBER))))}
+)
 def latencies(student: Any, rig: Any) -> Any:
     """Calls on a clock that the grader moves, with and without work that the device still has to do."""
     rig.clock.freeze()
@@ -231,7 +280,11 @@ def latencies(student: Any, rig: Any) -> Any:
 
 def without(tools: Pair, name: str) -> Unavailable | None:
     """Owe what a tool is missing for."""
-    return None if name in tools.baseline.values["found"] else Unavailable(f"there is no {name} on this machine")
+    return (
+        None
+        if name in tools.baseline.values["found"]
+        else Unavailable(f"there is no {name} on this machine")
+    )
 
 
 @part.check(basis="outputs")
@@ -259,7 +312,9 @@ def fused_is_one_launch(launched: Observation) -> Verdict:
     beside = sorted(set(seen["operators"]) - NO_WORK)
     measured = f"{len(seen['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
     if len(seen["launches"]) != 1 or beside:
-        return Failed(measured, "each launch reads and writes memory that one kernel keeps to itself", FUSED)
+        return Failed(
+            measured, "each launch reads and writes memory that one kernel keeps to itself", FUSED
+        )
     why = "the result is not what the kernel wrote: something else computed it"
     return Passed(measured) if seen["wrote"] else Failed(measured, why, FUSED)
 
@@ -272,7 +327,9 @@ def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
         why = "the last block has threads too many, which have to return; odd heights and widths are rounded down"
         return Failed(measured, why, CUDA)
     why = "another function, or a thread that computes another's number"
-    return without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=f"begin with one image; {CUDA}")
+    return without(tools, "g++") or outputs.same(
+        threads, SAME, why=why, try_=f"begin with one image; {CUDA}"
+    )
 
 
 @part.check(basis="report")
@@ -306,7 +363,11 @@ def records_the_steps(recorded: Observation) -> Verdict:
         return Failed(measured, f"it should be {steps} steps, and two before them", NIGHT)
     wrong = seen["early"] or any(count != steps for count in seen["ranges"].values())
     why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
-    return Failed(measured, why, f"schedule(wait=1, warmup=1, active=steps); {NIGHT}") if wrong else Passed(measured)
+    return (
+        Failed(measured, why, f"schedule(wait=1, warmup=1, active=steps); {NIGHT}")
+        if wrong
+        else Passed(measured)
+    )
 
 
 @part.check(basis="scripted")
@@ -347,7 +408,9 @@ def averages_over_nodes(means: Pair) -> Verdict:
     got, want = means.student.arrays["means"], means.baseline.arrays["means"]
     apart, times = outputs.furthest(got, want), outputs.multiple(got, want, SAME)
     measured = f"apart by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
-    why = "a node is left out, counts twice, or is not told; or the sum is divided by another number"
+    why = (
+        "a node is left out, counts twice, or is not told; or the sum is divided by another number"
+    )
     return Passed(f"apart by {apart:.1e}") if apart <= SAME else Failed(measured, why, NODE)
 
 
@@ -357,7 +420,11 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
     across = [torchrun.crossing(own, processes=2) for own in means.student.values["calls"]]
     measured = "calls between nodes by rank: " + ", ".join(str(len(it)) for it in across)
     why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])
-    return Failed(measured, why, f"torch.cat before anything leaves the node; {NODE}") if why else Passed(measured)
+    return (
+        Failed(measured, why, f"torch.cat before anything leaves the node; {NODE}")
+        if why
+        else Passed(measured)
+    )
 
 
 @part.check(basis="artefact")
@@ -374,7 +441,10 @@ def nodes_results_fit(nodes_results: Table) -> Verdict:
 @part.check(basis="outputs", compared="answers")
 def folds_the_norm(folded: Pair) -> Verdict:
     """fold_norm gives one convolution that answers as convolution and batch norm do, and leaves both as they were."""
-    why = {"afterwards": "the layers that were handed in were changed", "": "a factor, eps or the bias is not in it"}
+    why = {
+        "afterwards": "the layers that were handed in were changed",
+        "": "a factor, eps or the bias is not in it",
+    }
     return outputs.same(folded, SAME, why=why, try_=INFER)
 
 
@@ -388,9 +458,19 @@ def predicts_the_classes(predicted: Pair) -> Verdict:
 TRAINS = "the caller's next epoch trains in another mode"
 TRACES = (
     ("recorded", False, "a pass was recorded for a backward pass", "memory is kept for nothing"),
-    ("waits", False, "results were fetched in each batch", "the host waits for the device each time"),
+    (
+        "waits",
+        False,
+        "results were fetched in each batch",
+        "the host waits for the device each time",
+    ),
     ("modes", True, "a module is in another mode than before", TRAINS),
-    ("survived", True, "the exception of a loader did not come out", "the caller takes a part for the whole"),
+    (
+        "survived",
+        True,
+        "the exception of a loader did not come out",
+        "the caller takes a part for the whole",
+    ),
     ("broken_modes", True, "after an exception a module is in another mode than before", TRAINS),
 )
 
@@ -399,18 +479,32 @@ TRACES = (
 def predicts_without_a_trace(predicted: Pair) -> Verdict:
     """predict keeps nothing for a backward pass, and each module is afterwards in its own mode, whatever happens."""
     seen = predicted.student.values
-    wrong = next(((found, why) for name, good, found, why in TRACES if seen[name] is not good), None)
-    return Failed(*wrong, INFER) if wrong else Passed("no graph; modes as they were, after an exception, too")
+    wrong = next(
+        ((found, why) for name, good, found, why in TRACES if seen[name] is not good), None
+    )
+    return (
+        Failed(*wrong, INFER)
+        if wrong
+        else Passed("no graph; modes as they were, after an exception, too")
+    )
 
 
 @part.check(basis="scripted")
 def latency_is_honest(latencies: Pair) -> Verdict:
     """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
-    for told, known in zip(latencies.student.values["found"], latencies.baseline.values["found"], strict=False):
+    for told, known in zip(
+        latencies.student.values["found"], latencies.baseline.values["found"], strict=False
+    ):
         for name, want in known["figures"].items():
             if not close(got := told["figures"].get(name), want, 0.01):
-                measured = f"{known['case']}: {name} is {shown(got)} (on a clock that the grader moves)"
-                why = "a cold call counts, the device's work does not, or a percentile is not numpy's"
+                measured = (
+                    f"{known['case']}: {name} is {shown(got)} (on a clock that the grader moves)"
+                )
+                why = (
+                    "a cold call counts, the device's work does not, or a percentile is not numpy's"
+                )
                 why = "calls over the time of all of them" if name == "per_second" else why
                 return Failed(measured, f"it is {want:.4g}: {why}", INFER)
-    return nightly.all_there(latencies, "found") or Passed("two kinds of calls, on a clock that the grader moves")
+    return nightly.all_there(latencies, "found") or Passed(
+        "two kinds of calls, on a clock that the grader moves"
+    )

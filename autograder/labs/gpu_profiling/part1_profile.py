@@ -68,7 +68,11 @@ PLANTED: Mapping[str, str] = {
 }
 CAUSED: Mapping[str, tuple[str, ...]] = {  # which of them show as what
     "data loading": ("one process loads", "photos decoded and resized anew"),
-    "synchronising": ("waits for the device", "values fetched at every step", "copies that are waited for"),
+    "synchronising": (
+        "waits for the device",
+        "values fetched at every step",
+        "copies that are waited for",
+    ),
     "launching": ("small batches",),
 }
 
@@ -141,7 +145,11 @@ def analysed(student: Any, rig: Any) -> Any:
 @part.probe(pair=True, values={"lines": map_of(list_of(INTEGER))})
 def planted(student: Any, rig: Any) -> Any:
     """The lines of the script in which a fault stands; the student's process is not asked."""
-    return {"lines": rig.profiles.lines("given.training_unoptimized", PLANTED) if rig.side != "student" else {}}
+    return {
+        "lines": rig.profiles.lines("given.training_unoptimized", PLANTED)
+        if rig.side != "student"
+        else {}
+    }
 
 
 # --- what is judged: command lines ------------------------------------------------------------------------------------
@@ -157,7 +165,9 @@ def _line(seen: Pair, name: str, problem: Callable[..., str], *more: Any) -> Ver
 @part.check(basis="outputs")
 def captures_the_training(command_lines: Pair) -> Verdict:
     """The capture line records CUDA and NVTX of the program's training, into the report that was named."""
-    return _line(command_lines, "capture", commands.capture_problem, command_lines.baseline.values["program"])
+    return _line(
+        command_lines, "capture", commands.capture_problem, command_lines.baseline.values["program"]
+    )
 
 
 @part.check(basis="outputs")
@@ -181,14 +191,22 @@ def trains_once_and_stops(profiled: Observation) -> Verdict:
     seen, least = profiled.values, PASSED_OVER + RECORDED
     measured = f"train was called {len(seen['asked'])} times, on_step {seen['stepped']} times"
     if len(seen["asked"]) != 1:
-        return Failed(measured, "it was not called once: a second training has another profile", SCHEDULE)
+        return Failed(
+            measured, "it was not called once: a second training has another profile", SCHEDULE
+        )
     if seen["stepped"] < least:
         why = f"of {seen['asked'][0]} batches; {least} are passed over, warmed up with and recorded"
         return Failed(measured, why, f"train(on_step=prof.step, batches={least}); {SCHEDULE}")
     if seen["still"]:
-        return Failed("a profiler is still recording", "it was started and never stopped", "with profile(...) as prof:")
+        return Failed(
+            "a profiler is still recording",
+            "it was started and never stopped",
+            "with profile(...) as prof:",
+        )
     if not seen["passed_on"]:
-        return Failed(measured, "the losses that train returned are not returned", "return train(...)")
+        return Failed(
+            measured, "the losses that train returned are not returned", "return train(...)"
+        )
     return Passed(measured)
 
 
@@ -203,7 +221,11 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
         why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
     except SubmissionError as error:
         why = str(error)
-    return Failed(f"{file} of {len(data)} bytes", why, try_) if why else Passed("steps 2 to 9, with their ranges")
+    return (
+        Failed(f"{file} of {len(data)} bytes", why, try_)
+        if why
+        else Passed("steps 2 to 9, with their ranges")
+    )
 
 
 def _made(analysed: Pair, group: profiling.Group) -> Verdict:
@@ -211,7 +233,9 @@ def _made(analysed: Pair, group: profiling.Group) -> Verdict:
     told, known = analysed.student.values["told"], analysed.baseline.values["known"]
     slips = analysed.baseline.values["slips"]
     if len(told) != len(known):
-        return Failed(f"{len(told)} answers to {len(known)} profiles", "each is to be answered", QUESTIONS)
+        return Failed(
+            f"{len(told)} answers to {len(known)} profiles", "each is to be answered", QUESTIONS
+        )
     for number, (said, right, usual) in enumerate(zip(told, known, slips, strict=True), 1):
         if why := profiling.made_problem(said, right, usual, group):
             gpu = "with" if profiling.asked(right) is profiling.ON_A_GPU else "without"
@@ -272,12 +296,18 @@ def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
 def answers_are_complete(answers: Text) -> Verdict:
     """The answers.json handed in holds the eleven answers, with a reason for what is null."""
     found, problem = profiling.parsed(answers)
-    return Failed(answers.file, problem, QUESTIONS) if problem else Passed(f"{len(found) - 1} answers")
+    return (
+        Failed(answers.file, problem, QUESTIONS) if problem else Passed(f"{len(found) - 1} answers")
+    )
 
 
 def _fits(answers: Text, trace: Trace, group: profiling.Group) -> Verdict:
     found, problem = profiling.parsed(answers)
-    return Failed(answers.file, problem, READ) if problem else profiling.fit(found, trace, group, try_=READ)
+    return (
+        Failed(answers.file, problem, READ)
+        if problem
+        else profiling.fit(found, trace, group, try_=READ)
+    )
 
 
 @part.check(basis="artefact", needs=[answers_are_complete])
@@ -325,22 +355,34 @@ def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
     faults = planted.baseline.values["lines"]
     named = {name for here in findings.faults_found(found, faults) for name in here}
     problem = findings.faults_problem(found, faults, FAULTS)
-    measured = f"{len(found.entries)} bottlenecks; {', '.join(sorted(named)) or 'none of the faults'}"
-    return Failed(measured, problem, 'look where the waits come from; "line 12: ..."') if problem else Passed(measured)
+    measured = (
+        f"{len(found.entries)} bottlenecks; {', '.join(sorted(named)) or 'none of the faults'}"
+    )
+    return (
+        Failed(measured, problem, 'look where the waits come from; "line 12: ..."')
+        if problem
+        else Passed(measured)
+    )
 
 
 @part.check(basis="artefact", needs=[names_planted_faults])
-def starts_with_the_largest(baseline_analysis: Text, baseline_profile: Trace, planted: Pair) -> Verdict:
+def starts_with_the_largest(
+    baseline_analysis: Text, baseline_profile: Trace, planted: Pair
+) -> Verdict:
     """The first bottleneck in baseline_analysis.txt is one that causes the most idle time in the profile."""
     found, problem = findings.parsed(baseline_analysis)
     causes = [one.name for one, _ in profiling.idle(baseline_profile) if one.name in CAUSED]
     if found is None or not causes:
-        return Failed(baseline_analysis.file, problem or "the profile puts idle time to nothing", REPORT)
+        return Failed(
+            baseline_analysis.file, problem or "the profile puts idle time to nothing", REPORT
+        )
     first = findings.faults_found(found, planted.baseline.values["lines"])[0]
     measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {causes[0]}"
     if any(name in CAUSED[causes[0]] for name in first):
         return Passed(measured)
-    return Failed(measured, f"what shows as {causes[0]} costs more", "gap_cause says where to look first")
+    return Failed(
+        measured, f"what shows as {causes[0]} costs more", "gap_cause says where to look first"
+    )
 
 
 @part.check(basis="artefact")

@@ -76,7 +76,11 @@ def several(student: Any, rig: Any, workers: int) -> Any:
     """Two epochs of one loader."""
     data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
     loader = student.make_loader_optimized(data, BATCH, rig.device, num_workers=workers)
-    return {f"{epoch}_{name}": array for epoch in EPOCHS for name, array in rig.loading.epoch(loader).items()}
+    return {
+        f"{epoch}_{name}": array
+        for epoch in EPOCHS
+        for name, array in rig.loading.epoch(loader).items()
+    }
 
 
 @part.probe(pair=True, arrays=SEVERAL)
@@ -94,14 +98,20 @@ def alone(student: Any, rig: Any) -> Any:
 OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
 
 
-@part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))})
+@part.probe(
+    values={
+        "made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))
+    }
+)
 def arguments(student: Any, rig: Any) -> Any:
     """The loaders that are made for each kind of device; none of them is used."""
     made = []
     for device, workers in product(("cpu", "cuda"), (0, 3)):
         with rig.loading.built() as built:
             data = rig.loading.pictures(BATCH)
-            student.make_loader_optimized(data, BATCH, rig.loading.device(device), num_workers=workers)
+            student.make_loader_optimized(
+                data, BATCH, rig.loading.device(device), num_workers=workers
+            )
         made.append({"device": device, "workers": workers, "options": built.last()})
     return {"made": made}
 
@@ -118,7 +128,12 @@ def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
 def train(student: Any, window: Any, on_step: Any = None) -> Any:
     """Call the student's training loop."""
     return student.train_epoch_optimized(
-        window.model, window.loader, window.criterion, window.optimizer, window.device, on_step=on_step
+        window.model,
+        window.loader,
+        window.criterion,
+        window.optimizer,
+        window.device,
+        on_step=on_step,
     )
 
 
@@ -134,14 +149,23 @@ def trained(student: Any, rig: Any) -> Any:
     for parameter in window.model.parameters():
         parameter.grad = parameter.detach() + 1  # from before the epoch
     losses = rig.series(train(student, window, lambda: steps.append(1)), "losses")
-    return {"losses": losses, "weights": window.weights(), "stepped": len(steps), "batches": len(window.loader)}
+    return {
+        "losses": losses,
+        "weights": window.weights(),
+        "stepped": len(steps),
+        "batches": len(window.loader),
+    }
 
 
 MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
 
 
 @part.probe(
-    values={"waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))), "kept": INTEGER, **MOVES}
+    values={
+        "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
+        "kept": INTEGER,
+        **MOVES,
+    }
 )
 def waits(student: Any, rig: Any) -> Any:
     """A training whose waits are noted, and another whose copies are."""
@@ -159,7 +183,13 @@ def waits(student: Any, rig: Any) -> Any:
 
 FIGURES = ("samples", "seconds", "throughput")
 START, COLD = (1.0, 2.0), 3.0  # seconds: of the workers, as drawn; of the first iterator
-CASE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUMBER, "waits": list_of(NUMBER)}
+CASE = {
+    "warm_up": INTEGER,
+    "batches": INTEGER,
+    "samples": INTEGER,
+    "start": NUMBER,
+    "waits": list_of(NUMBER),
+}
 TOLD = {name: optional(NUMBER) for name in FIGURES}
 
 
@@ -169,11 +199,20 @@ def counted(student: Any, rig: Any) -> Any:
     cases = []
     for more in (5, -2):
         warm_up, batches, (start,) = rig.integer(2, 4), rig.integer(5, 8), rig.seconds(*START, 1)
-        waits, samples = rig.seconds(0.2, 0.9, warm_up + batches + more), BATCH * (warm_up + batches + more) - 3
+        waits, samples = (
+            rig.seconds(0.2, 0.9, warm_up + batches + more),
+            BATCH * (warm_up + batches + more) - 3,
+        )
         loader = rig.loading.streams(samples, waits, {}, start=start, cold=COLD)(BATCH)
         returned = student.measure_loader(loader, rig.device, warm_up=warm_up, batches=batches)
         seen = rig.returned("measure_loader", returned)
-        case = {"warm_up": warm_up, "batches": batches, "samples": samples, "start": start, "waits": waits}
+        case = {
+            "warm_up": warm_up,
+            "batches": batches,
+            "samples": samples,
+            "start": start,
+            "waits": waits,
+        }
         cases.append({**case, "told": {name: rig.number(seen[name]) for name in FIGURES}})
     return {"cases": cases}
 
@@ -187,38 +226,80 @@ def copies(student: Any, rig: Any) -> Any:
     return {"moved": seen.moved, "waited": seen.waited, "batches": 1 + 4}
 
 
-GRID = {"sizes": list_of(INTEGER), "workers": list_of(INTEGER), "pace": list_of(NUMBER), "waits": list_of(NUMBER)}
+GRID = {
+    "sizes": list_of(INTEGER),
+    "workers": list_of(INTEGER),
+    "pace": list_of(NUMBER),
+    "waits": list_of(NUMBER),
+}
 ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUMBER, "device": TEXT}
 
 
 @part.probe(pair=True, values={**GRID, **ONCE, "rows": list_of(map_of(CELL)), "csv": TEXT})
 def benchmark(student: Any, rig: Any) -> Any:
     """Twelve configurations, each with a pace of its own."""
-    sizes, workers = [rig.integer(3, 5), rig.integer(6, 9)], [0, rig.integer(1, 3), rig.integer(4, 6)]
+    sizes, workers = (
+        [rig.integer(3, 5), rig.integer(6, 9)],
+        [0, rig.integer(1, 3), rig.integer(4, 6)],
+    )
     warm_up, batches, (start,) = rig.integer(2, 3), rig.integer(4, 6), rig.seconds(*START, 1)
-    waits, places = rig.seconds(0.5, 0.9, warm_up + batches + 3), list(product(sizes, workers, (False, True)))
+    waits, places = (
+        rig.seconds(0.5, 0.9, warm_up + batches + 3),
+        list(product(sizes, workers, (False, True))),
+    )
     pace, samples = rig.seconds(0.2, 0.9, len(places)), sizes[-1] * len(waits)
-    streams = rig.loading.streams(samples, waits, dict(zip(places, pace, strict=True)), start=start, cold=COLD)
+    streams = rig.loading.streams(
+        samples, waits, dict(zip(places, pace, strict=True)), start=start, cold=COLD
+    )
     folder = rig.made_folder()
     options = {"folder": str(folder), "warm_up": warm_up, "batches": batches}
-    returned = student.benchmark_dataloader(streams, rig.device, list(sizes), list(workers), [False, True], **options)
+    returned = student.benchmark_dataloader(
+        streams, rig.device, list(sizes), list(workers), [False, True], **options
+    )
     rows = rig.rows(returned, "benchmark_dataloader")
-    script = {"sizes": sizes, "workers": workers, "pace": pace, "waits": waits, "start": start, "samples": samples}
-    known = {"warm_up": warm_up, "batches": batches, "device": rig.text(rig.given("device_name")(rig.device))}
-    return {**script, **known, "rows": rows, "csv": rig.file_text(folder / part.artefacts["dataloader_results"])}
+    script = {
+        "sizes": sizes,
+        "workers": workers,
+        "pace": pace,
+        "waits": waits,
+        "start": start,
+        "samples": samples,
+    }
+    known = {
+        "warm_up": warm_up,
+        "batches": batches,
+        "device": rig.text(rig.given("device_name")(rig.device)),
+    }
+    return {
+        **script,
+        **known,
+        "rows": rows,
+        "csv": rig.file_text(folder / part.artefacts["dataloader_results"]),
+    }
 
 
-@part.probe(pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(map_of(CELL))})
+@part.probe(
+    pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(map_of(CELL))}
+)
 def choices(student: Any, rig: Any) -> Any:
     """Tables in which the largest batch, the most workers and pinned memory are not the fastest; some are equal."""
     asked, answers = [], []
-    for ties, low, high in ((0, 0, 4), (1, 0, 3), (0, 6, 8)):  # what most recipes take, row 5, is never the best
+    for ties, low, high in (
+        (0, 0, 4),
+        (1, 0, 3),
+        (0, 6, 8),
+    ):  # what most recipes take, row 5, is never the best
         places = list(product((16, 64), (0, 2, 4), (False, True)))[:-1]
         rates = rig.seconds(20, 90, len(places))
         best = rig.integer(low, high)
         rates[best : best + 1 + ties] = [95.0] * (1 + ties)
         rows = [  # 24 batches each, so the least seconds are a small batch's
-            {**dict(zip(grid.KEYS, place, strict=True)), "samples": size, "seconds": size / rate, "throughput": rate}
+            {
+                **dict(zip(grid.KEYS, place, strict=True)),
+                "samples": size,
+                "seconds": size / rate,
+                "throughput": rate,
+            }
             for place, rate in zip(places, rates, strict=True)
             for size in (24 * place[0],)
         ]
@@ -261,7 +342,9 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     if problem:
         return Failed(problem, "the loader that is timed delivers other samples", BLANKS)
     why = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
-    return speedup.at_least(slow_reads, bar, why=why, try_=f"num_workers, persistent_workers; {BLANKS}")
+    return speedup.at_least(
+        slow_reads, bar, why=why, try_=f"num_workers, persistent_workers; {BLANKS}"
+    )
 
 
 # --- what is judged: the training -------------------------------------------------------------------------------------
@@ -277,17 +360,25 @@ def follows_the_script(trained: Pair) -> Verdict:
         why = "a profiler moves on with it"
         return Failed(f"on_step was called {stepped} times in {batches} batches", why, STEPS)
     why = "a step is left out or taken twice, gradients pile up, the model is not in train(), or the loss is another"
-    return numerics.same_trajectory(trained, FOLLOWS, why=why, try_=f"change the copies and the waits only; {STEPS}")
+    return numerics.same_trajectory(
+        trained, FOLLOWS, why=why, try_=f"change the copies and the waits only; {STEPS}"
+    )
 
 
 def _copied(seen: Observation) -> Verdict:
     moved, waited, batches = (seen.values[name] for name in MOVES)
     if moved < 2 * batches:
         measured = f"{moved} tensors were moved in {batches} batches"
-        return Failed(measured, "images and labels of each belong on the device", "images.to(device, ...)")
+        return Failed(
+            measured, "images and labels of each belong on the device", "images.to(device, ...)"
+        )
     if waited:
         why = "the host stands still for each, so pinned memory gains nothing"
-        return Failed(f"{waited} of {moved} copies wait until they are done", why, ".to(device, non_blocking=True)")
+        return Failed(
+            f"{waited} of {moved} copies wait until they are done",
+            why,
+            ".to(device, non_blocking=True)",
+        )
     return Passed(f"{moved} copies, none of which waits")
 
 
@@ -295,7 +386,9 @@ def _copied(seen: Observation) -> Verdict:
 def waits_for_nothing(waits: Observation) -> Verdict:
     """Between steps the host waits for no copy and no value: non_blocking, and the losses fetched at the end."""
     seen = waits.values
-    found = timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=f"loss.detach(); {STEPS}")
+    found = timing.no_wait_per_step(
+        seen["waits"], seen["batches"], seen["kept"], try_=f"loss.detach(); {STEPS}"
+    )
     return _copied(waits) if isinstance(found, Passed) else found
 
 
@@ -312,7 +405,9 @@ def counts_what_it_times(counted: Pair) -> Verdict:
         options = {name: right[name] for name in CASE}
         why = grid.figure_problem(case["told"], grid.Stream(**options, batch_size=BATCH, cold=COLD))
         batches = -(-right["samples"] // BATCH)
-        measured = f"a loader of {batches} batches, warm_up={right['warm_up']}, batches={right['batches']}"
+        measured = (
+            f"a loader of {batches} batches, warm_up={right['warm_up']}, batches={right['batches']}"
+        )
         if why:
             return Failed(measured, why, f"one iter(loader), and islice twice; {COUNTED}")
     return Passed(f"{len(known)} loaders, on a clock that the grader moves")
@@ -328,7 +423,9 @@ def _streams(known: Mapping[str, Any]) -> list[grid.Stream]:
     places = product(known["sizes"], known["workers"], grid.PINS)
     once = {name: known[name] for name in ("samples", "start", "warm_up", "batches")}
     return [
-        grid.Stream(**once, batch_size=size, waits=[pace * wait for wait in known["waits"]], cold=COLD)
+        grid.Stream(
+            **once, batch_size=size, waits=[pace * wait for wait in known["waits"]], cold=COLD
+        )
         for (size, _, _), pace in zip(places, known["pace"], strict=True)
     ]
 
@@ -338,7 +435,9 @@ def measures_each_configuration(benchmark: Pair) -> Verdict:
     """benchmark_dataloader measures each combination once, in order, with a loader that has all three options."""
     rows, known = benchmark.student.values["rows"], benchmark.baseline.values
     places = list(product(known["sizes"], known["workers"], grid.PINS))
-    why = grid.row_problem(rows, places) or grid.paces_problem(rows, _streams(known), known["device"])
+    why = grid.row_problem(rows, places) or grid.paces_problem(
+        rows, _streams(known), known["device"]
+    )
     found = "; ".join(f"{shown(row.get('throughput'))} samples/s" for row in rows[:4]) or "no rows"
     try_ = f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}"
     return Failed(found, why, try_) if why else Passed(f"{len(rows)} rows: {found} ...")
@@ -356,7 +455,9 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
         return Failed(f"{len(told)} answers", f"{len(asked)} tables were shown", TABLE)
     for rows, one in zip(asked, told, strict=True):
         if why := grid.choice_problem(grid.chosen(one), rows):
-            return Failed(f"{dict(one)}"[:200], why, f'max(rows, key=lambda row: row["throughput"]); {TABLE}')
+            return Failed(
+                f"{dict(one)}"[:200], why, f'max(rows, key=lambda row: row["throughput"]); {TABLE}'
+            )
     return Passed(f"{len(asked)} tables")
 
 
@@ -383,14 +484,18 @@ def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict
     measured = f"{len(before_profile.steps)} steps before, {len(after_profile.steps)} after"
     for trace, workers in ((before_profile, False), (after_profile, True)):
         if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
-            return Failed(measured, f"{trace.file}: {why}", f"keep the ranges copy, forward, ...; {STEPS}")
+            return Failed(
+                measured, f"{trace.file}: {why}", f"keep the ranges copy, forward, ...; {STEPS}"
+            )
     return Passed(measured)
 
 
 @part.check(basis="artefact", needs=[profiles_are_of_both])
 def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
     """After, a smaller share of the steps is waiting for data than before."""
-    before, after = (it.figure("dataloader", "steps") or 0.0 for it in (before_profile, after_profile))
+    before, after = (
+        it.figure("dataloader", "steps") or 0.0 for it in (before_profile, after_profile)
+    )
     measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
     why = "the workers do not keep up, or are not there; a profile of one cannot be the other's"
     return Passed(measured) if after < before else Failed(measured, why, f"more workers; {AGAIN}")

@@ -34,16 +34,23 @@ from autograder.lab import (
 
 part = Part(
     "part3_kernels",
-    writes=["OptimizedNet", "map_weights", "compile_net", "count_launches", "compare_nets", "ncu_command", "read_ncu"],
+    writes=[
+        "OptimizedNet",
+        "map_weights",
+        "compile_net",
+        "count_launches",
+        "compare_nets",
+        "ncu_command",
+        "read_ncu",
+    ],
     hands_in=["kernel_results.csv", "kernel_report.txt", "part3_notes.md"],
     tables=[launches.RESULTS],
 )
 
 WIDTHS = (2, 5)  # channels of the first convolution
 LARGE = {"width": 4, "side": 96, "batch": 4}
-LESS = (
-    0.95  # of the bytes that SimpleNet's operators move; at this size the reference's move 0.78, those in place only 1
-)
+# Of the bytes that SimpleNet's operators move; at this size the reference's move 0.78, those in place only 1.
+LESS = 0.95
 WRONG = 'see "What usually goes wrong" in the part 3 handout'
 LAUNCH = 'see "What is a launch" in the part 3 handout'
 NAMES = 'see "A command line of ncu" in the part 3 handout'
@@ -65,7 +72,11 @@ def mapped(student: Any, rig: Any, width: int) -> tuple[Any, list[tuple[str, Any
 
 def found(net: Any, tensor: Any) -> Any:
     """Return the parameter of *net* that holds what *tensor* does."""
-    same = (own for own in net.parameters() if own.shape == tensor.shape and bool((own.detach() == tensor).all()))
+    same = (
+        own
+        for own in net.parameters()
+        if own.shape == tensor.shape and bool((own.detach() == tensor).all())
+    )
     return next(same, None)
 
 
@@ -73,7 +84,11 @@ def found(net: Any, tensor: Any) -> Any:
 def network(student: Any, rig: Any) -> Any:
     """Outputs and gradients at several sizes, in train() and eval(), on one image and on several."""
     seen = rig.answers()
-    for width, batch, side, mode in ((WIDTHS[0], 1, 16, "train"), (WIDTHS[1], 3, 25, "eval"), (2, 5, 16, "eval")):
+    for width, batch, side, mode in (
+        (WIDTHS[0], 1, 16, "train"),
+        (WIDTHS[1], 3, 25, "eval"),
+        (2, 5, 16, "eval"),
+    ):
         net, weights = mapped(student, rig, width)
         images = rig.tensor(rig.random.normal(size=(batch, 3, side, side))).requires_grad_()
         before = images.detach().clone()
@@ -122,7 +137,9 @@ def compiled(student: Any, rig: Any) -> Any:
 KINDS = ("eager", "compiled", "on_gpu")
 
 
-@part.probe(pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(INTEGER))})
+@part.probe(
+    pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(INTEGER))}
+)
 def counted(student: Any, rig: Any) -> Any:
     """Made traces of which everything is known."""
     told, known = [], []
@@ -166,9 +183,17 @@ def scripted_nets(student: Any, rig: Any) -> Any:
     folder = rig.made_folder()
     returned = student.compare_nets(nets, images, folder=str(folder), repeats=repeats)
     script = {"names": names, "launches": counts, "seconds": seconds, "repeats": repeats}
-    told = {"rows": rig.rows(returned, "compare_nets"), "csv": rig.file_text(folder / "kernel_results.csv")}
+    told = {
+        "rows": rig.rows(returned, "compare_nets"),
+        "csv": rig.file_text(folder / "kernel_results.csv"),
+    }
     own_counts = [launched(student, rig, net, images) for net in nets.values()]
-    return {**told, **script, "own": own_counts, "device": rig.text(rig.given("device_name")(rig.device))}
+    return {
+        **told,
+        **script,
+        "own": own_counts,
+        "device": rig.text(rig.given("device_name")(rig.device)),
+    }
 
 
 def launched(student: Any, rig: Any, net: Any, images: Any) -> Any:
@@ -182,7 +207,12 @@ def launched(student: Any, rig: Any, net: Any, images: Any) -> Any:
 
 # --- what is run: Nsight Compute --------------------------------------------------------------------------------------
 
-FAMILIES = ("implicit_convolve_sgemm", "sm80_xmma_fprop_implicit_gemm", "cudnn_infer_ampere_scudnn", "winograd_forward")
+FAMILIES = (
+    "implicit_convolve_sgemm",
+    "sm80_xmma_fprop_implicit_gemm",
+    "cudnn_infer_ampere_scudnn",
+    "winograd_forward",
+)
 
 
 @part.probe(
@@ -190,7 +220,11 @@ FAMILIES = ("implicit_convolve_sgemm", "sm80_xmma_fprop_implicit_gemm", "cudnn_i
     values={
         "commands": list_of(list_of(TEXT)),
         "measured": list_of(list_of(TEXT)),
-        "asked": list_of(record(kernels=list_of(TEXT), script=TEXT, report=TEXT, launches=INTEGER, skipped=INTEGER)),
+        "asked": list_of(
+            record(
+                kernels=list_of(TEXT), script=TEXT, report=TEXT, launches=INTEGER, skipped=INTEGER
+            )
+        ),
     },
 )
 def commands(student: Any, rig: Any) -> Any:
@@ -199,9 +233,20 @@ def commands(student: Any, rig: Any) -> Any:
     for skipped in (0, rig.integer(1, 40)):
         number, family = rig.integer(10, 99), str(rig.random.choice(FAMILIES))
         kernels = [f"{family}_{rig.integer(100, 999)}", f"loop_fusion.{number}"]
-        others = [f"{kernels[0]}_bias", f"pre_{kernels[1]}", f"loop_fusion_{number}", "elementwise_kernel"]
-        one = {"script": f"train_{number}.py", "report": f"kernels_{number}", "launches": rig.integer(2, 50)}
-        words = student.ncu_command(one["script"], list(kernels), one["report"], one["launches"], skipped)
+        others = [
+            f"{kernels[0]}_bias",
+            f"pre_{kernels[1]}",
+            f"loop_fusion_{number}",
+            "elementwise_kernel",
+        ]
+        one = {
+            "script": f"train_{number}.py",
+            "report": f"kernels_{number}",
+            "launches": rig.integer(2, 50),
+        }
+        words = student.ncu_command(
+            one["script"], list(kernels), one["report"], one["launches"], skipped
+        )
         told.append([_word(rig, word) for word in words][:60])
         measured.append(ncu.chosen(told[-1], [*kernels, *others]))
         asked.append({**one, "kernels": kernels, "skipped": skipped})
@@ -213,11 +258,16 @@ def _word(rig: Any, word: Any) -> str:
     return f"{rig.text(word)}{kind}"
 
 
-@part.probe(pair=True, values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))})
+@part.probe(
+    pair=True,
+    values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))},
+)
 def reports(student: Any, rig: Any) -> Any:
     """Made reports: in a unit that is drawn, in one of an older ncu, and in nanoseconds with commas."""
     told, known = [], []
-    drawn = [str(rig.random.choice(units)) for units in (rig.launches.UNITS, rig.launches.OLD_UNITS)]
+    drawn = [
+        str(rig.random.choice(units)) for units in (rig.launches.UNITS, rig.launches.OLD_UNITS)
+    ]
     for number, unit in enumerate((*drawn, "ns")):
         made, file = rig.launches.report(rig.random, unit), rig.folder / f"made_{number}.csv"
         file.write_text(made.text(), encoding="utf-8")
@@ -241,9 +291,15 @@ def answers_alike(network: Pair) -> Verdict:
         "what the pass": "an operation in place wrote into the caller's images",
     }
     try_ = f"compare block by block with given.SimpleNet; {WRONG}"
-    without = [case["case"] for case in network.student.values["cases"] if case["dtype"] == "nothing"]
+    without = [
+        case["case"] for case in network.student.values["cases"] if case["dtype"] == "nothing"
+    ]
     if without:
-        return Failed(f"no {without[0]}", "the weight that map_weights put there is not the one that computes", try_)
+        return Failed(
+            f"no {without[0]}",
+            "the weight that map_weights put there is not the one that computes",
+            try_,
+        )
     return outputs.same(network, SAME, why=why, try_=try_)
 
 
@@ -252,7 +308,11 @@ def leaves_the_state_alone(state_after: Observation) -> Verdict:
     """map_weights leaves the state_dict that it was given as it was."""
     gone, try_ = state_after.values["gone"], "fill a new dict instead of pop and item assignment"
     if gone:
-        return Failed(f"{', '.join(gone[:3])}: not in it any more", "they were taken out of the caller's dict", try_)
+        return Failed(
+            f"{', '.join(gone[:3])}: not in it any more",
+            "they were taken out of the caller's dict",
+            try_,
+        )
     return outputs.unchanged(state_after.values["changed"], try_=try_)
 
 
@@ -262,19 +322,36 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     seen, known = traffic.student.values, traffic.baseline.values
     apart = outputs.furthest(traffic.student.arrays["numbers"], traffic.baseline.arrays["numbers"])
     share = seen["bytes"] / known["bytes"]
-    measured = f"{seen['bytes'] / 1e6:.2f} MB in {seen['operators']} operators, {share:.0%} of SimpleNet's"
+    measured = (
+        f"{seen['bytes'] / 1e6:.2f} MB in {seen['operators']} operators, {share:.0%} of SimpleNet's"
+    )
     if not apart <= SAME:
-        return Failed(f"{measured}; logits apart by {apart:.1e}", "larger images give other logits", WRONG)
+        return Failed(
+            f"{measured}; logits apart by {apart:.1e}", "larger images give other logits", WRONG
+        )
     if not seen["operators"]:
-        return Failed(measured, "it computes where no operator is seen: in another thread or process", WRONG)
-    why = "each ReLU looks at all numbers of its convolution, and of four of them the pool keeps one"
-    return Passed(measured) if share <= LESS else Failed(measured, why, "nn.MaxPool2d first, then nn.ReLU")
+        return Failed(
+            measured, "it computes where no operator is seen: in another thread or process", WRONG
+        )
+    why = (
+        "each ReLU looks at all numbers of its convolution, and of four of them the pool keeps one"
+    )
+    return (
+        Passed(measured)
+        if share <= LESS
+        else Failed(measured, why, "nn.MaxPool2d first, then nn.ReLU")
+    )
 
 
 @part.check(basis="outputs", needs=[answers_alike], compared="logits")
 def compiled_answers_alike(compiled: Pair) -> Verdict:
     """compile_net gives what the net gives, at each batch size and each time."""
-    return outputs.same(compiled, SAME, why="the compiled net computes something else", try_=f"torch.compile; {WRONG}")
+    return outputs.same(
+        compiled,
+        SAME,
+        why="the compiled net computes something else",
+        try_=f"torch.compile; {WRONG}",
+    )
 
 
 @part.check(basis="report", needs=[compiled_answers_alike])
@@ -296,7 +373,11 @@ def counts_launches(counted: Pair) -> Verdict:
         measured, why = launches.miscounted(seen, right)
         if why:
             return Failed(f"a made trace ({kind.replace('_', ' ')}): {measured}", why, LAUNCH)
-    return Passed(", ".join(f"{sum(one.values())} launches ({kind})" for kind, one in zip(KINDS, known, strict=True)))
+    return Passed(
+        ", ".join(
+            f"{sum(one.values())} launches ({kind})" for kind, one in zip(KINDS, known, strict=True)
+        )
+    )
 
 
 @part.check(basis="scripted")
@@ -305,11 +386,16 @@ def compares_honestly(scripted_nets: Pair) -> Verdict:
     seen, known = scripted_nets.student.values, scripted_nets.baseline.values
     rows = seen["rows"]
     measured = "; ".join(
-        f"{row.get('net')}: {shown(row.get('launches'))}, {shown(row.get('ms'))} ms" for row in rows[:3]
+        f"{row.get('net')}: {shown(row.get('launches'))}, {shown(row.get('ms'))} ms"
+        for row in rows[:3]
     )
     why = launches.row_problem(rows, known["names"]) or launches.unlike(rows, known, seen["own"])
     try_ = "a warm-up, a recorded call, then repeats calls that are timed one by one; statistics.median"
-    return Failed(measured or "no rows", why, try_) if why else Passed(f"{measured} (a clock that the grader moves)")
+    return (
+        Failed(measured or "no rows", why, try_)
+        if why
+        else Passed(f"{measured} (a clock that the grader moves)")
+    )
 
 
 study = Study(part, launches.RESULTS, "compare_nets", by=scripted_nets)
@@ -343,7 +429,11 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
         why = ncu.choice_problem(words, measured, one["kernels"])
         if why:
             told = ncu.parsed(words).kernels[:120] or "no --kernel-name"
-            return Failed(f"{told}: {', '.join(measured) or 'nothing'}", why, f"regex:^(one|another)$; {NAMES}")
+            return Failed(
+                f"{told}: {', '.join(measured) or 'nothing'}",
+                why,
+                f"regex:^(one|another)$; {NAMES}",
+            )
     return Passed(f"{len(seen['measured'][0])} kernels of each profile")
 
 
@@ -362,7 +452,11 @@ def says_what_limits(reports: Pair) -> Verdict:
 def _read(reports: Pair, problem: ncu.Problem) -> Verdict:
     told, known = reports.student.values["told"], reports.baseline.values["known"]
     why = ncu.first_problem(told, known, problem)
-    return Failed("a made report", why, REPORT) if why else Passed(f"{sum(map(len, known))} launches in made reports")
+    return (
+        Failed("a made report", why, REPORT)
+        if why
+        else Passed(f"{sum(map(len, known))} launches in made reports")
+    )
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -370,7 +464,11 @@ def _read(reports: Pair, problem: ncu.Problem) -> Verdict:
 
 def _nets(rows: Sequence[Mapping[str, Any]]) -> str:
     names = [row["net"] for row in rows[:2]]
-    order = "" if names == ["SimpleNet", "OptimizedNet"] else "the first rows are to be SimpleNet and OptimizedNet"
+    order = (
+        ""
+        if names == ["SimpleNet", "OptimizedNet"]
+        else "the first rows are to be SimpleNet and OptimizedNet"
+    )
     return launches.row_problem(rows) or order
 
 
@@ -386,16 +484,24 @@ def fewer_launches(kernel_results: Table) -> Verdict:
     rows = launches.RESULTS.read(kernel_results)
     compiled_rows = [row for row in rows if "compiled" in str(row["net"])]
     if not compiled_rows:
-        return Unavailable("no row is of a compiled net; a machine with a C++ compiler or a GPU can make it")
+        return Unavailable(
+            "no row is of a compiled net; a machine with a C++ compiler or a GPU can make it"
+        )
     before, after = rows[0]["launches"], compiled_rows[0]["launches"]
     measured = f"{before:g} launches of {rows[0]['net']}, {after:g} of {compiled_rows[0]['net']}"
     why = "nothing was fused, or what torch.compile wrote was not seen: on a CPU its kernels need their ranges"
-    return Passed(measured) if after < before else Failed(measured, why, f"enable_kernel_profile; {LAUNCH}")
+    return (
+        Passed(measured)
+        if after < before
+        else Failed(measured, why, f"enable_kernel_profile; {LAUNCH}")
+    )
 
 
 @part.check(basis="artefact")
 def report_holds_kernels(kernel_report: Text) -> Verdict:
     """The kernel_report.txt handed in is what ncu printed of your kernels; without ncu, it says so and is owed."""
     if kernel_report.text.lower().startswith("no ncu"):
-        return Unavailable("kernel_report.txt says that there was no ncu; a machine with one can make it")
+        return Unavailable(
+            "kernel_report.txt says that there was no ncu; a machine with one can make it"
+        )
     return ncu.holds_kernels(kernel_report, try_=REPORT)

@@ -57,7 +57,9 @@ def network(student: Any, rig: Any) -> Any:
         simple = rig.matched.simple_net(rig.integer(2, 4))
         net = student.MemoryEfficientNet(simple).train(mode == "train")
         for turn in (1, 2):
-            images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE))).requires_grad_(wants)
+            images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE))).requires_grad_(
+                wants
+            )
             output = net(images)
             case = f"pass {turn} in {mode}(), images {'with' if wants else 'without'} a gradient"
             seen.add(f"logits of {case}", output)
@@ -99,13 +101,20 @@ def kept(student: Any, rig: Any) -> Any:
     """What one forward pass keeps for the backward pass, and how often the classifier runs in both."""
     width, batch, side = 4, 4, 64
     simple = rig.matched.simple_net(width)
-    images, net = rig.tensor(rig.random.normal(size=(batch, 3, side, side))), student.MemoryEfficientNet(simple)
+    images, net = (
+        rig.tensor(rig.random.normal(size=(batch, 3, side, side))),
+        student.MemoryEfficientNet(simple),
+    )
     classified: list[int] = []
     simple.fc1.register_forward_hook(lambda *_: classified.append(1))
     with rig.saved(*simple.parameters(), images) as seen:
         logits = net(images)
     logits.sum().backward()
-    return {"saved": seen.bytes, "inputs": kept_inputs(width, batch, side), "classified": len(classified)}
+    return {
+        "saved": seen.bytes,
+        "inputs": kept_inputs(width, batch, side),
+        "classified": len(classified),
+    }
 
 
 @part.probe(pair=True, arrays=NUMBERS)
@@ -123,7 +132,9 @@ def large_step(student: Any, rig: Any) -> Any:
 @part.probe(pair=True)
 def idle(student: Any, rig: Any) -> Any:
     """Small work: what a worker holds before anything is large."""
-    student.MemoryEfficientNet(rig.matched.simple_net(2))(rig.tensor(rig.random.normal(size=(2, 3, SIDE, SIDE))))
+    student.MemoryEfficientNet(rig.matched.simple_net(2))(
+        rig.tensor(rig.random.normal(size=(2, 3, SIDE, SIDE)))
+    )
     return {}
 
 
@@ -147,7 +158,11 @@ def amp(student: Any, rig: Any) -> Any:
     for parameter in window.model.parameters():
         parameter.grad = parameter.detach() + 1  # from before the epoch
     start = window.weights()
-    return {"start": start, "losses": rig.series(train(student, window), "losses"), "weights": window.weights()}
+    return {
+        "start": start,
+        "losses": rig.series(train(student, window), "losses"),
+        "weights": window.weights(),
+    }
 
 
 @part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
@@ -190,7 +205,13 @@ SMALLER = 64  # times is a loss, so that no scaler that begins high skips a step
 
 
 def scripted(
-    rig: Any, passed: dict[Any, list[float]], full: float, half: float, backward: float, cold: float, step: float
+    rig: Any,
+    passed: dict[Any, list[float]],
+    full: float,
+    half: float,
+    backward: float,
+    cold: float,
+    step: float,
 ) -> Any:
     """Return a make_training: a forward pass takes *full* or *half* seconds, a backward pass *backward*.
 
@@ -208,10 +229,14 @@ def scripted(
             kinds.add((len(inputs[0]), output.dtype))
             passed.setdefault(module, []).append(float(inputs[0].double().sum()))
             if output.requires_grad:
-                output.register_hook(lambda _: rig.clock.advance(backward + (left.pop() if left else 0), busy=True))
+                output.register_hook(
+                    lambda _: rig.clock.advance(backward + (left.pop() if left else 0), busy=True)
+                )
 
         model.register_forward_hook(hook)
-        optimizer.register_step_post_hook(lambda *_: rig.clock.advance(step * len(kinds), busy=True))
+        optimizer.register_step_post_hook(
+            lambda *_: rig.clock.advance(step * len(kinds), busy=True)
+        )
         return model, criterion, optimizer
 
     return make_training
@@ -235,20 +260,47 @@ def scripted(
 )
 def measured(student: Any, rig: Any) -> Any:
     """Nets whose passes take scripted seconds, the first one of each longer; what is kept is ours to know."""
-    names, steps, sizes = ["first", "second"], rig.integer(4, 9), sorted({rig.integer(3, 9), rig.integer(10, 20)})
+    names, steps, sizes = (
+        ["first", "second"],
+        rig.integer(4, 9),
+        sorted({rig.integer(3, 9), rig.integer(10, 20)}),
+    )
     script, passed, folder = [], dict[Any, list[float]](), rig.made_folder()
     for _ in names:
-        (full,), (faster,), (backward,) = rig.seconds(0.2, 0.5, 1), rig.seconds(1.3, 2.5, 1), rig.seconds(0.5, 0.9, 1)
-        script.append({"full": full, "half": full / faster, "backward": backward, "cold": 3.0, "step": full / 3})
+        (full,), (faster,), (backward,) = (
+            rig.seconds(0.2, 0.5, 1),
+            rig.seconds(1.3, 2.5, 1),
+            rig.seconds(0.5, 0.9, 1),
+        )
+        script.append(
+            {
+                "full": full,
+                "half": full / faster,
+                "backward": backward,
+                "cold": 3.0,
+                "step": full / 3,
+            }
+        )
     rig.clock.freeze()
     nets = {name: scripted(rig, passed, **own) for name, own in zip(names, script, strict=True)}
     options = {"image_size": 8, "classes": 4, "steps": steps}
-    returned = student.benchmark_memory(nets, list(sizes), rig.device, folder=str(folder), **options)
-    told = {"rows": rig.rows(returned, "benchmark_memory"), "csv": rig.file_text(folder / "memory_results.csv")}
+    returned = student.benchmark_memory(
+        nets, list(sizes), rig.device, folder=str(folder), **options
+    )
+    told = {
+        "rows": rig.rows(returned, "benchmark_memory"),
+        "csv": rig.file_text(folder / "memory_results.csv"),
+    }
     told["batches"] = max((len(set(batches[-steps:])) for batches in passed.values()), default=0)
     told["models"] = len(passed)
     told["warm"] = sum(len(batches) >= steps + WARM_UP for batches in passed.values())
-    known = {"nets": names, "sizes": sizes, "script": script, "steps": steps, "saved": saved_by_size(rig, sizes)}
+    known = {
+        "nets": names,
+        "sizes": sizes,
+        "script": script,
+        "steps": steps,
+        "saved": saved_by_size(rig, sizes),
+    }
     return {**told, **known, "device": rig.text(rig.given("device_name")(rig.device))}
 
 
@@ -273,7 +325,10 @@ UNWANTED = "requires_grad_() changes the caller's images, and what it makes back
 def _unused(without: Sequence[str]) -> tuple[str, str]:
     """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing."""
     if any("fc" in name for name in without):
-        return "copies run in the place of the layers handed in", f"simple.conv1 and the others themselves; {BLOCKS}"
+        return (
+            "copies run in the place of the layers handed in",
+            f"simple.conv1 and the others themselves; {BLOCKS}",
+        )
     why = "the reentrant variant gives none to a block whose input needs none, and images need none; nor does no_grad()"
     return why, f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
 
@@ -288,8 +343,14 @@ def gradients_match(network: Pair) -> Verdict:
         if case["case"] not in asked:
             return Failed(case["case"], UNWANTED, try_)
         if case["dtype"] == "nothing":
-            return Failed(f"no {case['case']}", *_unused([it["case"] for it in cases if it["dtype"] == "nothing"]))
-    why = {"logits": "another function than SimpleNet's", "gradient": "a block ran twice where it should run again"}
+            return Failed(
+                f"no {case['case']}",
+                *_unused([it["case"] for it in cases if it["dtype"] == "nothing"]),
+            )
+    why = {
+        "logits": "another function than SimpleNet's",
+        "gradient": "a block ran twice where it should run again",
+    }
     return outputs.same(network, SAME, why=why, try_=try_)
 
 
@@ -316,7 +377,11 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
     found = f"{seen / 1e6:.3f} MB of {known['saved'] / 1e6:.3f} MB; allowed {allowed / 1e6:.3f} MB"
     if kept.student.values["classified"] > 1:
         why = "the classifier is checkpointed as well: it keeps little, and runs twice for it"
-        return Failed(f"fc1 ran {kept.student.values['classified']} times in a step", why, f"three blocks; {BLOCKS}")
+        return Failed(
+            f"fc1 ran {kept.student.values['classified']} times in a step",
+            why,
+            f"three blocks; {BLOCKS}",
+        )
     why = "a block keeps what is inside it, or none is checkpointed"
     return Passed(found) if seen <= allowed else Failed(found, why, f"all three blocks; {BLOCKS}")
 
@@ -324,9 +389,13 @@ def keeps_only_the_inputs(kept: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[gradients_match])
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """The peak of a large step is at most 92 % of SimpleNet's, measured from outside."""
-    apart = outputs.furthest(large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"])
+    apart = outputs.furthest(
+        large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
+    )
     if not apart <= APART:
-        return Failed(f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG)
+        return Failed(
+            f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG
+        )
     needed, plain = memory.beyond(large_step, idle)
     found = f"{needed / 1e6:.0f} MB where SimpleNet takes {plain / 1e6:.0f} MB; allowed {LEANER:.0%} of it"
     why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
@@ -344,7 +413,9 @@ UPDATE, NEARER = 0.02, 0.35
 def follows_fp32(amp: Pair) -> Verdict:
     """Training with AMP follows the FP32 losses, batch by batch."""
     why = precision.why_apart(amp, FOLLOWS)
-    return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=f"compare your loop step by step; {WHERE}")
+    return numerics.same_trajectory(
+        amp, FOLLOWS, why=why, try_=f"compare your loop step by step; {WHERE}"
+    )
 
 
 @part.check(basis="outputs", needs=[follows_fp32])
@@ -353,28 +424,37 @@ def computes_in_half_precision(rounding: Pair) -> Verdict:
     trusted = rounding.baseline.arrays
     halves = {dtype: trusted[dtype] for dtype in HALVES}
     try_ = f"torch.autocast(device.type) around the forward pass and the loss; {WHERE}"
-    return precision.rounded_as(rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_)
+    return precision.rounded_as(
+        rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_
+    )
 
 
 @part.check(basis="report", needs=[follows_fp32])
 def half_precision_where_it_helps(amp_calls: Observation, device: Device) -> Verdict:
     """Convolutions and matrix products run in half precision; softmax, loss and weights are float32."""
     try_ = f"model and criterion belong inside autocast; {WHERE}"
-    return precision.dtypes_where_they_help(amp_calls.values["dtypes"], on_gpu=device.kind == "cuda", try_=try_)
+    return precision.dtypes_where_they_help(
+        amp_calls.values["dtypes"], on_gpu=device.kind == "cuda", try_=try_
+    )
 
 
 @part.check(basis="report")
 def scaler_in_order(amp_calls: Observation) -> Verdict:
     """Each step calls the scaler that is handed in once and in order: scale, backward, step, update."""
     seen = amp_calls.values
-    return precision.scaler_in_order(seen["events"], seen["batches"], try_=f"scale(loss).backward(); {WHERE}")
+    return precision.scaler_in_order(
+        seen["events"], seen["batches"], try_=f"scale(loss).backward(); {WHERE}"
+    )
 
 
 @part.check(basis="outputs")
 def overflow_skips_the_step(overflow: Pair) -> Verdict:
     """A batch whose gradients overflow changes no weight and halves the scale."""
     before, after = overflow.baseline.values["before"], overflow.student.values["after"]
-    bad, try_ = numerics.not_finite(overflow.student.arrays["weights"]), f"scaler.step, then scaler.update; {WHERE}"
+    bad, try_ = (
+        numerics.not_finite(overflow.student.arrays["weights"]),
+        f"scaler.step, then scaler.update; {WHERE}",
+    )
     if bad:
         return Failed(bad, "the optimizer stepped although a gradient was infinite", try_)
     found = f"scale {before:g} -> {shown(after)}"
@@ -382,7 +462,9 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
         why = "the scale was halved again: infinite gradients are still there in the next steps"
         return Failed(found, why, f"optimizer.zero_grad() in each step; {WHERE}")
     if not close(after, before / 2, 1e-6):
-        return Failed(found, "the scale was not halved once: scaler.update() did not see the overflow", try_)
+        return Failed(
+            found, "the scale was not halved once: scaler.update() did not see the overflow", try_
+        )
     return Passed(found)
 
 
@@ -393,7 +475,10 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
 def measures_training_steps(measured: Pair, device: Device) -> Verdict:
     """measure_memory_and_speed times complete steps after a warm-up, and says what is kept, in both precisions."""
     rows, known = measured.student.values["rows"], measured.baseline.values
-    found = "; ".join(f"{row.get('net')}: {shown(row.get('throughput'))} images/s" for row in rows[:3]) or "no rows"
+    found = (
+        "; ".join(f"{row.get('net')}: {shown(row.get('throughput'))} images/s" for row in rows[:3])
+        or "no rows"
+    )
     form = footprint.row_problem(rows, _expected(known))
     why = form or footprint.figure_problem(rows, known, on_gpu=device.kind == "cuda")
     if not why and measured.student.values["batches"] > 1:
@@ -407,7 +492,12 @@ def measures_training_steps(measured: Pair, device: Device) -> Verdict:
 
 
 def _expected(known: Mapping[str, Any]) -> list[tuple[str, int, str]]:
-    return [(net, size, mode) for net in known["nets"] for size in known["sizes"] for mode in footprint.PRECISIONS]
+    return [
+        (net, size, mode)
+        for net in known["nets"]
+        for size in known["sizes"]
+        for mode in footprint.PRECISIONS
+    ]
 
 
 study = Study(part, footprint.RESULTS, "benchmark_memory", by=measured)
@@ -418,6 +508,9 @@ study.is_written()
 
 
 study.is_consistent(
-    lambda rows: footprint.row_problem(rows) or footprint.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4),
+    lambda rows: (
+        footprint.row_problem(rows)
+        or footprint.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4)
+    ),
     says="The memory_results.csv handed in has both nets at four batch sizes and precisions, with less kept by yours.",
 )

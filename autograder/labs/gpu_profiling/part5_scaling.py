@@ -47,7 +47,9 @@ PATIENCE = 40.0  # seconds for the processes together, on a machine where much e
 # --- what is run: joining ---------------------------------------------------------------------------------------------
 
 JOINED = record(backend=TEXT, rank=INTEGER, world=INTEGER)
-PLACE = record(gpus=INTEGER, rank=INTEGER, local=INTEGER, world=INTEGER, device=TEXT, joined=list_of(JOINED))
+PLACE = record(
+    gpus=INTEGER, rank=INTEGER, local=INTEGER, world=INTEGER, device=TEXT, joined=list_of(JOINED)
+)
 
 
 @part.probe(pair=True, values={"places": exactly(2, PLACE)})
@@ -69,7 +71,12 @@ def places(student: Any, rig: Any) -> Any:
 
 FIGURES = ("losses", "seconds")
 LOADING = 0.02  # seconds of each sample
-KEPT = ("weights0", "weights1", "losses0", "losses1")  # of one process, where the first epoch's order is kept
+KEPT = (
+    "weights0",
+    "weights1",
+    "losses0",
+    "losses1",
+)  # of one process, where the first epoch's order is kept
 
 
 @part.probe(
@@ -80,7 +87,8 @@ KEPT = ("weights0", "weights1", "losses0", "losses1")  # of one process, where t
         "ranks": exactly(WORLD, record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
     },
     arrays=dict.fromkeys(
-        ("start", "saved", "seconds0", "seconds1", *KEPT, *(f"kept_{name}" for name in KEPT)), ("float64", 1)
+        ("start", "saved", "seconds0", "seconds1", *KEPT, *(f"kept_{name}" for name in KEPT)),
+        ("float64", 1),
     ),
 )
 def ranks(student: Any, rig: Any) -> Any:
@@ -89,7 +97,9 @@ def ranks(student: Any, rig: Any) -> Any:
     passes = [rig.seconds(0.1, 0.9, training.epochs) for _ in range(WORLD)]
     if rig.side != "student":
         loading = LOADING * -(-training.samples // WORLD)
-        slowest = np.array([training.steps * max(both) + loading for both in zip(*passes, strict=True)])
+        slowest = np.array(
+            [training.steps * max(both) + loading for both in zip(*passes, strict=True)]
+        )
         kept = training.alone(anew=False)
         other = {f"kept_{name}": kept[name] for name in KEPT}
         return {**training.alone(), **other, **{f"seconds{rank}": slowest for rank in range(WORLD)}}
@@ -99,10 +109,19 @@ def ranks(student: Any, rig: Any) -> Any:
         script = iter([seconds for seconds in passes[rank] for _ in range(training.steps)])
         dataset.wait = partial(rig.clock.advance, LOADING)
         model.register_forward_hook(lambda *_: rig.clock.advance(next(script, 0.0), busy=True))
-        arguments = (model, dataset, training.criterion, training.make_optimizer, training.batch_size)
+        arguments = (
+            model,
+            dataset,
+            training.criterion,
+            training.make_optimizer,
+            training.batch_size,
+        )
         return train(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
 
-    return {**training.together(student.train_ddp, train_ddp), **{f"kept_{name}": np.zeros(0) for name in KEPT}}
+    return {
+        **training.together(student.train_ddp, train_ddp),
+        **{f"kept_{name}": np.zeros(0) for name in KEPT},
+    }
 
 
 # --- what is run: the table -------------------------------------------------------------------------------------------
@@ -111,7 +130,13 @@ PATTERN = (1.0, 0.7, 1.0, 1.3, 2.9)  # of the epochs after the first; their medi
 COLD = 4.0
 SECOND = 1.07  # times the first run of one process does the second one take, as two runs differ
 RUNS = list_of(list_of(NUMBER))
-PLAN = {"processes": list_of(INTEGER), "samples": INTEGER, "batch_size": INTEGER, "epochs": RUNS, "device": TEXT}
+PLAN = {
+    "processes": list_of(INTEGER),
+    "samples": INTEGER,
+    "batch_size": INTEGER,
+    "epochs": RUNS,
+    "device": TEXT,
+}
 
 
 def drawn(rig: Any) -> dict[str, Any]:
@@ -123,8 +148,12 @@ def drawn(rig: Any) -> dict[str, Any]:
     times = [alone * more / count for more, count in zip(losses, counts, strict=True)]
     times += [alone * (1 + (more - 1) / 3) for more in losses]
     orders = [rig.random.permutation(PATTERN).tolist() for _ in times]
-    epochs = [[time * one for one in (COLD, *order)] for time, order in zip(times, orders, strict=True)]
-    epochs[len(counts)] = [SECOND * one for one in epochs[0]]  # one process is the same run in both, made twice
+    epochs = [
+        [time * one for one in (COLD, *order)] for time, order in zip(times, orders, strict=True)
+    ]
+    epochs[len(counts)] = [
+        SECOND * one for one in epochs[0]
+    ]  # one process is the same run in both, made twice
     device = rig.text(rig.given("device_name")(rig.device))
     return {
         "processes": counts, "samples": batch * batches, "batch_size": batch, "epochs": epochs, "device": device
@@ -140,8 +169,13 @@ def measured(student: Any, rig: Any) -> Any:
     """Runs that return scripted seconds; nothing is trained."""
     plan = drawn(rig)
     counts, samples, batch = plan["processes"], plan["samples"], plan["batch_size"]
-    wanted = [run for kind in scaling.KINDS for run in scaling.planned(kind, counts, samples, batch)]
-    took = {one: [own for same, own in zip(wanted, plan["epochs"], strict=True) if same == one] for one in wanted}
+    wanted = [
+        run for kind in scaling.KINDS for run in scaling.planned(kind, counts, samples, batch)
+    ]
+    took = {
+        one: [own for same, own in zip(wanted, plan["epochs"], strict=True) if same == one]
+        for one in wanted
+    }
     asked, folder = [], rig.made_folder()
 
     def run(processes: int, samples: int, batch_size: int) -> list[float]:
@@ -182,7 +216,9 @@ def refused(student: Any, rig: Any) -> Any:
         runs: list[int] = []
         run, folder = returning(epochs or [1.0] * 3, runs), str(rig.folder)
         try:
-            student.measure_scaling_efficiency(run, list(counts), samples, batch, rig.device, folder=folder)
+            student.measure_scaling_efficiency(
+                run, list(counts), samples, batch, rig.device, folder=folder
+            )
             taken[case] = "rows were returned"
         except ValueError:
             taken[case] = "" if epochs or not runs else LATE
@@ -207,16 +243,24 @@ def returning(epochs: list[float], runs: list[int]) -> Callable[..., list[float]
 @part.check(basis="report")
 def joins_the_group(places: Pair) -> Verdict:
     """setup_ddp joins by nccl and takes GPU LOCAL_RANK of its machine; without a GPU it joins by gloo on the CPU."""
-    for told, known in zip(places.student.values["places"], places.baseline.values["places"], strict=True):
+    for told, known in zip(
+        places.student.values["places"], places.baseline.values["places"], strict=True
+    ):
         here = f"rank {known['rank']}, LOCAL_RANK {known['local']}, {known['gpus']} GPUs"
         joined = told["joined"][0] if len(told["joined"]) == 1 else None
         asked = ("nccl" if known["gpus"] else "gloo", known["rank"], known["world"])
         found = f"{here}: device {told['device']}, {len(told['joined'])} groups joined" + (
-            f", by {joined['backend'] or 'any backend'} as rank {joined['rank']} of {joined['world']}" if joined else ""
+            f", by {joined['backend'] or 'any backend'} as rank {joined['rank']} of {joined['world']}"
+            if joined
+            else ""
         )
         if told["device"] != known["device"]:
             why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, as GPUs are counted"
-            return Failed(found, why, f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}")
+            return Failed(
+                found,
+                why,
+                f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}",
+            )
         if not joined or (joined["rank"], joined["world"]) != asked[1:]:
             why = "torchrun has put rank and size into the environment, and one group is joined with them"
             return Failed(found, why, f"dist.init_process_group(backend), without a rank; {START}")
@@ -247,7 +291,11 @@ def shuffles_each_epoch(ranks: Pair) -> Verdict:
     """The order is new in each epoch."""
     why = studies.order_problem(_asked(ranks), _epochs(ranks))
     found = f"{_epochs(ranks)} epochs"
-    return Failed(found, why, f"sampler.set_epoch(epoch) before each; {TOGETHER}") if why else Passed(found)
+    return (
+        Failed(found, why, f"sampler.set_epoch(epoch) before each; {TOGETHER}")
+        if why
+        else Passed(found)
+    )
 
 
 @part.check(basis="outputs", needs=[divides_the_samples], compared="weights")
@@ -300,7 +348,11 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
     """Strong scaling keeps the data set and the whole batch, weak scaling each process's share of both."""
     found, why = scaling.plan_problem(measured.student.values["runs"], measured.baseline.values)
     runs = len(measured.student.values["runs"])
-    return Failed(found, why, f"run(processes, samples, batch_size); {SCALE}") if why else Passed(f"{runs} runs")
+    return (
+        Failed(found, why, f"run(processes, samples, batch_size); {SCALE}")
+        if why
+        else Passed(f"{runs} runs")
+    )
 
 
 @part.check(basis="scripted", needs=[plans_strong_and_weak])
@@ -308,7 +360,10 @@ def efficiency_is_right(measured: Pair) -> Verdict:
     """Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency."""
     rows, known = measured.student.values["rows"], measured.baseline.values
     why = scaling.row_problem(rows) or scaling.time_problem(rows, known)
-    shares = [f"{row.get('scaling')} {_short(row.get('processes'))}: {_short(row.get('efficiency'))}" for row in rows]
+    shares = [
+        f"{row.get('scaling')} {_short(row.get('processes'))}: {_short(row.get('efficiency'))}"
+        for row in rows
+    ]
     found = f"efficiency {', '.join(shares[:6])}" if rows else "no rows"
     try_ = f"speedup is a ratio of throughputs, efficiency speedup / processes; {SCALE}"
     return Failed(found, why, try_) if why else Passed(found)
@@ -324,11 +379,19 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     taken = refused.values["taken"]
     for case in REFUSED:
         if taken.get(case) == LATE:
-            why = "what cannot be compared is known before anything runs, and a run may take a night"
-            return Failed(f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}")
+            why = (
+                "what cannot be compared is known before anything runs, and a run may take a night"
+            )
+            return Failed(
+                f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}"
+            )
         if taken.get(case, "nothing") != "":
             why = "figures made of it look like any others, or a division by zero ends a night of measurements"
-            return Failed(f"{case}: {taken.get(case, 'nothing')}, and no ValueError", why, f"raise ValueError; {SCALE}")
+            return Failed(
+                f"{case}: {taken.get(case, 'nothing')}, and no ValueError",
+                why,
+                f"raise ValueError; {SCALE}",
+            )
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 

@@ -9,7 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from autograder.checks import checklist, launches, outputs, plot, precision, speedup, table, timing, versions
+from autograder.checks import (
+    checklist,
+    launches,
+    outputs,
+    plot,
+    precision,
+    speedup,
+    table,
+    timing,
+    versions,
+)
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.claims.studies import Study
@@ -76,12 +86,18 @@ def program(student: Any) -> Any:
 
 # --- what is run: the seven points ------------------------------------------------------------------------------------
 
-LOADED = {f"{e}_{n}": (t, 1) for e in ("first", "second") for n, t in (("commitments", "uint8"), ("sizes", "int64"))}
+LOADED = {
+    f"{e}_{n}": (t, 1)
+    for e in ("first", "second")
+    for n, t in (("commitments", "uint8"), ("sizes", "int64"))
+}
 OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
 SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER))
 TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
 WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
-COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER) | {"seconds": optional(NUMBER)}
+COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER) | {
+    "seconds": optional(NUMBER)
+}
 GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
 
 
@@ -90,7 +106,9 @@ def epochs(student: Any, rig: Any) -> Any:
     return rig.checklist.loaded(program(student).make_loader)
 
 
-@part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(OPTIONS)))})
+@part.probe(
+    values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(OPTIONS)))}
+)
 def arguments(student: Any, rig: Any) -> Any:
     return {"made": rig.checklist.asked(program(student).make_loader)}
 
@@ -125,7 +143,14 @@ def searches(student: Any, rig: Any) -> Any:
 
 def train(student: Any, window: Any, *more: Any) -> Any:
     """Train an epoch by the program's loop: amp, accumulate and on_step may follow."""
-    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.scaler, window.device)
+    arguments = (
+        window.model,
+        window.loader,
+        window.criterion,
+        window.optimizer,
+        window.scaler,
+        window.device,
+    )
     return window.returned("train_epoch", program(student).train_epoch(*arguments, *more))
 
 
@@ -152,8 +177,16 @@ def fused(student: Any, rig: Any) -> Any:
 # --- what is run: the program as a whole ------------------------------------------------------------------------------
 
 EPOCHS = 3
-SCRIPT = record(samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER)
-WHOLE = {"told": map_of(optional(NUMBER)), "device": TEXT, "script": SCRIPT, "size": INTEGER, "after": TEXT}
+SCRIPT = record(
+    samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER
+)
+WHOLE = {
+    "told": map_of(optional(NUMBER)),
+    "device": TEXT,
+    "script": SCRIPT,
+    "size": INTEGER,
+    "after": TEXT,
+}
 
 
 @part.probe(pair=True, values=WHOLE, arrays={"losses": ("float64", 1)})
@@ -174,15 +207,26 @@ def together(student: Any, rig: Any) -> Any:
 
     A step that is not compiled has room for all of it, one in full precision for less: an attempt is as the training.
     """
-    size, code, (work,) = 2 ** rig.integer(2, 3), rig.program(student, PROGRAM), rig.seconds(0.4, 0.9, 1)
+    size, code, (work,) = (
+        2 ** rig.integer(2, 3),
+        rig.program(student, PROGRAM),
+        rig.seconds(0.4, 0.9, 1),
+    )
     compiler = rig.compiler(rig.window([4]), {"forward": 25.0, "backward": 20.0}, step=work)
     options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
-    seen, built = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size), compiler.values()
+    seen, built = (
+        rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size),
+        compiler.values(),
+    )
     seen["script"] |= {"work": work, "once": 45.0}
     compiler.room = rig.integer(size, 2 * size - 1)
     again = rig.matched.run(code, 2 * size, size, 1, ["--batch-size", 0, *options[2:]], 2 * size)
     seen["found"] = again["told"]["batch_size"]
-    return {**seen, "half": sum(one["half"] for one in built["built"]), "runs": sum(built["runs"].values())}
+    return {
+        **seen,
+        "half": sum(one["half"] for one in built["built"]),
+        "runs": sum(built["runs"].values()),
+    }
 
 
 # --- what is run: the comparison --------------------------------------------------------------------------------------
@@ -190,7 +234,13 @@ def together(student: Any, rig: Any) -> Any:
 ROWS = list_of(map_of(CELL))
 
 
-COMPARED = {"rows": ROWS, "runs": ROWS, "busy": list_of(optional(NUMBER)), "csv": TEXT, "raised": TEXT}
+COMPARED = {
+    "rows": ROWS,
+    "runs": ROWS,
+    "busy": list_of(optional(NUMBER)),
+    "csv": TEXT,
+    "raised": TEXT,
+}
 
 
 @part.probe(pair=True, values=COMPARED)
@@ -212,7 +262,10 @@ def comparison(student: Any, rig: Any) -> Any:
 def shares(student: Any, rig: Any) -> Any:
     """Made profiles, with a GPU and without."""
     made = [rig.matched.profile(number) for number in range(4)]
-    return {"told": [rig.number(student.busy_percent(file)) for file, _ in made], "known": [share for _, share in made]}
+    return {
+        "told": [rig.number(student.busy_percent(file)) for file, _ in made],
+        "known": [share for _, share in made],
+    }
 
 
 @part.probe(values={"rows": ROWS, "panels": PANELS}, arrays={"picture": ("uint8", 1)})
@@ -220,10 +273,16 @@ def drawing(student: Any, rig: Any) -> Any:
     rows, file = rig.matched.rows(versions.VERSIONS[:4]), rig.made_folder() / "final_comparison.png"
     with rig.figures() as figures:
         student.draw_comparison([dict(row) for row in rows], str(file.parent))
-    return {"rows": rows, "panels": figures.panels(file.name), "picture": rig.file_bytes(file, plot.BYTES + 1)}
+    return {
+        "rows": rows,
+        "panels": figures.panels(file.name),
+        "picture": rig.file_bytes(file, plot.BYTES + 1),
+    }
 
 
-@part.probe(pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))})
+@part.probe(
+    pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))}
+)
 def sums(student: Any, rig: Any) -> Any:
     return rig.checklist.summed(student.read_stats)
 
@@ -256,29 +315,40 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     problem = differing(Epoch(**slow_reads.student.arrays), Epoch(**slow_reads.baseline.arrays))
     if problem:
         return Failed(problem, "the loader that is timed delivers other samples", POINTS)
-    return speedup.at_least(slow_reads, bar, why="reads wait for each other, or workers start anew", try_=POINTS)
+    return speedup.at_least(
+        slow_reads, bar, why="reads wait for each other, or workers start anew", try_=POINTS
+    )
 
 
 @part.check(basis="scripted")
 def finds_the_largest_batch(searches: Observation) -> Verdict:
     """Point 1: largest_batch halves the step until it fits into memory, and hides no other error."""
     seen = searches.values
-    found = checklist.fits(seen["searches"], seen["other"] if seen["tries"] == 1 else "nothing at once")
+    found = checklist.fits(
+        seen["searches"], seen["other"] if seen["tries"] == 1 else "nothing at once"
+    )
     return _said(found, f"except torch.OutOfMemoryError, and half the size; {POINTS}")
 
 
 @part.check(basis="outputs")
 def accumulates(grouped: Pair) -> Verdict:
     """Point 7: each group of batches is one step, that of one large batch."""
-    return _said(checklist.grouped(grouped), f"loss / accumulate, and one step for each group; {POINTS}")
+    return _said(
+        checklist.grouped(grouped), f"loss / accumulate, and one step for each group; {POINTS}"
+    )
 
 
 @part.check(basis="outputs")
 def computes_in_half_precision(rounding: Pair) -> Verdict:
     """Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them."""
     trusted = rounding.baseline.arrays
-    halves, try_ = {name: trusted[name] for name in HALVES}, f"torch.autocast(device.type, enabled=amp); {POINTS}"
-    return precision.rounded_as(rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_)
+    halves, try_ = (
+        {name: trusted[name] for name in HALVES},
+        f"torch.autocast(device.type, enabled=amp); {POINTS}",
+    )
+    return precision.rounded_as(
+        rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_
+    )
 
 
 @part.check(basis="report")
@@ -291,7 +361,11 @@ def scaler_in_order(loop: Observation) -> Verdict:
 def is_one_graph(fused: Pair) -> Verdict:
     """Point 4: fuse makes one graph of the whole network for each shape, by the backend asked for, with its answers."""
     same = outputs.same(fused, 2e-5, why="what is compiled computes something else", try_=POINTS)
-    return launches.one_graph(fused.student.values, fused.baseline.values) if isinstance(same, Passed) else same
+    return (
+        launches.one_graph(fused.student.values, fused.baseline.values)
+        if isinstance(same, Passed)
+        else same
+    )
 
 
 @part.check(basis="report")
@@ -299,10 +373,20 @@ def no_wait_per_step(loop: Observation) -> Verdict:
     """Point 5: the host waits for the device in every tenth batch and for the results, and keeps no old graphs."""
     try_ = f"losses.append(loss.detach()); bring them to the host after the loop; {POINTS}"
     seconds, queued = loop.values["seconds"], loop.values["queued"]
-    if seconds is None or seconds < 0.4 * queued:  # half of it: batches were skipped, which others see
-        measured = f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
-        return Failed(measured, "the clock stops before the results are on the host", f"read it after them; {POINTS}")
-    return timing.no_wait_per_step(loop.values["waits"], loop.values["batches"], loop.values["kept"], try_=try_)
+    if (
+        seconds is None or seconds < 0.4 * queued
+    ):  # half of it: batches were skipped, which others see
+        measured = (
+            f"seconds is {shown(seconds)} where the device worked for {queued:.4g} s (scripted)"
+        )
+        return Failed(
+            measured,
+            "the clock stops before the results are on the host",
+            f"read it after them; {POINTS}",
+        )
+    return timing.no_wait_per_step(
+        loop.values["waits"], loop.values["batches"], loop.values["kept"], try_=try_
+    )
 
 
 @part.check(basis="report")
@@ -313,7 +397,11 @@ def moves_without_waiting(loop: Observation) -> Verdict:
     measured = f"{moved} in {batches} batches; {seen['waited']} times the host waited"
     if min(seen["images"], seen["labels"]) >= batches and not seen["waited"]:
         return Passed(measured)
-    why = "the host stands still for each copy" if seen["waited"] else "images and labels are to be moved, each"
+    why = (
+        "the host stands still for each copy"
+        if seen["waited"]
+        else "images and labels are to be moved, each"
+    )
     return Failed(measured, why, f".to(device, non_blocking=True), of images and labels; {POINTS}")
 
 
@@ -327,8 +415,13 @@ def does_the_same_work(whole: Pair) -> Verdict:
     """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
     found, after = checklist.worked(whole, EPOCHS, LOSSES), whole.student.values["after"]
     if after:
-        found = f"after the figures the program printed {after!r}", "the last line of the output is the JSON object"
-    return _said(found if found[1] else checklist.paced(whole, EPOCHS, once="the first pass"), SAME_WORK)
+        found = (
+            f"after the figures the program printed {after!r}",
+            "the last line of the output is the JSON object",
+        )
+    return _said(
+        found if found[1] else checklist.paced(whole, EPOCHS, once="the first pass"), SAME_WORK
+    )
 
 
 @part.check(basis="scripted", needs=[accumulates, is_one_graph])
@@ -339,9 +432,16 @@ def points_work_together(together: Pair) -> Verdict:
         measured = f"{seen['runs']} passes were compiled, {seen['half']} graphs in half precision"
         found = measured, "one option switches another one off"
     if not found[1] and seen["found"] != seen["size"]:
-        measured = f"with --batch-size 0, --amp and --compile it takes {shown(seen['found'])} samples"
-        found = measured, f"{seen['size']} is the first that fits: attempt is one step as it will be trained"
-    return _said(found if found[1] else checklist.paced(together, EPOCHS, once="a build"), SAME_WORK)
+        measured = (
+            f"with --batch-size 0, --amp and --compile it takes {shown(seen['found'])} samples"
+        )
+        found = (
+            measured,
+            f"{seen['size']} is the first that fits: attempt is one step as it will be trained",
+        )
+    return _said(
+        found if found[1] else checklist.paced(together, EPOCHS, once="a build"), SAME_WORK
+    )
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
@@ -350,7 +450,9 @@ def points_work_together(together: Pair) -> Verdict:
 @part.check(basis="scripted")
 def finds_the_busy_share(shares: Pair) -> Verdict:
     """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
-    return _said(checklist.shared(shares.student.values["told"], shares.baseline.values["known"]), TABLE)
+    return _said(
+        checklist.shared(shares.student.values["told"], shares.baseline.values["known"]), TABLE
+    )
 
 
 @part.check(basis="scripted")
@@ -359,17 +461,25 @@ def compares_versions(comparison: Pair) -> Verdict:
     seen, known = comparison.student.values, comparison.baseline.values["runs"]
     runs = [{**run, "busy_percent": busy} for run, busy in zip(known, seen["busy"], strict=False)]
     rows = seen["rows"]
-    measured = "; ".join(f"{row.get('version')}: {shown(row.get('throughput'))} samples/s" for row in rows[:5])
+    measured = "; ".join(
+        f"{row.get('version')}: {shown(row.get('throughput'))} samples/s" for row in rows[:5]
+    )
     why = versions.compared_problem(rows, runs)
     if why:
         return Failed(measured or "no rows", why, TABLE)
     if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
         why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
-        return Failed(f"a run that failed raised {seen['raised'][:100]}", why, f"look at returncode; {TABLE}")
+        return Failed(
+            f"a run that failed raised {seen['raised'][:100]}", why, f"look at returncode; {TABLE}"
+        )
     return table.holds_the_rows(seen["csv"], "final_results.csv", rows)
 
 
-UNITS = {"busy_percent": r"%|percent", "throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio"}
+UNITS = {
+    "busy_percent": r"%|percent",
+    "throughput": r"/|per|s⁻¹|\^\{?-1",
+    "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio",
+}
 
 
 @part.check(basis="scripted")
@@ -382,7 +492,9 @@ def figure_shows_the_rows(drawing: Observation) -> Verdict:
 @part.check(basis="scripted")
 def reads_stats(sums: Pair) -> Verdict:
     """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
-    return _said(checklist.counted(sums.student.values["told"], sums.baseline.values["known"]), BEFORE_AFTER)
+    return _said(
+        checklist.counted(sums.student.values["told"], sums.baseline.values["known"]), BEFORE_AFTER
+    )
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -405,7 +517,11 @@ def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> V
     last = versions.RESULTS.read(final_results)[-1]
     steps = len(final_profile.steps)
     if not steps or not final_profile.figure("dataloader", "steps"):
-        return Failed(f"{final_profile.tool}, {steps} steps", "it holds no steps, or no wait for a loader", AGAIN)
+        return Failed(
+            f"{final_profile.tool}, {steps} steps",
+            "it holds no steps, or no wait for a loader",
+            AGAIN,
+        )
     quantity = "gpu_utilization" if profile.has_gpu(final_profile) else "operator_share"
     return profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)
 
@@ -420,7 +536,9 @@ def three_times_as_fast(final_results: Table, final_profile: Trace, device: Devi
         return Unavailable(f"{measured}: without a GPU")
     if found < GPU_TIMES:
         return Failed(
-            measured, f"it is less than {GPU_TIMES:g} times on a GPU", "profile the version that gained nothing"
+            measured,
+            f"it is less than {GPU_TIMES:g} times on a GPU",
+            "profile the version that gained nothing",
         )
     if not device.name.startswith(name):
         return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
@@ -435,16 +553,21 @@ def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
         return Unavailable("the profile was recorded without a GPU")
     why = "" if busy > GPU_BUSY else f"it is not more than {GPU_BUSY:g} %"
     return _said(
-        (f"kernels ran {busy:.1f} % of the steps", why), "perflab trace final_profile.gz says what the rest is"
+        (f"kernels ran {busy:.1f} % of the steps", why),
+        "perflab trace final_profile.gz says what the rest is",
     )
 
 
 @part.check(basis="artefact")
 def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
     """What nsys stats printed before and after shows fewer waiting calls; without nsys, both say so and are owed."""
-    without = [text.file for text in (stats_before, stats_after) if text.text.lower().startswith("no nsys")]
+    without = [
+        text.file for text in (stats_before, stats_after) if text.text.lower().startswith("no nsys")
+    ]
     if len(without) == 1:
-        return Failed(f"{without[0]} says that there was no nsys", "the other one is of nsys", BEFORE_AFTER)
+        return Failed(
+            f"{without[0]} says that there was no nsys", "the other one is of nsys", BEFORE_AFTER
+        )
     if without:
         return Unavailable("both say that there was no nsys; a machine with one can make them")
     return _said(profile.fewer_waits(stats_before, stats_after), BEFORE_AFTER)
@@ -464,4 +587,6 @@ def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
     return _said(versions.reflected(reflection, final_results, HEADINGS), BY_NAME)
 
 
-BY_NAME = 'write it by its name, {Final.speedup}, or quote it: see "The reflection" in the part 6 handout'
+BY_NAME = (
+    'write it by its name, {Final.speedup}, or quote it: see "The reflection" in the part 6 handout'
+)

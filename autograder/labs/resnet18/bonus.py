@@ -63,7 +63,9 @@ def plans(student: Any, rig: Any) -> Any:
     found = []
     for case, make in rig.plans.small().items():
         batch, size = rig.integer(3, 40), rig.integer(9, 24)
-        plan = planned(rig, student.plan_memory(make, batch, size)) if rig.side == "student" else None
+        plan = (
+            planned(rig, student.plan_memory(make, batch, size)) if rig.side == "student" else None
+        )
         found.append({"case": case, "bytes": plan or rig.plans.measured(make, batch, size)})
     return {"plans": found}
 
@@ -80,7 +82,11 @@ def large_plans(student: Any, rig: Any) -> Any:
     batch, size = rig.integer(20_000, 60_000), 64
     make = rig.plans.resnet50()
     if rig.side == "student":
-        return {"plans": [{"case": "ResNet-50", "bytes": planned(rig, student.plan_memory(make, batch, size))}]}
+        return {
+            "plans": [
+                {"case": "ResNet-50", "bytes": planned(rig, student.plan_memory(make, batch, size))}
+            ]
+        }
     return {"plans": [{"case": "ResNet-50", "bytes": grown(rig, make, size, batch)}]}
 
 
@@ -95,7 +101,11 @@ def budgets(student: Any, rig: Any) -> Any:
         size, fits = rig.integer(9, 24), rig.integer(100, 90_000)
         total = grown(rig, make, size, fits)["total"]
         known, words = fits - short, "one byte too few for" if short else "exactly"
-        told = rig.number(student.largest_batch(make, size, total - short)) if rig.side == "student" else known
+        told = (
+            rig.number(student.largest_batch(make, size, total - short))
+            if rig.side == "student"
+            else known
+        )
         found.append({"case": f"{case}, {words} {fits:,} images", "fits": told})
         short = 1 - short
     told = rig.number(student.largest_batch(make, size, 1000)) if rig.side == "student" else 0
@@ -108,8 +118,14 @@ def budgets(student: Any, rig: Any) -> Any:
 @part.probe(pair=True, values={"facts": map_of(TEXT)})
 def decorated(student: Any, rig: Any) -> Any:
     """What a caller sees of functions of every kind; on the baseline's side they are left as they are."""
-    plain = {"@timed": lambda function: function, "@timed(synchronize=...)": lambda function: function}
-    ways = {"@timed": student.timed, "@timed(synchronize=...)": student.timed(synchronize=lambda: None)}
+    plain = {
+        "@timed": lambda function: function,
+        "@timed(synchronize=...)": lambda function: function,
+    }
+    ways = {
+        "@timed": student.timed,
+        "@timed(synchronize=...)": student.timed(synchronize=lambda: None),
+    }
     return {"facts": rig.decorated().facts(ways if rig.side == "student" else plain)}
 
 
@@ -118,7 +134,9 @@ def decorator_times(student: Any, rig: Any) -> Any:
     """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
     rig.clock.freeze()
     found = []
-    for case, passed, noted in rig.decorated().timings(student.timed if rig.side == "student" else None):
+    for case, passed, noted in rig.decorated().timings(
+        student.timed if rig.side == "student" else None
+    ):
         seconds = rig.series(noted, "seconds").tolist() if rig.side == "student" else passed
         found.append({"case": case, "seconds": seconds})
     return {"cases": found}
@@ -152,7 +170,9 @@ def lines(student: Any, rig: Any) -> Any:
 @part.probe(values={"left": list_of(TEXT)})
 def after_profiling(student: Any, rig: Any) -> Any:
     """What is still traced or profiled after a call, and after one that raised."""
-    return {"left": rig.programs.left(student.profile_calls) + rig.programs.left(student.time_lines)}
+    return {
+        "left": rig.programs.left(student.profile_calls) + rig.programs.left(student.time_lines)
+    }
 
 
 # --- what is run: the CPU ---------------------------------------------------------------------------------------------
@@ -177,16 +197,22 @@ def study(student: Any, rig: Any) -> Any:
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
     gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
     seconds = dict(zip(studies.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
-    before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))  # so that it is seen who restores it
+    before = rig.programs.threads(
+        next(n for n in (2, 3, 4) if n not in counts)
+    )  # so that it is seen who restores it
     with rig.figures() as seen:
-        told = student.study_cpu(rig.programs.steps(seconds, gains), counts, folder=str(rig.made_folder()))
+        told = student.study_cpu(
+            rig.programs.steps(seconds, gains), counts, folder=str(rig.made_folder())
+        )
     after, _ = rig.programs.threads(), rig.programs.threads(1)
     return {
         "rows": rig.rows(told, "study_cpu"),
         "panels": seen.panels("cpu_threads.png"),
         "csv": rig.file_text(rig.made_folder() / "cpu_study.csv"),
         "picture": rig.file_bytes(rig.made_folder() / "cpu_threads.png", plot.BYTES),
-        "ms": [1000 * seconds[option] / gains[count] for option in studies.OPTIONS for count in counts],
+        "ms": [
+            1000 * seconds[option] / gains[count] for option in studies.OPTIONS for count in counts
+        ],
         "counts": counts,
         "before": before,
         "after": after,
@@ -240,7 +266,11 @@ def finds_the_largest_batch(budgets: Pair) -> Verdict:
             number = shown(told) if told is None else f"{told:,.10g}"
             measured = f"{want['case']}: {number} images, and it is {want['fits']:,.10g}"
             why = "a plan of one image more, or less, is on the other side of the budget"
-            return Failed(measured, why, f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}")
+            return Failed(
+                measured,
+                why,
+                f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}",
+            )
     return Passed(f"{len(pairs)} budgets")
 
 
@@ -265,7 +295,11 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     for fact, want in known.items():
         if told.get(fact) != want:
             generator = any(fact.endswith(words) for words in OF_GENERATORS)
-            why = "a generator function was wrapped" if generator else "whoever uses the function sees another one"
+            why = (
+                "a generator function was wrapped"
+                if generator
+                else "whoever uses the function sees another one"
+            )
             try_ = "return a generator function as it is" if generator else "functools.wraps"
             return Failed(f"{fact}: {told.get(fact)}, and it was {want}", why, f"{try_}; {PROFILE}")
     return Passed(f"{len(known)} facts are as they were")
@@ -301,7 +335,11 @@ def profilers_let_go(after_profiling: Observation) -> Verdict:
     """After profile_calls and time_lines nothing is traced any more, and exceptions have gone through."""
     left = after_profiling.values["left"]
     why = "every call after it is slower, and the next profiler cannot start"
-    return Failed("; ".join(left), why, f"try and finally; {PROFILE}") if left else Passed("nothing is left behind")
+    return (
+        Failed("; ".join(left), why, f"try and finally; {PROFILE}")
+        if left
+        else Passed("nothing is left behind")
+    )
 
 
 # --- what is judged: the CPU ------------------------------------------------------------------------------------------
@@ -312,15 +350,26 @@ def study_is_honest(study: Pair) -> Verdict:
     """study_cpu takes the median of warm steps, for each option and number of threads, and restores the threads."""
     seen, known = study.student.values, study.baseline.values
     asked = [(option, count) for option in studies.OPTIONS for count in known["counts"]]
-    why = studies.row_problem(seen["rows"], asked) or studies.time_problem(seen["rows"], known["ms"])
-    shares = [f"{row.get('option')} {shown(row.get('threads'))}: {shown(row.get('ms'))} ms" for row in seen["rows"][:3]]
+    why = studies.row_problem(seen["rows"], asked) or studies.time_problem(
+        seen["rows"], known["ms"]
+    )
+    shares = [
+        f"{row.get('option')} {shown(row.get('threads'))}: {shown(row.get('ms'))} ms"
+        for row in seen["rows"][:3]
+    ]
     measured = f"{', '.join(shares) or 'no rows'} (on a clock that the grader moves)"
     if why:
-        return Failed(measured, why, "set_num_threads, a fresh step, a call that does not count, the median of seven")
+        return Failed(
+            measured,
+            why,
+            "set_num_threads, a fresh step, a call that does not count, the median of seven",
+        )
     if seen["after"] != known["before"]:
         measured = f"{seen['after']} threads afterwards, and {known['before']} before"
         why = "whatever runs next runs with the threads of the last row"
-        return Failed(measured, why, "torch.get_num_threads() first, and torch.set_num_threads in a finally")
+        return Failed(
+            measured, why, "torch.get_num_threads() first, and torch.set_num_threads in a finally"
+        )
     return Passed(measured)
 
 
@@ -359,7 +408,10 @@ def loss_is_of_all(ranks: Pair) -> Verdict:
 @part.check(basis="report")
 def divides_the_samples(ranks: Pair) -> Verdict:
     """In each epoch every sample is one process's, and the order is new."""
-    asked, samples = [it["asked"] for it in ranks.student.values["ranks"]], ranks.baseline.values["samples"]
+    asked, samples = (
+        [it["asked"] for it in ranks.student.values["ranks"]],
+        ranks.baseline.values["samples"],
+    )
     epochs = len(ranks.baseline.arrays["losses0"])
     why = studies.share_problem(asked, samples, epochs)
     read = " and ".join(str(len(it)) for it in asked)
@@ -376,17 +428,29 @@ def one_process_writes(ranks: Pair) -> Verdict:
     """Rank 0 writes weights.pt, which fits a model that is not distributed; the other process writes nothing."""
     seen, known = ranks.student, ranks.baseline
     files = [it["files"] for it in seen.values["ranks"]]
-    written = "; ".join(f"rank {rank}: {', '.join(names) or 'nothing'}" for rank, names in enumerate(files))
+    written = "; ".join(
+        f"rank {rank}: {', '.join(names) or 'nothing'}" for rank, names in enumerate(files)
+    )
     if files[1]:
         return Failed(
-            written, "both write at once, and on one disk one tears the other's file", "if dist.get_rank() == 0:"
+            written,
+            "both write at once, and on one disk one tears the other's file",
+            "if dist.get_rank() == 0:",
         )
     if seen.values["names"] != known.values["names"]:
         named = ", ".join(seen.values["names"][:2]) or "none"
         why = f"its names are {named}, and {known.values['names'][0]} is the first of the model's"
-        return Failed(written, why, "torch.save(model.state_dict(), Path(folder) / 'weights.pt'), not the wrapper's")
+        return Failed(
+            written,
+            why,
+            "torch.save(model.state_dict(), Path(folder) / 'weights.pt'), not the wrapper's",
+        )
     if not close(outputs.furthest(seen.arrays["saved"], seen.arrays["weights0"]) + 1, 1, 1e-6):
-        return Failed(written, "the file holds other weights than the model at the end", "save after the last step")
+        return Failed(
+            written,
+            "the file holds other weights than the model at the end",
+            "save after the last step",
+        )
     return Passed(written)
 
 
@@ -396,8 +460,16 @@ def ends_its_process_group(ranks: Pair) -> Verdict:
     left = [rank for rank, it in enumerate(ranks.student.values["ranks"]) if it["open"]]
     if left:
         measured = f"still open in the process of rank {' and '.join(map(str, left))}"
-        return Failed(measured, "a second training cannot make one, and a process may wait at its exit", TOGETHER)
+        return Failed(
+            measured,
+            "a second training cannot make one, and a process may wait at its exit",
+            TOGETHER,
+        )
     if ranks.student.values["left_open"]:
         measured = "still open after the criterion had raised an exception"
-        return Failed(measured, "a second training in this process cannot make one", f"try and finally; {TOGETHER}")
+        return Failed(
+            measured,
+            "a second training in this process cannot make one",
+            f"try and finally; {TOGETHER}",
+        )
     return Passed("destroyed in both, and after an exception")

@@ -37,7 +37,14 @@ from autograder.traces.words import many
 
 part = Part(
     "part1_baseline",
-    writes=["make_transforms", "make_data", "make_model", "train_epoch", "profile_training", "analyse_trace"],
+    writes=[
+        "make_transforms",
+        "make_data",
+        "make_model",
+        "train_epoch",
+        "profile_training",
+        "analyse_trace",
+    ],
     hands_in=["baseline_trace.json.gz", "answers.json", "part1_notes.md"],
 )
 
@@ -82,7 +89,14 @@ def transformed(student: Any, rig: Any) -> Any:
     lines = [rig.flat(image).reshape(-1, image.shape[-1]).mean(axis=0) for image in drawn]
     left, right = np.array([(line[:4].mean(), line[-4:].mean()) for line in lines]).T
     named = {"shape": list(plain[0].shape), "dtype": str(plain[0].dtype).removeprefix("torch.")}
-    return {**named, "colour": colour, "size": size, "plain": rig.flat(plain), "left": left, "right": right}
+    return {
+        **named,
+        "colour": colour,
+        "size": size,
+        "plain": rig.flat(plain),
+        "left": left,
+        "right": right,
+    }
 
 
 SHOWN = 8  # pictures that are looked at
@@ -92,7 +106,8 @@ def known(rig: Any, size: int) -> list[tuple[Any, int]]:
     """Return the first pictures of the stand-in for CIFAR-10, transformed, with their classes."""
     drawn = zip(rig.downloads.colours[:SHOWN], rig.downloads.labels[:SHOWN], strict=True)
     return [
-        (rig.tensor((colour / 255 - MEAN) / STD)[:, None, None].expand(3, size, size), label) for colour, label in drawn
+        (rig.tensor((colour / 255 - MEAN) / STD)[:, None, None].expand(3, size, size), label)
+        for colour, label in drawn
     ]
 
 
@@ -101,7 +116,11 @@ def cifar10(student: Any, rig: Any) -> Any:
     """A stand-in for CIFAR-10, each picture of one colour: what is read must be that, normalised."""
     seen, size = rig.answers(), rig.integer(20, 40)
     with rig.downloads.reached():
-        dataset = student.make_data("cifar10", size, str(rig.folder)) if rig.side == "student" else known(rig, size)
+        dataset = (
+            student.make_data("cifar10", size, str(rig.folder))
+            if rig.side == "student"
+            else known(rig, size)
+        )
         for index in range(SHOWN):
             image, told = dataset[index]
             seen.add(f"class of picture {index}", rig.tensor([int(told)]))
@@ -127,7 +146,10 @@ ASKED = (
 CORRUPTED = 2  # of these cases: it fails with a RuntimeError
 
 
-@part.probe(pair=True, values={"sources": list_of(SOURCE), "cifar10": list_of(INTEGER), "synthetic": list_of(INTEGER)})
+@part.probe(
+    pair=True,
+    values={"sources": list_of(SOURCE), "cifar10": list_of(INTEGER), "synthetic": list_of(INTEGER)},
+)
 def sources(student: Any, rig: Any) -> Any:
     """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
     seen = []
@@ -141,7 +163,9 @@ def sources(student: Any, rig: Any) -> Any:
             except NotImplementedError:  # a RuntimeError, and no answer
                 raise
             except (ValueError, OSError, RuntimeError) as error:
-                raised = "ValueError" if isinstance(error, ValueError) else "the error of the download"
+                raised = (
+                    "ValueError" if isinstance(error, ValueError) else "the error of the download"
+                )
         told = {"asked_for": data, "network": network, "classes": classes, "length": length}
         told |= {"shape": shape, "raised": raised}
         elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
@@ -157,17 +181,28 @@ def fresh_models(student: Any, rig: Any) -> Any:
             net = student.make_model(classes=classes)
             frozen = _frozen(net)
             with rig.no_grad():
-                seen.add(f"answers of ResNet-18 for {classes} classes", rig.downloads.filled(net).eval()(images))
+                seen.add(
+                    f"answers of ResNet-18 for {classes} classes",
+                    rig.downloads.filled(net).eval()(images),
+                )
     return {**seen.seen(), "downloads": asked.weights, "frozen": frozen}
 
 
 @part.probe(pair=True, values={**CASES, "frozen": INTEGER}, arrays=NUMBERS)
 def pretrained(student: Any, rig: Any) -> Any:
     """Weights of a secret seed come instead of the downloaded ones; the last layer is filled on both sides."""
-    seen, images, classes = rig.answers(), rig.tensor(rig.random.normal(size=(2, 3, 32, 32))), rig.integer(3, 99)
+    seen, images, classes = (
+        rig.answers(),
+        rig.tensor(rig.random.normal(size=(2, 3, 32, 32))),
+        rig.integer(3, 99),
+    )
     with rig.downloads.reached():
         weights = rig.downloads.WEIGHTS
-        net = student.make_model(weights, classes) if rig.side == "student" else rig.downloads.pretrained(classes)
+        net = (
+            student.make_model(weights, classes)
+            if rig.side == "student"
+            else rig.downloads.pretrained(classes)
+        )
     rig.downloads.filled(net.fc)
     with rig.no_grad():
         seen.add("answers with the weights that were asked for", net.eval()(images))
@@ -194,7 +229,10 @@ def training(student: Any, rig: Any) -> Any:
     for parameter in window.model.parameters():
         parameter.grad = parameter.detach() + 1  # from before the epoch
     window.model.eval()
-    return {"losses": rig.series(train(student, window)["losses"], "losses"), "weights": window.weights()}
+    return {
+        "losses": rig.series(train(student, window)["losses"], "losses"),
+        "weights": window.weights(),
+    }
 
 
 @part.probe(
@@ -226,12 +264,18 @@ def waits(student: Any, rig: Any) -> Any:
 )
 def scripted_epoch(student: Any, rig: Any) -> Any:
     """The clock moves only by what is scripted: for a batch to arrive, for the host's part of a step, the device's."""
-    count = rig.integer(11, 14)  # more than the ten or so after which a loop that was copied from a profile ends
+    count = rig.integer(
+        11, 14
+    )  # more than the ten or so after which a loop that was copied from a profile ends
     sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
     first, second = rig.random.permutation([rig.integer(1, 2), rig.integer(6, 7)]).tolist()
     right = [first if at < count // 2 else second for at in range(count)]
     right[-1] = sizes[-1]  # so that a mean of the batches' accuracies is another
-    waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
+    waits, work, (queued,) = (
+        rig.seconds(0.2, 0.9, count),
+        rig.seconds(0.3, 0.8, count),
+        rig.seconds(0.1, 0.3, 1),
+    )
     waits[0] += 1.0  # the first batch takes longest, as it does when workers start
 
     def epoch(device: Any) -> Any:
@@ -245,7 +289,15 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     left, seen = rig.on_a_gpu(epoch)
     told = {name: rig.number(seen[name]) for name in METRICS}
     losses = rig.series(seen["losses"], "losses")
-    return {"losses": losses, "sizes": sizes, "right": right, "waits": waits, "work": work, "queued": left, **told}
+    return {
+        "losses": losses,
+        "sizes": sizes,
+        "right": right,
+        "waits": waits,
+        "work": work,
+        "queued": left,
+        **told,
+    }
 
 
 # --- what is run: the profile -----------------------------------------------------------------------------------------
@@ -271,7 +323,11 @@ def profiled(student: Any, rig: Any) -> Any:
     with rig.profiles.ranges(window) as seen:
         returned = student.profile_training(*arguments, folder=str(rig.made_folder()))
     file = rig.file_bytes(rig.made_folder() / part.artefacts["baseline_trace"], BYTES + 1)
-    told = {"ran": seen.values(), "still": bool(seen.running) or rig.profiles.profiling(), "taken": len(taken)}
+    told = {
+        "ran": seen.values(),
+        "still": bool(seen.running) or rig.profiles.profiling(),
+        "taken": len(taken),
+    }
     told["returned"] = "" if hasattr(returned, "key_averages") else type(returned).__name__[:60]
     return {**told, "start": start, "weights": window.weights(), "trace": file}
 
@@ -294,13 +350,20 @@ KNOWN = {name: optional(NUMBER) for name in FIGURES}
 
 
 @part.probe(
-    pair=True, values={"told": list_of(record(**ANSWERS)), "known": list_of(record(**KNOWN, top=list_of(TEXT)))}
+    pair=True,
+    values={
+        "told": list_of(record(**ANSWERS)),
+        "known": list_of(record(**KNOWN, top=list_of(TEXT))),
+    },
 )
 def analysed(student: Any, rig: Any) -> Any:
     """Made traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
     told, known = [], []
     for number, busy in enumerate([*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]):
-        made, file = rig.profiles.made(rig.random, busy=busy), rig.folder / f"made_trace_{number}.json.gz"
+        made, file = (
+            rig.profiles.made(rig.random, busy=busy),
+            rig.folder / f"made_trace_{number}.json.gz",
+        )
         file.write_bytes(made.data())
         known.append(made.known())
         if rig.side == "student":
@@ -325,9 +388,14 @@ def _plain(rig: Any, name: str, value: Any) -> Any:
 def normalises(transformed: Pair) -> Verdict:
     """make_transforms gives float32 tensors of the asked size, normalised by CIFAR-10's mean and standard deviation."""
     seen, known = transformed.student, transformed.baseline.values
-    try_, size = "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])", known["size"]
+    try_, size = (
+        "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])",
+        known["size"],
+    )
     if (seen.values["shape"], seen.values["dtype"]) != ([3, size, size], "float32"):
-        measured = f"{seen.values['dtype']} {tuple(seen.values['shape'])}, not float32 (3, {size}, {size})"
+        measured = (
+            f"{seen.values['dtype']} {tuple(seen.values['shape'])}, not float32 (3, {size}, {size})"
+        )
         return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
     colour = np.array(known["colour"]) / 255
     want, pixels = (colour - MEAN) / STD, np.resize(seen.arrays["plain"], (4, 3, size * size))
@@ -339,10 +407,22 @@ def normalises(transformed: Pair) -> Verdict:
         return Failed(measured, "it has edges: pixels that are in no part of the picture", try_)
     if np.ptp(pixels, axis=0).max() > 1e-4:
         return Failed(
-            measured, "its colours change each time: something else than cutting and mirroring is random", try_
+            measured,
+            "its colours change each time: something else than cutting and mirroring is random",
+            try_,
         )
-    stories = {"it is not normalised": colour, "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1]}
-    why = next((words for words, other in stories.items() if np.allclose(pixels[0, :, 0], other, atol=1e-3)), "")
+    stories = {
+        "it is not normalised": colour,
+        "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1],
+    }
+    why = next(
+        (
+            words
+            for words, other in stories.items()
+            if np.allclose(pixels[0, :, 0], other, atol=1e-3)
+        ),
+        "",
+    )
     return Failed(measured, why or "it is normalised by other numbers", try_)
 
 
@@ -355,7 +435,11 @@ def augments(transformed: Pair) -> Verdict:
     spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
     measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
-        return Failed(measured, "half of them are to be mirrored left to right", "transforms.RandomHorizontalFlip()")
+        return Failed(
+            measured,
+            "half of them are to be mirrored left to right",
+            "transforms.RandomHorizontalFlip()",
+        )
     if spread < 0.1:
         why = "each time the same part of the picture, or parts of one size"
         return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
@@ -377,33 +461,67 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
     known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
-    asked = ["cifar10", "synthetic", "synthetic", "the error of the download", "synthetic", "ValueError"]
+    asked = [
+        "cifar10",
+        "synthetic",
+        "synthetic",
+        "the error of the download",
+        "synthetic",
+        "ValueError",
+    ]
     if len(sources.student.values["sources"]) != len(asked):
-        return Failed("other cases than were asked", "each is to be answered", "return the data set, or raise")
+        return Failed(
+            "other cases than were asked", "each is to be answered", "return the data set, or raise"
+        )
     pictures = sources.baseline.values["sources"][4]["length"]
-    for number, (one, wanted) in enumerate(zip(sources.student.values["sources"], asked, strict=True)):
+    for number, (one, wanted) in enumerate(
+        zip(sources.student.values["sources"], asked, strict=True)
+    ):
         data, network = ASKED[number]
-        drawn = next((name for name, classes in known.items() if classes == one["classes"]), "other data")
+        drawn = next(
+            (name for name, classes in known.items() if classes == one["classes"]), "other data"
+        )
         got = one["raised"] or drawn
-        where = "with half a download" if number == CORRUPTED else f"{'with' if network else 'without'} a network"
+        where = (
+            "with half a download"
+            if number == CORRUPTED
+            else f"{'with' if network else 'without'} a network"
+        )
         measured = f'make_data("{data}") {where} gives {got}'
-        as_read = wanted == "cifar10" and one["sets"] > 0 and not one["raised"]  # which pictures, reads_cifar10 says
+        as_read = (
+            wanted == "cifar10" and one["sets"] > 0 and not one["raised"]
+        )  # which pictures, reads_cifar10 says
         if got != wanted and not (as_read and got == "other data"):
-            try_ = "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
+            try_ = (
+                "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
+            )
             try_ = "raise ValueError(...) for any other name" if wanted == "ValueError" else try_
             return Failed(measured, f"{wanted} was expected", try_)
         if one["elsewhere"]:
-            return Failed(measured, "CIFAR-10 was put into another folder than the one asked for", "root=folder")
+            return Failed(
+                measured,
+                "CIFAR-10 was put into another folder than the one asked for",
+                "root=folder",
+            )
         if data == "synthetic" and one["sets"]:
-            return Failed(measured, "and it asks for CIFAR-10 all the same", "look at data before CIFAR10(...) is made")
+            return Failed(
+                measured,
+                "and it asks for CIFAR-10 all the same",
+                "look at data before CIFAR10(...) is made",
+            )
         if wanted == "synthetic" and (one["length"], one["shape"]) != (pictures, [3, 24, 24]):
-            measured = f"{measured}: {many(one['length'], 'picture')} of shape {tuple(one['shape'])}"
+            measured = (
+                f"{measured}: {many(one['length'], 'picture')} of shape {tuple(one['shape'])}"
+            )
             why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
             return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
     return Passed(f"the data that was asked for, in {len(asked)} cases")
 
 
-FROZEN = "all layers are to train, and the profile of a frozen network is another one", "leave requires_grad as it is"
+FROZEN = (
+    "all layers are to train, and the profile of a frozen network is another one",
+    "leave requires_grad as it is",
+)
 
 
 @part.check(basis="outputs", compared="answers")
@@ -416,7 +534,10 @@ def builds_resnet18(fresh_models: Pair) -> Verdict:
         return Failed(f"{frozen} of its parameters do not train", *FROZEN)
     why = "another network, or layers in another order"
     return outputs.same(
-        fresh_models, 1e-4, why=why, try_="models.resnet18(weights=None), with an fc of classes outputs"
+        fresh_models,
+        1e-4,
+        why=why,
+        try_="models.resnet18(weights=None), with an fc of classes outputs",
     )
 
 
@@ -425,8 +546,12 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
     """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
     if frozen := pretrained.student.values["frozen"]:
         return Failed(f"{frozen} of its parameters do not train", *FROZEN)
-    try_ = "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
-    return outputs.same(pretrained, 1e-4, why="the layers before fc do not hold the weights asked for", try_=try_)
+    try_ = (
+        "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
+    )
+    return outputs.same(
+        pretrained, 1e-4, why="the layers before fc do not hold the weights asked for", try_=try_
+    )
 
 
 # --- what is judged: the training loop --------------------------------------------------------------------------------
@@ -435,7 +560,10 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
 @part.check(basis="outputs")
 def trains_right(training: Pair) -> Verdict:
     """train_epoch trains in train(), one step for each batch, and returns its losses."""
-    why, try_ = "gradients from before are used, or a step is left out", "zero_grad, forward, loss, backward, step"
+    why, try_ = (
+        "gradients from before are used, or a step is left out",
+        "zero_grad, forward, loss, backward, step",
+    )
     first, expected = (side.arrays["losses"][:1] for side in (training.student, training.baseline))
     if numerics.furthest(first, expected) > PLAIN.losses:
         why = "the first loss differs already: the model is not in train(), not in FP32, or it is another loss"
@@ -449,7 +577,11 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
     losses = scripted_epoch.baseline.arrays["losses"]
     problem = numerics.metrics_problem(told, losses, known["right"], known["sizes"], weighted=False)
-    return Failed(*problem) if problem else Passed(f"loss {told['loss']:.6g}, accuracy {shown(told['accuracy'])} %")
+    return (
+        Failed(*problem)
+        if problem
+        else Passed(f"loss {told['loss']:.6g}, accuracy {shown(told['accuracy'])} %")
+    )
 
 
 @part.check(basis="scripted")
@@ -459,13 +591,20 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
     queued = known["queued"] if scripted_epoch.student.values["queued"] else 0.0
     script = timing.Script(known["waits"], known["work"], sum(known["sizes"]), BATCH, queued)
     found = timing.honest(scripted_epoch.student.values, script)
-    return Failed(found.measured, found.why, f"{found.try_}; {CLOCK}") if isinstance(found, Failed) else found
+    return (
+        Failed(found.measured, found.why, f"{found.try_}; {CLOCK}")
+        if isinstance(found, Failed)
+        else found
+    )
 
 
 @part.check(basis="report")
 def no_wait_per_step(waits: Observation) -> Verdict:
     """The host does not wait for the device at every step, and no step's graph is kept."""
-    seen, try_ = waits.values, "collect loss.detach() in a list, and move it to the host once after the loop"
+    seen, try_ = (
+        waits.values,
+        "collect loss.detach() in a list, and move it to the host once after the loop",
+    )
     return timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=try_)
 
 
@@ -478,7 +617,10 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     moved = numerics.update(profiled)
     measured = f"update apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
     why = "other batches than the first 12, not in train(), a step left out, or gradients piled up without zero_grad"
-    if (taken := profiled.student.values["taken"]) not in (BATCHES, BATCHES + 1):  # one more says that it is too many
+    if (taken := profiled.student.values["taken"]) not in (
+        BATCHES,
+        BATCHES + 1,
+    ):  # one more says that it is too many
         why = f"{many(taken, 'batch', 'batches')} taken, where the first {BATCHES} are to be trained on"
     try_ = "model.train(), islice(loader, 12), zero_grad before each backward()"
     if moved.ratio == 0:
@@ -486,7 +628,9 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
             "no weight moved",
             "optimizer.step() after each backward(), of the model handed in and no copy of it",
         )
-    return Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"{try_}; {SCHEDULE}")
+    return (
+        Passed(measured) if moved.error <= UPDATE else Failed(measured, why, f"{try_}; {SCHEDULE}")
+    )
 
 
 @part.check(basis="report")
@@ -496,22 +640,36 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
     data, file = profiled.student.arrays["trace"].tobytes(), part.artefacts["baseline_trace"]
     if not data:
         why = "it was exported elsewhere or under another name, or the ten batches were never complete"
-        return Failed(f"no {file} in folder", why, f"prof.export_chrome_trace(str(Path(folder) / '{file}')); {try_}")
+        return Failed(
+            f"no {file} in folder",
+            why,
+            f"prof.export_chrome_trace(str(Path(folder) / '{file}')); {try_}",
+        )
     if any(one["work"] == profile.EARLY for one in profiled.student.values["ran"]):
         why = "its steps then begin in the middle of a batch, and hold batches 1 to 10"
         return Failed("prof.step() was called before a batch was trained on", why, try_)
     if profiled.student.values["still"]:
-        return Failed("a profiler is still on", "it was started and never stopped", "with profile(...) as prof:")
+        return Failed(
+            "a profiler is still on",
+            "it was started and never stopped",
+            "with profile(...) as prof:",
+        )
     if kind := profiled.student.values["returned"]:
         return Failed(
-            f"profile_training returned {kind}", "it has to return the profiler", "return prof, after its with block"
+            f"profile_training returned {kind}",
+            "it has to return the profiler",
+            "return prof, after its with block",
         )
     try:
         why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
-        steps = sum(one["count"] for one in profiled.student.values["ran"] if one["work"] == "prof.step")
+        steps = sum(
+            one["count"] for one in profiled.student.values["ran"] if one["work"] == "prof.step"
+        )
         if not why and steps < BATCHES:
             why = f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: the last one ended with the profiler"
-        if not why and not any(one["work"] == profile.WARM_UP for one in profiled.student.values["ran"]):
+        if not why and not any(
+            one["work"] == profile.WARM_UP for one in profiled.student.values["ran"]
+        ):
             why = "no batch was for warm-up, so the first recorded step pays for the profiler"
     except SubmissionError as error:
         why = str(error)
@@ -525,21 +683,38 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
 @part.check(basis="report")
 def ranges_hold_their_work(profiled: Pair) -> Verdict:
     """Model and loss run inside "forward", the backward pass inside "backward", the step inside "optimizer_step"."""
-    asked = {"forward": "forward", "loss": "forward", "backward": "backward", "step": "optimizer_step"}
+    asked = {
+        "forward": "forward",
+        "loss": "forward",
+        "backward": "backward",
+        "step": "optimizer_step",
+    }
     ran = profiled.student.values["ran"]
     for work, name in asked.items():
         times = sum(one["count"] for one in ran if one["work"] == work)
-        inside = sum(one["count"] for one in ran if one["work"] == work and {*one["ranges"]} & {*RANGES} == {name})
+        inside = sum(
+            one["count"]
+            for one in ran
+            if one["work"] == work and {*one["ranges"]} & {*RANGES} == {name}
+        )
         if inside < max(times, RECORDED):
             measured = f"{work} ran {times} times, and {inside} times inside '{name}' and no other of the three"
-            return Failed(measured, "a range shows the time of what is inside it", f'with record_function("{name}"):')
+            return Failed(
+                measured,
+                "a range shows the time of what is inside it",
+                f'with record_function("{name}"):',
+            )
     return Passed(f"{', '.join(asked)}: each in its range")
 
 
-def _made(analysed: Pair, problem: Callable[[questions.Answers, questions.Answers], str], try_: str) -> Verdict:
+def _made(
+    analysed: Pair, problem: Callable[[questions.Answers, questions.Answers], str], try_: str
+) -> Verdict:
     """Judge the answers about each made trace."""
     told, known = analysed.student.values["told"], analysed.baseline.values["known"]
-    words = [problem(*pair) for pair in zip(told, known, strict=False)] + ["no answer"] * (len(told) < len(known))
+    words = [problem(*pair) for pair in zip(told, known, strict=False)] + ["no answer"] * (
+        len(told) < len(known)
+    )
     why = next(filter(None, words), "")
     if why:
         first = next((tip for name, tip in GPU_TRIES.items() if name in why), try_)
@@ -593,4 +768,8 @@ def answers_fit_the_trace(answers: Text, baseline_trace: Trace) -> Verdict:
     """The answers.json handed in has its form and is what the trace handed in with it says."""
     try_ = "let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures"
     found, problem = questions.parsed(answers)
-    return Failed(answers.file, problem, try_) if problem else questions.fit(found, baseline_trace, try_=try_)
+    return (
+        Failed(answers.file, problem, try_)
+        if problem
+        else questions.fit(found, baseline_trace, try_=try_)
+    )

@@ -38,7 +38,13 @@ from autograder.lab import (
 
 part = Part(
     "part2_dataloader",
-    writes=["measure_loading", "make_loader_optimized", "sweep_workers", "best_workers", "compare_configurations"],
+    writes=[
+        "measure_loading",
+        "make_loader_optimized",
+        "sweep_workers",
+        "best_workers",
+        "compare_configurations",
+    ],
     hands_in=[
         "worker_sweep.csv",
         "num_workers_comparison.png",
@@ -55,7 +61,8 @@ ORDER = 'see "A loader with all of it" in the part 2 handout'
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
 CLOCK = 'see "Where the clock starts" in the part 2 handout'
 COLUMNS = (
-    'see the columns of the table, and how they follow from each other, under "What to write" in the part 2 handout'
+    "see the columns of the table, and how they follow from each other, "
+    'under "What to write" in the part 2 handout'
 )
 KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
 
@@ -66,7 +73,9 @@ EPOCHS = ("first", "second", "alike", "another")
 LOADED = {"commitments": ("uint8", 1), "sizes": ("int64", 1)}
 SEVERAL = {f"{epoch}_{name}": form for epoch in EPOCHS for name, form in LOADED.items()}
 SOURCES = ("torch", "numpy", "random")
-SLOW = {"timeout": f"let workers start as they do by default: with spawn each imports torch anew; {ORDER}"}
+SLOW = {
+    "timeout": f"let workers start as they do by default: with spawn each imports torch anew; {ORDER}"
+}
 
 
 def several(student: Any, rig: Any, workers: int) -> Any:
@@ -109,7 +118,11 @@ def dice(student: Any, rig: Any) -> Any:
 OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
 
 
-@part.probe(values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))})
+@part.probe(
+    values={
+        "made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))
+    }
+)
 def arguments(student: Any, rig: Any) -> Any:
     """The loaders that are made for each kind of device; none of them is used."""
     made = []
@@ -117,7 +130,11 @@ def arguments(student: Any, rig: Any) -> Any:
         for workers in (0, 3):
             with rig.loading.built() as built:
                 student.make_loader_optimized(
-                    rig.loading.pictures(BATCH), BATCH, rig.loading.device(device), num_workers=workers, seed=1
+                    rig.loading.pictures(BATCH),
+                    BATCH,
+                    rig.loading.device(device),
+                    num_workers=workers,
+                    seed=1,
                 )
             made.append({"device": device, "workers": workers, "options": built.last()})
     return {"made": made}
@@ -167,7 +184,11 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     """The clock moves only by what is scripted; a GPU, real or played, is not done with a step when it returns."""
     count = rig.integer(7, 11)
     sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
-    waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
+    waits, work, (queued,) = (
+        rig.seconds(0.2, 0.9, count),
+        rig.seconds(0.3, 0.8, count),
+        rig.seconds(0.1, 0.3, 1),
+    )
     waits[0] += timing.START
     begun = list[int]()
 
@@ -182,7 +203,14 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
 
     left, labels, seen = rig.on_a_gpu(epoch)
     told = {name: rig.number(seen[name]) for name in FIGURES}
-    return {"labels": labels, "waits": waits, "work": work, "queued": left, "begun": len(begun), **told}
+    return {
+        "labels": labels,
+        "waits": waits,
+        "work": work,
+        "queued": left,
+        "begun": len(begun),
+        **told,
+    }
 
 
 @part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
@@ -194,17 +222,28 @@ def moves(student: Any, rig: Any) -> Any:
     return {"devices": step.devices, "moved": seen.moved, "waited": seen.waited}
 
 
-def _slower(workers: Sequence[int], pace: Sequence[float], start: float, batches: int) -> list[float]:
+def _slower(
+    workers: Sequence[int], pace: Sequence[float], start: float, batches: int
+) -> list[float]:
     """Return by how many seconds an epoch of each number of workers is slower than one without."""
-    return [number * start + batches * (one - pace[0]) for number, one in zip(workers[1:], pace[1:], strict=True)]
+    return [
+        number * start + batches * (one - pace[0])
+        for number, one in zip(workers[1:], pace[1:], strict=True)
+    ]
 
 
 def scripted(rig: Any) -> tuple[Any, Any, dict[str, Any]]:
     """Return make_loader and step on a scripted clock, and what the script is."""
     few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
     workers = [0, some, few, many]  # as they are asked for, and not by their size
-    pace, (start, work), batches = rig.seconds(0.2, 0.9, len(workers)), rig.seconds(0.1, 0.4, 2), rig.integer(5, 7)
-    while not (max(slower := _slower(workers, pace, start, batches + 1)) >= APART <= min(map(abs, slower))):
+    pace, (start, work), batches = (
+        rig.seconds(0.2, 0.9, len(workers)),
+        rig.seconds(0.1, 0.4, 2),
+        rig.integer(5, 7),
+    )
+    while not (
+        max(slower := _slower(workers, pace, start, batches + 1)) >= APART <= min(map(abs, slower))
+    ):
         pace = rig.seconds(0.2, 0.9, len(workers))
     make_loader = rig.loading.scripted(
         [BATCH] * batches + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
@@ -216,20 +255,25 @@ def scripted(rig: Any) -> tuple[Any, Any, dict[str, Any]]:
 OWN = list_of(map_of(optional(NUMBER)))
 
 
-def own(student: Any, rig: Any, make_loader: Any, step: Any, options: Sequence[Mapping[str, Any]]) -> list[Any]:
+def own(
+    student: Any, rig: Any, make_loader: Any, step: Any, options: Sequence[Mapping[str, Any]]
+) -> list[Any]:
     """Return what the student's own measure_loading says of the second epoch of each loader; nothing if it stumbles."""
     rows = []
     with suppress(Exception):
         for named in options:
             loader = make_loader(**named)
             seen = [
-                rig.returned("measure_loading", student.measure_loading(loader, step, rig.device)) for _ in range(2)
+                rig.returned("measure_loading", student.measure_loading(loader, step, rig.device))
+                for _ in range(2)
             ]
             rows.append({name: rig.number(seen[1][name]) for name in FIGURES})
     return rows
 
 
-def told(rig: Any, function: str, returned: Any, files: tuple[str, str], figures: Any) -> dict[str, Any]:
+def told(
+    rig: Any, function: str, returned: Any, files: tuple[str, str], figures: Any
+) -> dict[str, Any]:
     """Return the rows of a table, and what was written of them."""
     return {
         "rows": rig.rows(returned, function),
@@ -251,7 +295,9 @@ def sweep(student: Any, rig: Any) -> Any:
         returned = student.sweep_workers(
             make_loader, script["workers"], step, rig.device, folder=str(rig.made_folder())
         )
-    measured = own(student, rig, make_loader, step, [{"num_workers": number} for number in script["workers"]])
+    measured = own(
+        student, rig, make_loader, step, [{"num_workers": number} for number in script["workers"]]
+    )
     return {**script, **told(rig, "sweep_workers", returned, SWEEP_FILES, figures), "own": measured}
 
 
@@ -260,7 +306,9 @@ MADE = list_of(map_of(INTEGER))
 
 
 @part.probe(
-    pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN}, arrays=PICTURE
+    pair=True,
+    values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN},
+    arrays=PICTURE,
 )
 def comparison(student: Any, rig: Any) -> Any:
     """Workers that stay start once, and a larger prefetch_factor makes each wait shorter.
@@ -268,10 +316,14 @@ def comparison(student: Any, rig: Any) -> Any:
     The Baseline is not the slowest one: a speedup over the slowest is seen.
     """
     make_loader, step, script = scripted(rig)
-    slower = _slower(script["workers"], script["pace"], script["start"], -(-script["samples"] // BATCH))
+    slower = _slower(
+        script["workers"], script["pace"], script["start"], -(-script["samples"] // BATCH)
+    )
     best = script["workers"][1 + slower.index(max(slower))]
     with rig.figures() as figures:
-        returned = student.compare_configurations(make_loader, best, step, rig.device, folder=str(rig.made_folder()))
+        returned = student.compare_configurations(
+            make_loader, best, step, rig.device, folder=str(rig.made_folder())
+        )
     made, workers = make_loader.made[:16], {"num_workers": best}
     stays = {**workers, "persistent_workers": True, "prefetch_factor": 4}
     measured = own(student, rig, make_loader, step, [{"num_workers": 0}, workers, workers, stays])
@@ -283,11 +335,15 @@ def comparison(student: Any, rig: Any) -> Any:
 def no_workers_are_best(student: Any, rig: Any) -> Any:
     """The comparison, where the sweep said 0; the loaders refuse what a DataLoader refuses."""
     make_loader, step, _ = scripted(rig)
-    returned = student.compare_configurations(make_loader, 0, step, rig.device, folder=str(rig.made_folder()))
+    returned = student.compare_configurations(
+        make_loader, 0, step, rig.device, folder=str(rig.made_folder())
+    )
     return {"rows": rig.rows(returned, "compare_configurations")}
 
 
-@part.probe(pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(optional(NUMBER))})
+@part.probe(
+    pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(optional(NUMBER))}
+)
 def choices(student: Any, rig: Any) -> Any:
     """Rows of a sweep in which throughput and what is without the wait disagree; some are equally fast."""
     asked = []
@@ -309,8 +365,13 @@ def choices(student: Any, rig: Any) -> Any:
             seconds, work = 1000 / row["throughput"], 1000 / row["without_wait"]
             row |= {"epoch_time": seconds, "data_wait": seconds - work, "device": DEVICE}
         drawn = rig.random.permutation(len(rows))
-        asked.append([rows[at] for at in (sorted(drawn)[::-1] if fastest == 1 else drawn)])  # the tie: the most first
-    return {"asked": asked, "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked]}
+        asked.append(
+            [rows[at] for at in (sorted(drawn)[::-1] if fastest == 1 else drawn)]
+        )  # the tie: the most first
+    return {
+        "asked": asked,
+        "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked],
+    }
 
 
 # --- what is judged: the loader ---------------------------------------------------------------------------------------
@@ -341,12 +402,20 @@ def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
 def order_follows_the_seed(epochs: Pair, alone: Pair) -> Verdict:
     """Two loaders with the same seed shuffle alike, and one with another seed does not."""
     for pair, workers in ((epochs, WORKERS), (alone, 0)):
-        first, alike, another = (loaders.order(pair, name) for name in ("first", "alike", "another"))
+        first, alike, another = (
+            loaders.order(pair, name) for name in ("first", "alike", "another")
+        )
         if first != alike:
-            measured = f"with {workers} workers the first epochs of two loaders with one seed differ"
-            return Failed(measured, "the order is drawn from numbers that the seed does not decide", SEEDED)
+            measured = (
+                f"with {workers} workers the first epochs of two loaders with one seed differ"
+            )
+            return Failed(
+                measured, "the order is drawn from numbers that the seed does not decide", SEEDED
+            )
         if first == another:
-            return Failed("another seed, the same order", "the seed is accepted and not used", SEEDED)
+            return Failed(
+                "another seed, the same order", "the seed is accepted and not used", SEEDED
+            )
     return Passed("the same order from the same seed")
 
 
@@ -359,11 +428,17 @@ def augments_afresh(dice: Observation) -> Verdict:
     for source in SOURCES:
         seen = Epoch(dice.arrays[source], np.zeros(0)).samples()
         if seen.total() != 2 * BATCH * 3:
-            return Failed(f"{seen.total()} samples of {2 * BATCH * 3}", "samples are left out", ORDER)
+            return Failed(
+                f"{seen.total()} samples of {2 * BATCH * 3}", "samples are left out", ORDER
+            )
         if len(seen) < seen.total():
-            measured = f"{len(seen)} different numbers of {source} in {seen.total()} samples of two epochs"
+            measured = (
+                f"{len(seen)} different numbers of {source} in {seen.total()} samples of two epochs"
+            )
             why = "workers begin with the same random numbers, or begin anew with them, or samples are kept"
-            return Failed(measured, why, f"no worker_init_fn with a seed of its own, nothing kept; {ORDER}")
+            return Failed(
+                measured, why, f"no worker_init_fn with a seed of its own, nothing kept; {ORDER}"
+            )
     return Passed(f"{2 * BATCH * 3} samples, all different, for each of {', '.join(SOURCES)}")
 
 
@@ -377,21 +452,27 @@ def asks_for_what_helps(arguments: Observation) -> Verdict:
 def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
     """An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."""
     return _faster(
-        slow_reads, bar, "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
+        slow_reads,
+        bar,
+        "reads wait for each other: nothing reads ahead, or workers start anew in each epoch",
     )
 
 
 @part.check(basis="outputs", needs=[every_sample_once])
 def augmentation_is_faster(slow_augmentation: Timed, bar: Bar) -> Verdict:
     """With augmentation that works a core, 4 workers are at least {bar} as fast as none, where they have cores."""
-    return _faster(slow_augmentation, bar, "pictures are augmented one after the other, or workers start anew")
+    return _faster(
+        slow_augmentation, bar, "pictures are augmented one after the other, or workers start anew"
+    )
 
 
 def _faster(timed: Timed, bar: Bar, why: str) -> Verdict:
     problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))
     if problem:
         return Failed(problem, "the loader that is timed delivers other samples", ORDER)
-    return speedup.at_least(timed, bar, why=why, try_=f"num_workers, persistent_workers, prefetch_factor; {ORDER}")
+    return speedup.at_least(
+        timed, bar, why=why, try_=f"num_workers, persistent_workers, prefetch_factor; {ORDER}"
+    )
 
 
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
@@ -404,10 +485,16 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
     samples = len(known["labels"])
     if seen["labels"] != known["labels"]:
         measured = f"step was given {len(seen['labels'])} samples of {samples}, or in another order"
-        return Failed(measured, "step has to get each batch once, as the loader gave it", "step(images, labels)")
+        return Failed(
+            measured,
+            "step has to get each batch once, as the loader gave it",
+            "step(images, labels)",
+        )
     queued = known["queued"] if seen["queued"] else 0.0
     scripts = [_epoch(known, queued, more) for more in range(max(seen["begun"], 1))][:STARTS]
-    script = next((one for one in scripts if isinstance(timing.honest(seen, one), Passed)), scripts[0])
+    script = next(
+        (one for one in scripts if isinstance(timing.honest(seen, one), Passed)), scripts[0]
+    )
     found = timing.honest(seen, script)
     if not isinstance(found, Passed):
         return found
@@ -434,10 +521,14 @@ def moves_without_waiting(moves: Observation) -> Verdict:
     try_ = ".to(device, non_blocking=True), of images and labels"
     if not devices or set(devices) != {"meta"}:
         where = ", ".join(sorted(set(devices))) or "nowhere"
-        return Failed(f"step got tensors on: {where}", "batches were not moved to the device asked for", try_)
+        return Failed(
+            f"step got tensors on: {where}", "batches were not moved to the device asked for", try_
+        )
     if waited:
         measured = f"{waited} of {moves.values['moved']} moves wait until the copy is done"
-        return Failed(measured, "pinned memory gains nothing then: the host stands still for each copy", try_)
+        return Failed(
+            measured, "pinned memory gains nothing then: the host stands still for each copy", try_
+        )
     return Passed(f"{moves.values['moved']} moves, none of which waits")
 
 
@@ -445,12 +536,21 @@ def _script(known: Mapping[str, Any]) -> loading.Script:
     pace = dict(zip(known["workers"], known["pace"], strict=True))
     batches = -(-known["samples"] // BATCH)
     return loading.Script(
-        known["samples"], batches, pace, known["start"], COLD, known["work"], FURTHER, known["rows"][0]["device"]
+        known["samples"],
+        batches,
+        pace,
+        known["start"],
+        COLD,
+        known["work"],
+        FURTHER,
+        known["rows"][0]["device"],
     )
 
 
 def _measured(rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    told = "; ".join(f"{shown(row.get(key))}: {shown(row.get('throughput'))} samples/s" for row in rows[:4])
+    told = "; ".join(
+        f"{shown(row.get(key))}: {shown(row.get('throughput'))} samples/s" for row in rows[:4]
+    )
     return f"{told} (on a clock that the grader moves)" if told else "no rows"
 
 
@@ -459,11 +559,17 @@ def sweep_is_honest(sweep: Pair) -> Verdict:
     """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
     seen, known = sweep.student.values, sweep.baseline.values
     rows, script = seen["rows"], _script(known)
-    why, try_ = table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"]), COLUMNS
+    why, try_ = (
+        table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"]),
+        COLUMNS,
+    )
     if not why and loading.as_measured(rows, seen["own"]):
         why = loading.sweep_follows(rows, seen["own"], script)
     elif not why:
-        why, try_ = loading.sweep_figures(rows, script), f"measure_loading twice for each loader; {CLOCK}"
+        why, try_ = (
+            loading.sweep_figures(rows, script),
+            f"measure_loading twice for each loader; {CLOCK}",
+        )
         why, try_ = (why, try_) if why else (loading.sweep_problem(rows, known["workers"]), COLUMNS)
     measured = _measured(rows, "num_workers")
     return Failed(measured, why, try_) if why else Passed(measured)
@@ -477,11 +583,19 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
         return Failed(f"{len(chosen)} answers", f"{len(asked)} sweeps were shown", WRONG)
     places = [[row["num_workers"] for row in rows].index(loading.fastest(rows)) for rows in asked]
     if chosen == places:
-        return Failed(f"{shown(chosen[0])} for the first sweep", "that is the place of the row in the list", BEST)
+        return Failed(
+            f"{shown(chosen[0])} for the first sweep",
+            "that is the place of the row in the list",
+            BEST,
+        )
     for rows, told in zip(asked, chosen, strict=True):
         if told != (right := loading.fastest(rows)):
             rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-            return Failed(f"{shown(told)} instead of {right} of {rates} samples/s", _not_best(rows, told), BEST)
+            return Failed(
+                f"{shown(told)} instead of {right} of {rates} samples/s",
+                _not_best(rows, told),
+                BEST,
+            )
     return Passed(f"{len(asked)} sweeps")
 
 
@@ -497,7 +611,11 @@ def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
     if any(row["throughput"] == top for row in rows if row["num_workers"] == told):
         return "that is as fast, with more workers than another"
     blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
-    return "that is the best without the wait for data" if told == blind else "another row has a higher throughput"
+    return (
+        "that is the best without the wait for data"
+        if told == blind
+        else "another row has a higher throughput"
+    )
 
 
 @part.check(basis="scripted")
@@ -505,7 +623,12 @@ def compares_four(comparison: Pair, device: Device) -> Verdict:
     """compare_configurations measures the second epoch of four loaders, each with one argument more."""
     seen, known = comparison.student.values, comparison.baseline.values
     rows, script = seen["rows"], _script(known)
-    why, try_ = table.form_problem(rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS), COLUMNS
+    why, try_ = (
+        table.form_problem(
+            rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS
+        ),
+        COLUMNS,
+    )
     if not why and loading.as_measured(rows, seen["own"]):
         why = loading.compared_follows(rows, script, known["best"])
     elif not why:
@@ -515,24 +638,35 @@ def compares_four(comparison: Pair, device: Device) -> Verdict:
     if why:
         return Failed(measured, why, try_)
     why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
-    return Failed(measured, why, f"make_loader(**options), one for each row; {WRONG}") if why else Passed(measured)
+    return (
+        Failed(measured, why, f"make_loader(**options), one for each row; {WRONG}")
+        if why
+        else Passed(measured)
+    )
 
 
 @part.check(basis="scripted")
 def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
     """The comparison goes through as well where 0 workers were the fastest."""
     rows = no_workers_are_best.student.values["rows"]
-    found = ", ".join(f"{shown(row.get('configuration'))}: {shown(row.get('num_workers'))}" for row in rows[:6])
+    found = ", ".join(
+        f"{shown(row.get('configuration'))}: {shown(row.get('num_workers'))}" for row in rows[:6]
+    )
     wanted = [(name, 0) for name in loading.CONFIGURATIONS]
     if [(row.get("configuration"), row.get("num_workers")) for row in rows] == wanted:
         return Passed(f"{len(rows)} rows, each with 0 workers")
-    return Failed(found or "no rows", "four rows are expected, each with 0 workers", f"best may be 0; {WRONG}")
+    return Failed(
+        found or "no rows", "four rows are expected, each with 0 workers", f"best may be 0; {WRONG}"
+    )
 
 
 @part.check(basis="scripted")
 def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
     """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
-    for seen, file in ((sweep.student.values, SWEEP_FILES[0]), (comparison.student.values, COMPARED_FILES[0])):
+    for seen, file in (
+        (sweep.student.values, SWEEP_FILES[0]),
+        (comparison.student.values, COMPARED_FILES[0]),
+    ):
         found = table.holds_the_rows(seen["csv"], file, seen["rows"])
         if isinstance(found, Failed):
             break
@@ -548,11 +682,15 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     """Both figures are written, and show the rows that are returned, with units."""
     try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
     units = {**UNITS, "epoch_time": SECONDS}
-    found = plot.shows_the_rows(sweep.student, SWEEP_FILES[1], units, "num_workers", try_, apart="panels")
+    found = plot.shows_the_rows(
+        sweep.student, SWEEP_FILES[1], units, "num_workers", try_, apart="panels"
+    )
     if not isinstance(found, Passed):
         return found
     units = {**UNITS, "speedup": r"\bx\b|\xd7|[Ss]peed-?up|times"}
-    return plot.shows_the_rows(comparison.student, COMPARED_FILES[1], units, "configuration", try_, apart="bars")
+    return plot.shows_the_rows(
+        comparison.student, COMPARED_FILES[1], units, "configuration", try_, apart="bars"
+    )
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -563,7 +701,10 @@ def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict
     """Both tables handed in hold numbers that fit each other, and the comparison has the best workers of the sweep."""
     swept = table.as_numbers(worker_sweep.rows, loading.SWEEP_NUMBERS)
     compared = table.as_numbers(dataloader_results.rows, loading.COMPARED_NUMBERS)
-    measured, try_ = f"{len(swept)} and {len(compared)} rows", "run part2_dataloader.py again; hand in what it writes"
+    measured, try_ = (
+        f"{len(swept)} and {len(compared)} rows",
+        "run part2_dataloader.py again; hand in what it writes",
+    )
     for file, why in (
         (worker_sweep.file, loading.sweep_problem(swept)),
         (dataloader_results.file, loading.compared_problem(compared)),
@@ -574,15 +715,25 @@ def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict
         return Failed(measured, f"the two tables are not of one run: {why}", try_)
     best, used = loading.fastest(swept), compared[1]["num_workers"]
     if used != best:
-        return Failed(measured, f"{best} workers are the fastest of the sweep, and {used:g} were compared", try_)
+        return Failed(
+            measured,
+            f"{best} workers are the fastest of the sweep, and {used:g} were compared",
+            try_,
+        )
     return Passed(measured)
 
 
 @part.check(basis="artefact")
-def plots_are_pictures(num_workers_comparison: Picture, dataloader_optimization: Picture) -> Verdict:
+def plots_are_pictures(
+    num_workers_comparison: Picture, dataloader_optimization: Picture
+) -> Verdict:
     """Both figures handed in are pictures with something on them."""
     try_ = "hand in the files that part2_dataloader.py wrote"
     if num_workers_comparison.crc == dataloader_optimization.crc:
-        return Failed(f"{num_workers_comparison.file}, {dataloader_optimization.file}", "they are one picture", try_)
+        return Failed(
+            f"{num_workers_comparison.file}, {dataloader_optimization.file}",
+            "they are one picture",
+            try_,
+        )
     found = plot.is_drawn(num_workers_comparison, try_=try_)
     return plot.is_drawn(dataloader_optimization, try_=try_) if isinstance(found, Passed) else found

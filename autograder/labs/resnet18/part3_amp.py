@@ -118,7 +118,9 @@ def fp32(student: Any, rig: Any) -> Any:
     steep(window)
     images, labels = next(iter(window.loader))
     with rig.no_grad():
-        in_eval = float(window.criterion(window.model(images.to(rig.device)), labels.to(rig.device)))
+        in_eval = float(
+            window.criterion(window.model(images.to(rig.device)), labels.to(rig.device))
+        )
     start = window.weights()
     losses = train(student, window, use_amp=False, scaler=window.scaler)["losses"]
     seen = {"losses": rig.series(losses, "losses"), "start": start, "weights": window.weights()}
@@ -146,7 +148,10 @@ def op_dtypes(student: Any, rig: Any) -> Any:
     with rig.op_dtypes(window) as seen:
         try:
             amp(student, window)
-        except (AssertionError, RuntimeError):  # of the scaler's, perhaps: what ran before it is judged all the same
+        except (
+            AssertionError,
+            RuntimeError,
+        ):  # of the scaler's, perhaps: what ran before it is judged all the same
             if "backward" not in seen.values():
                 raise
     return {"dtypes": seen.values()}
@@ -178,7 +183,9 @@ def overflow(student: Any, rig: Any) -> Any:
 CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
 
 
-@part.probe(pair=True, arrays={f"{mode}_{name}": form for mode in CLIPPED for name, form in TRAINED.items()})
+@part.probe(
+    pair=True, arrays={f"{mode}_{name}": form for mode in CLIPPED for name, form in TRAINED.items()}
+)
 def clipping(student: Any, rig: Any) -> Any:
     seen = {}
     for mode in CLIPPED:
@@ -246,7 +253,11 @@ def scripted_epoch(student: Any, rig: Any) -> Any:
     """
     count = rig.integer(5, 8)
     sizes = [BATCH] * (count - 1) + [rig.integer(3, 11)]
-    waits, work, (queued,) = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count), rig.seconds(0.1, 0.3, 1)
+    waits, work, (queued,) = (
+        rig.seconds(0.2, 0.9, count),
+        rig.seconds(0.3, 0.8, count),
+        rig.seconds(0.1, 0.3, 1),
+    )
     waits[0] += 1.0  # the first batch takes longest, as it does when workers start
 
     def epoch(device: Any) -> Any:
@@ -295,11 +306,17 @@ def comparison(student: Any, rig: Any) -> Any:
     AMP is the slower one, as on a CPU: a speedup that cannot be below 1 is seen.
     """
     window = rig.window([BATCH] * rig.integer(6, 8) + [rig.integer(5, 11)])
-    batches, (full,), (slower,) = len(window.loader), rig.seconds(0.2, 0.4, 1), rig.seconds(1.3, 2.5, 1)
+    batches, (full,), (slower,) = (
+        len(window.loader),
+        rig.seconds(0.2, 0.4, 1),
+        rig.seconds(1.3, 2.5, 1),
+    )
     waits, cold, folder = rig.seconds(0.02, 0.1, batches), 3.0, rig.made_folder()
     rig.script(window, waits, [])
     with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
-        returned = student.compare_precision(trainings, window.loader, window.device, folder=str(folder))
+        returned = student.compare_precision(
+            trainings, window.loader, window.device, folder=str(folder)
+        )
     written = {name: folder / name for name in ("amp_results.csv", "amp_comparison.png")}
     return {
         "rows": rig.rows(returned, "compare_precision"),
@@ -328,7 +345,8 @@ def follows_fp32(amp: Timed) -> Verdict:
 
 
 FLOAT32 = f"leave the model in float32, without .half() and .bfloat16(): autocast makes 16-bit copies itself; {WHERE}"
-SHORT = 0.5  # of the expected update: gradients 64 times as large, cut to a norm of 10, leave a quarter
+# Of the expected update: gradients 64 times as large, cut to a norm of 10, leave a quarter.
+SHORT = 0.5
 CLIPPED_ALL_THE_SAME = (
     "the weights move far less: gradients are clipped although max_grad_norm is None",
     "if max_grad_norm is not None: around the clipping, and no norm of your own",
@@ -342,7 +360,10 @@ def fp32_is_untouched(fp32: Pair) -> Verdict:
     why = "the first loss is right, later steps are not: one left out or taken twice, or no zero_grad before each"
     try_ = "zero_grad, forward, loss, backward, step"
     if first.size and close(float(first[0]), fp32.baseline.values["in_eval"], 1e-5):
-        why, try_ = "the model was trained in eval(), in which it may come", "model.train() before the loop"
+        why, try_ = (
+            "the model was trained in eval(), in which it may come",
+            "model.train() before the loop",
+        )
     elif numerics.furthest(first, expected) > UNTOUCHED.losses:
         why = "the first loss differs already: something of AMP is on without use_amp, or another loss is taken"
         try_ = "torch.autocast(device.type, enabled=use_amp)"
@@ -381,7 +402,9 @@ def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Ver
 def scaler_in_order(scaler_calls: Observation) -> Verdict:
     """Each step calls the scaler once and in order: scale, backward, unscale_ where clipping needs it, step, update."""
     try_ = f"scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update(); {WHERE}"
-    return precision.scaler_in_order(scaler_calls.values["events"], scaler_calls.values["batches"], try_=try_)
+    return precision.scaler_in_order(
+        scaler_calls.values["events"], scaler_calls.values["batches"], try_=try_
+    )
 
 
 @part.check(basis="outputs")
@@ -389,15 +412,23 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
     """A batch whose gradients overflow changes no weight and halves the scale."""
     before, after = overflow.baseline.values["before"], overflow.student.values["after"]
     bad, moved = numerics.not_finite(overflow.student.arrays["weights"]), numerics.update(overflow)
-    try_ = f"scaler.step(optimizer), then scaler.update(), with the scaler that was handed in; {WHERE}"
+    try_ = (
+        f"scaler.step(optimizer), then scaler.update(), with the scaler that was handed in; {WHERE}"
+    )
     if bad:
         return Failed(bad, "the optimizer stepped although a gradient was infinite", try_)
     measured = f"update apart by {moved.error:.2%} from the run without that batch, scale {before:g} -> {after or 0:g}"
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        return Failed(measured, why, "optimizer.zero_grad() before each backward pass, in AMP as well")
+        return Failed(
+            measured, why, "optimizer.zero_grad() before each backward pass, in AMP as well"
+        )
     if not close(after, before / 2, 1e-6):
-        return Failed(measured, "the scale was not halved once: scaler.update() did not see the overflow", try_)
+        return Failed(
+            measured,
+            "the scale was not halved once: scaler.update() did not see the overflow",
+            try_,
+        )
     evidence = numerics.shares(update=moved.error / UPDATE)
     why = "other steps than the overflowing one were skipped or changed"
     if numerics.sixteen_bits(overflow.student.arrays["weights"]):
@@ -412,15 +443,25 @@ def overflow_skips_the_step(overflow: Pair) -> Verdict:
 @part.check(basis="outputs")
 def clips_true_gradients(clipping: Pair) -> Verdict:
     """max_grad_norm clips the true gradients, in FP32 and in AMP, with a scaler and without."""
-    moved = {mode: numerics.update(clipping, f"{mode}_weights", f"{mode}_start") for mode in CLIPPED}
-    measured = ", ".join(f"{CLIPPED[mode]}: update {it.ratio:.3g}x the expected one" for mode, it in moved.items())
+    moved = {
+        mode: numerics.update(clipping, f"{mode}_weights", f"{mode}_start") for mode in CLIPPED
+    }
+    measured = ", ".join(
+        f"{CLIPPED[mode]}: update {it.ratio:.3g}x the expected one" for mode, it in moved.items()
+    )
     for mode, it in moved.items():
         bad = numerics.not_finite(clipping.student.arrays[f"{mode}_weights"])
         if bad:
-            return Failed(f"{CLIPPED[mode]}: {bad}", "a gradient was NaN or infinite before it was clipped", CLIP[mode])
+            return Failed(
+                f"{CLIPPED[mode]}: {bad}",
+                "a gradient was NaN or infinite before it was clipped",
+                CLIP[mode],
+            )
         if not it.error <= UPDATE:
             narrow = numerics.sixteen_bits(clipping.student.arrays[f"{mode}_weights"])
-            return Failed(measured, *_misclipped(mode, it, narrow), numerics.shares(update=it.error / UPDATE))
+            return Failed(
+                measured, *_misclipped(mode, it, narrow), numerics.shares(update=it.error / UPDATE)
+            )
     return Passed(measured, numerics.shares(update=max(it.error for it in moved.values()) / UPDATE))
 
 
@@ -438,17 +479,26 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
     if narrow:
         return precision.NARROW, FLOAT32
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
-        return f"{CLIPPED[mode]} moves twice as far: each step is taken twice", "one step(optimizer) for each batch"
+        return (
+            f"{CLIPPED[mode]} moves twice as far: each step is taken twice",
+            "one step(optimizer) for each batch",
+        )
     if moved.ratio > 1.5:
         why = f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, or not by the norm of all of them"
         return why, CLIP[mode]
-    return f"{CLIPPED[mode]} moves in another direction", f"the same steps as the plain loop, clipped: {CLIP[mode]}"
+    return (
+        f"{CLIPPED[mode]} moves in another direction",
+        f"the same steps as the plain loop, clipped: {CLIP[mode]}",
+    )
 
 
 @part.check(basis="report")
 def no_wait_per_step(waits: Observation) -> Verdict:
     """The host does not wait for the device at every step, and no step's graph is kept."""
-    seen, try_ = waits.values, "collect loss.detach() in a list, and move it to the host once after the loop"
+    seen, try_ = (
+        waits.values,
+        "collect loss.detach() in a list, and move it to the host once after the loop",
+    )
     return timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=try_)
 
 
@@ -460,11 +510,17 @@ def returns_the_metrics(metrics: Pair) -> Verdict:
     missing = [f"{name} is no finite number" for name in METRICS if told[name] is None]
     unlike = numerics.misshapen(losses, metrics.baseline.arrays["losses"]) or "".join(missing[:1])
     if unlike:
-        return Failed(unlike, "that cannot be compared", "return what the docstring names, as floats")
-    problem = numerics.metrics_problem(told, losses, expected["right"], expected["sizes"], weighted=True)
+        return Failed(
+            unlike, "that cannot be compared", "return what the docstring names, as floats"
+        )
+    problem = numerics.metrics_problem(
+        told, losses, expected["right"], expected["sizes"], weighted=True
+    )
     if problem:
         return Failed(*problem)
-    return Passed(f"loss {told['loss']:.4g}, accuracy {told['accuracy']:.4g} %, {len(losses)} losses")
+    return Passed(
+        f"loss {told['loss']:.4g}, accuracy {told['accuracy']:.4g} %, {len(losses)} losses"
+    )
 
 
 @part.check(basis="scripted")
@@ -500,14 +556,18 @@ def compares_both(comparison: Pair, device: Device) -> Verdict:
         or compare.device_problem(rows, script, on_gpu=device.kind == "cuda")
     )
     if problem:
-        return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", *problem)
+        return Failed(
+            f"{measured} (on a clock that the grader moves)" if measured else "no rows", *problem
+        )
     return Passed(measured)
 
 
 def _script(comparison: Pair) -> compare.Script:
     known = comparison.baseline.values
     named = {name: known[name] for name in ("samples", "batches", "wait", "full", "half", "cold")}
-    return compare.Script(**named, accuracy=known["rows"][0]["accuracy"], device=known["rows"][0]["device"])
+    return compare.Script(
+        **named, accuracy=known["rows"][0]["accuracy"], device=known["rows"][0]["device"]
+    )
 
 
 def _made_up(comparison: Pair) -> tuple[str, str] | None:
@@ -544,7 +604,10 @@ def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
     """AMP trains faster than FP32, by at least {bar}."""
     why = "too little of the time is spent in half precision, or the host waits at every step"
     return speedup.at_least(
-        amp, bar, why=why, try_=f"look at half_precision_where_it_helps and no_wait_per_step; {WHERE}"
+        amp,
+        bar,
+        why=why,
+        try_=f"look at half_precision_where_it_helps and no_wait_per_step; {WHERE}",
     )
 
 
@@ -553,6 +616,10 @@ def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) 
     """AMP needs less memory than FP32, by at least {bar}."""
     moved = numerics.update(large_batches)
     if not moved.error <= LARGE:
-        return Failed(f"update apart by {moved.error:.1e} of its norm", "larger batches take another step", WHERE)
+        return Failed(
+            f"update apart by {moved.error:.1e} of its norm",
+            "larger batches take another step",
+            WHERE,
+        )
     why, try_ = "activations are kept in FP32, or a graph of an earlier step is kept alive", WRONG
     return memory.at_least_less(large_batches, idle, bar, device, why=why, try_=try_)

@@ -37,12 +37,20 @@ from autograder.traces.words import many
 
 part = Part(
     "part4_memory",
-    writes=["train_epoch_with_accumulation", "run_checkpointed", "ResNet18Checkpointed", "compare_checkpointing"],
+    writes=[
+        "train_epoch_with_accumulation",
+        "run_checkpointed",
+        "ResNet18Checkpointed",
+        "compare_checkpointing",
+    ],
     hands_in=[checkpointing.RESULTS.file, "checkpointing_comparison.png", "part4_notes.md"],
     tables=[checkpointing.RESULTS],
 )
 
-UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}  # a panel's label must match
+UNITS = {
+    "throughput": r"/|per|s⁻¹|\^\{?-1",
+    "saved_mb": r"MB|[Mm]egabyte",
+}  # a panel's label must match
 METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 8  # samples
 MOMENTUM = 0.9  # so that a step too many moves the weights, even one whose gradient is 0
@@ -68,7 +76,11 @@ def train(student: Any, window: Any, steps: int) -> Any:
 
 def cut(rig: Any, sizes: Sequence[int], steps: int) -> Sequence[int]:
     """Return the batches of one side: on the baseline's, each group is one batch."""
-    return sizes if rig.side == "student" else [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
+    return (
+        sizes
+        if rig.side == "student"
+        else [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
+    )
 
 
 def note_mode(modes: list[bool], model: Any, _: Any, output: Any) -> None:
@@ -89,14 +101,20 @@ def drawn_groups(rig: Any) -> dict[str, tuple[list[int], int]]:
 
 @part.probe(
     pair=True,
-    values={"groups": list_of(record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER, trained=BOOLEAN))},
+    values={
+        "groups": list_of(
+            record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER, trained=BOOLEAN)
+        )
+    },
     arrays={f"{group}_{name}": form for group in GROUPS for name, form in LEFT.items()},
 )
 def groups(student: Any, rig: Any) -> Any:
     """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
     arrays, told = {}, []
     for name, (sizes, steps) in drawn_groups(rig).items():
-        window = rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), momentum=MOMENTUM)
+        window = rig.window(
+            cut(rig, sizes, steps), model=rig.nets.small("group"), momentum=MOMENTUM
+        )
         taken, modes = list[int](), list[bool]()
         window.optimizer.register_step_post_hook(lambda *_, taken=taken: taken.append(1))
         window.model.eval().register_forward_hook(partial(note_mode, modes))
@@ -125,16 +143,23 @@ def groups(student: Any, rig: Any) -> Any:
 def scripted_epoch(student: Any, rig: Any) -> Any:
     """The clock moves only by what is scripted; with a rate of 0 larger batches see the same losses."""
     steps, count = STEPS, rig.integer(7, 11)
-    sizes = [BATCH] * (count - 1) + [rig.integer(1, 3)]  # few, so that to count it as a full batch shows
+    sizes = [BATCH] * (count - 1) + [
+        rig.integer(1, 3)
+    ]  # few, so that to count it as a full batch shows
     waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
-    plain, window = (rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), lr=0.0) for _ in range(2))
+    plain, window = (
+        rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), lr=0.0) for _ in range(2)
+    )
     other = rig.number(train(student, plain, steps)["loss"])
     window.criterion.label_smoothing = SMOOTHING  # so that another criterion than this one shows
     rig.script(window, waits, work)
     modes = list[bool]()
     window.model.register_forward_hook(partial(note_mode, modes))
     seen = train(student, window, steps)
-    told = {"losses": rig.series(seen["losses"], "losses"), **{name: rig.number(seen[name]) for name in METRICS}}
+    told = {
+        "losses": rig.series(seen["losses"], "losses"),
+        **{name: rig.number(seen[name]) for name in METRICS},
+    }
     known = {"samples": sum(sizes), "sizes": sizes, "waits": waits, "work": work}
     return {**known, "plain": other, "passes": len(modes), **told}
 
@@ -154,7 +179,11 @@ def segment_cases(rig: Any) -> Any:
             for mode in ("train", "eval"):
                 segment = rig.nets.segment(kind).train(mode == "train")
                 x = rig.tensor(rig.random.normal(size=(BATCH, 3, 8, 8))).requires_grad_(wants)
-                yield f"{kind} in {mode}(), input {'with' if wants else 'without'} a gradient", segment, x
+                yield (
+                    f"{kind} in {mode}(), input {'with' if wants else 'without'} a gradient",
+                    segment,
+                    x,
+                )
 
 
 def back(student: Any, rig: Any, segment: Any, x: Any, times: int = 1, inputs: int = 1) -> Any:
@@ -185,8 +214,14 @@ SETTINGS = ("momentum", "training", "track_running_stats")
 
 def settings(segment: Any) -> dict[str, Any]:
     """Return what the BatchNorms of a segment are told."""
-    norms = [(name, it) for name, it in segment.named_modules() if hasattr(it, "track_running_stats")]
-    return {f"{setting} of {name or 'it'}": getattr(it, setting) for name, it in norms for setting in SETTINGS}
+    norms = [
+        (name, it) for name, it in segment.named_modules() if hasattr(it, "track_running_stats")
+    ]
+    return {
+        f"{setting} of {name or 'it'}": getattr(it, setting)
+        for name, it in norms
+        for setting in SETTINGS
+    }
 
 
 ONCE = "it ran once"  # nothing was checkpointed, which others see
@@ -194,7 +229,10 @@ ONCE = "it ran once"  # nothing was checkpointed, which others see
 
 def ended(student: Any, rig: Any) -> str:
     """Name the exception with which a backward pass ends whose second run of a segment raises ArithmeticError."""
-    x, segment = rig.tensor(rig.random.normal(size=(BATCH, 4))).requires_grad_(), rig.nets.fails_later()
+    x, segment = (
+        rig.tensor(rig.random.normal(size=(BATCH, 4))).requires_grad_(),
+        rig.nets.fails_later(),
+    )
     output = student.run_checkpointed(segment, x)
     try:
         output.sum().backward()
@@ -242,7 +280,9 @@ def training(student: Any, rig: Any) -> Any:
     stem = rig.nets.segments(rig.nets.small())[0]
     for _ in range(PASSES):
         back(student, rig, stem, images)  # without the model
-    moved = {name: rig.flat(dict(it.named_buffers())) for name, it in (("running", net), ("alone", stem))}
+    moved = {
+        name: rig.flat(dict(it.named_buffers())) for name, it in (("running", net), ("alone", stem))
+    }
     trained = {"start": start, "weights": window.weights(), **moved}
     return {**named, **trained, **evaluated(student, rig, images)}
 
@@ -308,7 +348,10 @@ def large_step(student: Any, rig: Any) -> Any:
     model = student.ResNet18Checkpointed(window.model)
     rig.return_memory_at_once()
     window.criterion(model(images), labels).backward()
-    return {"numbers": rig.flat([parameter.grad for parameter in window.model.parameters()]), **known}
+    return {
+        "numbers": rig.flat([parameter.grad for parameter in window.model.parameters()]),
+        **known,
+    }
 
 
 @part.probe(pair=True)
@@ -339,15 +382,21 @@ def idle(student: Any, rig: Any) -> Any:
 )
 def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
-    window = rig.window([BATCH] * rig.integer(8, 10))  # enough that what learns and what does not are apart
+    window = rig.window(
+        [BATCH] * rig.integer(8, 10)
+    )  # enough that what learns and what does not are apart
     window.loader.images_want_gradients = True
     batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
-    waits = rig.seconds(0.02, 0.05, batches)  # so short that the first one alone changes no figure by 2 %
+    waits = rig.seconds(
+        0.02, 0.05, batches
+    )  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
     passes: Counter[Any] = Counter()
     trainings, folder = rig.resnet_trainings(each, cold, passes=passes), rig.made_folder()
     with rig.figures() as figures:
-        returned = student.compare_checkpointing(trainings, window.loader, window.device, folder=str(folder))
+        returned = student.compare_checkpointing(
+            trainings, window.loader, window.device, folder=str(folder)
+        )
     convolutions = sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     return {
         "rows": rig.rows(returned, "compare_checkpointing"),
@@ -385,14 +434,18 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
     why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
-    return _same_group(groups, "tail", why, f"step once more after the loop, if batches are left; {GROUP}")
+    return _same_group(
+        groups, "tail", why, f"step once more after the loop, if batches are left; {GROUP}"
+    )
 
 
 @part.check(basis="outputs", compared="weights")
 def weighs_by_samples(groups: Pair) -> Verdict:
     """A last batch with fewer samples counts by its samples."""
     why = "every batch counts the same, whether it has many samples or few"
-    return _same_group(groups, "short", why, f"loss * len(labels), and divide by the samples of the group; {GROUP}")
+    return _same_group(
+        groups, "short", why, f"loss * len(labels), and divide by the samples of the group; {GROUP}"
+    )
 
 
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
@@ -407,7 +460,10 @@ def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
         return Passed(measured, evidence)
     why += f"; it moves {moved.ratio:.2g} times as far" * (not 0.7 < moved.ratio < 1.5)
     if name != GROUPS[0] and not _moved(groups, GROUPS[0]).error <= UPDATE:
-        why, try_ = "whole groups of equal batches take another step already", "look at equals_a_large_batch first"
+        why, try_ = (
+            "whole groups of equal batches take another step already",
+            "look at equals_a_large_batch first",
+        )
     return Failed(measured, why, try_, evidence)
 
 
@@ -419,7 +475,8 @@ def _moved(groups: Pair, name: str) -> numerics.Update:
 def one_step_a_group(groups: Pair) -> Verdict:
     """The model trains in train(), and the optimizer steps ceil(batches / accumulation_steps) times."""
     told = [
-        (-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"]) for it in groups.baseline.values["groups"]
+        (-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"])
+        for it in groups.baseline.values["groups"]
     ]
     taken = [it["taken"] for it in groups.student.values["groups"]]
     if len(taken) != len(told):
@@ -427,7 +484,11 @@ def one_step_a_group(groups: Pair) -> Verdict:
     for (asked, batches, steps), found in zip(told, taken, strict=True):
         if found != asked:
             measured = f"{many(found, 'step')} for {batches} batches in groups of {steps}; it takes {asked}"
-            why = "the last group has no step" if found == asked - 1 else "a step is taken elsewhere than after a group"
+            why = (
+                "the last group has no step"
+                if found == asked - 1
+                else "a step is taken elsewhere than after a group"
+            )
             return Failed(measured, why, GROUP)
     if not all(it["trained"] for it in groups.student.values["groups"]):
         why = "the model that is handed in was in eval(), and stayed there: BatchNorm and dropout do not train so"
@@ -442,10 +503,15 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
     losses, sizes = scripted_epoch.student.arrays["losses"], known["sizes"]
     measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
     if problem := numerics.misshapen(losses, np.zeros(len(sizes))):
-        why = numerics.ended_early(losses, np.zeros(len(sizes))) or "losses has one mean for each batch"
+        why = (
+            numerics.ended_early(losses, np.zeros(len(sizes)))
+            or "losses has one mean for each batch"
+        )
         if told["passes"] < len(sizes):
             why += f"; {many(told['passes'], 'forward pass', 'forward passes')} ran: batches are joined or left out"
-        return Failed(problem, why, "a forward pass for each batch, and losses.append(loss.detach()) after it")
+        return Failed(
+            problem, why, "a forward pass for each batch, and losses.append(loss.detach()) after it"
+        )
     if not close(told["loss"], known["loss"], LOSSES):
         why = _other_loss(told["loss"], known) or (
             "batches count alike, and the last one has fewer samples; or some are missing"
@@ -454,12 +520,20 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
         return Failed(measured, why, "sum of criterion(...) * len(labels), over all samples")
     groups, right = _by_group(losses, sizes), scripted_epoch.baseline.arrays["losses"]
     if not numerics.furthest(groups, right) <= LOSSES * right.max():
-        why = _other_loss(numerics.mean(losses, sizes), known) or "they are not the mean of each batch's samples"
+        why = (
+            _other_loss(numerics.mean(losses, sizes), known)
+            or "they are not the mean of each batch's samples"
+        )
         measured = f"the losses of the first batches are {shown(groups[0])} in the mean, and {right[0]:.4g} is right"
         return Failed(measured, why, "keep the loss before it is weighted or divided")
-    if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]:
+    if (
+        told["accuracy"] is None
+        or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]
+    ):
         why = f"{known['accuracy']:.4g} % of the samples were right"
-        return Failed(measured, why, "100 * correct / samples over the whole epoch, correct counted in int64")
+        return Failed(
+            measured, why, "100 * correct / samples over the whole epoch, correct counted in int64"
+        )
     return Passed(measured)
 
 
@@ -480,7 +554,9 @@ def _by_group(losses: numerics.Array, sizes: Sequence[int]) -> numerics.Array:
 def honest_throughput(scripted_epoch: Pair) -> Verdict:
     """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
     known = scripted_epoch.baseline.values
-    work = known["work"][: scripted_epoch.student.values["passes"] or None]  # a forward pass takes each
+    work = known["work"][
+        : scripted_epoch.student.values["passes"] or None
+    ]  # a forward pass takes each
     script = timing.Script(known["waits"], work, known["samples"], BATCH)
     return timing.honest(scripted_epoch.student.values, script)
 
@@ -489,14 +565,20 @@ def honest_throughput(scripted_epoch: Pair) -> Verdict:
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
 APART = 1e-4  # of the norm, after four steps
-NO_GRADIENT = "the reentrant variant gives none to a segment whose input needs none, and images need none"
+NO_GRADIENT = (
+    "the reentrant variant gives none to a segment whose input needs none, and images need none"
+)
 
 
 @part.check(basis="outputs")
 def gradients_match(gradients: Pair) -> Verdict:
     """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
-    try_ = f"checkpoint(segment, x, use_reentrant=False), with its other options as they are; {TWICE}"
-    none = [case["case"] for case in gradients.student.values["cases"] if case["dtype"] == "nothing"]
+    try_ = (
+        f"checkpoint(segment, x, use_reentrant=False), with its other options as they are; {TWICE}"
+    )
+    none = [
+        case["case"] for case in gradients.student.values["cases"] if case["dtype"] == "nothing"
+    ]
     if none:
         return Failed(f"no {none[0]}", NO_GRADIENT, try_)
     why = {
@@ -520,13 +602,22 @@ def statistics_move_once(statistics: Pair) -> Verdict:
         "pass 3": "right until backward() went a second time through one graph: then they moved again",
         "pass 4": "right until there were two forward passes before backward(): what it put back was out of date",
     }
-    found, changed = outputs.same(statistics, SAME, why=why, try_=try_), statistics.student.values["changed"]
+    found, changed = (
+        outputs.same(statistics, SAME, why=why, try_=try_),
+        statistics.student.values["changed"],
+    )
     if isinstance(found, Failed) and changed:
-        return replace(found, why=f"{changed[0]}: it was not put back, or as something else", try_=PUT_BACK)
+        return replace(
+            found, why=f"{changed[0]}: it was not put back, or as something else", try_=PUT_BACK
+        )
     error = statistics.student.values["ended"]
     if isinstance(found, Passed) and error not in (ArithmeticError.__name__, ONCE):
         measured = f"the second run of a segment raised ArithmeticError, and out of backward() came {error}"
-        return Failed(measured, "an __exit__ that returns True ends the exception", f"return nothing there; {TWICE}")
+        return Failed(
+            measured,
+            "an __exit__ that returns True ends the exception",
+            f"return nothing there; {TWICE}",
+        )
     return found
 
 
@@ -535,7 +626,9 @@ def every_parameter_trains(training: Pair) -> Verdict:
     """ResNet18Checkpointed trains all of the given ResNet's own weights, as the ResNet itself would be trained."""
     without, count = training.student.values["without"], training.baseline.values["parameters"]
     if without:
-        measured = f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
+        measured = (
+            f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
+        )
         try_ = f"use the modules of the ResNet that is handed in; {WRONG}"
         return Failed(measured, "they are not the ones that run", try_)
     moved = numerics.update(training)
@@ -544,15 +637,22 @@ def every_parameter_trains(training: Pair) -> Verdict:
     if moved.error <= APART:
         return Passed(measured, evidence)
     why = "no weight moved" if moved.ratio == 0 else "gradients or outputs differ from the ResNet's"
-    return Failed(measured, why, "the segments in their order, then avgpool, flatten and fc", evidence)
+    return Failed(
+        measured, why, "the segments in their order, then avgpool, flatten and fc", evidence
+    )
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
 def answers_alike_in_eval(training: Pair) -> Verdict:
     """Its training moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
     got, want = training.student.arrays, training.baseline.arrays
-    apart = {name: outputs.furthest(got[name], want[name]) for name in ("alone", "running", "eval", "untouched")}
-    measured = f"answers in eval() apart by {apart['eval']:.1e} of the largest (allowed {APART:.0e})"
+    apart = {
+        name: outputs.furthest(got[name], want[name])
+        for name in ("alone", "running", "eval", "untouched")
+    }
+    measured = (
+        f"answers in eval() apart by {apart['eval']:.1e} of the largest (allowed {APART:.0e})"
+    )
     once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
     if once and not apart["running"] <= APART:
         why = "run_checkpointed moves statistics once, and the model does not: it does not run its segments by that"
@@ -561,13 +661,18 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     if not apart["eval"] <= APART:
         return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
     if not apart["untouched"] <= APART:
-        return Failed(measured, "a forward pass in eval() moved them", "hold them in the second run only")
+        return Failed(
+            measured, "a forward pass in eval() moved them", "hold them in the second run only"
+        )
     return Passed(measured)
 
 
 def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
     if not hidden:
-        return "the statistics are right, and eval() does not use them", "leave model.eval() its effect"
+        return (
+            "the statistics are right, and eval() does not use them",
+            "leave model.eval() its effect",
+        )
     names = ", ".join(hidden[:3])
     why = f"model.eval() does not reach {names}: they stay in train(), since a list or a dict hides modules"
     return why, "keep modules as attributes, or in an nn.ModuleList"
@@ -584,7 +689,11 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
         f"{least:.0%}, allowed {allowed:.0%}"
     )
     why = "a segment keeps what is inside it, or none is checkpointed"
-    return Passed(measured) if share <= allowed else Failed(measured, why, f"the stem and all four layers; {WRONG}")
+    return (
+        Passed(measured)
+        if share <= allowed
+        else Failed(measured, why, f"the stem and all four layers; {WRONG}")
+    )
 
 
 # --- what is judged: memory seen from outside -------------------------------------------------------------------------
@@ -596,22 +705,36 @@ def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     moved = numerics.update(large_group)
     if not moved.error <= UPDATE:
         return Failed(
-            f"update apart by {moved.error:.1e} of its norm", "larger images take another step than one batch", GROUP
+            f"update apart by {moved.error:.1e} of its norm",
+            "larger images take another step than one batch",
+            GROUP,
         )
     why = "the batches of a group are in memory at once: joined, or their graphs kept until one backward pass"
-    return _leaner(large_group, idle, 0.5, why, "backward() for each batch, before the next one's forward pass")
+    return _leaner(
+        large_group, idle, 0.5, why, "backward() for each batch, before the next one's forward pass"
+    )
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """Checkpointing saves at least half of what this shape lets it save, measured from outside."""
     known = large_step.baseline.values
-    apart = outputs.furthest(large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"])
+    apart = outputs.furthest(
+        large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
+    )
     if not apart <= APART:
-        return Failed(f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG)
+        return Failed(
+            f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG
+        )
     least = known["boundaries"] + known["largest"]  # all inputs, and one segment that runs again
     why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
-    return _leaner(large_step, idle, (1 + least) / 2, why, f"five segments: the stem and the four layers; {WRONG}")
+    return _leaner(
+        large_step,
+        idle,
+        (1 + least) / 2,
+        why,
+        f"five segments: the stem and the four layers; {WRONG}",
+    )
 
 
 def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdict:
@@ -632,7 +755,9 @@ def compares_both(comparison: Pair) -> Verdict:
         f"{row.get('model')}: {shown(row.get('throughput'))} samples/s, {shown(row.get('saved_mb'))} MB kept"
         for row in rows[:3]
     )
-    script = checkpointing.Script(**{name: known[name] for name in ("samples", "batches", "wait", "forward", "cold")})
+    script = checkpointing.Script(
+        **{name: known[name] for name in ("samples", "batches", "wait", "forward", "cold")}
+    )
     why = (
         checkpointing.row_problem(rows)
         or checkpointing.figure_problem(rows, known["rows"][0])
@@ -640,7 +765,11 @@ def compares_both(comparison: Pair) -> Verdict:
         or checkpointing.reuse_problem(comparison.student.values["passes"], script.batches)
     )
     if why:
-        return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", why, COMPARE)
+        return Failed(
+            f"{measured} (on a clock that the grader moves)" if measured else "no rows",
+            why,
+            COMPARE,
+        )
     return Passed(measured)
 
 
@@ -654,9 +783,15 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
     panels = [panel for panel in comparison.student.values["panels"] if panel["values"]]
     zeros = [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]
     why = (
-        f"the bars of {zeros[0]!r} are 0: nothing was measured; without a GPU there is no peak to show" if zeros else ""
+        f"the bars of {zeros[0]!r} are 0: nothing was measured; without a GPU there is no peak to show"
+        if zeros
+        else ""
     )
-    return (why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere") if why else None
+    return (
+        (why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere")
+        if why
+        else None
+    )
 
 
 study = Study(part, checkpointing.RESULTS, "compare_checkpointing", by=comparison)

@@ -43,13 +43,18 @@ part = Part(
     tables=[compiling.RESULTS],
 )
 
-UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "compile_s": r"\bs\b|sec"}  # a panel's label must match
+UNITS = {
+    "throughput": r"/|per|s⁻¹|\^\{?-1",
+    "compile_s": r"\bs\b|sec",
+}  # a panel's label must match
 METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 16  # samples
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
 HALVED = 2  # batches
-BFLOAT16 = "torch.autocast(device.type, torch.bfloat16, enabled=use_amp) around forward pass and loss"
+BFLOAT16 = (
+    "torch.autocast(device.type, torch.bfloat16, enabled=use_amp) around forward pass and loss"
+)
 SMOOTHING = 0.5  # of the labels in the scripted epoch
 BUILT = 'see "When something is built" in the part 5 handout'
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
@@ -70,7 +75,9 @@ SEEN = record(
 def train(student: Any, window: Any, model: Any, **options: Any) -> Any:
     """Call the student's training loop and return its dict."""
     arguments = (model, window.loader, window.criterion, window.optimizer, window.device)
-    return window.returned("train_epoch_compiled", student.train_epoch_compiled(*arguments, **options))
+    return window.returned(
+        "train_epoch_compiled", student.train_epoch_compiled(*arguments, **options)
+    )
 
 
 @part.timed("train")
@@ -85,15 +92,26 @@ def one_step(window: Any) -> None:
     window.optimizer.step()
 
 
-HELD = {"parameters": "weights", "buffers": "running statistics", "optimizer": "the optimizer's state"}
+HELD = {
+    "parameters": "weights",
+    "buffers": "running statistics",
+    "optimizer": "the optimizer's state",
+}
 LEFT = dict.fromkeys(HELD, ("float64", 1))  # after the warm-up
 NOTED = {f"{mode}_{when}": SEEN for mode in PRECISIONS for when in ("warm", "epoch")}
-TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1), "running": ("float64", 1)}
+TRAINED = {
+    "start": ("float32", 1),
+    "losses": ("float64", 1),
+    "weights": ("float32", 1),
+    "running": ("float64", 1),
+}
 
 
 @part.probe(
     pair=True,
-    arrays={f"{mode}_{name}": form for mode in PRECISIONS for name, form in {**LEFT, **TRAINED}.items()},
+    arrays={
+        f"{mode}_{name}": form for mode in PRECISIONS for name, form in {**LEFT, **TRAINED}.items()
+    },
     values={"batches": INTEGER, "parameters": INTEGER, "refusal": TEXT, **NOTED},
 )
 def training(student: Any, rig: Any) -> Any:
@@ -106,11 +124,16 @@ def training(student: Any, rig: Any) -> Any:
         one_step(window)
         state = window.state()
         model = student.compile_model(window.model, backend=compiler)
-        student.warm_up(model, window.loader, window.criterion, window.optimizer, window.device, use_amp=use_amp)
+        student.warm_up(
+            model, window.loader, window.criterion, window.optimizer, window.device, use_amp=use_amp
+        )
         held, warm = window.held(), compiler.values()
         compiler.forget()
         window.restore(state)
-        start, losses = window.weights(), rig.series(train(student, window, model, use_amp=use_amp)["losses"], "losses")
+        start, losses = (
+            window.weights(),
+            rig.series(train(student, window, model, use_amp=use_amp)["losses"], "losses"),
+        )
         named = {"warm": warm, "epoch": compiler.values(), **dict(zip(HELD, held, strict=True))}
         named |= {"start": start, "losses": losses, "weights": window.weights()}
         named["running"] = rig.flat(dict(window.model.named_buffers()))
@@ -132,7 +155,10 @@ SIZES = ("below", "exactly at", "above")
 )
 def guard(student: Any, rig: Any) -> Any:
     """Batches above, below and exactly at the limit, in an order that is drawn; as they are, then compiled by us."""
-    limit, spiky = rig.integer(8, 24) / 8, [2, 0, 1, *(rig.integer(0, 2) for _ in range(6))]  # few bits: sums are exact
+    limit, spiky = (
+        rig.integer(8, 24) / 8,
+        [2, 0, 1, *(rig.integer(0, 2) for _ in range(6))],
+    )  # few bits: sums are exact
     answers, counts = rig.answers(), []
     compiler = rig.compiler(rig.window([BATCH]))
     for how in ("eager", "compiled"):
@@ -202,12 +228,16 @@ def comparison(student: Any, rig: Any) -> Any:
     (forward,), (backward,) = rig.seconds(11.0, 14.0, 1), rig.seconds(5.0, 8.0, 1)
     waits, cold = rig.seconds(0.02, 0.1, len(window.loader)), 3.0
     began: list[float] = []  # of each pass over the loader
-    window.loader.listeners.append(lambda index: began.append(rig.clock.scripted) if index == 0 else None)
+    window.loader.listeners.append(
+        lambda index: began.append(rig.clock.scripted) if index == 0 else None
+    )
     rig.script(window, waits, [])
     compiler = rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster)
     made, where = rig.eager_trainings(eager, cold), rig.made_folder()
     with rig.figures() as figures:
-        returned = student.compare_compile(made, window.loader, window.device, folder=str(where), backend=compiler)
+        returned = student.compare_compile(
+            made, window.loader, window.device, folder=str(where), backend=compiler
+        )
     return {
         "rows": rig.rows(returned, "compare_compile"),
         "csv": rig.file_text(where / "compile_results.csv"),
@@ -217,7 +247,13 @@ def comparison(student: Any, rig: Any) -> Any:
         "began": began[:1] + began[-1:],
         "samples": len(window.loader.dataset),
         "batches": len(window.loader),
-        **dict(zip(SCRIPTED, (sum(waits), max(waits), eager, eager / faster, cold, forward, backward), strict=True)),
+        **dict(
+            zip(
+                SCRIPTED,
+                (sum(waits), max(waits), eager, eager / faster, cold, forward, backward),
+                strict=True,
+            )
+        ),
     }
 
 
@@ -229,7 +265,12 @@ def comparison_amp(student: Any, rig: Any) -> Any:
     compiler, made = rig.compiler(window, {"forward": 1.0}, step=0.1), rig.eager_trainings(0.2, 0.0)
     with rig.figures():
         student.compare_compile(
-            made, window.loader, window.device, folder=str(rig.folder), backend=compiler, use_amp=True
+            made,
+            window.loader,
+            window.device,
+            folder=str(rig.folder),
+            backend=compiler,
+            use_amp=True,
         )
     return {"seen": compiler.values(), "eager": dict(made.passes)}
 
@@ -240,7 +281,10 @@ def comparison_amp(student: Any, rig: Any) -> Any:
 # that is scaled and its gradients scaled back) and the nearest that a mistake came.
 #   FP32, right: losses 2.4e-7, weights 3.4e-8. Mistakes: autocast without use_amp 1.8e-4 and 9.2e-5.
 #   AMP, right: losses 6.2e-4, weights 1.4e-4. Mistakes: the rate 10 % off 3.7e-3 and 2.9e-3; a loss in 16 bits 2.1e-3.
-FOLLOWS = {"fp32": Tolerance(losses=5e-6, weights=1e-6), "amp": Tolerance(losses=1.6e-3, weights=6e-4)}
+FOLLOWS = {
+    "fp32": Tolerance(losses=5e-6, weights=1e-6),
+    "amp": Tolerance(losses=1.6e-3, weights=6e-4),
+}
 SAME = 1e-6  # of the largest number: what was put back is what was there
 
 
@@ -254,12 +298,16 @@ def follows_eager(training: Pair) -> Verdict:
         if isinstance(found, Failed):
             return replace(found, measured=f"{mode.upper()}: {found.measured}")
         assert isinstance(found, Passed)
-        apart = outputs.furthest(*(side.arrays[f"{mode}_running"] for side in (training.student, training.baseline)))
+        apart = outputs.furthest(
+            *(side.arrays[f"{mode}_running"] for side in (training.student, training.baseline))
+        )
         if not apart <= within.losses:
             measured = f"{mode.upper()}: running statistics apart by {apart:.1e} (allowed {within.losses:.0e})"
             return Failed(measured, "they are not the given model's, or move otherwise", COPY)
         shares |= {f"{mode}_{name}": it for name, it in found.evidence["shares"].items()}
-    return Passed(f"{training.baseline.values['batches']} batches in each precision", {"shares": shares})
+    return Passed(
+        f"{training.baseline.values['batches']} batches in each precision", {"shares": shares}
+    )
 
 
 LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
@@ -280,8 +328,14 @@ def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
     if mode == "amp":  # FP32, which comes first, was right
-        return "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16", LOOP
-    return "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum", LOOP
+        return (
+            "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16",
+            LOOP,
+        )
+    return (
+        "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum",
+        LOOP,
+    )
 
 
 @part.check(basis="outputs", compared="what model and optimizer hold")
@@ -290,7 +344,9 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     try_ = f"copy.deepcopy both state_dict() before, load_state_dict after; {WRONG}"
     for mode in PRECISIONS:
         for name, what in HELD.items():
-            got, want = (side.arrays[f"{mode}_{name}"] for side in (training.student, training.baseline))
+            got, want = (
+                side.arrays[f"{mode}_{name}"] for side in (training.student, training.baseline)
+            )
             apart = outputs.furthest(got, want)
             if not apart <= SAME:
                 far = (
@@ -315,8 +371,12 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     built = [len(training.student.values[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
     if not all(built):
         why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
-        return Failed(f"{min(built)} graphs built", why, f"torch.compile(model, backend=backend); {BUILT}")
-    return Passed(f"{' and '.join(map(str, built))} graphs built in the warm-ups, none in the epochs")
+        return Failed(
+            f"{min(built)} graphs built", why, f"torch.compile(model, backend=backend); {BUILT}"
+        )
+    return Passed(
+        f"{' and '.join(map(str, built))} graphs built in the warm-ups, none in the epochs"
+    )
 
 
 @part.check(basis="report")
@@ -326,13 +386,21 @@ def one_graph_a_batch(training: Pair) -> Verdict:
     for mode, half in PRECISIONS.items():
         seen = dict(training.student.values[f"{mode}_epoch"])
         seen["built"] = [*seen["built"], *training.student.values[f"{mode}_warm"]["built"]]
-        seen["parameters"] = max(seen["parameters"], training.student.values[f"{mode}_warm"]["parameters"])
-        measured, why = compiling.whole_problem(seen, known["batches"], known["parameters"], half=half)
+        seen["parameters"] = max(
+            seen["parameters"], training.student.values[f"{mode}_warm"]["parameters"]
+        )
+        measured, why = compiling.whole_problem(
+            seen, known["batches"], known["parameters"], half=half
+        )
         if why:
-            try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
+            try_ = (
+                f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
+            )
             try_ = BFLOAT16 if "autocast" in why else try_
             return Failed(f"{mode.upper()}: {measured}", why, try_)
-    return Passed(f"{known['batches']} forward and backward graphs for as many batches, in each precision")
+    return Passed(
+        f"{known['batches']} forward and backward graphs for as many batches, in each precision"
+    )
 
 
 @part.check(basis="report")
@@ -342,7 +410,9 @@ def breaks_are_errors(training: Pair) -> Verdict:
     if refusal:
         return Passed(f"refused with {refusal}")
     why = "each break costs at every step, and nobody sees it"
-    return Failed("a model with .item() in forward ran", why, f"torch.compile(..., fullgraph=True); {BREAKS}")
+    return Failed(
+        "a model with .item() in forward ran", why, f"torch.compile(..., fullgraph=True); {BREAKS}"
+    )
 
 
 # --- what is judged: the guard ----------------------------------------------------------------------------------------
@@ -355,13 +425,19 @@ def guard_answers_alike(guard: Pair) -> Verdict:
         "above": "such a batch is to be x * (limit / size); size is the mean of |x|, and no gradient goes through it",
         "limit": "such a batch is left as it is, and one exactly at the limit is not above it",
     }
-    found = outputs.same(guard, 1e-5, why=why, try_=f"torch.where(size > limit, limit / size, 1.0); {BREAKS}")
+    found = outputs.same(
+        guard, 1e-5, why=why, try_=f"torch.where(size > limit, limit / size, 1.0); {BREAKS}"
+    )
     told, known = guard.student.values["counts"], guard.baseline.values["counts"]
     if isinstance(found, Failed) or told == known:
         return found
-    first = next((i for i, pair in enumerate(zip(told, known, strict=False)) if pair[0] != pair[1]), 0)
+    first = next(
+        (i for i, pair in enumerate(zip(told, known, strict=False)) if pair[0] != pair[1]), 0
+    )
     measured = f"spikes is {_at(told, first)} where {_at(known, first)} batches were scaled"
-    counted = "not every batch above the limit is counted, or others are: one exactly at it is not above"
+    counted = (
+        "not every batch above the limit is counted, or others are: one exactly at it is not above"
+    )
     return Failed(measured, counted, "self.spikes += size > limit")
 
 
@@ -374,10 +450,14 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
     """Compiled, SpikeGuard is one graph, and the same one whatever the data is."""
     seen, calls = guard.student.values["seen"], guard.baseline.values["calls"]
     runs = seen["runs"].get("forward", 0)
-    measured = f"forward graphs that ran: {runs} in {calls} calls; kinds of break: {len(seen['breaks'])}"
+    measured = (
+        f"forward graphs that ran: {runs} in {calls} calls; kinds of break: {len(seen['breaks'])}"
+    )
     if not seen["breaks"] and sum(one["kind"] == "forward" for one in seen["built"]) > 1:
         why = "a number of Python's that changes is built into the graph"
-        return Failed(f"{measured}; built again when the data changed", why, f"count in a tensor; {BREAKS}")
+        return Failed(
+            f"{measured}; built again when the data changed", why, f"count in a tensor; {BREAKS}"
+        )
     if seen["breaks"] or runs != calls:
         why = f"Python has to look at the data: {''.join(seen['breaks'][:1]) or 'nothing or several pieces ran'}"
         return Failed(measured, why, f"no .item(), float(), print or `if` on a tensor; {BREAKS}")
@@ -399,10 +479,15 @@ def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
         )
         why = f"the mean is {known['loss']:.5g}: {why}"
         return Failed(measured, why, "sum of loss * len(labels), over all samples")
-    if told["accuracy"] is None or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]:
+    if (
+        told["accuracy"] is None
+        or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]
+    ):
         stories = [(known["accuracy"] / 100, "it is a fraction: ")]
         why = f"{explained(told['accuracy'], stories, EXACT)}{known['accuracy']:.4g} % of the samples were right"
-        return Failed(measured, why, "100 * correct / samples over the whole epoch, correct counted in int64")
+        return Failed(
+            measured, why, "100 * correct / samples over the whole epoch, correct counted in int64"
+        )
     return Passed(measured)
 
 
@@ -431,11 +516,19 @@ def compares_both(comparison: Pair, comparison_amp: Observation) -> Verdict:
         compiling.row_problem(rows)
         or compiling.figure_problem(rows, known["rows"][0])
         or compiling.time_problem(rows, script)
-        or compiling.cold_problem(rows[1]["compile_s"], script, seen["seen"]["built"], max(seen["began"], default=0.0))
-        or compiling.mode_problem(comparison_amp.values["eager"], comparison_amp.values["seen"]["built"], HALVED)
+        or compiling.cold_problem(
+            rows[1]["compile_s"], script, seen["seen"]["built"], max(seen["began"], default=0.0)
+        )
+        or compiling.mode_problem(
+            comparison_amp.values["eager"], comparison_amp.values["seen"]["built"], HALVED
+        )
     )
     if why:
-        return Failed(f"{measured} (on a clock that the grader moves)" if measured else "no rows", why, COMPARE)
+        return Failed(
+            f"{measured} (on a clock that the grader moves)" if measured else "no rows",
+            why,
+            COMPARE,
+        )
     return Passed(measured)
 
 
@@ -464,7 +557,9 @@ study.is_pictured("compile_comparison.png")
 
 
 @part.check(basis="outputs", needs=[follows_eager])
-def compiled_is_faster(bar: Bar, compiled: Timed) -> Verdict:  # the bar first: without one, nothing is built in vain
+def compiled_is_faster(
+    bar: Bar, compiled: Timed
+) -> Verdict:  # the bar first: without one, nothing is built in vain
     """The compiled model trains faster than the eager one, by at least {bar}."""
     why = "graphs break or are built again, or the host waits at every step"
     return speedup.at_least(compiled, bar, why=why, try_=f"look at one_graph_a_batch; {BUILT}")

@@ -39,7 +39,12 @@ PROGRAM = "optimized_training.py"
 part = Part(
     "part6_comparison",
     writes=["run_configuration", "compare_all", "summarize", "draw_dashboard"],
-    hands_in=[PROGRAM, "optimization_results.csv", "optimization_dashboard.png", "optimization_report.md"],
+    hands_in=[
+        PROGRAM,
+        "optimization_results.csv",
+        "optimization_dashboard.png",
+        "optimization_report.md",
+    ],
     tables=[configurations.RESULTS],
     made_by={
         PROGRAM: 'write it: see "The program" in the part 6 handout',
@@ -80,26 +85,55 @@ RUN = {
     "peak_mb": NUMBER,
     "built": INTEGER,
     "script": record(
-        samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER, uneven=NUMBER
+        samples=INTEGER,
+        batches=INTEGER,
+        wait=NUMBER,
+        work=NUMBER,
+        plain=NUMBER,
+        once=NUMBER,
+        uneven=NUMBER,
     ),
 }
-TRAINED = {"losses": ("float64", 1), "start": ("float32", 1), "weights": ("float32", 1), "running": ("float32", 1)}
+TRAINED = {
+    "losses": ("float64", 1),
+    "start": ("float32", 1),
+    "weights": ("float32", 1),
+    "running": ("float32", 1),
+}
 GROUP = 3  # batches of a step
 Prepared = tuple[list[str], Any, dict[str, float]]
 """Options, make_training, and the seconds of a batch: with the option, without it, and what comes once."""
 
 
-def run(student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int = 1, uneven: float = 0.0) -> Any:
+def run(
+    student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int = 1, uneven: float = 0.0
+) -> Any:
     """Run the program for two epochs on a scripted clock; the baseline joins batches and knows no options."""
-    batches = rig.integer(4, 6) if joined == 1 else joined * rig.integer(2, 3) + 1  # so that the last group is short
-    waits, at_once = rig.seconds(*(LONG if uneven else SHORT), batches), 1 if rig.side == "student" else joined
+    batches = (
+        rig.integer(4, 6) if joined == 1 else joined * rig.integer(2, 3) + 1
+    )  # so that the last group is short
+    waits, at_once = (
+        rig.seconds(*(LONG if uneven else SHORT), batches),
+        1 if rig.side == "student" else joined,
+    )
     sizes = [BATCH * min(at_once, batches - at) for at in range(0, batches, at_once)]
     window = rig.window(sizes)
     rig.script(window, waits, [], uneven)
     options, make, times = prepare(window)
     program, file = rig.program(student, PROGRAM), str(rig.folder / "model.pt")
     asked: list[Any] = []
-    words = ["--epochs", EPOCHS, "--batches", batches, "--batch-size", BATCH, "--image-size", SIDE, "--save", file]
+    words = [
+        "--epochs",
+        EPOCHS,
+        "--batches",
+        batches,
+        "--batch-size",
+        BATCH,
+        "--image-size",
+        SIDE,
+        "--save",
+        file,
+    ]
     stand_ins = {"make_training": make, "make_loader": rig.loader_for(window.loader, asked)}
     begun = rig.busy_since(window.loader)
     ran = program.run(*map(str, words), *options, **stand_ins)
@@ -115,7 +149,13 @@ def run(student: Any, rig: Any, prepare: Callable[[Any], Prepared], joined: int 
         "worked": worked / batches,
         "peak_mb": peak,
         "built": 0,
-        "script": {"samples": BATCH * batches, "batches": batches, "wait": sum(waits), "uneven": uneven, **times},
+        "script": {
+            "samples": BATCH * batches,
+            "batches": batches,
+            "wait": sum(waits),
+            "uneven": uneven,
+            **times,
+        },
         "losses": rig.series(figures["losses"], "losses"),
         "start": rig.weights_of(plain.state_dict(), plain)["weights"],
         **rig.weights_of(saved, plain),
@@ -129,7 +169,11 @@ def of_a_resnet(
     (each,) = rig.seconds(0.01, 0.02, 1)
     forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     times = {"work": half * forward * runs, "plain": forward, "once": COLD}
-    return lambda _: (options, rig.resnet_trainings(each, COLD, smaller=SMALLER, half=half, **more), times)
+    return lambda _: (
+        options,
+        rig.resnet_trainings(each, COLD, smaller=SMALLER, half=half, **more),
+        times,
+    )
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
@@ -158,7 +202,11 @@ def half(student: Any, rig: Any) -> Any:
     (full,), (faster,) = rig.seconds(0.2, 0.4, 1), rig.seconds(2.0, 3.0, 1)
     make = rig.trainings(full, full / faster, COLD, TINY)
     with rig.half_as_on_a_gpu():
-        return run(student, rig, lambda _: (["--amp"], make, {"work": full / faster, "plain": full, "once": COLD}))
+        return run(
+            student,
+            rig,
+            lambda _: (["--amp"], make, {"work": full / faster, "plain": full, "once": COLD}),
+        )
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
@@ -171,7 +219,11 @@ def compiled(student: Any, rig: Any) -> Any:
     def prepare(window: Any) -> Prepared:
         make, options = rig.eager_trainings(eager, 0.0), ["--compile"]
         if rig.side == "student":
-            made.append(rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster))
+            made.append(
+                rig.compiler(
+                    window, {"forward": forward, "backward": backward}, step=eager / faster
+                )
+            )
             options += ["--backend", rig.backend(made[0])]
         return options, make, times
 
@@ -183,18 +235,32 @@ def compiled(student: Any, rig: Any) -> Any:
 def together(student: Any, rig: Any) -> Any:
     """What each option does alone, it has to do beside the others."""
     options = ["--amp", "--accumulate", str(GROUP), "--checkpoint"]
-    return run(student, rig, of_a_resnet(rig, options, runs=2, norm="group", half=0.25), joined=GROUP)
+    return run(
+        student, rig, of_a_resnet(rig, options, runs=2, norm="group", half=0.25), joined=GROUP
+    )
 
 
-REFUSED = (["--accumulate", "0"], ["--epochs", "0"], ["--data", "nonsense"], ["--compile", "--checkpoint"])
-TAKEN = (["--amp", "--compile"], ["--compile", "--accumulate", "2"], ["--amp", "--accumulate", "2", "--checkpoint"])
+REFUSED = (
+    ["--accumulate", "0"],
+    ["--epochs", "0"],
+    ["--data", "nonsense"],
+    ["--compile", "--checkpoint"],
+)
+TAKEN = (
+    ["--amp", "--compile"],
+    ["--compile", "--accumulate", "2"],
+    ["--amp", "--accumulate", "2", "--checkpoint"],
+)
 
 
 @part.probe(values={"statuses": list_of(INTEGER)})
 def refusals(student: Any, rig: Any) -> Any:
     """A training that is begun ends with status 0."""
     program = rig.program(student, PROGRAM)
-    begun = {"make_training": lambda *_, **__: sys.exit(0), "make_loader": lambda *_, **__: sys.exit(0)}
+    begun = {
+        "make_training": lambda *_, **__: sys.exit(0),
+        "make_loader": lambda *_, **__: sys.exit(0),
+    }
 
     def status(options: list[str]) -> int:
         try:
@@ -212,7 +278,9 @@ PAUSED = 1.3
 NAMES = tuple(BUILDS_ON)
 
 
-def drawn_rows(rig: Any, names: Sequence[str], *, pays: bool = True, paused: float = 1.0) -> list[dict[str, Any]]:
+def drawn_rows(
+    rig: Any, names: Sequence[str], *, pays: bool = True, paused: float = 1.0
+) -> list[dict[str, Any]]:
     """Draw rows that hold what is asked for, in no order of merit; an epoch takes a little more than its samples.
 
     The first row is neither the fastest nor the slowest; where nothing *pays* it is the fastest and the leanest.
@@ -220,7 +288,10 @@ def drawn_rows(rig: Any, names: Sequence[str], *, pays: bool = True, paused: flo
     """
     samples, count = 160 * rig.integer(3, 9), len(names)
     steps = enumerate(rig.seconds(0.1, 0.9, count))  # so that no two rates are alike
-    drawn = [float(rate) for rate in rig.random.permutation([60 + 340 * (at + more) / count for at, more in steps])]
+    drawn = [
+        float(rate)
+        for rate in rig.random.permutation([60 + 340 * (at + more) / count for at, more in steps])
+    ]
     peaks, rows = rig.seconds(300.0, 5000.0, count), []
     if pays:
         at = drawn.index(sorted(drawn)[1])
@@ -230,7 +301,13 @@ def drawn_rows(rig: Any, names: Sequence[str], *, pays: bool = True, paused: flo
     for name, rate, memory in zip(names, drawn, peaks, strict=True):
         seconds, (wait, warm, loss, right) = 1.02 * samples / rate, rig.seconds(0.1, 0.9, 4)
         values = (rate, seconds, wait * seconds, 40 * warm, memory, 2 * loss, 100 * right)
-        rows.append({"configuration": name, "builds_on": BUILDS_ON[name], **dict(zip(FIGURES, values, strict=True))})
+        rows.append(
+            {
+                "configuration": name,
+                "builds_on": BUILDS_ON[name],
+                **dict(zip(FIGURES, values, strict=True)),
+            }
+        )
     rows[0]["epoch_time"] *= paused
     rates = {row["configuration"]: row["throughput"] for row in rows}
     for row in rows:
@@ -240,7 +317,9 @@ def drawn_rows(rig: Any, names: Sequence[str], *, pays: bool = True, paused: flo
     return rows
 
 
-@part.probe(pair=True, values={"rows": list_of(map_of(CELL)), "runs": list_of(map_of(CELL)), "csv": TEXT})
+@part.probe(
+    pair=True, values={"rows": list_of(map_of(CELL)), "runs": list_of(map_of(CELL)), "csv": TEXT}
+)
 def comparison(student: Any, rig: Any) -> Any:
     """A made program instead of a training: it notices what reaches it from an earlier run, or from one beside it."""
     runs, folder = (
@@ -249,7 +328,9 @@ def comparison(student: Any, rig: Any) -> Any:
     )  # the fifth does not build on the fourth
     options = [["--number", str(rig.integer(1, 1 << 30))] for _ in runs]
     printed = [{name: drawn[name] for name in (*FIGURES, "device")} for drawn in runs]
-    made = rig.made_program({" ".join(words): figures for words, figures in zip(options, printed, strict=True)})
+    made = rig.made_program(
+        {" ".join(words): figures for words, figures in zip(options, printed, strict=True)}
+    )
     asked = [
         {"configuration": drawn["configuration"], "builds_on": drawn["builds_on"], "options": words}
         for drawn, words in zip(runs, options, strict=True)
@@ -264,22 +345,34 @@ def failing(student: Any, rig: Any) -> Any:
     """The program prints figures, then says why it cannot go on, and ends with status 1."""
     made = rig.made_program({"--hopeless": None})
     try:
-        return {"answer": rig.text(student.run_configuration(["--hopeless"], script=str(made))), "raised": ""}
+        return {
+            "answer": rig.text(student.run_configuration(["--hopeless"], script=str(made))),
+            "raised": "",
+        }
     except (Exception, SystemExit) as error:
         kind = RuntimeError if isinstance(error, RuntimeError) else type(error)
         return {"answer": "", "raised": f"{kind.__name__}: {rig.text(error, 4000)}"[:4000]}
 
 
-@part.probe(pair=True, values={"rows": list_of(list_of(map_of(CELL))), "told": list_of(map_of(CELL))})
+@part.probe(
+    pair=True, values={"rows": list_of(list_of(map_of(CELL))), "told": list_of(map_of(CELL))}
+)
 def summaries(student: Any, rig: Any) -> Any:
     """Where something pays, the first row's epoch has pauses, so that what it saves is seen in the times alone."""
     drawn = ((6, PAUSED), (4, 1.0), (3, PAUSED), (6, PAUSED))
-    tables = [drawn_rows(rig, NAMES[:count], pays=paused > 1, paused=paused) for count, paused in drawn]
-    told = [rig.rows([student.summarize([dict(row) for row in rows])], "summarize")[0] for rows in tables]
+    tables = [
+        drawn_rows(rig, NAMES[:count], pays=paused > 1, paused=paused) for count, paused in drawn
+    ]
+    told = [
+        rig.rows([student.summarize([dict(row) for row in rows])], "summarize")[0]
+        for rows in tables
+    ]
     return {"rows": tables, "told": told}
 
 
-@part.probe(values={"rows": list_of(map_of(CELL)), "panels": PANELS}, arrays={"picture": ("uint8", 1)})
+@part.probe(
+    values={"rows": list_of(map_of(CELL)), "panels": PANELS}, arrays={"picture": ("uint8", 1)}
+)
 def dashboard(student: Any, rig: Any) -> Any:
     """Some of the configurations, in another order than the file's."""
     others = [str(name) for name in rig.random.permutation(NAMES[1:])]
@@ -292,10 +385,17 @@ def dashboard(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the program --------------------------------------------------------------------------------------
 
-SAME_PEAK = 0.04  # relative: a program may ask before its last allocations; a MiB is 5 % more than a MB
-LOSSES, UPDATE = 1e-3, 0.03  # losses absolutely, the update relative to its norm: channels_last is up to 0.006 off
+# Relative: a program may ask before its last allocations; a MiB is 5 % more than a MB.
+SAME_PEAK = 0.04
+LOSSES, UPDATE = (
+    1e-3,
+    0.03,
+)  # losses absolutely, the update relative to its norm: channels_last is up to 0.006 off
 HALF_LOSSES, HALF_UPDATE = 0.02 / SMALLER, 0.1
-ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25  # of 100 seeds the furthest: 0.004, 0.07; no accumulation: 1.2 and more
+ALL_LOSSES, ALL_UPDATE = (
+    0.02 / SMALLER,
+    0.25,
+)  # of 100 seeds the furthest: 0.004, 0.07; no accumulation: 1.2 and more
 
 
 @part.check(basis="outputs", compared="losses and weights")
@@ -307,38 +407,69 @@ def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     if isinstance(found, Failed):
         return found
     if not close(told["told"]["loss"], plain.student.arrays["losses"][-1], 1e-3):
-        return Failed(f"loss is {shown(told['told']['loss'])}", "it is not the last of losses", WRONG)
+        return Failed(
+            f"loss is {shown(told['told']['loss'])}", "it is not the last of losses", WRONG
+        )
     script = known["script"]
-    sizes = {"batch_size": BATCH, "batches": script["batches"], "image_size": SIDE, "num_workers": 2}
+    sizes = {
+        "batch_size": BATCH,
+        "batches": script["batches"],
+        "image_size": SIDE,
+        "num_workers": 2,
+    }
     asked = {**sizes, "data": "cifar10"}
     if asked not in told["asked"]:
         measured = f"make_loader was called with {told['asked'][:1]}"
-        return Failed(measured, f"the options ask for {asked}", "hand every option on to make_loader, from given")
+        return Failed(
+            measured,
+            f"the options ask for {asked}",
+            "hand every option on to make_loader, from given",
+        )
     one = 101 / script["samples"]
-    if told["told"]["accuracy"] is None or abs(told["told"]["accuracy"] - known["told"]["accuracy"]) > one:
+    if (
+        told["told"]["accuracy"] is None
+        or abs(told["told"]["accuracy"] - known["told"]["accuracy"]) > one
+    ):
         measured = f"accuracy {shown(told['told']['accuracy'])}"
         why = f"{known['told']['accuracy']:.4g} % of the samples of the last epoch were right"
         return Failed(measured, why, "100 * correct / samples of the last epoch")
     if told["device"].strip() != known["device"].strip():
-        return Failed(f"device {told['device'][:60]!r}", f"it is called {known['device']!r}", "device_name(device)")
+        return Failed(
+            f"device {told['device'][:60]!r}",
+            f"it is called {known['device']!r}",
+            "device_name(device)",
+        )
     return found
 
 
 @part.check(basis="scripted")
 def figures_are_honest(plain: Pair) -> Verdict:
     """Its throughput, epoch_time and data_wait are those of whole epochs after a warm-up; memory is in MB."""
-    told, script = plain.student.values["told"], configurations.Script(**plain.baseline.values["script"])
+    told, script = (
+        plain.student.values["told"],
+        configurations.Script(**plain.baseline.values["script"]),
+    )
     measured = f"throughput {shown(told['throughput'])} samples/s on a clock that the grader moves"
     if why := configurations.pace_problem(told, script):
-        return Failed(measured, why, f"one clock around all of an epoch, after warm_up; {PROGRAM_TEXT}")
+        return Failed(
+            measured, why, f"one clock around all of an epoch, after warm_up; {PROGRAM_TEXT}"
+        )
     if after := plain.student.values["after"]:
         why = "the last line of the output is the JSON object, which run_configuration reads"
-        return Failed(f"after the figures the program printed {after!r}", why, "print(json.dumps(figures)) at the end")
+        return Failed(
+            f"after the figures the program printed {after!r}",
+            why,
+            "print(json.dumps(figures)) at the end",
+        )
     memory, peak = told["peak_memory_mb"], plain.student.values["peak_mb"]
     if not close(memory, peak, SAME_PEAK):
-        why = explained(memory, [(peak / 1.048576, "it is in MiB, and a MB is 1e6 bytes: ")], SAME_PEAK / 2)
+        why = explained(
+            memory, [(peak / 1.048576, "it is in MiB, and a MB is 1e6 bytes: ")], SAME_PEAK / 2
+        )
         why = f"{why}the most that the process held was {peak:.4g} MB"
-        return Failed(f"peak_memory_mb is {shown(memory)}", why, "return what peak_memory_mb(device) returns")
+        return Failed(
+            f"peak_memory_mb is {shown(memory)}", why, "return what peak_memory_mb(device) returns"
+        )
     return Passed(measured)
 
 
@@ -371,18 +502,27 @@ def trains_in_half_precision(half: Pair, plain: Pair) -> Verdict:
 @part.check(basis="scripted")
 def compiles_before_the_clock(compiled: Pair, plain: Pair) -> Verdict:
     """--compile trains the model compiled by --backend; all builds are in warm_up_s, none in throughput."""
-    found = _follows(compiled, "the compiled model is another one, or is another one's copy", LOSSES, plain=plain)
+    found = _follows(
+        compiled, "the compiled model is another one, or is another one's copy", LOSSES, plain=plain
+    )
     if isinstance(found, Failed):
         return found
     if not compiled.student.values["built"]:
         why = "--backend goes nowhere, or the plain model is trained"
-        return Failed(NONE_BUILT, why, "torch.compile(model, backend=options.backend), and train what it returns")
+        return Failed(
+            NONE_BUILT,
+            why,
+            "torch.compile(model, backend=options.backend), and train what it returns",
+        )
     found, told = _at_work(compiled, "--compile", found), compiled.student.values["told"]
     if isinstance(found, Failed):
         return found
     script = configurations.Script(**compiled.baseline.values["script"])
     if configurations.holds_once(told["throughput"], script):
-        measured, why = f"throughput is {shown(told['throughput'])} samples/s", "it includes what happens once: a build"
+        measured, why = (
+            f"throughput is {shown(told['throughput'])} samples/s",
+            "it includes what happens once: a build",
+        )
         return Failed(measured, why, f"warm up before, backward pass and step as well; {WRONG}")
     if told["warm_up_s"] is None or not 0.98 * script.once <= told["warm_up_s"] <= 10 * script.once:
         why = f"the builds took {script.once:.4g} s, and they are a part of the warm-up"
@@ -411,9 +551,15 @@ def saves_a_plain_model(plain: Pair, half: Pair, checkpointed: Pair, compiled: P
         if why := seen.student.values["unsaved"]:
             measured = f"with {option}: {why}"
             names = "is missing" in why or "no name" in why
-            why = "what is trained in the model's place has other names" if names else "the file holds no state_dict"
+            why = (
+                "what is trained in the model's place has other names"
+                if names
+                else "the file holds no state_dict"
+            )
             return Failed(
-                measured, why, "torch.save(model.state_dict(), options.save), of the model from make_training"
+                measured,
+                why,
+                "torch.save(model.state_dict(), options.save), of the model from make_training",
             )
     return Passed(f"weights and running statistics with {', '.join(runs)}")
 
@@ -423,12 +569,16 @@ def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
     """What cannot be done is a usage error: status 2, before anything is trained; nothing else is."""
     statuses = refusals.values["statuses"]
     if len(statuses) != len(REFUSED) + len(TAKEN):
-        return Failed(f"{len(statuses)} runs", f"{len(REFUSED) + len(TAKEN)} were begun", PROGRAM_TEXT)
+        return Failed(
+            f"{len(statuses)} runs", f"{len(REFUSED) + len(TAKEN)} were begun", PROGRAM_TEXT
+        )
     refused, taken = statuses[: len(REFUSED)], statuses[len(REFUSED) :]
     odd = [" ".join(words) for words, status in zip(REFUSED, refused, strict=True) if status != 2]
     if odd:
         why = "argparse ends a program so when parser.error(...) is called"
-        return Failed(f"{odd[:1]} ended with another status than 2", why, "parser.error(...) in read_options")
+        return Failed(
+            f"{odd[:1]} ended with another status than 2", why, "parser.error(...) in read_options"
+        )
     if 2 in taken:
         measured = f"{' '.join(TAKEN[taken.index(2)])} ended with status 2"
         why = "only --compile and --checkpoint exclude each other: all other options go together"
@@ -437,7 +587,11 @@ def refuses_what_it_cannot_do(refusals: Observation) -> Verdict:
 
 
 def _follows(
-    seen: Pair, why: str, losses: float = LOSSES / SMALLER, update: float = UPDATE, plain: Pair | None = None
+    seen: Pair,
+    why: str,
+    losses: float = LOSSES / SMALLER,
+    update: float = UPDATE,
+    plain: Pair | None = None,
 ) -> Verdict:
     """Judge the losses of the epochs, and the weights where they could be read.
 
@@ -446,13 +600,21 @@ def _follows(
     got, want = seen.student, seen.baseline
     problem = numerics.misshapen(got.arrays["losses"], want.arrays["losses"], "epoch")
     if problem:
-        return Failed(problem, f"it ran with --epochs {EPOCHS}", "losses: the mean loss of each epoch")
+        return Failed(
+            problem, f"it ran with --epochs {EPOCHS}", "losses: the mean loss of each epoch"
+        )
     apart = numerics.furthest(got.arrays["losses"], want.arrays["losses"])
-    measured, evidence = f"losses of the epochs apart by {apart:.1e} (allowed {losses:.0e})", {"losses": apart / losses}
+    measured, evidence = (
+        f"losses of the epochs apart by {apart:.1e} (allowed {losses:.0e})",
+        {"losses": apart / losses},
+    )
     try_ = f"compare with a plain run on the same batches, and without the warm-up; {WRONG}"
     off = plain is not None and not isinstance(_follows(plain, why), Passed)
     if off:
-        why, try_ = "without options it is another training already", "look at trains_as_the_plain_loop first"
+        why, try_ = (
+            "without options it is another training already",
+            "look at trains_as_the_plain_loop first",
+        )
     if not apart <= losses:
         return Failed(measured, why, try_, numerics.shares(**evidence))
     if got.values["unsaved"]:
@@ -475,11 +637,18 @@ def _failed(why: str, try_: str) -> Callable[[str, Any], Failed]:
 
 def _at_work(seen: Pair, options: str, found: Verdict) -> Verdict:
     """Fail a run whose batches did not take the work of its options, whatever figures it prints."""
-    worked, script = seen.student.values["worked"], configurations.Script(**seen.baseline.values["script"])
+    worked, script = (
+        seen.student.values["worked"],
+        configurations.Script(**seen.baseline.values["script"]),
+    )
     if close(worked, script.work, configurations.PACE):
         return found
     plain = close(worked, script.plain, configurations.PACE)
-    why = f"that is the pace without {options}" if plain else f"with {options} it is {script.work:.4g} s"
+    why = (
+        f"that is the pace without {options}"
+        if plain
+        else f"with {options} it is {script.work:.4g} s"
+    )
     measured = f"a batch took {worked:.4g} s on a clock that the grader moves"
     return Failed(measured, why, f"apply {options}, and leave nothing of it out; {WRONG}")
 
@@ -491,7 +660,9 @@ def _at_work(seen: Pair, options: str, found: Verdict) -> Verdict:
 def starts_a_process_each(comparison: Pair) -> Verdict:
     """compare_all runs each configuration in a process of its own, one after the other; its rows are their figures."""
     rows, runs = comparison.student.values["rows"], comparison.baseline.values["runs"]
-    measured = "; ".join(f"{row.get('configuration')}: {shown(row.get('throughput'))} samples/s" for row in rows[:6])
+    measured = "; ".join(
+        f"{row.get('configuration')}: {shown(row.get('throughput'))} samples/s" for row in rows[:6]
+    )
     builds_on = {run["configuration"]: run["builds_on"] for run in runs}
     why = (
         configurations.RESULTS.problem(rows, tuple(builds_on))
@@ -509,14 +680,31 @@ study.is_written()
 @part.check(basis="scripted")
 def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
-    raised, try_ = failing.values["raised"], "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
+    raised, try_ = (
+        failing.values["raised"],
+        "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])",
+    )
     if not raised.startswith("RuntimeError"):
-        measured = f"it raised {raised[:100]}" if raised else f"it returned {failing.values['answer'][:100]}"
+        measured = (
+            f"it raised {raised[:100]}"
+            if raised
+            else f"it returned {failing.values['answer'][:100]}"
+        )
         if "No such file" in raised:
-            return Failed(measured, "the program was not found", "start sys.executable, not 'python', with script")
-        return Failed(measured, "the made program ended with status 1, after a line of figures", try_)
+            return Failed(
+                measured,
+                "the program was not found",
+                "start sys.executable, not 'python', with script",
+            )
+        return Failed(
+            measured, "the made program ended with status 1, after a line of figures", try_
+        )
     if "out of ideas" not in raised:
-        return Failed(f"it raised {raised[:200]}", "the end of what the program wrote to stderr is not in it", try_)
+        return Failed(
+            f"it raised {raised[:200]}",
+            "the end of what the program wrote to stderr is not in it",
+            try_,
+        )
     return Passed("a RuntimeError that says what the program said")
 
 
@@ -525,16 +713,27 @@ def summary_is_right(summaries: Pair) -> Verdict:
     """summarize names the fastest and the leanest configuration, and what they save, from measured figures."""
     tables, answers = summaries.baseline.values["rows"], summaries.student.values["told"]
     if len(answers) != len(tables):
-        return Failed(f"{len(answers)} answers", f"{len(tables)} tables were given", "return a dict for each")
+        return Failed(
+            f"{len(answers)} answers", f"{len(tables)} tables were given", "return a dict for each"
+        )
     for rows, told in zip(tables, answers, strict=True):
         known = configurations.summary_of(rows)
         for name, right in known.items():
             given = told.get(name)
             if given != right and not (isinstance(right, float) and table.alike(right, given)):
-                measured = f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
+                measured = (
+                    f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
+                )
                 why = explained(given, configurations.slips(name, right), 1e-6)
-                why = why or "it is of the last row, of another column, or worked out from the speedup"
-                return Failed(measured, why, "max and min over all rows; time from epoch_time, memory in percent")
+                why = (
+                    why
+                    or "it is of the last row, of another column, or worked out from the speedup"
+                )
+                return Failed(
+                    measured,
+                    why,
+                    "max and min over all rows; time from epoch_time, memory in percent",
+                )
     return Passed(f"{len(tables)} tables")
 
 
@@ -542,7 +741,9 @@ def summary_is_right(summaries: Pair) -> Verdict:
 def dashboard_shows_the_rows(dashboard: Observation) -> Verdict:
     """draw_dashboard draws four panels: throughput, speedup, memory and gain of the rows that it is given."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    return plot.shows_the_rows(dashboard, "optimization_dashboard.png", UNITS, "configuration", try_)
+    return plot.shows_the_rows(
+        dashboard, "optimization_dashboard.png", UNITS, "configuration", try_
+    )
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -551,12 +752,16 @@ def dashboard_shows_the_rows(dashboard: Observation) -> Verdict:
 def _measured(results: Table) -> list[dict[str, Any]]:
     """Return what the runs printed, whatever was worked out from it."""
     names = ("configuration", *FIGURES)
-    return [{name: row.get(name) for name in names} for row in table.as_numbers(results.rows, FIGURES)]
+    return [
+        {name: row.get(name) for name in names} for row in table.as_numbers(results.rows, FIGURES)
+    ]
 
 
 def _unread(rows: Sequence[dict[str, Any]]) -> str:
     return table.form_problem(rows, ("configuration", *FIGURES), FIGURES, NAMES) or (
-        "" if all(row["throughput"] > 0 and row["epoch_time"] > 0 for row in rows) else "a throughput or time is 0"
+        ""
+        if all(row["throughput"] > 0 and row["epoch_time"] > 0 for row in rows)
+        else "a throughput or time is 0"
     )
 
 
@@ -578,7 +783,9 @@ def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
     if why := _unread(rows) or table.device_problem(devices) or configurations.implausible(rows):
         return Failed(f"{len(rows)} rows, measured on {name[:60]}", why, AGAIN)
     if not device.name.startswith(name):
-        return Unavailable(f"measured on {name[:60]}, and this machine is {device.name}: not comparable here")
+        return Unavailable(
+            f"measured on {name[:60]}, and this machine is {device.name}: not comparable here"
+        )
     return Passed(f"{len(rows)} rows, measured on this machine")
 
 
@@ -609,10 +816,16 @@ def report_is_complete(optimization_report: Text) -> Verdict:
         try_ = "keep the headings of the template, and write sentences below each: figures alone are none"
         return Failed(f"{found} words", report.listed([*gaps, *short]), try_)
     if left:
-        return Failed(f"{len(left)} places left to fill in", report.listed(left), "replace them with what you found")
+        return Failed(
+            f"{len(left)} places left to fill in",
+            report.listed(left),
+            "replace them with what you found",
+        )
     if not LEAST <= found <= MOST:
         return Failed(
-            f"{found} words", f"it has to have {LEAST} to {MOST}, without tables and code", "say what you saw"
+            f"{found} words",
+            f"it has to have {LEAST} to {MOST}, without tables and code",
+            "say what you saw",
         )
     cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
     given = max((sum(report.words(it) >= WORDS for it in cut) for cut in cuts), default=0)
@@ -625,14 +838,20 @@ def report_is_complete(optimization_report: Text) -> Verdict:
 @part.check(basis="artefact")
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
     """Each figure of the report is one of optimization_results.csv; the summary has before and after."""
-    named, wrong = report.figures(optimization_report, optimization_results, configurations.RESULTS.units)
+    named, wrong = report.figures(
+        optimization_report, optimization_results, configurations.RESULTS.units
+    )
     if wrong:
-        return Failed(f"{len(wrong)} figures that are not in the table", report.listed(wrong), BY_NAME)
+        return Failed(
+            f"{len(wrong)} figures that are not in the table", report.listed(wrong), BY_NAME
+        )
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
     said = {(one.said, *place) for one in named for place in one.places}
     alone = _first_is_fastest(_measured(optimization_results))
     for column, least in SUMMARY.items():
-        rows = [row for text, row, other in said if other == column for _ in range(summary.count(text))]
+        rows = [
+            row for text, row, other in said if other == column for _ in range(summary.count(text))
+        ]
         count = len(rows if alone else set(rows))
         if count < least:
             why = f"the summary names the {column} of {many(count, 'row')}, and {least} at least are needed"
@@ -645,7 +864,9 @@ def _first_is_fastest(rows: Sequence[dict[str, Any]]) -> bool:
     return not _unread(rows) and rows[0]["throughput"] == max(row["throughput"] for row in rows)
 
 
-BY_NAME = 'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
+BY_NAME = (
+    'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
+)
 SUMMED_UP = "the throughput before and after, and the speedup: {Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
 EVIDENCE = {
     "data loading": r"data|load",
@@ -675,5 +896,8 @@ POINTS = "one point for each, with a figure of the table: {Baseline.data_wait}"
 def _apart(points: Sequence[str]) -> bool:
     """Whether each of the three has a point of its own with a figure in it."""
     told = [(at, it) for at, it in enumerate(points) if report.names(it)]
-    about = [[at for at, it in told if re.search(one, it, re.IGNORECASE)][:3] for one in EVIDENCE.values()]
+    about = [
+        [at for at, it in told if re.search(one, it, re.IGNORECASE)][:3]
+        for one in EVIDENCE.values()
+    ]
     return any(len({*chosen}) == len(EVIDENCE) for chosen in product(*about))
