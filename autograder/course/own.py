@@ -108,8 +108,8 @@ def released(root: Path, lab: str, files: Mapping[str, bytes]) -> dict[str, byte
 def refuse_inside(root: Path, graded: Iterable[Path]) -> None:
     """Refuse a course with labs of its own that lies inside what is graded: it would judge itself."""
     home = root.resolve()
-    for path in graded:
-        if is_own(root) and home.is_relative_to(path.resolve()):
+    for path in graded if is_own(root) else ():
+        if home.is_relative_to(path.resolve()):
             raise UserError(
                 f"{home}: this course lies inside of what is graded; name yours with --course"
             )

@@ -13,6 +13,7 @@ from traitlets import Bool, Unicode
 
 from autograder import notebook, standing
 from autograder.course.build import SHARED
+from autograder.course.own import RELEASED
 from autograder.errors import NotGradedError, SubmissionError, UserError
 from autograder.nbgrader import gradebook, late, leaks
 from autograder.nbgrader.cells import show
@@ -152,7 +153,7 @@ class RefuseLeaks(NbGraderPreprocessor):
             raise UserError(f"students would see a line of the solution in {found[0]}; take it out")
         # nbgrader hands out everything that lies there, such as the results of a reference that was run there.
         programs = programs_of(Verdicts(parent=self.parent).source(names["assignment"]))
-        folders = (*SHARED, HANDOUT, "pytest.ini", *programs)
+        folders = (*SHARED, HANDOUT, RELEASED, "pytest.ini", *programs)
         ours = [
             *home.glob("*.ipynb"),
             *home.glob("perflab-*.whl"),

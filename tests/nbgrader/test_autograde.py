@@ -416,6 +416,16 @@ def test_what_lies_beside_the_source_and_was_not_put_there_by_the_release_is_ref
     assert not (one / "release" / LAB / f"{PART}.ipynb").exists()
 
 
+def test_what_a_course_of_ones_own_needs_at_home_is_handed_out(one: Path):
+    """Its labs are in no wheel, so the release puts them beside the notebooks."""
+    mark = one / "source" / LAB / ".perflab" / ".perflab-course"
+    mark.parent.mkdir()
+    mark.touch()
+
+    assert 0 == nbgrader(one, "generate_assignment", LAB, "--force")
+    assert (one / "release" / LAB / ".perflab" / mark.name).is_file()
+
+
 def test_a_line_of_the_solution_elsewhere_is_refused(one: Path):
     """Here an instructor copied a line into a text cell."""
     file = one / "source" / LAB / f"{PART}.ipynb"
