@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from autograder.errors import CourseError, UserError, nearest
@@ -47,16 +48,60 @@ from autograder.model import (
 if TYPE_CHECKING:
     import numpy as np
 
+    # For editors and mypy: nothing of the worker is imported when a lab is loaded.
+    from autograder.worker.rig import Rig, Window
+else:
+    Rig = Window = Any
+
 __all__ = [
-    "BOOLEAN", "CELL", "INTEGER", "NUMBER", "PANELS", "TEXT", "Bar", "Check", "Close", "Device", "Failed",
-    "Inconclusive", "Lab", "Observation", "Pair", "Part", "Partial", "Passed", "Picture", "Probe", "Table", "Text",
-    "Timed", "Tolerance", "Unavailable", "Verdict", "conform", "exactly", "list_of", "load_lab", "load_part", "map_of",
-    "optional", "record",
+    "BOOLEAN",
+    "CELL",
+    "INTEGER",
+    "NUMBER",
+    "PANELS",
+    "TEXT",
+    "Answer",
+    "Bar",
+    "Check",
+    "Close",
+    "Device",
+    "Failed",
+    "Inconclusive",
+    "Lab",
+    "Observation",
+    "Pair",
+    "Part",
+    "Partial",
+    "Passed",
+    "Picture",
+    "Probe",
+    "Rig",
+    "Student",
+    "Table",
+    "Text",
+    "Timed",
+    "Tolerance",
+    "Unavailable",
+    "Verdict",
+    "Window",
+    "conform",
+    "exactly",
+    "list_of",
+    "load_lab",
+    "load_part",
+    "map_of",
+    "optional",
+    "record",
 ]  # fmt: skip
 
 Schema = Mapping[str, Any]
+Answer = Mapping[str, Any]
+"""What a probe returns: its values and arrays, by name."""
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+Student = ModuleType
+"""What a student wrote, or the baseline: any name may be asked of it."""
 NUMBERED = re.compile(r"part(\d{1,4})(?![a-zA-Z0-9])")
 
 BOOLEAN: Schema = {"type": "boolean"}

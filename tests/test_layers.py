@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import autograder
@@ -84,7 +86,9 @@ def problems() -> list[str]:
             if here == "worker":
                 bad = top not in WORKER_MAY_IMPORT
             elif top == "worker":
-                bad = True
+                bad = (
+                    here != "lab"
+                )  # for its types; the next test says that nothing of it is loaded
             else:
                 bad = top not in RANK or here not in RANK or RANK[top] <= RANK[here]
             if bad:
@@ -119,6 +123,17 @@ def test_torch_stays_behind_the_wall():
     }
 
     assert offenders == set()
+
+
+def test_no_lab_loads_the_worker():
+    """The types of a probe's toolkit are for editors and mypy."""
+    code = (
+        "import sys; from autograder.labs.resnet18 import part3_amp; "
+        "print([name for name in sys.modules if name.startswith(('autograder.worker', 'torch'))])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == "[]"
 
 
 def test_parts_do_not_import_each_other():

@@ -41,6 +41,8 @@ class Net(nn.Module):
 class Loader(DataLoader[Any]):
     """A DataLoader that tells listeners which batch is being fetched, and keeps `step`, the batch being worked on."""
 
+    dataset: TensorDataset
+
     def __init__(self, dataset: TensorDataset, batch_size: int) -> None:
         """Keep the order of *dataset*; the last batch may be shorter."""
         super().__init__(dataset, batch_size)

@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -81,7 +82,7 @@ class Window:
 
     model: Net
     loader: Loader
-    criterion: nn.Module
+    criterion: nn.CrossEntropyLoss
     optimizer: torch.optim.Optimizer
     device: torch.device
     scaler: torch.amp.GradScaler
@@ -222,7 +223,7 @@ class Rig:
         """The source of everything secret; both sides draw the same from it."""
         return self._random
 
-    def tensor(self, array: np.ndarray[Any, Any], dtype: str = "float32") -> Tensor:
+    def tensor(self, array: npt.ArrayLike, dtype: str = "float32") -> Tensor:
         """Return a tensor on the device."""
         return torch.from_numpy(np.asarray(array)).to(self.device, getattr(torch, dtype))
 
@@ -276,7 +277,7 @@ class Rig:
         """Let the untrained model be *right* so often in each batch, about the clearest samples, whatever rounds."""
         dataset, size = window.loader.dataset, window.loader.batch_size or 1
         with torch.no_grad():
-            for start, count in zip(range(0, len(dataset), size), right, strict=False):  # type: ignore[arg-type]
+            for start, count in zip(range(0, len(dataset), size), right, strict=False):
                 images, labels = dataset[start : start + size]
                 outputs = window.model(images.to(self.device)).cpu()
                 first, second = outputs.topk(2).values.T
