@@ -145,6 +145,8 @@ class Probe:
     """Name -> dtype and number of dimensions."""
     inputs: Inputs | None = None
     """Of timed calls."""
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    """Of those inputs that arrive in another dtype than they are sent in."""
     dataset: Dataset | None = None
     """Of timed loading."""
     within: Close | Tolerance | None = None
