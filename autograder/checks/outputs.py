@@ -30,7 +30,7 @@ def same(
     why: Why,
     try_: str,
     without: Collection[str] = (),
-) -> Verdict:
+) -> Passed | Failed:
     """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype.
 
     Cases that are named by one of the words *without* are left out.

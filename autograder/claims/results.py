@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, NotRequired, Unpack
 
 from autograder.checks import outputs
 from autograder.claims.base import SAME, Claimed, Words, mixed
@@ -28,46 +29,48 @@ class Within(dict[str, float]):
         return 0.0
 
 
+class Alike(Words):
+    """What claims about numbers are told as well."""
+
+    within: NotRequired[float | Mapping[str, float]]
+    """Of a row's largest number; by dtype."""
+    apart: NotRequired[Mapping[str, str]]
+    """A word in the names of cases -> another check: where that fails, it answers for them."""
+    slips: NotRequired[Mapping[str, Callable[..., Any]]]
+    """Why -> a function that makes this mistake: who returns its numbers is told so."""
+
+
 class Results(Claimed):
     """same, same_gradients, leaves_inputs_alone."""
 
     def same(
         self,
         cases: Mapping[str, Sizes] | None = None,
-        within: float | Mapping[str, float] = WITHIN,
         *,
         gradients: Collection[str] | None = None,
         dtypes: Collection[str] = ("float64",),
         oracle: Oracle = None,
         skip_families: Mapping[str, str] | None = None,
         families: Collection[str] | None = None,
-        apart: Mapping[str, str] | None = None,
-        **words: Unpack[Words],
+        **words: Unpack[Alike],
     ) -> None:
         """Claim the baseline's results, or an *oracle*'s, in these cases and in every family of inputs, or in some.
 
         Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
-        *apart* maps a word in the name of cases to another check: where that fails, it answers for them.
         """
         tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families)
         said = f"{self.function} returns what the slow version returns: {_kinds(tried)}."
-        self._compared(SAME, said, self._results(tried, oracle), within, apart or {}, words)
+        slips = words.get("slips", {})
+        self._compared(SAME, said, self._results(tried, oracle, slips), words)
         if gradients is None or gradients:
             kept = [case for case in tried if not case.again]
-            alike: Words = {"why": words["why"], "try_": words["try_"]}
-            self._gradients_alike(kept, gradients, oracle, within, {}, alike)
+            within = words.get("within", WITHIN)
+            alike: Alike = {"why": words["why"], "try_": words["try_"], "within": within}
+            self._gradients_alike(kept, gradients, oracle, alike)
 
-    def same_gradients(
-        self,
-        cases: Mapping[str, Sizes],
-        within: float | Mapping[str, float] = WITHIN,
-        *,
-        apart: Mapping[str, str] | None = None,
-        **words: Unpack[Words],
-    ) -> None:
+    def same_gradients(self, cases: Mapping[str, Sizes], **words: Unpack[Alike]) -> None:
         """Claim the gradients in these cases alone, as a claim of its own."""
-        tried = every(self.sizes, (), cases, {}, ())
-        self._gradients_alike(tried, None, None, within, apart or {}, words)
+        self._gradients_alike(every(self.sizes, (), cases, {}, ()), None, None, words)
 
     def leaves_inputs_alone(self, *cases: Sizes, **words: Unpack[Words]) -> None:
         """Claim that no input is changed and no precision lowered, for points of its own; else `same` sees to it."""
@@ -96,29 +99,16 @@ class Results(Claimed):
         self.add_check(LEFT_ALONE, said, "report", judge, [probe], words)
 
     def _gradients_alike(
-        self,
-        cases: Sequence[Case],
-        names: Collection[str] | None,
-        oracle: Oracle,
-        within: float | Mapping[str, float],
-        apart: Mapping[str, str],
-        words: Words,
+        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle, words: Alike
     ) -> None:
         said = f"{self.function} passes on the gradients that the slow version passes on."
-        run = self._gradients(cases, names, oracle)
-        self._compared(GRADIENTS, said, run, within, apart, words)
+        self._compared(GRADIENTS, said, self._gradients(cases, names, oracle), words)
 
-    def _compared(
-        self,
-        claim: str,
-        said: str,
-        run: Any,
-        within: float | Mapping[str, float],
-        apart: Mapping[str, str],
-        words: Words,
-    ) -> None:
-        allowed = {"float32": within} if isinstance(within, float) else within
-        try_ = words["try_"]
+    def _compared(self, claim: str, said: str, run: Any, words: Alike) -> None:
+        within = words.get("within", WITHIN)
+        own = {"float32": within} if isinstance(within, float) else within
+        allowed = Within({**WITHIN, **own})
+        apart, slips, try_ = words.get("apart", {}), words.get("slips", {}), words["try_"]
 
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
@@ -126,26 +116,34 @@ class Results(Claimed):
             left = Passed("") if LEFT_ALONE in self.claimed else _left_alone(pair.student, try_)
             if isinstance(left, Failed) and pair.student.values["changed"]:
                 return left
-            alike = Within({**WITHIN, **allowed})
-            verdict = outputs.same(pair, alike, why=words["why"], try_=try_, without=failed)
-            return left if isinstance(left, Failed) and isinstance(verdict, Passed) else verdict
+            verdict = outputs.same(pair, allowed, why=words["why"], try_=try_, without=failed)
+            if isinstance(verdict, Passed):
+                return left if isinstance(left, Failed) else verdict
+            for at, slip in enumerate(slips):
+                wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
+                slipped = Pair(pair.student, replace(pair.baseline, arrays=wrong))
+                if isinstance(outputs.same(slipped, allowed, why="", try_=""), Passed):
+                    return Failed(verdict.measured, slip, try_, verdict.evidence)
+            return verdict
 
         kind = claim.removeprefix("same_")
         values = {**CASES, **SEEN}
-        probe = self.add_probe(
-            self.named(kind, words), run, pair=True, values=values, arrays=NUMBERS
-        )
-        more = (read for name in apart.values() for read in self.part.checks[name].reads)
-        reads = list(dict.fromkeys((probe, *more)))
+        arrays = NUMBERS | {f"slip{at}": NUMBERS["numbers"] for at in range(len(slips))}
+        name = self.add_probe(self.named(kind, words), run, pair=True, values=values, arrays=arrays)
+        more = (read for check in apart.values() for read in self.part.checks[check].reads)
+        reads = list(dict.fromkeys((name, *more)))
         self.add_check(claim, said, "outputs", judge, reads, words, compared=kind)
 
     def _fails(self, name: str, evidence: Mapping[str, Any]) -> bool:
         check = self.part.checks[name]
         return isinstance(check.judge(**{read: evidence[read] for read in check.reads}), Failed)
 
-    def _results(self, cases: Sequence[Case], oracle: Oracle) -> Any:
+    def _results(
+        self, cases: Sequence[Case], oracle: Oracle, slips: Mapping[str, Callable[..., Any]]
+    ) -> Any:
         def results(student: Any, rig: Any) -> dict[str, Any]:
             seen, flags, changed = rig.answers(student), rig.calls.flags(), set()
+            slipped = [rig.answers() for _ in slips]
             run = self._right(student, rig, oracle)
             for case in cases:
                 drawn, others = self._twice(rig, case)
@@ -162,7 +160,11 @@ class Results(Claimed):
                         returned = seen.tried(run, given)
                 asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
                 seen.add(case.name, returned, asked)
-            return {**seen.seen(), "changed": sorted(changed), "flags": flags.values()}
+                for answers, slip in zip(slipped, slips.values(), strict=True):
+                    if rig.side != "student":
+                        answers.add("", slip(**given))
+            wrong = {f"slip{at}": it.seen()["numbers"] for at, it in enumerate(slipped)}
+            return {**seen.seen(), **wrong, "changed": sorted(changed), "flags": flags.values()}
 
         return results
 

@@ -33,7 +33,7 @@ def test_the_reference_passes_and_speed_waits_for_a_clock(judge, seed):
 
 # What is replaced -> {check: words in its measured or why}.
 MISTAKES = {
-    "not scaled": ([(FUSED, FUSED[:-1] + ", scale=1.0)")], {"matches_by_hand": "is another number"}),
+    "not scaled": ([(FUSED, FUSED[:-1] + ", scale=1.0)")], {"matches_by_hand": "not divided by sqrt(head_dim)"}),
     "causal ignored": ([("is_causal=causal", "is_causal=False")], {"masks_the_future": "no later one"}),
     "float32 whatever came in": (
         [(FUSED, FUSED.replace("(q, k, v", "(q.float(), k.float(), v.float()"))],

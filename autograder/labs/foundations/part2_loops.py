@@ -176,7 +176,7 @@ distances.same(
         "whole numbers": {"whole": True},
         MIRRORED: {**PAIRS, "kind": MIRRORED},
     },
-    {"float32": 2e-3, "float64": 1e-6},  # the digits are judged apart
+    within={"float32": 2e-3, "float64": 1e-6},  # the digits are judged apart
     gradients=(),
     name="distances_are_right",
     says="pairwise_distances equals the loop: one row per point, one column per center, none of either.",
