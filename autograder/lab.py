@@ -190,6 +190,8 @@ class Probe:
     """Name -> dtype and number of dimensions."""
     inputs: Inputs | None = None
     """Of timed calls."""
+    dtypes: Mapping[str, str] = field(default_factory=dict)
+    """Of those inputs that arrive in another dtype than they are sent in."""
     dataset: Dataset | None = None
     """Of timed loading."""
     within: Close | Tolerance | None = None
@@ -229,13 +231,16 @@ class Part:
         hands_in: Sequence[str] = (),
         made_by: Mapping[str, str] | None = None,
         tables: Sequence[TableForm] = (),
+        warm: Sequence[str] = (),
     ) -> None:
         """Name the functions that a student writes, but for exercises, and the files that come with them.
 
         *made_by* says of a file how it is made, where running the student's file does not write it. *tables* are the
-        forms of results that it hands in: their schemas and lists of columns are written by `perflab build`.
+        forms of results that it hands in: their schemas and lists of columns are written by `perflab build`. *warm*
+        names modules that are imported once, before workers are forked.
         """
         self.id = id
+        self.warm = tuple(warm)
         self.writes = tuple(writes)
         stems = [PurePath(name).name.split(".")[0] for name in hands_in]  # of .json.gz, too
         self.artefacts = dict(zip(stems, hands_in, strict=True))

@@ -30,7 +30,7 @@ def same(
     why: Why,
     try_: str,
     without: Collection[str] = (),
-) -> Verdict:
+) -> Passed | Failed:
     """Pass when each case agrees; *within* is relative to the largest number of each row, and may go by dtype.
 
     Cases that are named by one of the words *without* are left out.
@@ -52,7 +52,7 @@ def same(
         if not apart <= allowed:
             measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
             return Failed(
-                measured, _reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed))
+                measured, reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed))
             )
         worst, most = max(worst, apart), max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
@@ -114,7 +114,7 @@ def multiple(got: Array, want: Array, within: float) -> float | None:
     return times if alike else None
 
 
-def unchanged(names: Sequence[str], *, try_: str) -> Verdict:
+def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     """Pass when no input was changed; *names* are those that were."""
     if not names:
         return Passed("every input is what it was")
@@ -176,7 +176,8 @@ def _form(case: Mapping[str, Any]) -> str:
     return "nothing" if case["dtype"] == "nothing" else f"{case['dtype']} {tuple(case['shape'])}"
 
 
-def _reason(why: Why, case: str) -> str:
+def reason(why: Why, case: str) -> str:
+    """Return what is said of a case, or of what has its name."""
     if isinstance(why, str):
         return why
     return next(words for part, words in why.items() if part in case)

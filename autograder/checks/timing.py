@@ -193,3 +193,12 @@ def median_problem(
     if not words and told >= 1000 * COLD / (repeats + 2):
         words = cold
     return f"{name} took {told:.4g} ms, and the median of its calls is {expected:.4g} ms{': ' * bool(words)}{words}"
+
+
+def medians_problem(told: Mapping[str, float], seconds: Sequence[float], repeats: int) -> str:
+    """Say which of several figures is not the median of its calls, the first of them."""
+    problems = (
+        median_problem(name, milliseconds, expected, repeats)
+        for (name, milliseconds), expected in zip(told.items(), seconds, strict=True)
+    )
+    return next(filter(None, problems), "")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from autograder.claims.families import Case, Sizes
+from autograder.claims.families import SAMPLED, Case, Sizes
 from autograder.errors import CourseError
 from autograder.lab import Part, Probe, record
 from autograder.model import Basis, Verdict
@@ -18,10 +18,19 @@ Draw = Callable[..., Mapping[str, Any]]
 Call = Callable[[Any, Mapping[str, Any]], Any]
 Run = Callable[[Any, Any], Mapping[str, Any]]
 """What runs in a worker: (student, rig) -> the answer."""
-SAMPLED = 997
-"""Each so many numbers one stays when inputs are drawn again."""
 SEVERAL = 2
 """At least so many are drawn where a case does not fix a size: one or none would hide what the case is about."""
+SAME = "same_results"
+
+
+class Words(TypedDict):
+    """What every claim is told: why it fails, and what to try; and what its check is called, says and needs."""
+
+    why: NotRequired[Any]
+    try_: str
+    name: NotRequired[str]
+    says: NotRequired[str]
+    needs: NotRequired[Sequence[str]]
 
 
 class Claimed:
@@ -48,6 +57,8 @@ class Claimed:
         self.holes = dict(holes or {})
         self.structural: list[str] = []
         """Checks that the slow version has to fail."""
+        self.claimed: dict[str, str] = {}
+        """Claim -> the check that was first made of it."""
         self.part.exercises.append(self)
         self.sizes: Sizes = {}
 
@@ -91,45 +102,44 @@ class Claimed:
         """Use what was written, as the exercise says."""
         return self._use(getattr(student, self.function), given)
 
-    def named(self, name: str) -> str:
-        """Name a check or a probe of this exercise."""
-        return self._prefix + name
+    def named(self, name: str, words: Words | None = None) -> str:
+        """Name a check or a probe of this exercise, unless the words have a name for it."""
+        own = words.get("name") if words else ""
+        return own or self._prefix + name
 
     def add_probe(
         self, name: str, run: Run, *, pair: bool = False, values: Any = None, arrays: Any = None
     ) -> str:
         """Register what is run; it takes this function of the student's module and nothing else."""
-        name, taken = self.named(name), frozenset({self.function})
+        taken = frozenset({self.function})
         probe = Probe(
             name, run, pair, values=record(**(values or {})), arrays=arrays or {}, takes=taken
         )
         self.part.probes[name] = probe
         return name
 
-    def add_timed(self, probe: Probe) -> str:
-        """Register what the clock runs."""
-        name = self.named(probe.name)
-        self.part.probes[name] = replace(probe, name=name, takes=frozenset({self.function}))
-        return name
-
     def add_check(
         self,
-        name: str,
+        claim: str,
         says: str,
         basis: Basis,
         judge: Callable[..., Verdict],
         reads: Sequence[str],
-        *needs: str,
+        words: Words,
+        *,
         structural: bool = False,
         compared: str = "",
     ) -> None:
-        """Register a check, as `lab.Part` does, under this exercise's name.
+        """Register a check, as `lab.Part` does: under this exercise's name, if the *words* have no other.
 
         A *structural* one is about how it is computed, so the slow version fails it. *compared*: see `lab.Check`.
         """
-        needed = [one for one in map(self.named, needs) if one in self.part.checks]
-        self.structural += [self.named(name)] * structural
-        self.part.add_check(self.named(name), says, basis, judge, reads, needed, compared)
+        name = self.named(claim, words)
+        needs = words.get("needs", [self.claimed[SAME]] if SAME in self.claimed else [])
+        self.claimed.setdefault(claim, name)
+        self.structural += [name] * structural
+        says = words.get("says", says)
+        self.part.add_check(name, says, basis, judge, reads, needs, compared)
 
 
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +150,8 @@ def mixed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]
 def _mixed(first: Any, second: Any) -> Any:
     if isinstance(first, tuple):
         return _mixed(first[0], second[0]), first[1]
+    if isinstance(first, float):
+        return first
     if not isinstance(first, np.ndarray) or first.dtype.kind != "f":
         return second
     kept = np.arange(first.size).reshape(first.shape) % SAMPLED == 0
@@ -147,6 +159,8 @@ def _mixed(first: Any, second: Any) -> Any:
 
 
 def _size(random: np.random.Generator, size: Any, odd: bool) -> Any:
+    if isinstance(size, range):
+        return int(random.choice(size))
     if not isinstance(size, tuple):
         return size
     low, high = size

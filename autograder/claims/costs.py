@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NotRequired, Unpack
 
 from autograder.checks import memory, outputs
-from autograder.claims.base import Claimed, described
+from autograder.claims.base import Claimed, Words, described
 from autograder.claims.families import Case, Sizes
-from autograder.claims.results import SAME
-from autograder.lab import INTEGER, NUMBERS
+from autograder.lab import CASES, INTEGER, NUMBERS, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 MB = 1e6
@@ -21,107 +22,135 @@ SAYS = {
 """Measure -> what a function does, and its number in the unit."""
 COST = dict.fromkeys(SAYS, INTEGER)
 UNSEEN = "it computes where no operation is seen: in another thread or process, or without torch"
-NEAR = 1e-4  # of a result's largest number: large inputs give what small ones do
+NEAR = 1e-4  # of a row's largest number: sums over thousands of numbers in float32
+
+
+class Grown(Words):
+    """What claims about growth are told as well: large inputs of other kinds, and how much more is as good as none."""
+
+    also: NotRequired[Mapping[str, Sizes]]
+    more: NotRequired[float]
 
 
 class Costs(Claimed):
     """fewer_operations, moves_less, allocates_less, keeps_less; the same for growth; needs_less_memory."""
 
-    def fewer_operations(self, at_most: float, sizes: Sizes, *, why: str, try_: str) -> None:
+    def fewer_operations(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the operations that the baseline asks for."""
-        self._costs("fewer_operations", "operations", at_most, sizes, why, try_)
+        self._costs("fewer_operations", "operations", at_most, sizes, words)
 
-    def moves_less(self, at_most: float, sizes: Sizes, *, why: str, try_: str) -> None:
+    def moves_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the bytes that the baseline reads and writes."""
-        self._costs("moves_less", "moved", at_most, sizes, why, try_)
+        self._costs("moves_less", "moved", at_most, sizes, words)
 
-    def allocates_less(self, at_most: float, sizes: Sizes, *, why: str, try_: str) -> None:
+    def allocates_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the bytes that the baseline makes."""
-        self._costs("allocates_less", "made", at_most, sizes, why, try_)
+        self._costs("allocates_less", "made", at_most, sizes, words)
 
-    def keeps_less(self, at_most: float, sizes: Sizes, *, why: str, try_: str) -> None:
+    def keeps_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim at most this share of the bytes that the baseline keeps after a call, results left out."""
-        self._costs("keeps_less", "held", at_most, sizes, why, try_)
+        self._costs("keeps_less", "held", at_most, sizes, words)
 
     def operations_do_not_grow(
-        self, small: Sizes, large: Sizes, *, why: str, try_: str, at_most: float = 1.0
+        self, small: Sizes, large: Sizes, *, at_most: float = 1.0, **grown: Unpack[Grown]
     ) -> None:
         """Claim at most so many times the operations for *large* inputs."""
-        self._grows("operations_do_not_grow", "operations", small, large, at_most, why, try_)
+        self._grows("operations_do_not_grow", "operations", small, large, at_most, grown)
 
     def moves_at_most(
-        self, small: Sizes, large: Sizes, *, why: str, try_: str, at_most: float
+        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
     ) -> None:
         """Claim at most so many times the bytes for *large* inputs."""
-        self._grows("moves_at_most", "moved", small, large, at_most, why, try_)
+        self._grows("moves_at_most", "moved", small, large, at_most, grown)
+
+    def keeps_at_most(
+        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+    ) -> None:
+        """Claim that at most so many times the bytes are kept for *large* inputs, results left out."""
+        self._grows("keeps_at_most", "held", small, large, at_most, grown)
 
     def needs_less_memory(
-        self, at_most: float, sizes: Sizes, tiny: Sizes, *, why: str, try_: str
+        self,
+        at_most: float,
+        sizes: Sizes,
+        tiny: Sizes,
+        *,
+        of: Callable[[Mapping[str, Any]], int] | None = None,
+        backward: bool = False,
+        **words: Unpack[Words],
     ) -> None:
-        """Claim at most this share of the baseline's peak, seen from outside; *tiny* is what an idle worker does."""
+        """Claim at most this share of the baseline's peak, seen from outside; *tiny* is what an idle worker does.
+
+        It may be a share *of* other bytes, by the call's arguments, and that of the *backward* pass as well.
+        """
 
         def peak(student: Any, rig: Any) -> dict[str, Any]:
             given = self.given(rig, Case("large", sizes), exact=False)
+            answers, share = rig.answers(), int(of(given)) if of is not None else 0
             rig.return_memory_at_once()
-            return {"numbers": rig.flat(self.call(student, given))}
+            if backward:
+                names, drawn = rig.calls.asked(given), rig.integer(0, 1 << 30)
+                run = partial(self.call, student)
+                gradients = rig.calls.gradients(run, given, names, drawn)
+                for name, gradient in zip(names, gradients, strict=True):
+                    answers.add(f"gradient of {name}", gradient)
+            else:
+                answers.add("large inputs", self.call(student, given))
+            return {**answers.seen(), "of": share}
 
         def idle(student: Any, rig: Any) -> dict[str, Any]:
             self.call(student, self.given(rig, Case("tiny", tiny), exact=False))
             return {}
 
         def judge(run: Pair, nothing: Pair) -> Verdict:
-            apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"])
-            if not apart <= NEAR:
-                return Failed(
-                    f"apart by {apart:.1e} of the largest number",
-                    "large inputs give other results",
-                    try_,
-                )
+            others = "large inputs give other results"
+            same = outputs.same(run, NEAR, why=others, try_=words["try_"])
+            if isinstance(same, Failed):
+                return same
             mine, plain = memory.beyond(run, nothing)
-            taken = f"{mine / MB:.0f} MB where the slow version takes {plain / MB:.0f} MB"
-            measured = f"{taken}; allowed {at_most:.0%} of it"
-            return memory.at_most(run, nothing, at_most * plain, measured, why, try_)
+            allowed = at_most * (run.baseline.values["of"] or plain)
+            measured = (
+                f"{mine / MB:.0f} MB where the slow version takes {plain / MB:.0f} MB; "
+                f"allowed {allowed / MB:.0f} MB"
+            )
+            return memory.at_most(run, nothing, allowed, measured, words["why"], words["try_"])
 
+        claim = "needs_less_memory"
+        values, name = {**CASES, "of": INTEGER}, self.named("peak", words)
         reads = [
-            self.add_probe("peak", peak, pair=True, arrays=NUMBERS),
-            self.add_probe("idle", idle, pair=True),
+            self.add_probe(name, peak, pair=True, values=values, arrays=NUMBERS),
+            self.add_probe(self.named("idle"), idle, pair=True),
         ]
         said = f"{self.function} needs at most {at_most:.0%} of the slow version's memory, measured from outside."
-        self.add_check("needs_less_memory", said, "outputs", judge, reads, SAME, structural=True)
+        self.add_check(claim, said, "outputs", judge, reads, words, structural=True)
 
     def _cost(self, student: Any, rig: Any, sizes: Sizes, *, gradients: bool) -> dict[str, int]:
         """Run one call, of the same dtypes on both sides."""
         given = self.given(rig, Case("cost", sizes), exact=False)
         if gradients:
-            given |= {name: given[name].requires_grad_() for name in rig.calls.asked(given)}
-        found: dict[str, int] = rig.calls.cost(
-            lambda arguments: self.call(student, arguments), given
-        )
-        return found
+            given = rig.calls.computed(given)
+        counted: dict[str, int] = rig.calls.cost(partial(self.call, student), given)
+        return counted
 
-    def _costs(
-        self, claim: str, measure: str, at_most: float, sizes: Sizes, why: str, try_: str
-    ) -> None:
+    def _costs(self, claim: str, measure: str, at_most: float, sizes: Sizes, words: Words) -> None:
         does, unit, one = SAYS[measure]
 
         def cost(student: Any, rig: Any) -> dict[str, Any]:
             return self._cost(student, rig, sizes, gradients=measure == "held")
 
-        def judge(found: Pair) -> Verdict:
-            mine, plain = found.student.values, found.baseline.values
+        def judge(pair: Pair) -> Verdict:
+            mine, plain = pair.student.values, pair.baseline.values
             if not mine["operations"]:
-                return Failed("no operation was seen", UNSEEN, try_)
+                return Failed("no operation was seen", UNSEEN, words["try_"])
             here, there = unit.format(mine[measure] / one), unit.format(plain[measure] / one)
             measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
-            return (
-                Passed(measured)
-                if mine[measure] <= at_most * plain[measure]
-                else Failed(measured, why, try_)
-            )
+            if mine[measure] <= at_most * plain[measure]:
+                return Passed(measured)
+            return Failed(measured, words["why"], words["try_"])
 
-        probe = self.add_probe(f"{claim}_cost", cost, pair=True, values=COST)
+        probe = self.add_probe(self.named(f"{claim}_cost"), cost, pair=True, values=COST)
         said = f"{self.function} {does} at most {at_most:.0%} of what the slow version does."
-        self.add_check(claim, said, "report", judge, [probe], SAME, structural=True)
+        self.add_check(claim, said, "report", judge, [probe], words, structural=True)
 
     def _grows(
         self,
@@ -130,42 +159,36 @@ class Costs(Claimed):
         small: Sizes,
         large: Sizes,
         at_most: float,
-        why: str,
-        try_: str,
+        grown: Grown,
     ) -> None:
         does, unit, one = SAYS[measure]
+        larges = {"": large, **grown.get("also", {})}
 
         def growth(student: Any, rig: Any) -> dict[str, Any]:
-            few, many = (
-                self._cost(student, rig, sizes, gradients=False) for sizes in (small, large)
-            )
-            return {"small": few[measure], "large": many[measure]}
-
-        def judge(found: Observation) -> Verdict:
-            few, many = found.values["small"], found.values["large"]
-            if not few:
-                return Failed("no operation was seen", UNSEEN, try_)
-            told = [
-                f"{unit.format(it / one)} for {described(at)}"
-                for it, at in ((few, small), (many, large))
+            held = measure == "held"
+            every = [
+                self._cost(student, rig, sizes, gradients=held)
+                for sizes in (small, *larges.values())
             ]
-            measured = ", ".join(told)
-            return Passed(measured) if many <= at_most * few else Failed(measured, why, try_)
+            return {
+                "costs": [cost[measure] for cost in every],
+                "seen": min(cost["operations"] for cost in every),
+            }
 
-        probe = self.add_probe(
-            f"{claim}_growth", growth, values={"small": INTEGER, "large": INTEGER}
-        )
-        more = (
-            "no more for larger inputs"
-            if at_most == 1
-            else f"at most {at_most:g} times as much for larger inputs"
-        )
-        self.add_check(
-            claim,
-            f"{self.function} {does} {more}.",
-            "report",
-            judge,
-            [probe],
-            SAME,
-            structural=True,
-        )
+        def judge(observation: Observation) -> Verdict:
+            costs = observation.values["costs"]
+            if not observation.values["seen"] or len(costs) != 1 + len(larges):
+                return Failed("no operation was seen", UNSEEN, grown["try_"])
+            few, *many = costs
+            measured = f"{unit.format(few / one)} for {described(small)}"
+            for (kind, sizes), cost in zip(larges.items(), many, strict=True):
+                told = f"{measured}, {unit.format(cost / one)} for {described(sizes)}"
+                if cost > at_most * few + grown.get("more", 0):
+                    return Failed(told, outputs.reason(grown["why"], kind), grown["try_"])
+            return Passed(f"{measured}, {unit.format(many[0] / one)} for {described(large)}")
+
+        values = {"costs": list_of(INTEGER), "seen": INTEGER}
+        probe = self.add_probe(self.named(f"{claim}_growth"), growth, values=values)
+        times = "no more" if at_most == 1 else f"at most {at_most:g} times as much"
+        said = f"{self.function} {does} {times} for larger inputs."
+        self.add_check(claim, said, "report", judge, [probe], grown, structural=True)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograder.claims.base import Claimed
+from autograder.claims.base import SAME, Claimed
+from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
-from autograder.claims.results import GRADIENTS, SAME
+from autograder.claims.results import GRADIENTS, LEFT_ALONE
 from autograder.errors import CourseError, nearest
 
 BASELINE = "the_baseline"
@@ -68,7 +69,9 @@ else:
 '''
 RESULT = "return _each(right(*args, **kwargs), lambda it: {})"
 SEEN = "key = {}\nif key not in seen:\n    seen[key] = right(*args, **kwargs), args, kwargs\nreturn seen[key][0]"
-SAMPLE = "tuple(float(x) for it in _given(args, kwargs) for x in it.detach().reshape(-1)[::997])"
+SAMPLE = (
+    f"tuple(float(x) for it in _given(args, kwargs) for x in it.detach().reshape(-1)[::{SAMPLED}])"
+)
 SHAPES = "tuple(it.shape for it in _given(args, kwargs))"
 STRIDED = "_torch.as_strided(it, it.shape, _torch.empty(it.shape, device='meta').stride(), it.storage_offset())"
 LATER = """
@@ -114,7 +117,7 @@ for it in _given(args, kwargs):
         it.reshape(-1)[0].item()
 return right(*args, **kwargs)
 """
-# Name -> (what the wrapper does, the claim that has to fail).
+# Name -> (what the wrapper does, the claim that has to fail); `same` stands in for LEFT_ALONE where nobody claims that.
 ENTRIES = {
     "no_tensor": (RESULT.format("it.tolist()"), SAME),
     "first_answer_again": (SEEN.format("0"), SAME),
@@ -145,8 +148,8 @@ ENTRIES = {
     ),
     "remembered_by_every_997th": (SEEN.format(f"{SAMPLE}, {SHAPES}"), SAME),
     "finished_by_a_thread": (LATER.strip(), SAME),
-    "writes_into_its_inputs": (WRITES.strip(), SAME),
-    "lowers_the_precision_meanwhile": (LOWERED.strip(), SAME),
+    "writes_into_its_inputs": (WRITES.strip(), LEFT_ALONE),
+    "lowers_the_precision_meanwhile": (LOWERED.strip(), LEFT_ALONE),
     "detached": (RESULT.format("it.detach()"), GRADIENTS),
     "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
 }
@@ -161,8 +164,9 @@ def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
             f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, ENTRIES)}"
         )
     for name, (body, claim) in ENTRIES.items():
-        owner = exercise.named(claim)
-        if owner in exercise.part.checks and name not in exercise.holes:
+        claimed = exercise.claimed
+        owner = claimed.get(claim, claimed.get(SAME, "") if claim == LEFT_ALONE else "")
+        if owner and name not in exercise.holes:
             yield Entry(name, reference + _wrapper(exercise.function, body), owner)
     if BASELINE not in exercise.holes:
         yield from (Entry(BASELINE, baseline, owner) for owner in exercise.structural)

@@ -13,6 +13,8 @@ from autograder.errors import CourseError, nearest
 Array = np.ndarray[Any, Any]
 Change = Callable[[Array, np.random.Generator], Array]
 Sizes = Mapping[str, Any]
+SAMPLED = 997
+"""Each so many numbers one stays when inputs are drawn again."""
 
 
 @dataclass(frozen=True)
@@ -32,29 +34,43 @@ class Case:
     """Called a second time: other numbers in the same tensors, but for each so many of them."""
 
 
+def own_case(name: str, fixed: Sizes) -> Case:
+    """Return an exercise's own case; besides sizes it may fix the dtype, the view, and that it is called again."""
+    sizes = dict(fixed)
+    others = {field: sizes.pop(field) for field in ("dtype", "view", "again") if field in sizes}
+    return Case(name, sizes, **others)
+
+
 def every(
-    sizes: Sizes, dtypes: Collection[str], own: Mapping[str, Sizes], skip: Mapping[str, str]
+    sizes: Sizes,
+    dtypes: Collection[str],
+    own: Mapping[str, Sizes],
+    skip: Mapping[str, str],
+    only: Collection[str] | None = None,
 ) -> list[Case]:
-    """List an exercise's own cases and all families but those that it skips for a reason."""
+    """List an exercise's own cases and the families: *only* some, or all but those that it skips for a reason."""
     families = [
+        DRAWN,
         *_of_sizes(sizes),
         *LAYOUTS,
         *(Case(dtype, dtype=dtype) for dtype in dtypes),
         *NUMBERS,
         AGAIN,
     ]
-    known = [case.name for case in families]
-    for name, reason in skip.items():
+    known = [family.name for family in families]
+    for name in (*skip, *(only or ())):
         if name not in known:
             raise CourseError(
                 f"skip_families names '{name}', which is no family here{nearest(name, known)}"
             )
+    for name, reason in skip.items():
         if not reason:
             raise CourseError(
                 f"skip_families names '{name}' without a reason; say why it is right to skip it"
             )
-    cases = [Case("drawn sizes"), *(Case(name, fixed) for name, fixed in own.items())]
-    return cases + [case for case in families if case.name not in skip]
+    kept = [it for it in families if it.name not in skip and (only is None or it.name in only)]
+    mine = [own_case(name, fixed) for name, fixed in own.items()]
+    return [it for it in kept if it is DRAWN] + mine + [it for it in kept if it is not DRAWN]
 
 
 def _of_sizes(sizes: Sizes) -> list[Case]:
@@ -83,6 +99,7 @@ def _alike(array: Array, _: np.random.Generator) -> Array:
     return np.broadcast_to(array[:1], array.shape).copy() if array.size else array
 
 
+DRAWN = Case("drawn sizes")
 LAYOUTS = [
     Case("transposed views", view="transposed"),
     Case("every second of a row", view="sliced"),

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, NotRequired, Unpack
 
 from autograder.checks import outputs
-from autograder.claims import families
-from autograder.claims.base import Claimed, mixed
-from autograder.claims.families import Case, Sizes
+from autograder.claims.base import SAME, Claimed, Words, mixed
+from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
 from autograder.lab import CASES, NUMBERS, TEXT, list_of
-from autograder.model import Failed, Observation, Pair, Verdict
+from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 Oracle = Callable[..., Any] | None
 WITHIN = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
 """Of a row's largest number: a few roundings of the dtype; whole numbers and booleans are compared exactly."""
-LEFT_ALONE, SAME, GRADIENTS = "leaves_inputs_alone", "same_results", "same_gradients"
-WROTE = "an operation wrote into a tensor of the caller"
+LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
+SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
 FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
 
 
@@ -28,80 +29,121 @@ class Within(dict[str, float]):
         return 0.0
 
 
+class Alike(Words):
+    """What claims about numbers are told as well."""
+
+    within: NotRequired[float | Mapping[str, float]]
+    """Of a row's largest number; by dtype."""
+    apart: NotRequired[Mapping[str, str]]
+    """A word in the names of cases -> another check: where that fails, it answers for them."""
+    slips: NotRequired[Mapping[str, Callable[..., Any]]]
+    """Why -> a function that makes this mistake: who returns its numbers is told so."""
+
+
 class Results(Claimed):
-    """same, leaves_inputs_alone."""
+    """same, same_gradients, leaves_inputs_alone."""
 
     def same(
         self,
         cases: Mapping[str, Sizes] | None = None,
-        within: float | Mapping[str, float] = WITHIN,
         *,
-        why: outputs.Why,
-        try_: str,
         gradients: Collection[str] | None = None,
         dtypes: Collection[str] = ("float64",),
         oracle: Oracle = None,
         skip_families: Mapping[str, str] | None = None,
+        families: Collection[str] | None = None,
+        **words: Unpack[Alike],
     ) -> None:
-        """Claim the baseline's results, or an *oracle*'s, in these cases and in every family of inputs.
+        """Claim the baseline's results, or an *oracle*'s, in these cases and in every family of inputs, or in some.
 
         Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
         """
-        tried = families.every(self.sizes, dtypes, cases or {}, skip_families or {})
-        allowed = Within({"float32": within} if isinstance(within, float) else within)
-        allowed = Within({**WITHIN, **allowed})
+        tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families)
         said = f"{self.function} returns what the slow version returns: {_kinds(tried)}."
-        self._compared(SAME, said, self._results(tried, oracle), allowed, why, try_)
+        slips = words.get("slips", {})
+        self._compared(SAME, said, self._results(tried, oracle, slips), words)
         if gradients is None or gradients:
             kept = [case for case in tried if not case.again]
-            said = f"{self.function} passes on the gradients that the slow version passes on."
-            self._compared(
-                GRADIENTS, said, self._gradients(kept, gradients, oracle), allowed, why, try_
-            )
+            within = words.get("within", WITHIN)
+            alike: Alike = {"why": words["why"], "try_": words["try_"], "within": within}
+            self._gradients_alike(kept, gradients, oracle, alike)
 
-    def leaves_inputs_alone(self, *, try_: str, **sizes: Any) -> None:
-        """Claim that no input is changed, for points of its own; otherwise `same` sees to it."""
+    def same_gradients(self, cases: Mapping[str, Sizes], **words: Unpack[Alike]) -> None:
+        """Claim the gradients in these cases alone, as a claim of its own."""
+        self._gradients_alike(every(self.sizes, (), cases, {}, ()), None, None, words)
+
+    def leaves_inputs_alone(self, *cases: Sizes, **words: Unpack[Words]) -> None:
+        """Claim that no input is changed and no precision lowered, for points of its own; else `same` sees to it."""
 
         def inputs_after(student: Any, rig: Any) -> dict[str, Any]:
-            given = self.given(rig, Case("inputs", sizes))
-            before = rig.copies(given)
-            self.call(student, given)
-            return {"changed": rig.changed(given, before)}
+            changed: dict[str, None] = {}
+            flags = rig.calls.flags()
+            for at, sizes in enumerate(cases or ({},)):
+                given = self.given(rig, own_case("inputs", sizes))
+                before = rig.copies(given)
+                with flags:
+                    if not at:  # what it raises in other cases, other claims say
+                        self.call(student, given)
+                    changed |= dict.fromkeys(rig.changed(given, before))
+                    computed = rig.calls.backward(partial(self.call, student), given)
+                late = set(rig.changed(computed, before)) - set(changed)
+                changed |= {f"{name}, in the backward pass": None for name in sorted(late)}
+            return {"changed": list(changed), "flags": flags.values()}
 
         def judge(found: Observation) -> Verdict:
-            return outputs.unchanged(found.values["changed"], try_=try_)
+            return _left_alone(found, words["try_"])
 
-        probe = self.add_probe("inputs_after", inputs_after, values={"changed": list_of(TEXT)})
-        self.add_check(
-            LEFT_ALONE, f"{self.function} leaves its inputs as they were.", "report", judge, [probe]
-        )
+        said = f"{self.function} leaves its inputs as they were, and torch's precision as it was."
+        probe = self.add_probe(self.named("inputs_after"), inputs_after, values=SEEN)
+        words.setdefault("needs", [])
+        self.add_check(LEFT_ALONE, said, "report", judge, [probe], words)
 
-    def _compared(
-        self, name: str, said: str, run: Any, allowed: Within, why: outputs.Why, try_: str
+    def _gradients_alike(
+        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle, words: Alike
     ) -> None:
-        def judge(found: Pair) -> Verdict:
-            seen = found.student.values
-            if seen["changed"] and self.named(LEFT_ALONE) not in self.part.checks:
-                return Failed(f"changed: {', '.join(seen['changed'][:6])}", WROTE, try_)
-            verdict = outputs.same(found, allowed, why=why, try_=try_)
-            if seen["flags"] and not isinstance(verdict, Failed):
-                return Failed(
-                    f"changed: {', '.join(seen['flags'])}", FLAG, "leave the precision flags alone"
-                )
+        said = f"{self.function} passes on the gradients that the slow version passes on."
+        self._compared(GRADIENTS, said, self._gradients(cases, names, oracle), words)
+
+    def _compared(self, claim: str, said: str, run: Any, words: Alike) -> None:
+        within = words.get("within", WITHIN)
+        own = {"float32": within} if isinstance(within, float) else within
+        allowed = Within({**WITHIN, **own})
+        apart, slips, try_ = words.get("apart", {}), words.get("slips", {}), words["try_"]
+
+        def judge(pair: Pair, *others: Any) -> Verdict:
+            evidence = dict(zip(reads, (pair, *others), strict=True))
+            failed = [word for word, name in apart.items() if self._fails(name, evidence)]
+            left = Passed("") if LEFT_ALONE in self.claimed else _left_alone(pair.student, try_)
+            if isinstance(left, Failed) and pair.student.values["changed"]:
+                return left
+            verdict = outputs.same(pair, allowed, why=words["why"], try_=try_, without=failed)
+            if isinstance(verdict, Passed):
+                return left if isinstance(left, Failed) else verdict
+            for at, slip in enumerate(slips):
+                wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
+                slipped = Pair(pair.student, replace(pair.baseline, arrays=wrong))
+                if isinstance(outputs.same(slipped, allowed, why="", try_=""), Passed):
+                    return Failed(verdict.measured, slip, try_, verdict.evidence)
             return verdict
 
-        values = {**CASES, "changed": list_of(TEXT), "flags": list_of(TEXT)}
-        probe = self.add_probe(
-            name.removeprefix("same_"), run, pair=True, values=values, arrays=NUMBERS
-        )
-        needs = [] if name == SAME else [SAME]
-        self.add_check(
-            name, said, "outputs", judge, [probe], *needs, compared=name.removeprefix("same_")
-        )
+        kind = claim.removeprefix("same_")
+        values = {**CASES, **SEEN}
+        arrays = NUMBERS | {f"slip{at}": NUMBERS["numbers"] for at in range(len(slips))}
+        name = self.add_probe(self.named(kind, words), run, pair=True, values=values, arrays=arrays)
+        more = (read for check in apart.values() for read in self.part.checks[check].reads)
+        reads = list(dict.fromkeys((name, *more)))
+        self.add_check(claim, said, "outputs", judge, reads, words, compared=kind)
 
-    def _results(self, cases: Sequence[Case], oracle: Oracle) -> Any:
+    def _fails(self, name: str, evidence: Mapping[str, Any]) -> bool:
+        check = self.part.checks[name]
+        return isinstance(check.judge(**{read: evidence[read] for read in check.reads}), Failed)
+
+    def _results(
+        self, cases: Sequence[Case], oracle: Oracle, slips: Mapping[str, Callable[..., Any]]
+    ) -> Any:
         def results(student: Any, rig: Any) -> dict[str, Any]:
             seen, flags, changed = rig.answers(student), rig.calls.flags(), set()
+            slipped = [rig.answers() for _ in slips]
             run = self._right(student, rig, oracle)
             for case in cases:
                 drawn, others = self._twice(rig, case)
@@ -118,7 +160,11 @@ class Results(Claimed):
                         returned = seen.tried(run, given)
                 asked = "" if rig.side == "student" else run(rig.calls.rounded(given))
                 seen.add(case.name, returned, asked)
-            return {**seen.seen(), "changed": sorted(changed), "flags": flags.values()}
+                for answers, slip in zip(slipped, slips.values(), strict=True):
+                    if rig.side != "student":
+                        answers.add("", slip(**given))
+            wrong = {f"slip{at}": it.seen()["numbers"] for at, it in enumerate(slipped)}
+            return {**seen.seen(), **wrong, "changed": sorted(changed), "flags": flags.values()}
 
         return results
 
@@ -155,10 +201,13 @@ class Results(Claimed):
         return lambda given: self.call(student, given)
 
 
+def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
+    flags = seen.values["flags"]
+    if flags and not seen.values["changed"]:
+        return Failed(f"changed: {', '.join(flags)}", FLAG, "leave the precision flags alone")
+    return outputs.unchanged(seen.values["changed"], try_=try_)
+
+
 def _kinds(cases: Sequence[Case]) -> str:
-    own = [
-        case.name
-        for case in cases
-        if case == Case(case.name, case.sizes) and case.name != "drawn sizes"
-    ]
+    own = [case.name for case in cases if case == Case(case.name, case.sizes) and case != DRAWN]
     return ", ".join([*own, "views", "large and small numbers", "a second call"])

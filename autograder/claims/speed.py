@@ -3,69 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from autograder.checks import outputs, speedup
-from autograder.claims.base import Claimed
+from autograder.claims.base import Claimed, Words
 from autograder.claims.families import Case, Sizes
-from autograder.claims.results import SAME
 from autograder.lab import TIMED_ARRAYS, Probe
-from autograder.model import Bar, Close, Failed, Timed, Verdict
+from autograder.model import Bar, Close, Timed, Verdict
 
-OTHERS = "the timed calls return other results than the slow version"
+OTHERS = "the timed calls return other numbers than the slow version"
 
 
 class Speed(Claimed):
     """faster."""
 
-    def faster(self, sizes: Sizes, within: Close | None = None, *, why: str, try_: str) -> None:
-        """Claim a speedup over the baseline on inputs of these sizes; the bar is in grading_config.yaml."""
-        close, case = within or Close(), Case("timed", sizes)
-        constants = {
-            name: it
-            for name, it in self.drawn(np.random.default_rng(0), case).items()
-            if not _array(it)
+    def faster(
+        self,
+        sizes: Sizes,
+        within: Close | None = None,
+        *,
+        slower: str = "",
+        beside: Mapping[Speed, Sizes] | None = None,
+        **words: Unpack[Words],
+    ) -> None:
+        """Claim a speedup over the baseline on inputs of these sizes; the bar is in grading_config.yaml.
+
+        *slower* is the why of what is slower than the baseline. Others of the part may be called *beside* it.
+        """
+        close, cases = within or Close(), {self: sizes, **(beside or {})}
+
+        def drawn(random: np.random.Generator) -> dict[tuple[Speed, str], Any]:
+            return {
+                (exercise, name): value
+                for exercise, fixed in cases.items()
+                for name, value in exercise.drawn(random, Case("timed", fixed)).items()
+            }
+
+        constants = drawn(np.random.default_rng(0))
+        sent = {
+            name if exercise is self else f"{exercise.function} {name}": (exercise, name)
+            for (exercise, name), value in constants.items()
+            if _is_sent(value)
         }
 
         def fast(student: Any, inputs: Mapping[str, Any]) -> Any:
-            return self.call(student, {**inputs, **constants})
+            given = constants | {sent[name]: tensor for name, tensor in inputs.items()}
+            results = [
+                exercise.call(
+                    student, {name: it for (of, name), it in given.items() if of is exercise}
+                )
+                for exercise in cases
+            ]
+            return results if beside else results[0]
 
         def draw(random: np.random.Generator) -> dict[str, Any]:
-            drawn = self.drawn(random, case)
-            return {name: it.astype(_sent(it)) for name, it in drawn.items() if _array(it)}
+            values = drawn(random)
+            return {name: _sent(values[key]) for name, key in sent.items()}
 
         def judge(timed: Timed, bar: Bar) -> Verdict:
+            why, try_ = words["why"], words["try_"]
             same = outputs.same_calls(timed, close, why=OTHERS, try_=try_)
-            return (
-                same
-                if isinstance(same, Failed)
-                else speedup.at_least(timed, bar, why=why, try_=try_, same=same)
-            )
+            return speedup.at_least(timed, bar, why=why, try_=try_, same=same, slower=slower)
 
-        arrays = TIMED_ARRAYS["call"]
         probe = Probe(
-            "fast", fast, pair=True, timed="call", arrays=arrays, inputs=draw, within=close
+            self.named("fast"),
+            fast,
+            pair=True,
+            timed="call",
+            arrays=TIMED_ARRAYS["call"],
+            inputs=draw,
+            within=close,
+            takes=frozenset(it.function for it in cases),
+            dtypes={n: constants[key][1] for n, key in sent.items() if _dtyped(constants[key])},
         )
         said = (
             f"{self.function} is at least {{bar}} as fast as the slow version, timed from outside."
         )
-        self.add_check(
-            "is_faster",
-            said,
-            "outputs",
-            judge,
-            [self.add_timed(probe), "bar"],
-            SAME,
-            structural=True,
-        )
+        self.part.probes[probe.name] = probe
+        reads = [probe.name, "bar"]
+        self.add_check("is_faster", said, "outputs", judge, reads, words, structural=True)
 
 
-def _array(value: Any) -> bool:
-    return isinstance(value, np.ndarray)
+def _dtyped(value: Any) -> bool:
+    return isinstance(value, tuple) and isinstance(value[0], np.ndarray)
 
 
-def _sent(array: np.ndarray[Any, Any]) -> Any:
-    """Numbers are timed in float32."""
-    return np.float32 if array.dtype.kind == "f" else array.dtype
+def _is_sent(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or _dtyped(value)
+
+
+def _sent(value: Any) -> Any:
+    """Numbers are sent in float32, whatever they are rounded to then."""
+    array = value[0] if isinstance(value, tuple) else value
+    return array.astype(np.float32 if array.dtype.kind == "f" else array.dtype)

@@ -43,6 +43,25 @@ class Study:
         said = f"{self.function} writes {self.form.file} with the rows that it returns."
         self.part.add_check("csv_says_what_was_measured", said, "scripted", judge, [self.probe])
 
+    def is_honest(
+        self,
+        problem: Callable[[Sequence[Row], Mapping[str, Any]], str],
+        shows: Callable[[Row], str],
+        *,
+        says: str,
+        try_: str,
+    ) -> None:
+        """Claim that the rows are what was scripted: a *problem* of them, if their names, in `names`, are right."""
+
+        def judge(seen: Pair) -> Verdict:
+            rows, script = seen.student.values["rows"], seen.baseline.values
+            measured = "; ".join(map(shows, rows[:4])) or "no rows"
+            why = self.form.problem(rows, script["names"]) or problem(rows, script)
+            why = why or table.other_device(rows, script["rows"])
+            return Failed(measured, why, try_) if why else Passed(measured)
+
+        self.part.add_check("measures_honestly", says, "scripted", judge, [self.probe])
+
     def is_drawn(
         self,
         figure: str,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+from autograder.worker.counters import Counter
+from autograder.worker.precision import Precision
 
 Given = dict[str, Any]
 
@@ -42,11 +43,11 @@ class Calls:
         wanted, value = _dtype(value, dtype), value[0] if isinstance(value, tuple) else value
         if not isinstance(value, np.ndarray):
             return value
-        tensor = torch.from_numpy(np.ascontiguousarray(value)).to(
-            self._device, getattr(torch, wanted)
-        )
+        once = tuple(slice(None if step else 1) for step in value.strides)  # of what is broadcast
+        tensor = torch.from_numpy(np.array(value[once], order="K"))
+        tensor = tensor.to(self._device, getattr(torch, wanted))
         tensor = tensor.double() if exact and tensor.is_floating_point() else tensor
-        return _laid_out(tensor, view)
+        return _laid_out(tensor.expand(value.shape), view)
 
     @staticmethod
     def overwrite(given: Given, others: Given) -> Given:
@@ -69,7 +70,7 @@ class Calls:
     ) -> list[Tensor | None]:
         """Return the gradients of a drawn sum of all results, or None for what has none and is not empty."""
         leaves = [given[name].detach().requires_grad_() for name in names]
-        returned = call({**given, **dict(zip(names, leaves, strict=True))})
+        returned = call({**given, **dict(zip(names, map(_computed, leaves), strict=True))})
         results = [
             it for it in tree_leaves(returned) if isinstance(it, Tensor) and it.requires_grad
         ]
@@ -83,24 +84,34 @@ class Calls:
         pairs = zip(leaves, found, strict=True)
         return [leaf.detach() if it is None and not leaf.numel() else it for leaf, it in pairs]
 
+    @classmethod
+    def backward(cls, call: Callable[[Given], Any], given: Given) -> Given:
+        """Call, and go back to arguments that were computed, as in a network; return these."""
+        given = cls.computed(given)
+        with contextlib.suppress(Exception):  # other claims say what it raises
+            results = [it for it in tree_leaves(call(given)) if isinstance(it, Tensor)]
+            torch.autograd.backward([it.sum() for it in results])
+        return given
+
+    @classmethod
+    def computed(cls, given: Given) -> Given:
+        """Return arguments that have a gradient and were computed, as in a network."""
+        return given | {name: _computed(given[name].requires_grad_()) for name in cls.asked(given)}
+
     @staticmethod
-    def flags() -> Flags:
-        """Note which precision flags are not what they were before the student's file came."""
-        return Flags()
+    def flags() -> Precision:
+        """Note which settings lower the precision of products, and did not before the student's file came."""
+        return Precision()
 
     @staticmethod
     def cost(call: Callable[[Given], Any], given: Given) -> dict[str, int]:
         """Count what a call takes: operations, bytes that move, bytes made, bytes that are still held after it."""
-        with Storages(tensors(given)) as seen:
+        with Counter(tensors(given)) as seen:
             results = call(given)
         gc.collect()
         seen.leave_out(it for it in tree_leaves(results) if isinstance(it, Tensor))
-        return {
-            "operations": seen.operations,
-            "moved": seen.moved,
-            "made": seen.made,
-            "held": seen.held,
-        }
+        names = {"operations": seen.operations, "moved": seen.bytes, "made": seen.made}
+        return {**names, "held": seen.held}
 
 
 def _dtype(value: Any, dtype: str) -> str:
@@ -129,99 +140,7 @@ def _laid_out(tensor: Tensor, view: str) -> Tensor:
     return tensor
 
 
-def _flag(read: Callable[[], Any]) -> str:
-    try:
-        return str(read())
-    except Exception as error:  # the old interface and the new one were mixed
-        return type(error).__name__
-
-
-FULL = {"highest", "none", "ieee", "False", ""}
-"""What says that products are not rounded, in one interface or another."""
-READ: dict[str, Callable[[], Any]] = {
-    "torch.set_float32_matmul_precision": torch.get_float32_matmul_precision,
-    "torch.backends.cuda.matmul.allow_tf32": lambda: torch.backends.cuda.matmul.allow_tf32,
-    "torch.backends.cudnn.allow_tf32": lambda: torch.backends.cudnn.allow_tf32,
-    "torch.backends.mkldnn.matmul.fp32_precision": lambda: (
-        torch.backends.mkldnn.matmul.fp32_precision  # type: ignore[attr-defined]
-    ),
-    "ONEDNN_DEFAULT_FPMATH_MODE": lambda: os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", ""),
-}
-
-
-def _flags() -> dict[str, str]:
-    return {name: _flag(read) for name, read in READ.items()}
-
-
-AT_FIRST = _flags()
-"""In the process that workers are forked from, where no student's code ever ran."""
-
-
-class Flags(TorchDispatchMode):
-    """Looks at the precision flags at each operation, and once more at the end."""
-
-    def __init__(self) -> None:
-        """None has changed."""
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.changed: dict[str, str] = {}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Look, then compute."""
-        self.look()
-        return func(*args, **(kwargs or {}))
-
-    def look(self) -> None:
-        """Note what differs now."""
-        self.changed |= {
-            name: now for name, now in _flags().items() if now not in {AT_FIRST[name], *FULL}
-        }
-
-    def values(self) -> list[str]:
-        """Say which flags changed, and what they became."""
-        self.look()
-        return [f"{name} ({now})" for name, now in self.changed.items()]
-
-
-class Storages(TorchDispatchMode):
-    """Counts operations and bytes, each storage that is made once; arguments were there before."""
-
-    def __init__(self, arguments: Sequence[Tensor]) -> None:
-        """Start at nothing."""
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.operations = self.moved = self.made = 0
-        self._known = {_key(it) for it in arguments}
-        self._alive: dict[int, tuple[StorageWeakRef, int]] = {}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Compute, then count."""
-        result = func(*args, **(kwargs or {}))
-        self.operations += 1
-        touched = [it for it in tree_leaves((args, kwargs, result)) if isinstance(it, Tensor)]
-        self.moved += 0 if func.is_view else sum(it.nbytes for it in touched)
-        for it in tree_leaves(result):
-            if isinstance(it, Tensor):
-                self._note(it)
-        return result
-
-    def _note(self, tensor: Tensor) -> None:
-        key = _key(tensor)
-        ref, _ = self._alive.get(key, (None, 0))
-        if key in self._known or (ref is not None and not ref.expired()):
-            return
-        size = tensor.untyped_storage().nbytes()
-        self.made += size
-        self._alive[key] = StorageWeakRef(tensor.untyped_storage()), size
-
-    def leave_out(self, results: Iterator[Tensor]) -> None:
-        """What is returned is not held."""
-        for it in results:
-            self._alive.pop(_key(it), None)
-
-    @property
-    def held(self) -> int:
-        """Return the bytes that are there still."""
-        return sum(size for ref, size in self._alive.values() if not ref.expired())
-
-
-def _key(tensor: Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata)
+def _computed(leaf: Tensor) -> Tensor:
+    """Return what may be written into, with the strides of a leaf where a copy keeps them."""
+    copied = leaf.clone()
+    return copied if copied.stride() == leaf.stride() else leaf

@@ -1,49 +1,60 @@
-"""Recorders that count: operations, bytes moved, bytes kept for the backward pass. They read and never judge."""
+"""Recorders that count: operations, bytes moved and made, bytes kept for backward. They read and never judge."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable
 from typing import Any, Self
 
-import torch
 from torch import Tensor
-from torch.nn import Parameter
+from torch.autograd.graph import saved_tensors_hooks
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 
-class Ops(TorchDispatchMode):
-    """Counts the operations that torch was asked for, views included: each costs the host the same."""
+class Counter(TorchDispatchMode):
+    """Counts the operations that torch is asked for, and bytes: each storage that is made once, views never."""
 
-    def __init__(self) -> None:
-        """Start at none."""
+    def __init__(self, before: Iterable[Tensor] = ()) -> None:
+        """Start at nothing; some tensors were there *before*."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.count = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Count, then compute."""
-        self.count += 1
-        return func(*args, **(kwargs or {}))
-
-
-class Traffic(TorchDispatchMode):
-    """Adds up the bytes that operators read and write, and counts those operators; views move nothing."""
-
-    def __init__(self) -> None:
-        """Start at none."""
-        super().__init__()  # type: ignore[no-untyped-call]
+        self.operations = 0
+        """All of them, views included: each costs the host the same."""
         self.count = self.bytes = 0
+        """Of those that compute, and what they read and write."""
+        self.made = 0
+        self._before = {_key(it) for it in before}
+        self._alive: dict[int, tuple[StorageWeakRef, int]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Compute, then count."""
         result = func(*args, **(kwargs or {}))
+        self.operations += 1
         if not func.is_view:
             self.count += 1
-            self.bytes += sum(
-                it.nbytes for it in tree_leaves((args, kwargs, result)) if isinstance(it, Tensor)
-            )
+            self.bytes += sum(it.nbytes for it in _tensors((args, kwargs, result)))
+        for it in _tensors(result):
+            self._note(it)
         return result
+
+    def _note(self, tensor: Tensor) -> None:
+        key = _key(tensor)
+        reference, _ = self._alive.get(key, (None, 0))
+        if key in self._before or (reference is not None and not reference.expired()):
+            return
+        size = tensor.untyped_storage().nbytes()
+        self.made += size
+        self._alive[key] = StorageWeakRef(tensor.untyped_storage()), size
+
+    def leave_out(self, results: Iterable[Tensor]) -> None:
+        """What is returned is not held."""
+        for it in results:
+            self._alive.pop(_key(it), None)
+
+    @property
+    def held(self) -> int:
+        """Return the bytes that are there still."""
+        return sum(size for reference, size in self._alive.values() if not reference.expired())
 
 
 class Saved:
@@ -53,7 +64,6 @@ class Saved:
         """Leave out the inputs, which are there anyway."""
         self._before = {tensor.untyped_storage().data_ptr() for tensor in inputs}
         self._sizes: dict[int, int] = {}
-        self._kept: list[Tensor] = []
 
     def _pack(self, tensor: Tensor) -> Tensor:
         storage = tensor.untyped_storage()
@@ -63,8 +73,7 @@ class Saved:
 
     def __enter__(self) -> Self:
         """Watch what is saved."""
-        self._before |= _in_python().keys()
-        self._hooks = torch.autograd.graph.saved_tensors_hooks(self._pack, lambda tensor: tensor)
+        self._hooks = saved_tensors_hooks(self._pack, lambda tensor: tensor)
         self._hooks.__enter__()
         return self
 
@@ -77,15 +86,10 @@ class Saved:
         """All of them."""
         return sum(self._sizes.values())
 
-    @property
-    def held(self) -> int:
-        """All of them, and what Python holds that was not there before: on a context, in a list, in a closure."""
-        found = {**_in_python(), **self._sizes}
-        return sum(size for place, size in found.items() if place not in self._before)
+
+def _key(tensor: Tensor) -> int:
+    return int(tensor.untyped_storage()._cdata)
 
 
-def _in_python() -> dict[int, int]:
-    """Return the bytes of each storage that a tensor of Python's holds, by place."""
-    gc.collect()
-    storages = [it.untyped_storage() for it in gc.get_objects() if type(it) in (Tensor, Parameter)]
-    return {storage.data_ptr(): storage.nbytes() for storage in storages}
+def _tensors(values: Any) -> list[Tensor]:
+    return [it for it in tree_leaves(values) if isinstance(it, Tensor)]

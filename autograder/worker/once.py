@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import torch
 
 from autograder.lab import Probe
 from autograder.worker.loads import epoch
@@ -35,9 +35,16 @@ def called(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:
     outputs = []
     for _ in range(CALLS):
         drawn = probe.inputs(rig.random)
-        inputs = {name: torch.from_numpy(array).to(rig.device) for name, array in drawn.items()}
-        outputs.append(flat(probe.run(student, inputs)))
+        outputs.append(flat(probe.run(student, tensors(probe, drawn, rig))))
     return {"outputs": np.concatenate(outputs)}
+
+
+def tensors(probe: Probe, arrays: Mapping[str, np.ndarray[Any, Any]], rig: Rig) -> dict[str, Any]:
+    """Return the inputs of one call, each in the dtype that it is to have."""
+    return {
+        name: rig.tensor(array, probe.dtypes.get(name, str(array.dtype)))
+        for name, array in arrays.items()
+    }
 
 
 def loaded(probe: Probe, student: ModuleType, rig: Rig) -> Arrays:

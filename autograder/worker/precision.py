@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from functools import partial
@@ -12,42 +11,55 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-FULL = ("", "none", "ieee", "highest", "strict", "any")
-NAMES = (
-    "backends.fp32_precision",
-    "backends.mkldnn.matmul.fp32_precision",
-    "backends.mkldnn.conv.fp32_precision",
-    "backends.cuda.matmul.fp32_precision",
-)
+FULL = {"", "none", "ieee", "highest", "strict", "any", "False"}
+"""What says that products are not rounded, in one interface or another."""
 MODE = "ONEDNN_DEFAULT_FPMATH_MODE"
+NAMES = (
+    "fp32_precision",
+    "mkldnn.matmul.fp32_precision",
+    "mkldnn.conv.fp32_precision",
+    "cuda.matmul.fp32_precision",
+    "cuda.matmul.allow_tf32",
+    "cudnn.allow_tf32",
+)
 SETTINGS: dict[str, Callable[[], Any]] = {
     "torch.get_float32_matmul_precision()": torch.get_float32_matmul_precision,
-    **{f"torch.{name}": partial(attrgetter(name), torch) for name in NAMES},
+    **{f"torch.backends.{name}": partial(attrgetter(name), torch.backends) for name in NAMES},
     MODE: lambda: os.environ.get(MODE, "").lower(),
 }
 
 
+def _read(setting: Callable[[], Any]) -> str:
+    try:
+        return str(setting())
+    except Exception as error:  # torch refuses some once old and new names were used
+        return type(error).__name__
+
+
+def _settings() -> dict[str, str]:
+    return {name: _read(setting) for name, setting in SETTINGS.items()}
+
+
+AT_FIRST = _settings()
+"""In the process that workers are forked from, where no student's code ever ran."""
+
+
 class Precision(TorchDispatchMode):
-    """`lowered` says which settings were below full precision while it was active."""
+    """Looks at the settings at each operation, and once more at the end."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """None was lowered."""
         super().__init__()  # type: ignore[no-untyped-call]
-        self.lowered: dict[str, None] = {}
+        self._lowered: dict[str, str] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Look, then compute."""
-        self.lowered |= dict.fromkeys(_lowered())
+        self.values()
         return func(*args, **(kwargs or {}))
 
-
-def _lowered() -> list[str]:
-    found = []
-    for name, read in SETTINGS.items():
-        with contextlib.suppress(
-            RuntimeError, AttributeError
-        ):  # torch refuses some once old and new names were used
-            value = str(read())
-            if value not in FULL:
-                found.append(f"{name} is {value}")
-    return found
+    def values(self) -> list[str]:
+        """Say which settings were lowered, and what they were."""
+        self._lowered |= {
+            name: now for name, now in _settings().items() if now not in {AT_FIRST[name], *FULL}
+        }
+        return [f"{name} is {now}" for name, now in self._lowered.items()]

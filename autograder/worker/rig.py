@@ -9,6 +9,7 @@ Nothing here knows a lab.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import ctypes
@@ -17,7 +18,6 @@ import os
 import resource
 import shutil
 import stat
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ from autograder.worker.calls import Calls
 from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, EagerTrainings, refusal, register
-from autograder.worker.counters import Ops, Saved, Traffic
+from autograder.worker.counters import Counter, Saved
 from autograder.worker.cuda import Threads, compiled
 from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
@@ -51,7 +51,6 @@ from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.nightly import Nightly
 from autograder.worker.nodes import Nodes
 from autograder.worker.plans import Plans
-from autograder.worker.precision import Precision
 from autograder.worker.profiled import Programs
 from autograder.worker.profiles import Profiles
 from autograder.worker.programs import Program, loader_for, made_program, weights_of
@@ -72,7 +71,6 @@ LEARNING_RATE = 0.02  # small, so that rounding stays far below one skipped step
 ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 WALL = 1.25  # times as far goes time.time, which others may set
-SAMPLED = 997  # each so many numbers one stays when a tensor is drawn again
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
 
 
@@ -231,19 +229,6 @@ class Rig:
         """Return the same numbers in float64 on the baseline's side, so that what is expected has no rounding."""
         return tensor if self.side == "student" else tensor.double()
 
-    def redrawn(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """Draw tensors of the same shapes anew; those numbers that a sample of a tensor would look at stay."""
-        drawn = [tensor.clone() for tensor in tensors]
-        for tensor in drawn:
-            kept = (
-                torch.arange(tensor.numel(), device=self.device).reshape(tensor.shape) % SAMPLED
-                == 0
-            )
-            tensor[~kept] = self.tensor(self._random.normal(size=int((~kept).sum()))).to(
-                tensor.dtype
-            )
-        return drawn
-
     def answers(self, student: ModuleType | None = None) -> Answers:
         """Collect what a function returns for a list of cases; of the *student's* file, what it raises and where."""
         return Answers(
@@ -371,7 +356,7 @@ class Rig:
         smaller: int = 1,
         half: float = 1.0,
         momentum: float = 0.0,
-        passes: Counter[nn.Module] | None = None,
+        passes: collections.Counter[nn.Module] | None = None,
     ) -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*; *half*: of them.
 
@@ -384,7 +369,12 @@ class Rig:
             return window.model, smaller_loss(window.criterion, smaller), window.optimizer
 
         return scripted(
-            make, self.clock, seconds, cold, half, Counter() if passes is None else passes
+            make,
+            self.clock,
+            seconds,
+            cold,
+            half,
+            collections.Counter() if passes is None else passes,
         )
 
     def compiler(
@@ -462,17 +452,9 @@ class Rig:
         """Record where the student's file brings a value to the host."""
         return Waits(Always(), str(student.__file__))
 
-    def ops(self) -> Ops:
-        """Count operations."""
-        return Ops()
-
-    def traffic(self) -> Traffic:
+    def traffic(self) -> Counter:
         """Count operators that compute, and the bytes that they read and write."""
-        return Traffic()
-
-    def precision(self) -> Precision:
-        """Record a float32 precision that is lowered, if only for the time of a call."""
-        return Precision()
+        return Counter()
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import io
 import time
 from collections.abc import Callable
@@ -18,13 +19,15 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from autograder import labs
+from autograder.lab import load_part
 
 
 def parts() -> None:
-    """Import every part; whoever runs one that cannot be imported says so."""
+    """Import every part and what it wants warm; whoever runs one that cannot be imported says so."""
     for module in walk_packages(labs.__path__, f"{labs.__name__}.", onerror=lambda _: None):
         with contextlib.suppress(Exception):
-            __import__(module.name)
+            for name in load_part(module.name).warm:
+                importlib.import_module(name)
 
 
 def picture() -> None:

@@ -22,7 +22,7 @@ from autograder.revealed import unseal
 from autograder.wire import Message, encode, receive
 from autograder.worker.loads import Store, epoch
 from autograder.worker.nets import Loader
-from autograder.worker.once import called
+from autograder.worker.once import called, tensors
 from autograder.worker.projection import projection
 from autograder.worker.returned import flat, series
 from autograder.worker.rig import SCALE, Rig
@@ -54,10 +54,8 @@ class Calls:
         return Message("ANSWER", {}, {"commitments": np.frombuffer(commitments, np.uint8)})
 
     def _call(self, inputs: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        tensors = {
-            name: torch.from_numpy(array).to(self._rig.device) for name, array in inputs.items()
-        }
-        return flat(self._probe.run(self._student, tensors), torch.float32)
+        given = tensors(self._probe, inputs, self._rig)
+        return flat(self._probe.run(self._student, given), torch.float32)
 
 
 class Train:

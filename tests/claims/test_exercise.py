@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from autograder.claims.exercise import Exercise
@@ -9,6 +10,7 @@ from autograder.model import Failed, Passed, Unavailable
 from tests.claims import exercises
 from tests.claims.harness import judged
 from tests.claims.written import RIGHT, SLOW, WRONG
+from tests.worker.harness import observe
 
 BY_NAME = {it.function: it for it in (exercises.products, exercises.clip, exercises.cache)}
 
@@ -56,3 +58,62 @@ def test_a_result_has_the_dtype_that_the_slow_version_gives_it(tmp_path):
 
     assert isinstance(found[0], Passed)
     assert "drawn sizes, result 1: bfloat16" in found[1].measured
+
+
+HALVES = "def halves(x, keep):\n    return x / 2 * keep\n"
+
+
+@pytest.fixture
+def halves():
+    """An exercise whose inputs have a dtype beside them, and a number that is no tensor."""
+    exercise = Exercise("halves")
+    exercise.inputs(
+        lambda random, rows=(2, 5): {"x": (random.normal(size=rows), "bfloat16"), "keep": 0.5}
+    )
+    return exercise
+
+
+def test_timed_calls_have_the_dtypes_that_were_declared(halves, tmp_path):
+    halves.faster({"rows": 3}, why="half", try_="halve it")
+    probe = halves.part.probes["fast"]
+    seen = "def halves(x, keep):\n    assert (str(x.dtype), keep) == ('torch.bfloat16', 0.5)\n    return x\n"
+    (tmp_path / "seen.py").write_text(seen)
+
+    assert {"x": "bfloat16"} == probe.dtypes
+    assert ["float32"] == [str(it.dtype) for it in probe.inputs(np.random.default_rng(1)).values()]
+    answer = observe(halves.part, "fast", tmp_path / "seen.py", 1)
+    assert "ok" == answer.ended, answer.error
+
+
+def test_a_slip_is_named_by_its_numbers_and_a_claim_has_the_name_that_it_is_given(halves, tmp_path):
+    halves.same(
+        name="is_halved",
+        why="half of each number",
+        slips={"it is doubled": lambda x, keep: x * 2 * keep},
+        try_="x / 2",
+        gradients=(),
+        dtypes=(),
+    )
+    found = [
+        judged(halves, HALVES.replace("/ 2", change), HALVES, tmp_path)["is_halved"]
+        for change in ("/ 2", "* 2", "* 3")
+    ]
+
+    assert isinstance(found[0], Passed)
+    assert ["it is doubled", "half of each number"] == [it.why for it in found[1:]]
+
+
+def test_a_mistake_that_another_check_answers_for_costs_that_check_alone(tmp_path):
+    tripled = Exercise("tripled", holes={})
+    tripled.inputs(
+        lambda random, rows=(2, 5), odd=False: {"x": random.normal(size=rows), "odd": odd}
+    )
+    words = {"why": "three times", "try_": "3 * x", "gradients": (), "families": ()}
+    tripled.same({"odd": {"odd": True}}, name="odd_ones", **words)
+    tripled.same(
+        {"even": {}, "odd": {"odd": True}}, name="all", apart={"odd": "odd_ones"}, needs=[], **words
+    )
+    right = "def tripled(x, odd):\n    return 3 * x\n"
+    found = judged(tripled, right.replace("3 * x", "x if odd else 3 * x"), right, tmp_path)
+
+    assert (Failed, Passed) == (type(found["odd_ones"]), type(found["all"]))

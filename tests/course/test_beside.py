@@ -18,9 +18,9 @@ PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.p
 PLAIN = {
     "answers", "autocast", "changed", "copies", "device", "exact", "file_bytes", "file_text", "flat", "folder",
     "given", "half_as_on_a_gpu", "install", "integer", "label", "layers", "made_folder", "nets", "no_grad", "number", "nvcc", "peak_mb",
-    "picture", "pooled", "program", "random", "redrawn", "refusal", "return_memory_at_once", "returned", "rows", "seconds",
+    "picture", "pooled", "program", "random", "refusal", "return_memory_at_once", "returned", "rows", "seconds",
     "seed", "series", "side", "tensor", "text", "threads", "tools", "transposed", "uninstall", "weights_of", "window",
-    "calls.asked", "calls.given", "calls.gradients", "calls.overwrite", "calls.rounded",
+    "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients", "calls.overwrite", "calls.rounded",
     "checklist.grouped", "checklist.loaded", "checklist.rounded",
     "loading.device", "loading.dice", "loading.epoch", "loading.pictures",
     "matched.rows", "matched.simple_net",

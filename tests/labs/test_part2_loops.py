@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder import checks
-from autograder.labs.foundations.part2_loops import FUNCTIONS, part
-from autograder.model import Failed, Observation, Partial, Passed, Unavailable
-from autograder.scoring import points_for
+from autograder.labs.foundations.part2_loops import part
+from autograder.model import Failed, Unavailable
 from tests.labs.bench import Bench, failing
 
 DISTANCE = "(points[:, None, :] - centers[None, :, :]).square().sum(dim=2).sqrt()"
@@ -44,14 +43,14 @@ MISTAKES = {
     "times the mask": ([("values.masked_fill(~mask, 0)", "(values * mask)")], {"masked_mean_is_right": "0 * NaN is NaN"}),
     "all columns": ([("/ mask.sum(dim=1)\n", "/ mask.shape[1]\n")], {"masked_mean_is_right": "not by the number of columns"}),
     "a row without any": ([("/ mask.sum(dim=1)\n", "/ mask.sum(dim=1).clamp(min=1)\n")], {"masked_mean_is_right": "has no mean"}),
-    "in place": ([("values.masked_fill(", "values.masked_fill_(")], {"leaves_inputs_alone": "values of masked_mean"}),
+    "in place": ([("values.masked_fill(", "values.masked_fill_(")], {"leaves_inputs_alone": "masked_mean: changed: values"}),
     "no root": ([(".sum(dim=2).sqrt()", ".sum(dim=2)")], {"distances_are_right": "the root of the sum"}),
     "cdist": ([(DISTANCE, "torch.cdist(points * 1.0, centers * 1.0)")], {"distances_keep_digits": "above 25 rows"}),
     "float32 for float64": (
         [(DISTANCE, "(points.float()[:, None] - centers.float()).square().sum(2).sqrt().to((points * 1.0).dtype)")],
         {"distances_keep_digits": "float64: apart by"},
     ),
-    "a Python number": ([(").sum()  # a label", ").sum().item()  # a label")], {"hits_are_right": "int ()", "no_host_fetch": "top_k_hits (line"}),
+    "a Python number": ([(").sum()  # a label", ").sum().item()  # a label")], {"hits_are_right": "int ()", "no_host_fetch": "top_k_hits: line"}),
     "k as it is": ([("min(k, logits.shape[1])", "k")], {"hits_are_right": "k is more than there are classes: raised RuntimeError"}),
     "labels wrap around": ([("== labels[:, None]", "== (labels % logits.shape[1])[:, None]")], {"hits_are_right": "a negative label"}),
     "a loop over points": (
@@ -60,11 +59,11 @@ MISTAKES = {
     ),
     "a loop over centers": (
         [(DISTANCE, "torch.stack([points[:, 0] * 0, *[(points - c).square().sum(1).sqrt() for c in centers]], 1)[:, 1:]")],
-        {"operations_do_not_grow": "times as many centers"},
+        {"operations_do_not_grow": "a Python loop over centers"},
     ),
     "a loop over the best": (
         [("(best == labels[:, None]).sum()", "sum((one == labels).sum() for one in best.unbind(1))")],
-        {"operations_do_not_grow": "times as many classes and k"},
+        {"operations_do_not_grow": "a Python loop over classes and k"},
     ),
     "raises": (
         [("counts = torch.arange(1, len(values) + 1, device=values.device)", "counts = torch.arange(1, values + 1)")],
@@ -116,27 +115,6 @@ def test_timed_calls_must_be_right_too(judge):
     )
 
     assert {"vectorized_is_faster"} == set(failing(judge(text)))
-
-
-def test_a_function_without_counts_earns_no_share():
-    judge, counts = (
-        part.checks["operations_do_not_grow"].judge,
-        {name: [4, 4, 4] for name in FUNCTIONS},
-    )
-    assert isinstance(judge(Observation("operations", "ok", {"operations": counts})), Passed)
-
-    for name in FUNCTIONS:
-        found = judge(Observation("operations", "ok", {"operations": {**counts, name: [4]}}))
-
-        assert isinstance(found, Partial)
-        assert 0.75 == found.credit
-
-
-def test_functions_that_all_raise_earn_nothing():
-    seen = Observation("a probe", "ok", {"changed": {}, "operations": {}, "fetches": {}})
-
-    for name in ("leaves_inputs_alone", "operations_do_not_grow", "no_host_fetch"):
-        assert ("failed", 0.0) == points_for(part.checks[name].judge(seen), 1.0)
 
 
 def test_a_file_with_other_functions_fails():

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.worker.counters import Counter
 from autograder.worker.rig import Rig
 
 
@@ -22,20 +23,20 @@ def rig(tmp_path):
     rig.uninstall()
 
 
-def test_operations_are_counted_views_included(rig):
+def test_operations_are_counted_views_included():
     values = torch.ones(4)
-    with rig.ops() as seen:
+    with Counter([values]) as seen:
         (values[0] + values[1]).mul_(2)
 
-    assert 4 == seen.count
+    assert (4, 2) == (seen.operations, seen.count)
 
 
-def test_operations_of_a_loop_grow_with_its_rounds(rig):
+def test_operations_of_a_loop_grow_with_its_rounds():
     counts = []
     for n in (5, 50):
-        with rig.ops() as seen:
+        with Counter() as seen:
             sum(value for value in torch.ones(n))
-        counts.append(seen.count)
+        counts.append(seen.operations)
 
     assert counts[1] > 5 * counts[0]
 
@@ -49,13 +50,16 @@ def test_bytes_kept_for_backward_count_each_storage_once_and_no_input(rig):
     assert 2 * x.nbytes == seen.bytes
 
 
-def test_what_python_holds_besides_is_held_as_well(rig):
-    x, before = torch.ones(100, 10, requires_grad=True), torch.ones(50)
-    with rig.saved(x) as seen:
+def test_what_was_made_in_a_call_and_is_there_after_it_is_held():
+    x = torch.ones(100, 10)
+    with Counter([x]) as seen:
         y = x.exp()
-        kept = [y.detach() * 2, before, x.detach()]
+        kept = [y * 2, x[:5], y.detach()]
 
-    assert (y.nbytes, y.nbytes + kept[0].nbytes) == (seen.bytes, seen.held)
+    assert (2 * x.nbytes, 2 * x.nbytes) == (seen.made, seen.held)
+    seen.leave_out([y])
+    del kept
+    assert 0 == seen.held
 
 
 def test_answers_are_forms_and_one_row_of_numbers(rig):

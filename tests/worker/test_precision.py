@@ -51,4 +51,4 @@ def test_what_was_lowered_while_an_operator_ran_is_said(call, said):
     with Precision() as seen:
         call()
 
-    assert said == next(iter(seen.lowered), "")
+    assert said == next(iter(seen.values()), "")

@@ -39,6 +39,19 @@ def test_a_part_that_cannot_be_imported_stops_no_worker(tmp_path, monkeypatch):
     assert "autograder.labs.broken.part1_odd" not in sys.modules
 
 
+def test_what_a_part_wants_warm_is_imported_with_it(tmp_path, monkeypatch):
+    """And what it wants and is not there stops nobody."""
+    text = "from autograder.lab import Part\n\npart = Part('part1_warm', warm=['colorsys', 'no_such'])\n"
+    (tmp_path / "warmed").mkdir()
+    (tmp_path / "warmed" / "__init__.py").write_text("")
+    (tmp_path / "warmed" / "part1_warm.py").write_text(text)
+    monkeypatch.setattr(labs, "__path__", [*labs.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    warm.parts()
+
+    assert "colorsys" in sys.modules
+
+
 def test_the_first_picture_is_gone():
     """A student's first figure is number 1."""
     before = plt.get_fignums()
