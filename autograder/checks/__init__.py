@@ -30,8 +30,6 @@ Tables
 
 Profiles
     trace           reads one: .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
-    questions       four answers about a profile
-    profiling       eleven answers about a profile
     nightly         two profiles compared
     ncu             reports of Nsight Compute
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import numerics, outputs, questions, timing
+from autograder.checks import numerics, outputs, timing
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.answers import Answers, Question, Slips, Values, percent
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
@@ -25,7 +25,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Text,
     Tolerance,
     Verdict,
     list_of,
@@ -332,53 +331,69 @@ def profiled(student: Any, rig: Any) -> Any:
     return {**told, "start": start, "weights": window.weights(), "trace": file}
 
 
-ANSWERS = {
-    "data_loading_percent": optional(NUMBER),
-    "gpu_utilization_percent": optional(NUMBER),
-    "gpu_utilization_band": optional(TEXT),
-    "host_to_device_ms": optional(NUMBER),
-    "top_operators": list_of(TEXT),
-    "reason": optional(TEXT),
-}
 SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU is busy
-FIGURES = (
-    *("loading", "loading_outside", "loading_of_all", "loading_of_gpu"),
-    *("busy", "summed", "busy_of_all", "busy_of_gpu"),
-    *("copied", "copied_inside", "copied_both"),
-)
-KNOWN = {name: optional(NUMBER) for name in FIGURES}
+LOW, HIGH = 50.0, 80.0  # percent
+ROUNDED = 0.051  # percentage points: of one decimal
+NS_IN_MS = 1e6
+GPU_WINDOW = "that is the share of a window that the steps' gpu_user_annotations belong to"
+WHOLE = "that is the share of the whole recording, and the steps are the window"
 
 
-@part.probe(
-    pair=True,
-    values={
-        "told": list_of(record(**ANSWERS)),
-        "known": list_of(record(**KNOWN, top=list_of(TEXT))),
-    },
-)
-def analysed(student: Any, rig: Any) -> Any:
-    """Made traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
-    told, known = [], []
-    for number, busy in enumerate([*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]):
-        made, file = (
-            rig.profiles.made(rig.random, busy=busy),
-            rig.folder / f"made_trace_{number}.json.gz",
-        )
-        file.write_bytes(made.data())
-        known.append(made.known())
-        if rig.side == "student":
-            seen = rig.returned("analyse_trace", student.analyse_trace(str(file)))
-            told.append({name: _plain(rig, name, seen[name]) for name in ANSWERS})
-    return {"told": told, "known": known}
+def wrong_band(answers: Values) -> str:
+    """Say how the band of the utilization is not that of its number; at a limit either one is right."""
+    percents, band = answers["gpu_utilization_percent"], answers["gpu_utilization_band"]
+    bands: list[str | None] = [None]
+    if percents is not None:
+        bands = [_band(percents + lost) for lost in (-ROUNDED, ROUNDED)]
+    why = f"gpu_utilization_band is {band!r}, and for a utilization of {shown(percents)} % it is"
+    return "" if band in bands else f"{why} {bands[-1]!r}"
 
 
-def _plain(rig: Any, name: str, value: Any) -> Any:
-    if name == "top_operators":
-        named = value if hasattr(value, "__len__") and not isinstance(value, str) else ()
-        return [rig.text(item) for item in islice(named, 10)]
-    if name in ("gpu_utilization_band", "reason"):
-        return None if value is None else rig.text(value)
-    return rig.number(value)
+def _band(percents: float) -> str:
+    return "low" if percents < LOW else "high" if percents > HIGH else "medium"
+
+
+FORM = {
+    "data_loading_percent": percent("data", "data_loading", required=True, rounded=ROUNDED),
+    "gpu_utilization_percent": percent("gpu", "gpu_utilization", rounded=ROUNDED),
+    "host_to_device_ms": Question("gpu", "h2d_time", NS_IN_MS, zero=True, rounded=0.0051),
+    "gpu_utilization_band": Question("gpu", rule=wrong_band),
+    "top_operators": Question("top", names=3, required=True),
+}
+questions = Answers(part, "analyse_trace", FORM, reason="gpu", see=QUESTIONS)
+
+
+@questions.asks
+def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
+    """Traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
+    for busy in [*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]:
+        trace = rig.profiles.made(rig.random, busy=busy)
+        known = trace.known()
+        right = {
+            "data_loading_percent": known["loading"],
+            "gpu_utilization_percent": known["busy"],
+            "gpu_utilization_band": None if known["busy"] is None else _band(known["busy"]),
+            "host_to_device_ms": known["copied"],
+            "top_operators": known["top"],
+        }
+        slips = {
+            "data_loading_percent": {
+                "waits outside of the steps are counted as well": known["loading_outside"],
+                WHOLE: known["loading_of_all"],
+                GPU_WINDOW: known["loading_of_gpu"],
+            },
+            "gpu_utilization_percent": {
+                "durations were added up, and kernels that overlap counted twice": known["summed"],
+                WHOLE: known["busy_of_all"],
+                GPU_WINDOW: known["busy_of_gpu"],
+            },
+            "host_to_device_ms": {
+                "copies from the device are counted as well": known["copied_both"],
+                "that is what the window holds, and all of the trace counts": known["copied_inside"]
+                or 0.0,
+            },
+        }
+        yield trace.data(), right, slips
 
 
 # --- what is judged: data and model -----------------------------------------------------------------------------------
@@ -707,47 +722,25 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
     return Passed(f"{', '.join(asked)}: each in its range")
 
 
-def _made(
-    analysed: Pair, problem: Callable[[questions.Answers, questions.Answers], str], try_: str
-) -> Verdict:
-    """Judge the answers about each made trace."""
-    told, known = analysed.student.values["told"], analysed.baseline.values["known"]
-    words = [problem(*pair) for pair in zip(told, known, strict=False)] + ["no answer"] * (
-        len(told) < len(known)
-    )
-    why = next(filter(None, words), "")
-    if why:
-        first = next((tip for name, tip in GPU_TRIES.items() if name in why), try_)
-        return Failed("a trace made for this check", why, f"{first}; {QUESTIONS}")
-    return Passed(f"{len(known)} traces made for this check")
-
-
-GPU_TRIES = {
-    "reason": "None where there is a kernel, else a sentence that says why there is no answer",
-    "host_to_device_ms": "gpu_memcpy events whose names begin with 'Memcpy HtoD', all of the trace, in ms; or None",
-    "gpu_utilization_percent": "the time in which a kernel ran, overlaps once, over the window's length; or None",
-    "gpu_utilization_band": "low below 50, high above 80, else medium",
-}
-"""What to try, by what is wrong."""
-
-
-@part.check(basis="scripted")
-def finds_the_wait_for_data(analysed: Pair) -> Verdict:
-    """analyse_trace finds the share of the steps that was spent waiting for the loader."""
-    try_ = "time of enumerate(DataLoader)... inside the window, over its length"
-    return _made(analysed, questions.loading_problem, try_)
-
-
-@part.check(basis="scripted")
-def finds_the_work_of_the_gpu(analysed: Pair) -> Verdict:
-    """analyse_trace finds utilization, its band and the copies to the GPU, or None and a reason where there is none."""
-    return _made(analysed, questions.gpu_problem, "count overlapping kernels once")
-
-
-@part.check(basis="scripted")
-def finds_the_top_operators(analysed: Pair) -> Verdict:
-    """analyse_trace names the three operators with the most time of their own."""
-    return _made(analysed, questions.top_problem, "own_times(load_events(file)), from given")
+questions.knows(
+    "finds_the_wait_for_data",
+    "data",
+    says="analyse_trace finds the share of the steps that was spent waiting for the loader.",
+    try_="time of enumerate(DataLoader)... inside the window, over its length",
+)
+questions.knows(
+    "finds_the_work_of_the_gpu",
+    "gpu",
+    says="analyse_trace finds utilization, its band and the copies to the GPU, "
+    "or None and a reason where there is none.",
+    try_="count overlapping kernels once; where there is no kernel, None and a sentence that says why",
+)
+questions.knows(
+    "finds_the_top_operators",
+    "top",
+    says="analyse_trace names the three operators with the most time of their own.",
+    try_="own_times(load_events(file)), from given",
+)
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -763,13 +756,10 @@ def trace_is_whole(baseline_trace: Trace) -> Verdict:
     return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
 
 
-@part.check(basis="artefact")
-def answers_fit_the_trace(answers: Text, baseline_trace: Trace) -> Verdict:
-    """The answers.json handed in has its form and is what the trace handed in with it says."""
-    try_ = "let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures"
-    found, problem = questions.parsed(answers)
-    return (
-        Failed(answers.file, problem, try_)
-        if problem
-        else questions.fit(found, baseline_trace, try_=try_)
-    )
+questions.fits(
+    "answers_fit_the_trace",
+    "baseline_trace",
+    *("data", "gpu", "top"),
+    says="The answers.json handed in has its form and is what the trace handed in with it says.",
+    try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
+)
