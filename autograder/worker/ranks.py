@@ -96,11 +96,15 @@ class Ranks:
             torch.manual_seed(self._seed + rank)
             return nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, CLASSES))
 
-    def alone(self, *, anew: bool = True) -> dict[str, Any]:
-        """Train in one process, on the batches of all processes joined; answer as they have to.
-
-        Not *anew*: every epoch has the order of the first, as without set_epoch.
+    def alone(self) -> dict[str, Any]:
+        """Train in one process, on the batches of all joined; answer as they have to, and beside it what it has
+        when every epoch has the order of the first, as without set_epoch.
         """
+        kept = self._alone(anew=False)
+        names = [f"{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
+        return {**self._alone(anew=True), **{f"kept_{name}": kept[name] for name in names}}
+
+    def _alone(self, *, anew: bool) -> dict[str, Any]:
         dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
         optimizer = make_optimizer(model.parameters())
         read: list[list[int]] = [[] for _ in range(WORLD)]
