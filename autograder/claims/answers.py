@@ -1,12 +1,9 @@
 """Claims about answers to questions about a profile: those of a function about made ones, and a file of them.
 
-questions = Answers(part, "analyse_profile", FORM, see=...)    FORM: what is asked, by name
-questions.asks(made)                                           the probe: made profiles of which everything is known
-questions.knows("finds_the_gaps", "gpu", says=...)             the function's answers of a group
-questions.is_complete(says=...)                                the answers.json handed in has its form
-questions.fits("baseline_profile", "gpu", ...)                 and is what the profile handed in with it says
-
-A problem is one sentence, or nothing.
+questions = Answers(part, "analyse_profile", FORM, ...)    FORM: what is asked, by name
+questions.asks(made)                                       the probe: made profiles of which everything is known
+questions.knows(...)                                       what the function says of them is right
+questions.fits(...)                                        the answers.json handed in has its form, and is right
 """
 
 from __future__ import annotations
@@ -172,7 +169,7 @@ class Answers:
                 row[name] = [rig.text(each) for each in islice(names, 10)]
         return row
 
-    def knows(self, name: str, group: str, *, says: str, try_: str = "") -> None:
+    def knows(self, name: str, says: str, group: str, *, try_: str = "") -> None:
         """Claim that the function's answers of a group are right about each made profile."""
 
         def judge(analysed: Pair) -> Verdict:
@@ -190,29 +187,26 @@ class Answers:
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])
 
-    def is_complete(self, name: str, *, says: str) -> None:
-        """Claim that the file handed in has its form."""
-
-        def judge(answers: Text) -> Verdict:
-            values, problem = self.parsed(answers)
-            if problem:
-                return Failed(answers.file, problem, self.see)
-            return Passed(f"{len(values) - 1} answers")
-
-        self.part.add_check(name, says, "artefact", judge, ["answers"])
-
     def fits(
-        self, name: str, trace: str, *groups: str, says: str, try_: str, needs: Sequence[str] = ()
+        self,
+        name: str,
+        says: str,
+        *groups: str,
+        trace: str = "",
+        try_: str = "",
+        needs: Sequence[str] = (),
     ) -> None:
-        """Claim that the answers of these groups are what the profile handed in with them says."""
+        """Claim that the file handed in has its form, and is what the profile handed in with it says."""
 
-        def judge(answers: Text, handed_in: Trace) -> Verdict:
+        def judge(answers: Text, *handed_in: Trace) -> Verdict:
             values, problem = self.parsed(answers)
             if problem:
-                return Failed(answers.file, problem, try_)
-            return self.fit(values, handed_in, *groups, try_=try_)
+                return Failed(answers.file, problem, try_ or self.see)
+            verdicts = [self.fit(values, profiled, *groups, try_=try_) for profiled in handed_in]
+            return next(iter(verdicts), Passed(f"{len(values) - 1} answers"))
 
-        self.part.add_check(name, says, "artefact", judge, ["answers", trace], needs)
+        reads = ["answers", *filter(None, [trace])]
+        self.part.add_check(name, says, "artefact", judge, reads, needs)
 
     def form(self, answers: Values) -> Mapping[str, Question]:
         """Tell by its own names which of the forms is meant."""

@@ -257,20 +257,20 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
     )
 
 
-GROUPS = {
-    "gaps": ("gpu", "how much of the steps is work, the gaps in it, and their largest cause"),
+FINDS = {
+    "gaps": ("how much of the steps is work, the gaps in it, and their largest cause", "gpu"),
     "copies_and_waits": (
-        "data",
         "the time of copies to the GPU, their overlap with kernels, and the wait for data",
+        "data",
     ),
     "small_work": (
-        "work",
         "the share of short kernels, their mean, and the idle time that launching costs",
+        "work",
     ),
-    "load_of_the_cpu": ("cpu", "how busy the CPU is, and the longest wait for the loader"),
+    "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
 }
-for _name, (_group, _says) in GROUPS.items():
-    questions.knows(f"finds_the_{_name}", _group, says=f"analyse_profile finds {_says}.")
+for _name, (_what, _group) in FINDS.items():
+    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -298,36 +298,36 @@ def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
     return Failed(f"{baseline_profile.tool}, no kernel", why, try_)
 
 
-questions.is_complete(
-    "answers_are_complete",
-    says="The answers.json handed in holds the eleven answers, with a reason for what is null.",
+COMPLETE = "answers_are_complete"
+questions.fits(
+    COMPLETE, "The answers.json handed in holds the eleven answers, with a reason for what is null."
 )
-HANDED_IN = {
+ANSWERED = {
     "gaps": (
-        "gpu",
         "Utilization, gaps and their cause in answers.json are what the profile handed in with it says.",
+        "gpu",
     ),
     "data": (
-        "data",
         "Copies, their overlap and the wait for data in answers.json are what the profile says.",
+        "data",
     ),
     "work": (
-        "work",
         "Short work, its mean and the cost of launching in answers.json are what the profile says.",
+        "work",
     ),
     "cpu": (
-        "cpu",
         "The load of the CPU and the longest wait in answers.json are what the profile says.",
+        "cpu",
     ),
 }
-for _name, (_group, _says) in HANDED_IN.items():
+for _name, (_says, _group) in ANSWERED.items():
     questions.fits(
         f"answers_know_the_{_name}",
-        "baseline_profile",
+        _says,
         _group,
-        says=_says,
+        trace="baseline_profile",
         try_=READ,
-        needs=["answers_are_complete"],
+        needs=[COMPLETE],
     )
 
 

@@ -724,21 +724,21 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
 
 questions.knows(
     "finds_the_wait_for_data",
+    "analyse_trace finds the share of the steps that was spent waiting for the loader.",
     "data",
-    says="analyse_trace finds the share of the steps that was spent waiting for the loader.",
     try_="time of enumerate(DataLoader)... inside the window, over its length",
 )
 questions.knows(
     "finds_the_work_of_the_gpu",
-    "gpu",
-    says="analyse_trace finds utilization, its band and the copies to the GPU, "
+    "analyse_trace finds utilization, its band and the copies to the GPU, "
     "or None and a reason where there is none.",
+    "gpu",
     try_="count overlapping kernels once; where there is no kernel, None and a sentence that says why",
 )
 questions.knows(
     "finds_the_top_operators",
+    "analyse_trace names the three operators with the most time of their own.",
     "top",
-    says="analyse_trace names the three operators with the most time of their own.",
     try_="own_times(load_events(file)), from given",
 )
 
@@ -758,8 +758,8 @@ def trace_is_whole(baseline_trace: Trace) -> Verdict:
 
 questions.fits(
     "answers_fit_the_trace",
-    "baseline_trace",
+    "The answers.json handed in has its form and is what the trace handed in with it says.",
     *("data", "gpu", "top"),
-    says="The answers.json handed in has its form and is what the trace handed in with it says.",
+    trace="baseline_trace",
     try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
 )
