@@ -40,6 +40,12 @@ PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
 PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
 BUDGET = 16_000_000_000  # bytes
 PIXELS = 3 * 224 * 224
+WHOLE = {
+    "batch_size": "asked for are",
+    "total": "the six kinds add up to",
+    "parameters": "with ten classes they take",
+    "batch": "images in float32 and their labels take",
+}
 PARAMETERS = {
     "resnet18": 11_181_642 * 4,
     "resnet50": 23_528_522 * 4,
@@ -63,17 +69,15 @@ def plan_problem(rows: Sequence[Row]) -> str:
     if form:
         return form
     for row, (name, batch) in zip(rows, PLANNED, strict=True):
-        if row["batch_size"] != batch:
-            return f"batch_size of {name} is {shown(row['batch_size'])}, and not {batch}"
-        if row["total"] != sum(row[kind] for kind in BYTES):
-            return f"total of {name} with {batch} images is not the sum of its kinds"
-        if row["parameters"] != PARAMETERS[name]:
-            return f"parameters of {name} are {row['parameters']:,.0f} bytes, and with ten classes {PARAMETERS[name]:,}"
-        if row["batch"] != batch * (4 * PIXELS + 8):
-            return (
-                f"batch of {name} is {row['batch']:,.0f} bytes, "
-                f"not those of {batch} images in float32 and their labels"
-            )
+        expected = {
+            "batch_size": batch,
+            "total": sum(row[kind] for kind in BYTES),
+            "parameters": PARAMETERS[name],
+            "batch": batch * (4 * PIXELS + 8),
+        }
+        for column, value in expected.items():
+            if row[column] != value:
+                return f"{column} of {name} is {row[column]:,.0f}, and {WHOLE[column]} {value:,.0f}"
     return _growth_problem(rows[1], rows[2])
 
 

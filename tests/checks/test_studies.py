@@ -27,15 +27,15 @@ def planned(name, images, **changes):
 FILES = {
     "right": ({}, ""),
     "another order": ({"model": "resnet18"}, "the rows are resnet18, resnet18, resnet50"),
-    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64, and not 32"),
-    "no sum": ({"total": 5}, "total of resnet50 with 32 images is not the sum"),
+    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64, and asked for are 32"),
+    "no sum": ({"total": 5}, "total of resnet50 is 5, and the six kinds add up to"),
     "a thousand classes": (
         {"parameters": studies.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
-        "parameters of resnet50 are 94,114,096 bytes, and with ten classes 94,114,088",
+        "parameters of resnet50 is 94,114,096, and with ten classes they take 94,114,088",
     ),
     "another size": (
         {"batch": 32 * (4 * studies.PIXELS + 8) - 5, "buffers": 10},
-        "not those of 32 images in float32 and their labels",
+        "images in float32 and their labels take 19,267,840",
     ),
     "no straight line": ({"activations": 32_000_001, "buffers": 4}, ""),
     "not the same for each image": (

@@ -27,6 +27,7 @@ from autograder.lab import (
     Passed,
     Tolerance,
     Verdict,
+    exactly,
     list_of,
     optional,
     record,
@@ -128,8 +129,6 @@ def cifar10(student: Any, rig: Any) -> Any:
 
 
 SOURCE = record(
-    asked_for=TEXT,
-    network=BOOLEAN,
     classes=list_of(INTEGER),
     length=INTEGER,
     shape=list_of(INTEGER),
@@ -138,38 +137,46 @@ SOURCE = record(
     elsewhere=INTEGER,
 )
 HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
-ASKED = (
-    *(("auto", True), ("auto", False), ("auto", False)),
-    *(("cifar10", False), ("synthetic", True), ("imagenet", True)),
+ONLINE, OFFLINE, CORRUPTED = "with a network", "without a network", "with half a download"
+ASKED = (  # make_data(...), what there is of the internet, and what comes
+    ("auto", ONLINE, "cifar10"),
+    ("auto", OFFLINE, "synthetic"),
+    ("auto", CORRUPTED, "synthetic"),
+    ("cifar10", OFFLINE, "the error of the download"),
+    ("synthetic", ONLINE, "synthetic"),
+    ("imagenet", ONLINE, "ValueError"),
 )
-CORRUPTED = 2  # of these cases: it fails with a RuntimeError
 
 
 @part.probe(
     pair=True,
-    values={"sources": list_of(SOURCE), "cifar10": list_of(INTEGER), "synthetic": list_of(INTEGER)},
+    values={
+        "sources": exactly(len(ASKED), SOURCE),
+        "cifar10": list_of(INTEGER),
+        "synthetic": list_of(INTEGER),
+    },
 )
 def sources(student: Any, rig: Any) -> Any:
     """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
-    seen = []
-    for number, (data, network) in enumerate(ASKED):
+    came = []
+    for data, network, _ in ASKED:
         classes, length, shape, raised, folder = [], 0, [], "", rig.folder / "data of the set"
-        with rig.downloads.reached(network, *[HALF_A_DOWNLOAD] * (number == CORRUPTED)) as asked:
+        half = [HALF_A_DOWNLOAD] * (network == CORRUPTED)
+        with rig.downloads.reached(network == ONLINE, *half) as asked:
             try:
                 dataset = student.make_data(data, 24, str(folder))
                 classes = [int(dataset[index][1]) for index in range(16)]
                 length, shape = len(dataset), list(getattr(dataset[0][0], "shape", ()))
             except NotImplementedError:  # a RuntimeError, and no answer
                 raise
-            except (ValueError, OSError, RuntimeError) as error:
-                raised = (
-                    "ValueError" if isinstance(error, ValueError) else "the error of the download"
-                )
-        told = {"asked_for": data, "network": network, "classes": classes, "length": length}
-        told |= {"shape": shape, "raised": raised}
+            except ValueError:
+                raised = "ValueError"
+            except (OSError, RuntimeError):
+                raised = "the error of the download"
         elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
-        seen.append({**told, "sets": asked.sets, "elsewhere": elsewhere})
-    return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[4]["classes"]}
+        facts = {"classes": classes, "length": length, "shape": shape, "raised": raised}
+        came.append({**facts, "sets": asked.sets, "elsewhere": elsewhere})
+    return {"sources": came, "cifar10": rig.downloads.labels[:16], "synthetic": came[4]["classes"]}
 
 
 @part.probe(pair=True, values={**CASES, "downloads": INTEGER, "frozen": INTEGER}, arrays=NUMBERS)
@@ -475,62 +482,33 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 @part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
-    known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
-    asked = [
-        "cifar10",
-        "synthetic",
-        "synthetic",
-        "the error of the download",
-        "synthetic",
-        "ValueError",
-    ]
-    if len(sources.student.values["sources"]) != len(asked):
-        return Failed(
-            "other cases than were asked", "each is to be answered", "return the data set, or raise"
-        )
-    pictures = sources.baseline.values["sources"][4]["length"]
-    for number, (one, wanted) in enumerate(
-        zip(sources.student.values["sources"], asked, strict=True)
+    known = sources.baseline.values
+    pictures = known["sources"][4]["length"]
+    for (data, network, expected), came in zip(
+        ASKED, sources.student.values["sources"], strict=True
     ):
-        data, network = ASKED[number]
-        drawn = next(
-            (name for name, classes in known.items() if classes == one["classes"]), "other data"
-        )
-        got = one["raised"] or drawn
-        where = (
-            "with half a download"
-            if number == CORRUPTED
-            else f"{'with' if network else 'without'} a network"
-        )
-        measured = f'make_data("{data}") {where} gives {got}'
-        as_read = (
-            wanted == "cifar10" and one["sets"] > 0 and not one["raised"]
-        )  # which pictures, reads_cifar10 says
-        if got != wanted and not (as_read and got == "other data"):
+        drawn = [name for name in ("cifar10", "synthetic") if known[name] == came["classes"]]
+        got = came["raised"] or next(iter(drawn), "other data")
+        measured = f'make_data("{data}") {network} gives {got}'
+        # Which pictures of CIFAR-10 these are, reads_cifar10 says.
+        read = expected == "cifar10" and got == "other data" and came["sets"] > 0
+        if got != expected and not read:
             try_ = (
                 "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
             )
-            try_ = "raise ValueError(...) for any other name" if wanted == "ValueError" else try_
-            return Failed(measured, f"{wanted} was expected", try_)
-        if one["elsewhere"]:
-            return Failed(
-                measured,
-                "CIFAR-10 was put into another folder than the one asked for",
-                "root=folder",
-            )
-        if data == "synthetic" and one["sets"]:
-            return Failed(
-                measured,
-                "and it asks for CIFAR-10 all the same",
-                "look at data before CIFAR10(...) is made",
-            )
-        if wanted == "synthetic" and (one["length"], one["shape"]) != (pictures, [3, 24, 24]):
-            measured = (
-                f"{measured}: {many(one['length'], 'picture')} of shape {tuple(one['shape'])}"
-            )
+            try_ = "raise ValueError(...) for any other name" if expected == "ValueError" else try_
+            return Failed(measured, f"{expected} was expected", try_)
+        if came["elsewhere"]:
+            why = "CIFAR-10 was put into another folder than the one asked for"
+            return Failed(measured, why, "root=folder")
+        if data == "synthetic" and came["sets"]:
+            why = "and it asks for CIFAR-10 all the same"
+            return Failed(measured, why, "look at data before CIFAR10(...) is made")
+        if expected == "synthetic" and (came["length"], came["shape"]) != (pictures, [3, 24, 24]):
+            measured += f": {many(came['length'], 'picture')} of shape {tuple(came['shape'])}"
             why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
             return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
-    return Passed(f"the data that was asked for, in {len(asked)} cases")
+    return Passed(f"the data that was asked for, in {len(ASKED)} cases")
 
 
 FROZEN = (
