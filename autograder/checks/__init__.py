@@ -5,7 +5,6 @@ Arrays and tensors
     outputs         tensors that a function returned, case by case
     precision       rounding of losses, dtypes of operators, calls on a scaler
     checkpointing   a model with checkpointing and without it
-    together        several processes that train as one
 
 Times and memory
     speedup         a ratio that the clock measured, against a bar
@@ -30,8 +29,6 @@ Tables
 
 Profiles
     trace           reads one: .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
-    questions       four answers about a profile
-    profiling       eleven answers about a profile
     nightly         two profiles compared
     ncu             reports of Nsight Compute
 

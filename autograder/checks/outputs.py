@@ -145,7 +145,8 @@ def _cut(seen: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
 def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:
     """Say how a case differs: one number by what it is, several by how far and where."""
     if want.size == 1:
-        return f"{got[0]:.6g}, and {want[0]:.6g} is right"
+        digits = 15 if want[0].is_integer() else 6
+        return f"{got[0]:.{digits}g}, and {want[0]:.{digits}g} is right"
     place, lost = _place(got, want, shape), int(np.sum(~np.isfinite(got)))
     if lost and np.isfinite(want).all():
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"

@@ -5,7 +5,6 @@ A problem is one sentence, or nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -41,6 +40,12 @@ PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
 PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
 BUDGET = 16_000_000_000  # bytes
 PIXELS = 3 * 224 * 224
+WHOLE = {
+    "batch_size": "asked for are",
+    "total": "the six kinds add up to",
+    "parameters": "with ten classes they take",
+    "batch": "images in float32 and their labels take",
+}
 PARAMETERS = {
     "resnet18": 11_181_642 * 4,
     "resnet50": 23_528_522 * 4,
@@ -50,57 +55,10 @@ PARAMETERS = {
 # --- plans of memory --------------------------------------------------------------------------------------------------
 
 
-def same_plans(plans: Pair, *, try_: str) -> Verdict:
-    """Pass plans that are right to the byte."""
-    known = plans.baseline.values["plans"]
-    for got, want in beside(plans, "plans"):
-        for kind, expected in want["bytes"].items():
-            told = got.get("bytes", {}).get(kind)
-            if told != expected:
-                measured = (
-                    f"{want['case']}: {_whole(told)} bytes of {kind}, and it is {_whole(expected)}"
-                )
-                return Failed(measured, _plan_reason(kind, told, want["bytes"]), try_)
-    return Passed(
-        f"{many(len(known), 'plan')}, to the byte; the first is {known[0]['bytes']['total'] / 1e6:,.1f} MB"
-    )
-
-
 def beside(pair: Pair, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Put each answer beside what is known; one that is missing is empty."""
     told, known = pair.student.values[name], pair.baseline.values[name]
     return [(told[at] if at < len(told) else {}, want) for at, want in enumerate(known)]
-
-
-def _whole(value: float | None) -> str:
-    return shown(value) if value is None else f"{value:,.10g}"
-
-
-def _plan_reason(kind: str, told: float | None, known: Mapping[str, float]) -> str:
-    """Recognise what was counted instead."""
-    stories = {
-        "gradients": [(known["parameters"], "a frozen parameter has no gradient")],
-        "optimizer": [
-            (0, "the state is there after the first step"),
-            (known["parameters"], "it is the weights again"),
-        ],
-        "activations": [
-            (known["activations"] + known["batch"], "the batch is counted twice"),
-            (known["activations"] + known["parameters"], "the weights are counted twice"),
-        ],
-        "batch": [(known["batch"] / 2, "labels are int64, images float32")],
-    }
-    if kind == "parameters" and told is not None and told < known[kind]:
-        return "storages are missing: fake ones all have the address 0, so data_ptr() makes one of them; id() does not"
-    generally = {
-        "parameters": "storages that two tensors share count once",
-        "activations": "what model and loss keep to go back: each storage once, and none that is counted elsewhere",
-        "optimizer": "every tensor of the optimizer's state counts, the step counts of Adam as well",
-        "total": "it is the sum of the six others",
-    }
-    return explained(told, stories.get(kind, []), 1e-9) or generally.get(
-        kind, "bytes of what is there after a step"
-    )
 
 
 def plan_problem(rows: Sequence[Row]) -> str:
@@ -111,17 +69,15 @@ def plan_problem(rows: Sequence[Row]) -> str:
     if form:
         return form
     for row, (name, batch) in zip(rows, PLANNED, strict=True):
-        if row["batch_size"] != batch:
-            return f"batch_size of {name} is {shown(row['batch_size'])}, and not {batch}"
-        if row["total"] != sum(row[kind] for kind in BYTES):
-            return f"total of {name} with {batch} images is not the sum of its kinds"
-        if row["parameters"] != PARAMETERS[name]:
-            return f"parameters of {name} are {row['parameters']:,.0f} bytes, and with ten classes {PARAMETERS[name]:,}"
-        if row["batch"] != batch * (4 * PIXELS + 8):
-            return (
-                f"batch of {name} is {row['batch']:,.0f} bytes, "
-                f"not those of {batch} images in float32 and their labels"
-            )
+        expected = {
+            "batch_size": batch,
+            "total": sum(row[kind] for kind in BYTES),
+            "parameters": PARAMETERS[name],
+            "batch": batch * (4 * PIXELS + 8),
+        }
+        for column, value in expected.items():
+            if row[column] != value:
+                return f"{column} of {name} is {row[column]:,.0f}, and {WHOLE[column]} {value:,.0f}"
     return _growth_problem(rows[1], rows[2])
 
 
@@ -269,37 +225,3 @@ def _otherwise(told: float, ms: float) -> str:
     return (
         "the first call is among them, not seven were timed, or another number of threads was set"
     )
-
-
-# --- several processes ------------------------------------------------------------------------------------------------
-
-
-def share_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) -> str:
-    """Say how the samples that each process read are no division of the set, epoch by epoch, each time a new one."""
-    return division_problem(asked, samples, epochs) or order_problem(asked, epochs)
-
-
-def division_problem(asked: Sequence[Sequence[int]], samples: int, epochs: int) -> str:
-    """Say how the samples that each process read are no division of the set, epoch by epoch."""
-    each = -(-samples // len(asked))
-    if any(len(mine) != each * epochs for mine in asked):
-        return f"each process has {each} samples in each of {epochs} epochs, one twice where the set does not divide"
-    for number, order in enumerate(_orders(asked, epochs), 1):
-        seen = Counter(index for mine in order for index in mine)
-        if len(seen) < samples:
-            return f"in epoch {number}, {samples - len(seen)} samples are nobody's, and others are read twice"
-    return ""
-
-
-def order_problem(asked: Sequence[Sequence[int]], epochs: int) -> str:
-    """Say that the processes read the samples of every epoch in the order of the first."""
-    orders = _orders(asked, epochs)
-    return (
-        "every epoch has the same order" if all(order == orders[0] for order in orders[1:]) else ""
-    )
-
-
-def _orders(asked: Sequence[Sequence[int]], epochs: int) -> list[list[list[int]]]:
-    """Cut what each process read into epochs."""
-    each = max(1, len(asked[0]) // epochs)
-    return [[list(mine[at : at + each]) for mine in asked] for at in range(0, each * epochs, each)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, count, positive
 from autograder.checks.numerics import close
 
 VALUED = {
@@ -162,26 +162,30 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
 
 
 SHAPES = [(1, 1), (1, 2), (2, 1), (2, 2)]
-FIGURES = ("nodes", "processes", "samples_per_s", "efficiency")
+RESULTS = Form(
+    "nodes_results.csv",
+    (
+        count("nodes", "nodes, played on one machine"),
+        count("processes", "processes on each node"),
+        positive("samples_per_s", "samples per second of all processes together"),
+        positive("efficiency", "samples_per_s of a process / samples_per_s of the first row"),
+        DEVICE,
+    ),
+)
 
 
 def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     """Say how rows of a rehearsal are not those of the four shapes, or do not fit each other."""
-    if [(row.get("nodes"), row.get("processes")) for row in rows] != SHAPES:
-        return "nodes and processes are to be " + ", ".join(
-            f"{nodes} x {processes}" for nodes, processes in SHAPES
-        )
+    if wrong := RESULTS.problem(rows):
+        return wrong
+    if [(row["nodes"], row["processes"]) for row in rows] != SHAPES:
+        shapes = (f"{nodes} x {processes}" for nodes, processes in SHAPES)
+        return f"nodes and processes are to be {', '.join(shapes)}"
     for row in rows:
-        rate, told = row.get("samples_per_s"), row.get("efficiency")
-        if (
-            not isinstance(rate, float)
-            or not isinstance(told, float)
-            or rate <= 0
-            or "device" not in row
-        ):
-            return "a row lacks samples_per_s, efficiency or device"
-        right = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
-        if not close(told, right, 0.01):
+        rate, reported = row["samples_per_s"], row["efficiency"]
+        expected = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
+        if not close(reported, expected, 0.01):
             place = f"{row['nodes']:g} x {row['processes']:g}"
-            return f"of {rate:.4g} samples/s on {place} the efficiency is {right:.3g}, and it says {told:.3g}"
-    return table.device_problem(rows)
+            measured = f"of {rate:.4g} samples/s on {place} the efficiency is {expected:.3g}"
+            return f"{measured}, and it says {reported:.3g}"
+    return ""

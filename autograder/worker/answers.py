@@ -67,13 +67,11 @@ class Answers:
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 
     def _named(self, value: Any) -> str:
-        """Say what there is in the place of a tensor."""
         if isinstance(value, Exception):
             return f"raised {in_words(value, self._staged)}"
         return "nothing" if value is None else text(type(value).__name__)
 
     def seen(self) -> dict[str, Any]:
-        """Return the answer of a probe."""
         return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
 
 

@@ -14,15 +14,12 @@ class Queued:
     """A device that works while the host goes on: `work` leaves seconds behind that `synchronize` waits for."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        """Start with nothing to wait for."""
         self._clock, self._left = clock, 0.0
 
     def work(self, seconds: float) -> None:
-        """Queue work."""
         self._left += seconds
 
     def synchronize(self) -> None:
-        """Wait until all of it is done."""
         self._clock.advance(self._left)
         self._left = 0.0
 
@@ -31,7 +28,6 @@ class Decorated:
     """`rig.decorated`: looks at functions before and after a decorator `timed`."""
 
     def __init__(self, clock: VirtualClock, seconds: Callable[[int], list[float]]) -> None:
-        """Let time pass on *clock*; *seconds* draws so many secret durations."""
         self._clock, self._seconds = clock, seconds
 
     def facts(self, ways: Mapping[str, Any]) -> dict[str, str]:
@@ -127,7 +123,6 @@ class Decorated:
 
 
 def _unnoted(function: Any = None, **_: Any) -> Any:
-    """Decorate, and note nothing."""
     if function is None:
         return _unnoted
 

@@ -40,7 +40,6 @@ def together(
 
 
 def _become(names: Mapping[str, int], work: Callable[[int], dict[str, Any]], file: Path) -> int:
-    """Be one process of the group; never return."""
     os.environ.update({name: str(value) for name, value in names.items()})
     os.environ.update(MASTER_ADDR="127.0.0.1", GLOO_SOCKET_IFNAME="lo")
     told: dict[str, Any] = {}
@@ -77,7 +76,6 @@ def _wait(children: dict[int, int], files: list[Path], seconds: float) -> None:
 
 
 def _complain(file: Path, rank: int) -> None:
-    """Raise what a process failed with."""
     said = json.loads(file.read_text()) if file.exists() else {"error": "ended without a word"}
     if said.get("unwritten"):
         raise BadReturn(f"{text(said['unwritten'], 60)} is not written yet")

@@ -38,13 +38,11 @@ class Watched(nn.Module):
         self.recorded: list[bool] = []
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return logits (batch, CLASSES)."""
         logits: Tensor = self.last(self.frozen(self.first(x)).flatten(1))
         self.recorded.append(logits.requires_grad)
         return logits
 
     def modes(self) -> list[bool]:
-        """Return the mode of each module."""
         return [module.training for module in self.modules()]
 
 
@@ -75,26 +73,20 @@ class Requests:
         self._waiting += seconds * self._queued
 
     def figures(self) -> dict[str, float]:
-        """Return what is to be measured."""
         p50, p95, p99 = (1000 * float(it) for it in np.percentile(self._warm, (50, 95, 99)))
         per_second = len(self._warm) / sum(self._warm)
         return {"p50_ms": p50, "p95_ms": p95, "p99_ms": p99, "per_second": per_second}
 
     def synchronize(self) -> None:
-        """Let pass what the device still has to do."""
         self._clock.advance(self._waiting)
         self._waiting = 0.0
 
 
 class Inference:
-    """`rig.inference()`."""
-
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
-        """Draw everything from *random*."""
         self._random, self._clock = random, clock
 
     def draw(self, *shape: int) -> Tensor:
-        """Return numbers around 0."""
         return torch.from_numpy(self._random.normal(size=shape)).float()
 
     def layers(self) -> Iterator[tuple[str, nn.Conv2d, nn.BatchNorm2d, Tensor]]:
@@ -114,7 +106,6 @@ class Inference:
             yield kind, conv, drawn_norm(channels, self.draw), self.draw(3, 4, 9, 8)
 
     def model(self) -> Watched:
-        """Return a fresh model."""
         return Watched(self.draw)
 
     def batches(self, model: Watched) -> list[Tensor]:
@@ -134,17 +125,14 @@ class Inference:
         return logits
 
     def classes(self, model: Watched, batches: list[Tensor]) -> Tensor:
-        """Return what is to be predicted."""
         return self.logits(model, torch.cat(batches)).argmax(1)
 
     @staticmethod
     def broken(batches: list[Tensor]) -> Iterator[Tensor]:
-        """Yield the first batch, and raise."""
         yield batches[0]
         raise Broken("the loader broke")
 
     def survived(self, predict: Callable[..., Any], model: Watched, batches: list[Tensor]) -> bool:
-        """Whether the exception of a loader came out."""
         try:
             predict(model, self.broken(batches), torch.device("cpu"))
         except Broken:
@@ -152,5 +140,4 @@ class Inference:
         return False
 
     def requests(self, seconds: list[float], warmup: int, queued: float) -> Requests:
-        """Return calls on the clock that a probe moves."""
         return Requests(self._clock, seconds, warmup, queued)

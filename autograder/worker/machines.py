@@ -33,7 +33,6 @@ class Machine:
         """The backend, rank and number of processes of each group that was joined; an empty backend: any."""
 
     def __enter__(self) -> Self:
-        """Put the machine in the place of the real one."""
         self._stack = ExitStack()
         self._stack.enter_context(mock.patch.dict(os.environ, self._environment))
         for module, fakes in ((torch.cuda, self._cuda()), (dist, self._group())):
@@ -42,7 +41,6 @@ class Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Put the real one back."""
         self._stack.close()
 
     def named(self, device: Any) -> str:

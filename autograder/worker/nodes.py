@@ -32,7 +32,6 @@ class Nodes:
     """`rig.nodes`: tensors of several shapes in each of the processes."""
 
     def __init__(self, random: np.random.Generator, folder: Path) -> None:
-        """Draw them for all processes and turns."""
         self._folder = folder
         shapes = [
             (int(random.integers(2, 9)), int(random.integers(2, 9))),
@@ -57,7 +56,6 @@ class Nodes:
         }
 
     def together(self, student: ModuleType) -> dict[str, Any]:
-        """Let each process make the groups and take the means."""
         told = forked.together(
             WORLD, _place, lambda rank: self._averaged(rank, student), self._folder, SECONDS
         )
@@ -80,7 +78,6 @@ class Nodes:
 
 
 def _place(rank: int) -> dict[str, int]:
-    """Say which process of which node a rank is."""
     return {
         "LOCAL_RANK": rank % PROCESSES,
         "LOCAL_WORLD_SIZE": PROCESSES,
@@ -112,7 +109,6 @@ def watch(calls: list[dict[str, Any]]) -> None:
 
 
 def _who(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
-    """Say which ranks a call is between; who is in none of them is in no call."""
     said = inspect.signature(function).bind(*args, **kwargs).arguments
     group, peer = said.get("group"), said.get("dst", said.get("src"))
     ranks = (

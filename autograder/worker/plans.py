@@ -21,7 +21,6 @@ class Tied(nn.Module):
     """Two layers with one weight: what the optimizer and the gradients hold of it, they hold once."""
 
     def __init__(self, width: int) -> None:
-        """Choose the width of the hidden vectors."""
         super().__init__()
         self.into = nn.Sequential(
             nn.Conv2d(3, width, 3), nn.Hardtanh(inplace=True), nn.AdaptiveAvgPool2d(1)
@@ -31,7 +30,6 @@ class Tied(nn.Module):
         self.out = nn.Linear(width, CLASSES)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Classify images."""
         x = self.into(images).flatten(1)
         logits: Tensor = self.out(self.second(torch.tanh(self.first(x))))
         return logits
@@ -66,7 +64,6 @@ class Plans:
     """`rig.plans`."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        """Draw widths from *random*."""
         self._random = random
 
     def small(self) -> dict[str, MakeTraining]:
@@ -84,7 +81,6 @@ class Plans:
         }
 
     def resnet50(self) -> MakeTraining:
-        """Return the one of ResNet-50."""
         make: Callable[[], nn.Module] = lambda: models.resnet50(weights=None, num_classes=CLASSES)  # noqa: E731 its type
         return lambda: _with(make(), torch.optim.SGD, momentum=0.9)
 

@@ -40,7 +40,6 @@ class Programs:
     """`rig.programs`: each call draws another program."""
 
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
-        """Draw from *random*; let time pass on *clock*."""
         self._random, self._clock = random, clock
 
     def calls(self) -> tuple[Callable[[int], int], list[dict[str, Any]]]:
@@ -142,7 +141,6 @@ class Programs:
         return program
 
     def spend(self, seconds: float) -> None:
-        """Let time pass."""
         self._clock.advance(seconds, busy=True)
 
     def steps(
@@ -202,7 +200,6 @@ def _traced(*_: Any) -> None:
 
 
 def _watching() -> tuple[Any, ...]:
-    """Name who traces, who profiles, and the tools that monitor."""
     return sys.gettrace(), sys.getprofile(), *(MONITORING.get_tool(number) for number in TOOLS)
 
 

@@ -21,6 +21,7 @@ WORLD = 2  # processes
 SECONDS = 15.0  # in all, where a probe says nothing else
 FEATURES, CLASSES = 6, 4
 WEIGHTS = "weights.pt"
+KEPT = [f"{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
 ALONE = {"LOCAL_RANK": 0, "LOCAL_WORLD_SIZE": 1}  # each process has a machine of its own
 
 
@@ -28,7 +29,6 @@ class Rows(Dataset[tuple[Tensor, Tensor]]):
     """Vectors and their classes; keeps the order in which they were asked for."""
 
     def __init__(self, seed: int, samples: int) -> None:
-        """Draw them from *seed*."""
         generator = torch.Generator().manual_seed(seed)
         self.vectors = torch.randn(samples, FEATURES, generator=generator)
         self.labels = torch.randint(0, CLASSES, (samples,), generator=generator)
@@ -37,11 +37,9 @@ class Rows(Dataset[tuple[Tensor, Tensor]]):
         """What loading a sample takes."""
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return len(self.labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
-        """Return one, and remember that."""
         self.wait()
         self.asked.append(int(index))
         return self.vectors[index], self.labels[index]
@@ -87,7 +85,6 @@ class Ranks:
 
     @property
     def steps(self) -> int:
-        """Return how many batches a process takes in an epoch."""
         return -(-self.samples // (WORLD * self.batch_size))
 
     def model(self, rank: int) -> nn.Module:
@@ -96,11 +93,14 @@ class Ranks:
             torch.manual_seed(self._seed + rank)
             return nn.Sequential(nn.Linear(FEATURES, 8), nn.Tanh(), nn.Linear(8, CLASSES))
 
-    def alone(self, *, anew: bool = True) -> dict[str, Any]:
-        """Train in one process, on the batches of all processes joined; answer as they have to.
-
-        Not *anew*: every epoch has the order of the first, as without set_epoch.
+    def alone(self) -> dict[str, Any]:
+        """Train in one process, on the batches of all joined; answer as they have to, and beside it what it has
+        when every epoch has the order of the first, as without set_epoch.
         """
+        kept = self._alone(anew=False)
+        return {**self._alone(anew=True), **{f"kept_{name}": kept[name] for name in KEPT}}
+
+    def _alone(self, *, anew: bool) -> dict[str, Any]:
         dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
         optimizer = make_optimizer(model.parameters())
         read: list[list[int]] = [[] for _ in range(WORLD)]
@@ -165,16 +165,14 @@ class Ranks:
         figures: dict[str, list[Any]],
         saved: dict[str, Any],
     ) -> dict[str, Any]:
-        arrays = {f"weights{rank}": weights[rank] for rank in range(WORLD)}
-        arrays |= {
-            f"{name}{rank}": series[rank]
-            for name, series in figures.items()
+        arrays = {
+            f"{name}{rank}": each[rank]
+            for name, each in {"weights": weights, **figures}.items()
             for rank in range(WORLD)
         }
-        arrays |= {
-            "start": flat(dict(self.model(0).state_dict())),
-            "saved": flat(saved) if saved else np.zeros(0),
-        }
+        arrays |= {f"kept_{name}": np.zeros(0) for name in KEPT}
+        arrays["start"] = flat(dict(self.model(0).state_dict()))
+        arrays["saved"] = flat(saved) if saved else np.zeros(0)
         return {
             "samples": self.samples,
             "ranks": told,
@@ -183,7 +181,6 @@ class Ranks:
         }
 
     def home(self, rank: int) -> Path:
-        """Return the folder that a process may write in."""
         return self._folder / f"rank{rank}"
 
     def _trained(self, train: Train, call: Call, rank: int) -> dict[str, Any]:

@@ -131,6 +131,7 @@ class Rig:
     backend = staticmethod(register)
     profiles = Profiles
     launches = Launches
+    machine = Machine
     nightly = Nightly
     tiles = Tiles
     pooled = staticmethod(pooled)
@@ -167,12 +168,6 @@ class Rig:
     def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
         """Return a training for several processes, which have so many *seconds* for it; see `worker/ranks.py`."""
         return Ranks(self._random, self.seed, self.folder, figures, seconds)
-
-    def machine(
-        self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int
-    ) -> Machine:
-        """Return a machine that is not there, on which a process of a group finds itself."""
-        return Machine(student, gpus=gpus, rank=rank, local_rank=local_rank, world=world)
 
     def nodes(self) -> Nodes:
         """Return tensors for the processes of two nodes."""

@@ -7,61 +7,10 @@ import pytest
 from autograder.checks import studies
 from autograder.model import Failed, Observation, Pair, Passed
 
-BYTES = {
-    "parameters": 400,
-    "buffers": 8,
-    "gradients": 300,
-    "optimizer": 600,
-    "activations": 1000,
-    "batch": 120,
-}
-PLAN = {**BYTES, "total": sum(BYTES.values())}
-
 
 def pair(name, told, known, **values):
     seen = [Observation("p", "ok", {name: rows, **values}) for rows in (told, known)]
     return Pair(*seen)
-
-
-def judged_plan(**changes):
-    return studies.same_plans(
-        pair(
-            "plans", [{"case": "a", "bytes": {**PLAN, **changes}}], [{"case": "a", "bytes": PLAN}]
-        ),
-        try_="try",
-    )
-
-
-PLANS = {
-    "frozen": ({"gradients": 400}, "a frozen parameter has no gradient"),
-    "no step": ({"optimizer": 0}, "the state is there after the first step"),
-    "weights for the state": ({"optimizer": 400}, "it is the weights again"),
-    "the batch in the activations": ({"activations": 1120}, "the batch is counted twice"),
-    "weights in the activations": ({"activations": 1400}, "the weights are counted twice"),
-    "labels of four bytes": ({"batch": 60}, "labels are int64, images float32"),
-    "tied twice": ({"parameters": 500}, "storages that two tensors share count once"),
-    "one address": ({"parameters": 200}, "fake ones all have the address 0"),
-    "something kept": (
-        {"activations": 999},
-        "each storage once, and none that is counted elsewhere",
-    ),
-    "steps of Adam": ({"optimizer": 596}, "step counts of Adam"),
-    "no sum": ({"total": 1}, "it is the sum of the six others"),
-    "no number": ({"buffers": None}, "bytes of what is there after a step"),
-}
-
-
-@pytest.mark.parametrize(("changes", "why"), PLANS.values(), ids=PLANS)
-def test_a_plan_is_right_to_the_byte(changes, why):
-    verdict = judged_plan(**changes)
-
-    assert isinstance(verdict, Failed)
-    assert why in verdict.why
-    assert f"bytes of {next(iter(changes))}" in verdict.measured
-
-
-def test_a_right_plan_passes():
-    assert Passed("1 plan, to the byte; the first is 0.0 MB") == judged_plan()
 
 
 def planned(name, images, **changes):
@@ -78,15 +27,15 @@ def planned(name, images, **changes):
 FILES = {
     "right": ({}, ""),
     "another order": ({"model": "resnet18"}, "the rows are resnet18, resnet18, resnet50"),
-    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64, and not 32"),
-    "no sum": ({"total": 5}, "total of resnet50 with 32 images is not the sum"),
+    "another batch": ({"batch_size": 64}, "batch_size of resnet50 is 64, and asked for are 32"),
+    "no sum": ({"total": 5}, "total of resnet50 is 5, and the six kinds add up to"),
     "a thousand classes": (
         {"parameters": studies.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
-        "parameters of resnet50 are 94,114,096 bytes, and with ten classes 94,114,088",
+        "parameters of resnet50 is 94,114,096, and with ten classes they take 94,114,088",
     ),
     "another size": (
         {"batch": 32 * (4 * studies.PIXELS + 8) - 5, "buffers": 10},
-        "not those of 32 images in float32 and their labels",
+        "images in float32 and their labels take 19,267,840",
     ),
     "no straight line": ({"activations": 32_000_001, "buffers": 4}, ""),
     "not the same for each image": (
@@ -241,25 +190,6 @@ MILLISECONDS = {
 @pytest.mark.parametrize(("changes", "problem"), MILLISECONDS.values(), ids=MILLISECONDS)
 def test_milliseconds_are_those_that_passed(changes, problem):
     found = studies.time_problem(study(**changes), [10.0, 5.0, 40.0])
-
-    assert problem in found
-    assert bool(problem) == bool(found)
-
-
-SHARES = {
-    "right": ([[0, 2, 1, 0], [1, 0, 0, 2]], ""),
-    "too many": (
-        [[0, 1, 2, 0, 1, 2], [1, 0, 0, 2]],
-        "each process has 2 samples in each of 2 epochs",
-    ),
-    "the same half": ([[0, 2, 1, 0], [0, 2, 1, 0]], "in epoch 1, 1 samples are nobody's"),
-    "no new order": ([[0, 2, 0, 2], [1, 0, 1, 0]], "every epoch has the same order"),
-}
-
-
-@pytest.mark.parametrize(("asked", "problem"), SHARES.values(), ids=SHARES)
-def test_samples_are_divided_anew_in_each_epoch(asked, problem):
-    found = studies.share_problem(asked, samples=3, epochs=2)
 
     assert problem in found
     assert bool(problem) == bool(found)

@@ -128,7 +128,7 @@ ROWS = [
         ),
         pytest.param(
             [{**ROWS[0], "samples_per_s": 0.0}, *ROWS[1:]],
-            "a row lacks samples_per_s",
+            "samples_per_s of 1 is 0, and has to be above 0",
             id="nothing",
         ),
         pytest.param(

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from autograder.checks import profiling
 from autograder.checks.trace import has_gpu
+from autograder.claims.answers import idle
+from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
 from autograder.traces import Trace, claims, read
 from tests.labs.bench import ROOT
 from tests.traces.made import PID, event, export, kineto, step
@@ -133,8 +134,8 @@ def answers(trace: Trace, **changed: Any) -> dict[str, Any]:
     """Return the eleven answers as the profile has them, null where it says nothing, and some of them changed."""
     gpu = has_gpu(trace)
     found: dict[str, Any] = {}
-    parts = profiling.idle(trace)
-    for name, question in (profiling.ON_A_GPU if gpu else profiling.ON_A_CPU).items():
+    parts = idle(trace)
+    for name, question in (ON_A_GPU if gpu else ON_A_CPU).items():
         if question.quantity:
             first = next(claims.accepted(trace, question.quantity), None)
             found[name] = round(first.value / question.unit, 3) if first else None
@@ -295,11 +296,7 @@ def without_one() -> dict[str, tuple[str, str, dict[str, str], dict[str, Any]]]:
         "kernel_mean_us": 0,
     }
     gpu |= {"launching_percent": 0}
-    kept = {
-        name: value
-        for name, value in right.items()
-        if name in profiling.ON_A_GPU or name == "reason"
-    }
+    kept = {name: value for name, value in right.items() if name in ON_A_GPU or name == "reason"}
     loader, sync, item = (
         line("num_workers=0"),
         line("        synchronize(device)"),

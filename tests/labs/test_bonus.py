@@ -119,9 +119,6 @@ def test_a_check_points_to_sections_that_are_there():
 
 
 FORGED = {
-    "no plan": ("plans", {"plans": []}),
-    "one plan twice": ("large_plans", {"plans": [{"case": "a", "bytes": {}}] * 2}),
-    "no budget": ("budgets", {"budgets": []}),
     "no call": ("decorator_times", {"cases": []}),
     "one process": (
         "ranks",
@@ -157,7 +154,8 @@ EMPTY = {
         "before": 0,
         "after": 0,
     },
-    "plans": {"plans": [{"case": "", "bytes": {}}] * 4},
+    "plans": {"cases": []},
+    "budgets": {"cases": []},
     "decorator_times": {"cases": [{"case": "", "seconds": []}] * 7},
     "ranks": {
         "samples": 0,

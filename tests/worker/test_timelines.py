@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.checks import profiling
+from autograder.claims.answers import idle
+from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
 from autograder.traces import claims, read
 from autograder.worker.profiles import Profiles
 from autograder.worker.rig import Rig
@@ -18,10 +19,10 @@ def test_what_is_known_is_what_the_file_says(tmp_path, seed, gpu):
     made, file = Timeline(np.random.default_rng(seed), gpu=gpu), tmp_path / "a_profile.gz"
     file.write_bytes(made.data())
     trace, known = read(file), made.known()
-    questions = profiling.ON_A_GPU if gpu else profiling.ON_A_CPU
+    questions = ON_A_GPU if gpu else ON_A_CPU
 
     assert set(questions) == set(known)
-    assert made.cause == known["gap_cause"] == profiling.idle(trace)[0][0].name
+    assert made.cause == known["gap_cause"] == idle(trace)[0][0].name
     for name, question in questions.items():
         if question.quantity and known[name] is not None:
             figure = next(claims.accepted(trace, question.quantity))

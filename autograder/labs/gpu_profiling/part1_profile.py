@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from autograder.checks import commands, findings, plot, profiling
+from autograder.checks import commands, findings, plot
 from autograder.checks import trace as profile
+from autograder.claims.answers import Answers, Question, Slips, Values, idle, percent
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
-    CELL,
     INTEGER,
-    NUMBER,
     TEXT,
     Failed,
     Observation,
@@ -122,24 +121,54 @@ def profiled(student: Any, rig: Any) -> Any:
     return {**told, "still": rig.profiles.profiling(), "profile": file}
 
 
-MADE = list_of(map_of(CELL))
-SLIPS = list_of(map_of(map_of(NUMBER)))
+US, MS = 1e3, 1e6  # ns
 
 
-@part.probe(pair=True, values={"told": MADE, "known": MADE, "slips": SLIPS})
-def analysed(student: Any, rig: Any) -> Any:
-    """Made profiles, two with a GPU and one without, of which everything is known; the last one mostly loads."""
-    told, known, slips = [], [], []
-    for number, (gpu, loads) in enumerate(((True, False), (False, None), (True, True))):
-        made = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads)
-        file = rig.folder / f"made_profile_{number}.gz"
-        file.write_bytes(made.data(copies=True))
-        known.append(made.known())
-        slips.append(made.slips())
-        if rig.side == "student":
-            seen = rig.returned("analyse_profile", student.analyse_profile(str(file)))
-            told += rig.rows([seen], "analyse_profile")
-    return {"told": told, "known": known, "slips": slips}
+def form(work: Mapping[str, Question], small: Mapping[str, Question]) -> dict[str, Question]:
+    """Declare eleven questions, some of which have names of their own with a GPU and without one."""
+    return {
+        **work,
+        "gap_cause": Question("gpu"),
+        "host_to_device_ms": Question("data", "h2d_time", MS),
+        "copy_overlap_percent": percent("data", "copy_overlap"),
+        "data_wait_percent": percent("data", "data_loading"),
+        **small,
+        "host_busy_percent": percent("cpu", "host_busy"),
+        "longest_wait_ms": Question("cpu", "longest_wait", MS),
+    }
+
+
+ON_A_GPU = form(
+    {
+        "gpu_utilization_percent": percent("gpu", "gpu_utilization"),
+        "gaps_over_1ms": Question("gpu", "gaps"),
+    },
+    {
+        "small_kernels_percent": percent("work", "small_kernels"),
+        "kernel_mean_us": Question("work", "kernel_mean", US),
+        "launching_percent": percent("work", slice="launching"),
+    },
+)
+ON_A_CPU = form(
+    {
+        "operators_percent": percent("gpu", "operator_share"),
+        "operator_gaps_over_1ms": Question("gpu", "operator_gaps"),
+    },
+    {
+        "small_operators_percent": percent("work", "small_operators"),
+        "operator_mean_us": Question("work", "operator_mean", US),
+        "python_percent": percent("work", slice="Python and other"),
+    },
+)
+questions = Answers(part, "analyse_profile", ON_A_GPU, ON_A_CPU, reason="data", see=QUESTIONS)
+
+
+@questions.asks
+def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
+    """Profiles, two with a GPU and one without, of which everything is known; the last one mostly loads."""
+    for gpu, loads in ((True, False), (False, None), (True, True)):
+        timeline = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads)
+        yield timeline.data(copies=True), timeline.known(), timeline.slips()
 
 
 @part.probe(pair=True, values={"lines": map_of(list_of(INTEGER))})
@@ -228,43 +257,20 @@ def follows_the_schedule(profiled: Observation) -> Verdict:
     )
 
 
-def _made(analysed: Pair, group: profiling.Group) -> Verdict:
-    """Judge one group of the answers about each made profile."""
-    told, known = analysed.student.values["told"], analysed.baseline.values["known"]
-    slips = analysed.baseline.values["slips"]
-    if len(told) != len(known):
-        return Failed(
-            f"{len(told)} answers to {len(known)} profiles", "each is to be answered", QUESTIONS
-        )
-    for number, (said, right, usual) in enumerate(zip(told, known, slips, strict=True), 1):
-        if why := profiling.made_problem(said, right, usual, group):
-            gpu = "with" if profiling.asked(right) is profiling.ON_A_GPU else "without"
-            return Failed(f"made profile {number}, {gpu} a GPU", why, QUESTIONS)
-    return Passed(f"{len(known)} made profiles")
-
-
-@part.check(basis="scripted")
-def finds_the_gaps(analysed: Pair) -> Verdict:
-    """analyse_profile finds how much of the steps is work, the gaps in it, and their largest cause."""
-    return _made(analysed, "gpu")
-
-
-@part.check(basis="scripted")
-def finds_the_copies_and_waits(analysed: Pair) -> Verdict:
-    """analyse_profile finds the time of copies to the GPU, their overlap with kernels, and the wait for data."""
-    return _made(analysed, "data")
-
-
-@part.check(basis="scripted")
-def finds_the_small_work(analysed: Pair) -> Verdict:
-    """analyse_profile finds the share of short kernels, their mean, and the idle time that launching costs."""
-    return _made(analysed, "work")
-
-
-@part.check(basis="scripted")
-def finds_the_load_of_the_cpu(analysed: Pair) -> Verdict:
-    """analyse_profile finds how busy the CPU is, and the longest wait for the loader."""
-    return _made(analysed, "cpu")
+FINDS = {
+    "gaps": ("how much of the steps is work, the gaps in it, and their largest cause", "gpu"),
+    "copies_and_waits": (
+        "the time of copies to the GPU, their overlap with kernels, and the wait for data",
+        "data",
+    ),
+    "small_work": (
+        "the share of short kernels, their mean, and the idle time that launching costs",
+        "work",
+    ),
+    "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
+}
+for _name, (_what, _group) in FINDS.items():
+    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -292,46 +298,37 @@ def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
     return Failed(f"{baseline_profile.tool}, no kernel", why, try_)
 
 
-@part.check(basis="artefact")
-def answers_are_complete(answers: Text) -> Verdict:
-    """The answers.json handed in holds the eleven answers, with a reason for what is null."""
-    found, problem = profiling.parsed(answers)
-    return (
-        Failed(answers.file, problem, QUESTIONS) if problem else Passed(f"{len(found) - 1} answers")
+COMPLETE = "answers_are_complete"
+questions.fits(
+    COMPLETE, "The answers.json handed in holds the eleven answers, with a reason for what is null."
+)
+ANSWERED = {
+    "gaps": (
+        "Utilization, gaps and their cause in answers.json are what the profile handed in with it says.",
+        "gpu",
+    ),
+    "data": (
+        "Copies, their overlap and the wait for data in answers.json are what the profile says.",
+        "data",
+    ),
+    "work": (
+        "Short work, its mean and the cost of launching in answers.json are what the profile says.",
+        "work",
+    ),
+    "cpu": (
+        "The load of the CPU and the longest wait in answers.json are what the profile says.",
+        "cpu",
+    ),
+}
+for _name, (_says, _group) in ANSWERED.items():
+    questions.fits(
+        f"answers_know_the_{_name}",
+        _says,
+        _group,
+        trace="baseline_profile",
+        try_=READ,
+        needs=[COMPLETE],
     )
-
-
-def _fits(answers: Text, trace: Trace, group: profiling.Group) -> Verdict:
-    found, problem = profiling.parsed(answers)
-    return (
-        Failed(answers.file, problem, READ)
-        if problem
-        else profiling.fit(found, trace, group, try_=READ)
-    )
-
-
-@part.check(basis="artefact", needs=[answers_are_complete])
-def answers_know_the_gaps(answers: Text, baseline_profile: Trace) -> Verdict:
-    """Utilization, gaps and their cause in answers.json are what the profile handed in with it says."""
-    return _fits(answers, baseline_profile, "gpu")
-
-
-@part.check(basis="artefact", needs=[answers_are_complete])
-def answers_know_the_data(answers: Text, baseline_profile: Trace) -> Verdict:
-    """Copies, their overlap and the wait for data in answers.json are what the profile says."""
-    return _fits(answers, baseline_profile, "data")
-
-
-@part.check(basis="artefact", needs=[answers_are_complete])
-def answers_know_the_work(answers: Text, baseline_profile: Trace) -> Verdict:
-    """Short work, its mean and the cost of launching in answers.json are what the profile says."""
-    return _fits(answers, baseline_profile, "work")
-
-
-@part.check(basis="artefact", needs=[answers_are_complete])
-def answers_know_the_cpu(answers: Text, baseline_profile: Trace) -> Verdict:
-    """The load of the CPU and the longest wait in answers.json are what the profile says."""
-    return _fits(answers, baseline_profile, "cpu")
 
 
 REPORT = part.made_by["baseline_analysis.txt"]
@@ -371,7 +368,7 @@ def starts_with_the_largest(
 ) -> Verdict:
     """The first bottleneck in baseline_analysis.txt is one that causes the most idle time in the profile."""
     found, problem = findings.parsed(baseline_analysis)
-    causes = [one.name for one, _ in profiling.idle(baseline_profile) if one.name in CAUSED]
+    causes = [one.name for one, _ in idle(baseline_profile) if one.name in CAUSED]
     if found is None or not causes:
         return Failed(
             baseline_analysis.file, problem or "the profile puts idle time to nothing", REPORT

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import plot, scaling, studies, together
+from autograder.checks import plot, scaling
+from autograder.claims.groups import Group, answered
 from autograder.claims.studies import Study
 from autograder.lab import (
-    BOOLEAN,
     CELL,
     INTEGER,
     NUMBER,
@@ -71,26 +70,9 @@ def places(student: Any, rig: Any) -> Any:
 
 FIGURES = ("losses", "seconds")
 LOADING = 0.02  # seconds of each sample
-KEPT = (
-    "weights0",
-    "weights1",
-    "losses0",
-    "losses1",
-)  # of one process, where the first epoch's order is kept
 
 
-@part.probe(
-    pair=True,
-    values={
-        "samples": INTEGER,
-        "names": list_of(TEXT),
-        "ranks": exactly(WORLD, record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
-    },
-    arrays=dict.fromkeys(
-        ("start", "saved", "seconds0", "seconds1", *KEPT, *(f"kept_{name}" for name in KEPT)),
-        ("float64", 1),
-    ),
-)
+@part.probe(pair=True, **answered(*FIGURES))
 def ranks(student: Any, rig: Any) -> Any:
     """Two processes, each alone on its machine; loading and passes take scripted seconds, others in each epoch."""
     training = rig.ranks(FIGURES, PATIENCE)
@@ -100,9 +82,7 @@ def ranks(student: Any, rig: Any) -> Any:
         slowest = np.array(
             [training.steps * max(both) + loading for both in zip(*passes, strict=True)]
         )
-        kept = training.alone(anew=False)
-        other = {f"kept_{name}": kept[name] for name in KEPT}
-        return {**training.alone(), **other, **{f"seconds{rank}": slowest for rank in range(WORLD)}}
+        return {**training.alone(), **{f"seconds{rank}": slowest for rank in range(WORLD)}}
 
     def train_ddp(_: Any, train: Any, rank: int, model: Any, dataset: Any) -> Any:
         rig.clock.freeze()
@@ -118,10 +98,7 @@ def ranks(student: Any, rig: Any) -> Any:
         )
         return train(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
 
-    return {
-        **training.together(student.train_ddp, train_ddp),
-        **{f"kept_{name}": np.zeros(0) for name in KEPT},
-    }
+    return training.together(student.train_ddp, train_ddp)
 
 
 # --- what is run: the table -------------------------------------------------------------------------------------------
@@ -273,71 +250,31 @@ def joins_the_group(places: Pair) -> Verdict:
 # --- what is judged: two processes ------------------------------------------------------------------------------------
 
 
-@part.check(basis="report")
-def divides_the_samples(ranks: Pair) -> Verdict:
-    """In each epoch every sample is one process's, also where each process is alone on its machine."""
-    asked, samples = _asked(ranks), ranks.baseline.values["samples"]
-    why = studies.division_problem(asked, samples, _epochs(ranks))
-    read = " and ".join(str(len(it)) for it in asked)
-    found = f"{read} samples were read in {_epochs(ranks)} epochs, of {samples} in the set"
-    if why and set(asked[0]) == set(asked[1]):
-        why = f"both processes read the same samples; {why}"
-    try_ = f"DistributedSampler(dataset, seed=seed) asks the group for rank and size; {TOGETHER}"
-    return Failed(found, why, try_) if why else Passed(found)
-
-
-@part.check(basis="report", needs=[divides_the_samples])
-def shuffles_each_epoch(ranks: Pair) -> Verdict:
-    """The order is new in each epoch."""
-    why = studies.order_problem(_asked(ranks), _epochs(ranks))
-    found = f"{_epochs(ranks)} epochs"
-    return (
-        Failed(found, why, f"sampler.set_epoch(epoch) before each; {TOGETHER}")
-        if why
-        else Passed(found)
-    )
-
-
-@part.check(basis="outputs", needs=[divides_the_samples], compared="weights")
-def trains_as_one_process(ranks: Pair) -> Verdict:
-    """Two processes arrive at the weights of one that trains on their joined batches."""
-    return together.trained_as_one(_in_their_order(ranks), try_=TOGETHER)
-
-
-@part.check(basis="outputs", needs=[trains_as_one_process], compared="losses")
-def loss_is_of_all(ranks: Pair) -> Verdict:
-    """The losses are means over the samples of all processes, the same in each of them."""
-    why = "it is that of this process alone or of one batch, or batches count alike, whatever their size"
-    try_ = f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}"
-    return together.told_alike(_in_their_order(ranks), "losses", why, try_=try_)
-
-
 CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
-
-
-@part.check(basis="scripted", needs=[trains_as_one_process])
-def time_is_of_the_slowest(ranks: Pair) -> Verdict:
-    """The seconds of an epoch are those of the process that took longest, the same in each of them."""
-    why = "an epoch is over when the last process is done: it is another process's, a sum or mean, or without loading"
-    try_ = f"dist.all_reduce(seconds, op=dist.ReduceOp.MAX); {TOGETHER}"
-    return together.told_alike(ranks, "seconds", why, try_=try_, within=CLOCK)
-
-
-def _in_their_order(ranks: Pair) -> Pair:
-    """Compare with one process that kept the first order where these did: set_epoch has a check of its own."""
-    if not studies.order_problem(_asked(ranks), _epochs(ranks)):
-        return ranks
-    known = ranks.baseline.arrays
-    kept = {name: known[f"kept_{name}"] for name in KEPT}
-    return replace(ranks, baseline=replace(ranks.baseline, arrays={**known, **kept}))
-
-
-def _asked(ranks: Pair) -> list[list[int]]:
-    return [it["asked"] for it in ranks.student.values["ranks"]]
-
-
-def _epochs(ranks: Pair) -> int:
-    return len(ranks.baseline.arrays["losses0"])
+group = Group(part, ranks, TOGETHER, own_order=True)
+group.divides_samples(
+    "In each epoch every sample is one process's, also where each process is alone on its machine.",
+    "DistributedSampler(dataset, seed=seed) asks the group for rank and size",
+)
+group.new_order_each_epoch("shuffles_each_epoch")
+group.trains_as_one("trains_as_one_process", needs=["divides_the_samples"])
+group.same(
+    "losses",
+    "loss_is_of_all",
+    "The losses are means over the samples of all processes, the same in each of them.",
+    "it is that of this process alone or of one batch, or batches count alike, whatever their size",
+    "dist.all_reduce the sum of the losses and the number of samples",
+)
+group.same(
+    "seconds",
+    "time_is_of_the_slowest",
+    "The seconds of an epoch are those of the process that took longest, the same in each of them.",
+    "an epoch is over when the last process is done: "
+    "it is another process's, a sum or mean, or without loading",
+    "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
+    basis="scripted",
+    within=CLOCK,
+)
 
 
 # --- what is judged: the table ----------------------------------------------------------------------------------------

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import outputs, plot, studies, table, together
-from autograder.checks.numerics import close, shown
+from autograder.checks import outputs, plot, studies, table
+from autograder.checks.numerics import shown
+from autograder.claims.groups import Group, answered
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
+    CASES,
     CELL,
     INTEGER,
     NUMBER,
+    NUMBERS,
     PANELS,
     TEXT,
     Failed,
@@ -40,7 +43,6 @@ part = Part(
 )  # fmt: skip
 
 KINDS = (*studies.BYTES, "total")
-PLAN = record(case=TEXT, bytes=map_of(optional(NUMBER)))
 FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
 COUNT = 'see "What counts as what" in the bonus handout'
 PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
@@ -51,65 +53,59 @@ TOGETHER = 'see "Two processes, one training" in the bonus handout'
 # --- what is run: plans -----------------------------------------------------------------------------------------------
 
 
-def planned(rig: Any, told: Any) -> dict[str, Any]:
-    """Read a plan that a student's function returned."""
-    told = rig.returned("plan_memory", told)
-    return {kind: rig.number(told[kind]) for kind in KINDS}
-
-
-@part.probe(pair=True, values={"plans": exactly(4, PLAN)})
+@part.outputs
 def plans(student: Any, rig: Any) -> Any:
     """Small networks of secret widths; what is expected is counted on real tensors."""
-    found = []
+    answers = rig.answers()
     for case, make in rig.plans.small().items():
         batch, size = rig.integer(3, 40), rig.integer(9, 24)
-        plan = (
-            planned(rig, student.plan_memory(make, batch, size)) if rig.side == "student" else None
-        )
-        found.append({"case": case, "bytes": plan or rig.plans.measured(make, batch, size)})
-    return {"plans": found}
+        measured = rig.plans.measured(make, batch, size) if rig.side != "student" else {}
+        _add_plan(answers, student, rig, case, (make, batch, size), measured)
+    return answers.seen()
+
+
+def _add_plan(answers: Any, student: Any, rig: Any, case: str, sizes: Any, expected: Any) -> None:
+    """Note what a student's function plans, or what is expected."""
+    if rig.side == "student":
+        expected = rig.returned("plan_memory", student.plan_memory(*sizes))
+    for kind in KINDS:
+        answers.add(f"{case}: bytes of {kind}", rig.number(expected[kind]))
 
 
 def grown(rig: Any, make: Any, size: int, batch: int) -> dict[str, int]:
     """Return what a batch too large to be had needs: each image adds the same number of bytes."""
-    two, three = (rig.plans.measured(make, it, size) for it in (2, 3))
+    two, three = (rig.plans.measured(make, images, size) for images in (2, 3))
     return {kind: two[kind] + (batch - 2) * (three[kind] - two[kind]) for kind in KINDS}
 
 
-@part.probe(pair=True, values={"plans": exactly(1, PLAN)}, hints={"memory": FAKE})
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, hints={"memory": FAKE})
 def large_plans(student: Any, rig: Any) -> Any:
     """ResNet-50 on batches that need terabytes."""
-    batch, size = rig.integer(20_000, 60_000), 64
+    answers, batch, size = rig.answers(), rig.integer(20_000, 60_000), 64
     make = rig.plans.resnet50()
-    if rig.side == "student":
-        return {
-            "plans": [
-                {"case": "ResNet-50", "bytes": planned(rig, student.plan_memory(make, batch, size))}
-            ]
-        }
-    return {"plans": [{"case": "ResNet-50", "bytes": grown(rig, make, size, batch)}]}
+    expected = grown(rig, make, size, batch) if rig.side != "student" else {}
+    _add_plan(answers, student, rig, "ResNet-50", (make, batch, size), expected)
+    return answers.seen()
 
 
-@part.probe(pair=True, values={"budgets": exactly(5, record(case=TEXT, fits=optional(NUMBER)))})
+@part.outputs
 def budgets(student: Any, rig: Any) -> Any:
     """Budgets for exactly so many images, or a byte less, in turns; and one that does not even hold the weights.
 
     One for each network: whoever plans many batches to find the largest one takes half as long.
     """
-    found, short = [], rig.integer(0, 1)
+    answers, short = rig.answers(), rig.integer(0, 1)
     for case, make in rig.plans.small().items():
         size, fits = rig.integer(9, 24), rig.integer(100, 90_000)
-        total = grown(rig, make, size, fits)["total"]
-        known, words = fits - short, "one byte too few for" if short else "exactly"
-        told = (
-            rig.number(student.largest_batch(make, size, total - short))
-            if rig.side == "student"
-            else known
-        )
-        found.append({"case": f"{case}, {words} {fits:,} images", "fits": told})
+        budget, expected = grown(rig, make, size, fits)["total"] - short, fits - short
+        if rig.side == "student":
+            expected = student.largest_batch(make, size, budget)
+        words = "one byte too few for" if short else "exactly"
+        answers.add(f"{case}, {words} {fits:,} images", rig.number(expected))
         short = 1 - short
-    told = rig.number(student.largest_batch(make, size, 1000)) if rig.side == "student" else 0
-    return {"budgets": [*found, {"case": "a budget of 1000 bytes", "fits": told}]}
+    expected = student.largest_batch(make, size, 1000) if rig.side == "student" else 0
+    answers.add("a budget of 1000 bytes", rig.number(expected))
+    return answers.seen()
 
 
 # --- what is run: profilers -------------------------------------------------------------------------------------------
@@ -222,16 +218,7 @@ def study(student: Any, rig: Any) -> Any:
 # --- what is run: two processes ---------------------------------------------------------------------------------------
 
 
-@part.probe(
-    pair=True,
-    values={
-        "samples": INTEGER,
-        "names": list_of(TEXT),
-        "left_open": BOOLEAN,
-        "ranks": exactly(2, record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)),
-    },
-    arrays=dict.fromkeys(("start", "saved", "weights0", "weights1", "losses0", "losses1"), ("float64", 1)),
-)  # fmt: skip
+@part.probe(pair=True, **answered("losses", left_open=BOOLEAN))
 def ranks(student: Any, rig: Any) -> Any:
     """Two processes, each alone on its machine; what is expected is one process on the joined batches."""
     training = rig.ranks()
@@ -244,34 +231,37 @@ def ranks(student: Any, rig: Any) -> Any:
 # --- what is judged: plans --------------------------------------------------------------------------------------------
 
 
+COUNTED = {
+    "of parameters": "storages that two tensors share count once; fake ones all have the address 0, "
+    "so data_ptr() makes one of them; id() does not",
+    "of gradients": "a frozen parameter has no gradient",
+    "of optimizer": "the state is there after the first step: every tensor of it counts, "
+    "the step counts of Adam as well",
+    "of activations": "what model and loss keep to go back: each storage once, and none that is counted elsewhere",
+    "of batch": "labels are int64, images float32",
+    "of total": "it is the sum of the six others",
+    "": "bytes of what is there after a step",
+}
+
+
 @part.check(basis="outputs", compared="bytes")
 def plans_to_the_byte(plans: Pair) -> Verdict:
     """plan_memory counts the bytes of a training step: each storage once, and every kind of it."""
-    return studies.same_plans(plans, try_=COUNT)
+    return outputs.same(plans, 0.0, why=COUNTED, try_=COUNT)
 
 
 @part.check(basis="outputs", needs=[plans_to_the_byte], compared="bytes")
 def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
     """plan_memory plans ResNet-50 for tens of thousands of images, in a process with little memory."""
-    return studies.same_plans(large_plans, try_=COUNT)
+    return outputs.same(large_plans, 0.0, why=COUNTED, try_=COUNT)
 
 
 @part.check(basis="scripted", needs=[plans_to_the_byte])
 def finds_the_largest_batch(budgets: Pair) -> Verdict:
     """largest_batch returns the last batch size whose plan is within the budget."""
-    pairs = studies.beside(budgets, "budgets")
-    for got, want in pairs:
-        if got.get("fits") != want["fits"]:
-            told = got.get("fits")
-            number = shown(told) if told is None else f"{told:,.10g}"
-            measured = f"{want['case']}: {number} images, and it is {want['fits']:,.10g}"
-            why = "a plan of one image more, or less, is on the other side of the budget"
-            return Failed(
-                measured,
-                why,
-                f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}",
-            )
-    return Passed(f"{len(pairs)} budgets")
+    why = "a plan of one image more, or less, is on the other side of the budget"
+    try_ = f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}"
+    return outputs.same(budgets, 0.0, why=why, try_=try_)
 
 
 @part.check(basis="artefact")
@@ -391,85 +381,25 @@ cpu.is_pictured("cpu_threads.png")
 # --- what is judged: two processes ------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs", compared="weights")
-def trains_as_one_process(ranks: Pair) -> Verdict:
-    """Two processes arrive at the weights of one that trains on their joined batches."""
-    return together.trained_as_one(ranks, try_=TOGETHER)
-
-
-@part.check(basis="outputs", needs=[trains_as_one_process], compared="losses")
-def loss_is_of_all(ranks: Pair) -> Verdict:
-    """The losses are means over the samples of all processes, the same in each of them."""
-    why = "it is that of this process alone, or batches count alike, whatever their size"
-    try_ = f"dist.all_reduce the sum of the losses and the number of samples; {TOGETHER}"
-    return together.told_alike(ranks, "losses", why, try_=try_)
-
-
-@part.check(basis="report")
-def divides_the_samples(ranks: Pair) -> Verdict:
-    """In each epoch every sample is one process's, and the order is new."""
-    asked, samples = (
-        [it["asked"] for it in ranks.student.values["ranks"]],
-        ranks.baseline.values["samples"],
-    )
-    epochs = len(ranks.baseline.arrays["losses0"])
-    why = studies.share_problem(asked, samples, epochs)
-    read = " and ".join(str(len(it)) for it in asked)
-    measured = f"{read} samples were read in {epochs} epochs of {samples}"
-    return (
-        Failed(measured, why, f"DistributedSampler, and set_epoch in each epoch; {TOGETHER}")
-        if why
-        else Passed(measured)
-    )
-
-
-@part.check(basis="report")
-def one_process_writes(ranks: Pair) -> Verdict:
-    """Rank 0 writes weights.pt, which fits a model that is not distributed; the other process writes nothing."""
-    seen, known = ranks.student, ranks.baseline
-    files = [it["files"] for it in seen.values["ranks"]]
-    written = "; ".join(
-        f"rank {rank}: {', '.join(names) or 'nothing'}" for rank, names in enumerate(files)
-    )
-    if files[1]:
-        return Failed(
-            written,
-            "both write at once, and on one disk one tears the other's file",
-            "if dist.get_rank() == 0:",
-        )
-    if seen.values["names"] != known.values["names"]:
-        named = ", ".join(seen.values["names"][:2]) or "none"
-        why = f"its names are {named}, and {known.values['names'][0]} is the first of the model's"
-        return Failed(
-            written,
-            why,
-            "torch.save(model.state_dict(), Path(folder) / 'weights.pt'), not the wrapper's",
-        )
-    if not close(outputs.furthest(seen.arrays["saved"], seen.arrays["weights0"]) + 1, 1, 1e-6):
-        return Failed(
-            written,
-            "the file holds other weights than the model at the end",
-            "save after the last step",
-        )
-    return Passed(written)
-
-
-@part.check(basis="report")
-def ends_its_process_group(ranks: Pair) -> Verdict:
-    """The process group is gone when train_distributed has returned, or raised."""
-    left = [rank for rank, it in enumerate(ranks.student.values["ranks"]) if it["open"]]
-    if left:
-        measured = f"still open in the process of rank {' and '.join(map(str, left))}"
-        return Failed(
-            measured,
-            "a second training cannot make one, and a process may wait at its exit",
-            TOGETHER,
-        )
-    if ranks.student.values["left_open"]:
-        measured = "still open after the criterion had raised an exception"
-        return Failed(
-            measured,
-            "a second training in this process cannot make one",
-            f"try and finally; {TOGETHER}",
-        )
-    return Passed("destroyed in both, and after an exception")
+group = Group(part, ranks, TOGETHER)
+group.trains_as_one("trains_as_one_process")
+group.same(
+    "losses",
+    "loss_is_of_all",
+    "The losses are means over the samples of all processes, the same in each of them.",
+    "it is that of this process alone, or batches count alike, whatever their size",
+    "dist.all_reduce the sum of the losses and the number of samples",
+)
+group.divides_samples(
+    "In each epoch every sample is one process's, and the order is new.",
+    "DistributedSampler, and set_epoch in each epoch",
+    new_order=True,
+)
+group.one_writes(
+    "one_process_writes",
+    "Rank 0 writes weights.pt, which fits a model that is not distributed; the other process writes nothing.",
+)
+group.leaves_no_group(
+    "ends_its_process_group",
+    "The process group is gone when train_distributed has returned, or raised.",
+)

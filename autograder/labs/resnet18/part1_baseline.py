@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import numerics, outputs, questions, timing
+from autograder.checks import numerics, outputs, timing
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.answers import Answers, Question, Slips, Values, percent
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
@@ -25,9 +25,9 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Text,
     Tolerance,
     Verdict,
+    exactly,
     list_of,
     optional,
     record,
@@ -129,8 +129,6 @@ def cifar10(student: Any, rig: Any) -> Any:
 
 
 SOURCE = record(
-    asked_for=TEXT,
-    network=BOOLEAN,
     classes=list_of(INTEGER),
     length=INTEGER,
     shape=list_of(INTEGER),
@@ -139,38 +137,46 @@ SOURCE = record(
     elsewhere=INTEGER,
 )
 HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
-ASKED = (
-    *(("auto", True), ("auto", False), ("auto", False)),
-    *(("cifar10", False), ("synthetic", True), ("imagenet", True)),
+ONLINE, OFFLINE, CORRUPTED = "with a network", "without a network", "with half a download"
+ASKED = (  # make_data(...), what there is of the internet, and what comes
+    ("auto", ONLINE, "cifar10"),
+    ("auto", OFFLINE, "synthetic"),
+    ("auto", CORRUPTED, "synthetic"),
+    ("cifar10", OFFLINE, "the error of the download"),
+    ("synthetic", ONLINE, "synthetic"),
+    ("imagenet", ONLINE, "ValueError"),
 )
-CORRUPTED = 2  # of these cases: it fails with a RuntimeError
 
 
 @part.probe(
     pair=True,
-    values={"sources": list_of(SOURCE), "cifar10": list_of(INTEGER), "synthetic": list_of(INTEGER)},
+    values={
+        "sources": exactly(len(ASKED), SOURCE),
+        "cifar10": list_of(INTEGER),
+        "synthetic": list_of(INTEGER),
+    },
 )
 def sources(student: Any, rig: Any) -> Any:
     """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
-    seen = []
-    for number, (data, network) in enumerate(ASKED):
+    came = []
+    for data, network, _ in ASKED:
         classes, length, shape, raised, folder = [], 0, [], "", rig.folder / "data of the set"
-        with rig.downloads.reached(network, *[HALF_A_DOWNLOAD] * (number == CORRUPTED)) as asked:
+        half = [HALF_A_DOWNLOAD] * (network == CORRUPTED)
+        with rig.downloads.reached(network == ONLINE, *half) as asked:
             try:
                 dataset = student.make_data(data, 24, str(folder))
                 classes = [int(dataset[index][1]) for index in range(16)]
                 length, shape = len(dataset), list(getattr(dataset[0][0], "shape", ()))
             except NotImplementedError:  # a RuntimeError, and no answer
                 raise
-            except (ValueError, OSError, RuntimeError) as error:
-                raised = (
-                    "ValueError" if isinstance(error, ValueError) else "the error of the download"
-                )
-        told = {"asked_for": data, "network": network, "classes": classes, "length": length}
-        told |= {"shape": shape, "raised": raised}
+            except ValueError:
+                raised = "ValueError"
+            except (OSError, RuntimeError):
+                raised = "the error of the download"
         elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
-        seen.append({**told, "sets": asked.sets, "elsewhere": elsewhere})
-    return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[4]["classes"]}
+        facts = {"classes": classes, "length": length, "shape": shape, "raised": raised}
+        came.append({**facts, "sets": asked.sets, "elsewhere": elsewhere})
+    return {"sources": came, "cifar10": rig.downloads.labels[:16], "synthetic": came[4]["classes"]}
 
 
 @part.probe(pair=True, values={**CASES, "downloads": INTEGER, "frozen": INTEGER}, arrays=NUMBERS)
@@ -332,53 +338,69 @@ def profiled(student: Any, rig: Any) -> Any:
     return {**told, "start": start, "weights": window.weights(), "trace": file}
 
 
-ANSWERS = {
-    "data_loading_percent": optional(NUMBER),
-    "gpu_utilization_percent": optional(NUMBER),
-    "gpu_utilization_band": optional(TEXT),
-    "host_to_device_ms": optional(NUMBER),
-    "top_operators": list_of(TEXT),
-    "reason": optional(TEXT),
-}
 SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU is busy
-FIGURES = (
-    *("loading", "loading_outside", "loading_of_all", "loading_of_gpu"),
-    *("busy", "summed", "busy_of_all", "busy_of_gpu"),
-    *("copied", "copied_inside", "copied_both"),
-)
-KNOWN = {name: optional(NUMBER) for name in FIGURES}
+LOW, HIGH = 50.0, 80.0  # percent
+ROUNDED = 0.051  # percentage points: of one decimal
+NS_IN_MS = 1e6
+GPU_WINDOW = "that is the share of a window that the steps' gpu_user_annotations belong to"
+WHOLE = "that is the share of the whole recording, and the steps are the window"
 
 
-@part.probe(
-    pair=True,
-    values={
-        "told": list_of(record(**ANSWERS)),
-        "known": list_of(record(**KNOWN, top=list_of(TEXT))),
-    },
-)
-def analysed(student: Any, rig: Any) -> Any:
-    """Made traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
-    told, known = [], []
-    for number, busy in enumerate([*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]):
-        made, file = (
-            rig.profiles.made(rig.random, busy=busy),
-            rig.folder / f"made_trace_{number}.json.gz",
-        )
-        file.write_bytes(made.data())
-        known.append(made.known())
-        if rig.side == "student":
-            seen = rig.returned("analyse_trace", student.analyse_trace(str(file)))
-            told.append({name: _plain(rig, name, seen[name]) for name in ANSWERS})
-    return {"told": told, "known": known}
+def wrong_band(answers: Values) -> str:
+    """Say how the band of the utilization is not that of its number; at a limit either one is right."""
+    percents, band = answers["gpu_utilization_percent"], answers["gpu_utilization_band"]
+    bands: list[str | None] = [None]
+    if percents is not None:
+        bands = [_band(percents + lost) for lost in (-ROUNDED, ROUNDED)]
+    why = f"gpu_utilization_band is {band!r}, and for a utilization of {shown(percents)} % it is"
+    return "" if band in bands else f"{why} {bands[-1]!r}"
 
 
-def _plain(rig: Any, name: str, value: Any) -> Any:
-    if name == "top_operators":
-        named = value if hasattr(value, "__len__") and not isinstance(value, str) else ()
-        return [rig.text(item) for item in islice(named, 10)]
-    if name in ("gpu_utilization_band", "reason"):
-        return None if value is None else rig.text(value)
-    return rig.number(value)
+def _band(percents: float) -> str:
+    return "low" if percents < LOW else "high" if percents > HIGH else "medium"
+
+
+FORM = {
+    "data_loading_percent": percent("data", "data_loading", required=True, rounded=ROUNDED),
+    "gpu_utilization_percent": percent("gpu", "gpu_utilization", rounded=ROUNDED),
+    "host_to_device_ms": Question("gpu", "h2d_time", NS_IN_MS, zero=True, rounded=0.0051),
+    "gpu_utilization_band": Question("gpu", rule=wrong_band),
+    "top_operators": Question("top", names=3, required=True),
+}
+questions = Answers(part, "analyse_trace", FORM, reason="gpu", see=QUESTIONS)
+
+
+@questions.asks
+def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
+    """Traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
+    for busy in [*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]:
+        trace = rig.profiles.made(rig.random, busy=busy)
+        known = trace.known()
+        right = {
+            "data_loading_percent": known["loading"],
+            "gpu_utilization_percent": known["busy"],
+            "gpu_utilization_band": None if known["busy"] is None else _band(known["busy"]),
+            "host_to_device_ms": known["copied"],
+            "top_operators": known["top"],
+        }
+        slips = {
+            "data_loading_percent": {
+                "waits outside of the steps are counted as well": known["loading_outside"],
+                WHOLE: known["loading_of_all"],
+                GPU_WINDOW: known["loading_of_gpu"],
+            },
+            "gpu_utilization_percent": {
+                "durations were added up, and kernels that overlap counted twice": known["summed"],
+                WHOLE: known["busy_of_all"],
+                GPU_WINDOW: known["busy_of_gpu"],
+            },
+            "host_to_device_ms": {
+                "copies from the device are counted as well": known["copied_both"],
+                "that is what the window holds, and all of the trace counts": known["copied_inside"]
+                or 0.0,
+            },
+        }
+        yield trace.data(), right, slips
 
 
 # --- what is judged: data and model -----------------------------------------------------------------------------------
@@ -460,62 +482,33 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 @part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
-    known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
-    asked = [
-        "cifar10",
-        "synthetic",
-        "synthetic",
-        "the error of the download",
-        "synthetic",
-        "ValueError",
-    ]
-    if len(sources.student.values["sources"]) != len(asked):
-        return Failed(
-            "other cases than were asked", "each is to be answered", "return the data set, or raise"
-        )
-    pictures = sources.baseline.values["sources"][4]["length"]
-    for number, (one, wanted) in enumerate(
-        zip(sources.student.values["sources"], asked, strict=True)
+    known = sources.baseline.values
+    pictures = known["sources"][4]["length"]
+    for (data, network, expected), came in zip(
+        ASKED, sources.student.values["sources"], strict=True
     ):
-        data, network = ASKED[number]
-        drawn = next(
-            (name for name, classes in known.items() if classes == one["classes"]), "other data"
-        )
-        got = one["raised"] or drawn
-        where = (
-            "with half a download"
-            if number == CORRUPTED
-            else f"{'with' if network else 'without'} a network"
-        )
-        measured = f'make_data("{data}") {where} gives {got}'
-        as_read = (
-            wanted == "cifar10" and one["sets"] > 0 and not one["raised"]
-        )  # which pictures, reads_cifar10 says
-        if got != wanted and not (as_read and got == "other data"):
+        drawn = [name for name in ("cifar10", "synthetic") if known[name] == came["classes"]]
+        got = came["raised"] or next(iter(drawn), "other data")
+        measured = f'make_data("{data}") {network} gives {got}'
+        # Which pictures of CIFAR-10 these are, reads_cifar10 says.
+        read = expected == "cifar10" and got == "other data" and came["sets"] > 0
+        if got != expected and not read:
             try_ = (
                 "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
             )
-            try_ = "raise ValueError(...) for any other name" if wanted == "ValueError" else try_
-            return Failed(measured, f"{wanted} was expected", try_)
-        if one["elsewhere"]:
-            return Failed(
-                measured,
-                "CIFAR-10 was put into another folder than the one asked for",
-                "root=folder",
-            )
-        if data == "synthetic" and one["sets"]:
-            return Failed(
-                measured,
-                "and it asks for CIFAR-10 all the same",
-                "look at data before CIFAR10(...) is made",
-            )
-        if wanted == "synthetic" and (one["length"], one["shape"]) != (pictures, [3, 24, 24]):
-            measured = (
-                f"{measured}: {many(one['length'], 'picture')} of shape {tuple(one['shape'])}"
-            )
+            try_ = "raise ValueError(...) for any other name" if expected == "ValueError" else try_
+            return Failed(measured, f"{expected} was expected", try_)
+        if came["elsewhere"]:
+            why = "CIFAR-10 was put into another folder than the one asked for"
+            return Failed(measured, why, "root=folder")
+        if data == "synthetic" and came["sets"]:
+            why = "and it asks for CIFAR-10 all the same"
+            return Failed(measured, why, "look at data before CIFAR10(...) is made")
+        if expected == "synthetic" and (came["length"], came["shape"]) != (pictures, [3, 24, 24]):
+            measured += f": {many(came['length'], 'picture')} of shape {tuple(came['shape'])}"
             why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
             return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
-    return Passed(f"the data that was asked for, in {len(asked)} cases")
+    return Passed(f"the data that was asked for, in {len(ASKED)} cases")
 
 
 FROZEN = (
@@ -707,47 +700,25 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
     return Passed(f"{', '.join(asked)}: each in its range")
 
 
-def _made(
-    analysed: Pair, problem: Callable[[questions.Answers, questions.Answers], str], try_: str
-) -> Verdict:
-    """Judge the answers about each made trace."""
-    told, known = analysed.student.values["told"], analysed.baseline.values["known"]
-    words = [problem(*pair) for pair in zip(told, known, strict=False)] + ["no answer"] * (
-        len(told) < len(known)
-    )
-    why = next(filter(None, words), "")
-    if why:
-        first = next((tip for name, tip in GPU_TRIES.items() if name in why), try_)
-        return Failed("a trace made for this check", why, f"{first}; {QUESTIONS}")
-    return Passed(f"{len(known)} traces made for this check")
-
-
-GPU_TRIES = {
-    "reason": "None where there is a kernel, else a sentence that says why there is no answer",
-    "host_to_device_ms": "gpu_memcpy events whose names begin with 'Memcpy HtoD', all of the trace, in ms; or None",
-    "gpu_utilization_percent": "the time in which a kernel ran, overlaps once, over the window's length; or None",
-    "gpu_utilization_band": "low below 50, high above 80, else medium",
-}
-"""What to try, by what is wrong."""
-
-
-@part.check(basis="scripted")
-def finds_the_wait_for_data(analysed: Pair) -> Verdict:
-    """analyse_trace finds the share of the steps that was spent waiting for the loader."""
-    try_ = "time of enumerate(DataLoader)... inside the window, over its length"
-    return _made(analysed, questions.loading_problem, try_)
-
-
-@part.check(basis="scripted")
-def finds_the_work_of_the_gpu(analysed: Pair) -> Verdict:
-    """analyse_trace finds utilization, its band and the copies to the GPU, or None and a reason where there is none."""
-    return _made(analysed, questions.gpu_problem, "count overlapping kernels once")
-
-
-@part.check(basis="scripted")
-def finds_the_top_operators(analysed: Pair) -> Verdict:
-    """analyse_trace names the three operators with the most time of their own."""
-    return _made(analysed, questions.top_problem, "own_times(load_events(file)), from given")
+questions.knows(
+    "finds_the_wait_for_data",
+    "analyse_trace finds the share of the steps that was spent waiting for the loader.",
+    "data",
+    try_="time of enumerate(DataLoader)... inside the window, over its length",
+)
+questions.knows(
+    "finds_the_work_of_the_gpu",
+    "analyse_trace finds utilization, its band and the copies to the GPU, "
+    "or None and a reason where there is none.",
+    "gpu",
+    try_="count overlapping kernels once; where there is no kernel, None and a sentence that says why",
+)
+questions.knows(
+    "finds_the_top_operators",
+    "analyse_trace names the three operators with the most time of their own.",
+    "top",
+    try_="own_times(load_events(file)), from given",
+)
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -763,13 +734,10 @@ def trace_is_whole(baseline_trace: Trace) -> Verdict:
     return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
 
 
-@part.check(basis="artefact")
-def answers_fit_the_trace(answers: Text, baseline_trace: Trace) -> Verdict:
-    """The answers.json handed in has its form and is what the trace handed in with it says."""
-    try_ = "let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures"
-    found, problem = questions.parsed(answers)
-    return (
-        Failed(answers.file, problem, try_)
-        if problem
-        else questions.fit(found, baseline_trace, try_=try_)
-    )
+questions.fits(
+    "answers_fit_the_trace",
+    "The answers.json handed in has its form and is what the trace handed in with it says.",
+    *("data", "gpu", "top"),
+    trace="baseline_trace",
+    try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
+)

@@ -1,0 +1,238 @@
+"""Claims about the processes of one group that train together, held against one process on their joined batches.
+
+group = Group(part, ranks, SEE)    ranks: the probe, declared with answered(...); it answers with `rig.ranks`
+group.trains_as_one(...)           each claim is a check of the part
+
+A problem is one sentence, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import numerics, outputs
+from autograder.lab import BOOLEAN, INTEGER, TEXT, Part, exactly, list_of, record
+from autograder.model import Basis, Failed, Pair, Passed, Verdict
+
+WORLD = 2
+APART = 1e-4  # of the norm of the update: the processes add up in another order
+EXACT = 1e-4  # relative, of figures
+SUMS = (1.5, 2.5)  # times as long an update: two gradients added up make about 2
+SAVED = 1e-6  # of the largest weight
+KEPT = "kept_"
+Orders = Sequence[Sequence[int]]
+"""By process, the samples that it read."""
+
+
+def answered(*figures: str, **more: Any) -> dict[str, Any]:
+    """Return the form of a probe that answers with `rig.ranks`; *figures* are series that the function returns."""
+    read = record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)
+    each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
+    kept = [f"{KEPT}{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
+    arrays = dict.fromkeys(["start", "saved", *each, *kept], ("float64", 1))
+    ranks = exactly(WORLD, read)
+    return {
+        "values": {"samples": INTEGER, "names": list_of(TEXT), "ranks": ranks, **more},
+        "arrays": arrays,
+    }
+
+
+class Group:
+    """Processes that train together. In their *own order*: where they keep the first epoch's, one process does, too."""
+
+    def __init__(
+        self, part: Part, by: Callable[..., Any], see: str, *, own_order: bool = False
+    ) -> None:
+        """Name the probe."""
+        self.part, self.probe, self.see, self.own_order = part, by.__name__, see, own_order
+
+    def _claim(
+        self,
+        name: str,
+        says: str,
+        basis: Basis,
+        problem: Callable[[Pair], tuple[str, str]],
+        try_: str,
+        needs: Sequence[str] = (),
+        compared: str = "",
+    ) -> None:
+        """Register a check; *problem* says what was measured, and what is wrong with it."""
+
+        def judge(ranks: Pair) -> Verdict:
+            measured, why = problem(ranks)
+            hint = "; ".join(filter(None, [try_, self.see]))
+            return Failed(measured, why, hint) if why else Passed(measured)
+
+        self.part.add_check(name, says, basis, judge, [self.probe], needs, compared)
+
+    def trains_as_one(self, name: str, *, needs: Sequence[str] = ()) -> None:
+        """Claim that all processes arrive at the weights of one."""
+
+        def judge(ranks: Pair) -> Verdict:
+            ranks = self._ordered(ranks)
+            for rank in range(WORLD):
+                moved = numerics.update(ranks, f"weights{rank}")
+                measured = f"rank {rank}: update apart by {moved.error:.1e} of its norm"
+                measured = f"{measured} (allowed {APART:.0e})"
+                evidence = numerics.shares(update=moved.error / APART)
+                if not moved.error <= APART:
+                    return Failed(measured, _reason(ranks, moved.ratio), self.see, evidence)
+            return Passed(measured, evidence)
+
+        says = "Two processes arrive at the weights of one that trains on their joined batches."
+        self.part.add_check(name, says, "outputs", judge, [self.probe], needs, "weights")
+
+    def same(
+        self,
+        figure: str,
+        name: str,
+        says: str,
+        why: str,
+        try_: str,
+        *,
+        basis: Basis = "outputs",
+        within: float = EXACT,
+    ) -> None:
+        """Claim that a figure is right, and so the same, in each process."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            ranks = self._ordered(ranks)
+            for rank in range(WORLD):
+                reported, expected = (
+                    side.arrays[f"{figure}{rank}"] for side in (ranks.student, ranks.baseline)
+                )
+                measured = f"rank {rank}: {_listed(reported)}, and it is {_listed(expected)}"
+                if len(reported) != len(expected) or not np.isfinite(reported).all():
+                    return measured, f"{figure} has one finite number for each epoch"
+                if not outputs.furthest(reported, expected) <= within:
+                    return measured, why
+            return f"{_listed(expected)} in both", ""
+
+        compared = figure if basis == "outputs" else ""
+        self._claim(name, says, basis, problem, try_, ["trains_as_one_process"], compared)
+
+    def divides_samples(self, says: str, try_: str, *, new_order: bool = False) -> None:
+        """Claim that each sample is one process's in each epoch; with *new_order*, that epochs differ as well."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            read, samples, epochs = _read(ranks), ranks.baseline.values["samples"], _epochs(ranks)
+            why = division_problem(read, samples, epochs)
+            if why and set(read[0]) == set(read[1]):
+                why = f"both processes read the same samples; {why}"
+            if new_order:
+                why = why or order_problem(read, epochs)
+            counts = " and ".join(str(len(own)) for own in read)
+            return f"{counts} samples were read in {epochs} epochs, of {samples} in the set", why
+
+        self._claim("divides_the_samples", says, "report", problem, try_)
+
+    def new_order_each_epoch(self, name: str) -> None:
+        """Claim that epochs differ."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            return f"{_epochs(ranks)} epochs", order_problem(_read(ranks), _epochs(ranks))
+
+        says, try_ = "The order is new in each epoch.", "sampler.set_epoch(epoch) before each"
+        self._claim(name, says, "report", problem, try_, ["divides_the_samples"])
+
+    def one_writes(self, name: str, says: str) -> None:
+        """Claim that the first process alone writes its weights, under the names of a model without a wrapper."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            own, expected = ranks.student, ranks.baseline.values["names"]
+            files, names = [each["files"] for each in own.values["ranks"]], own.values["names"]
+            written = (
+                f"rank {rank}: {', '.join(own) or 'nothing'}" for rank, own in enumerate(files)
+            )
+            why = ""
+            if any(files[1:]):
+                why = "both write at once, and on one disk one tears the other's file"
+            elif names != expected:
+                first = ", ".join(names[:2]) or "none"
+                why = f"its names are {first}, and {expected[0]} is the first of the model's"
+            elif not outputs.furthest(own.arrays["saved"], own.arrays["weights0"]) <= SAVED:
+                why = "the file holds other weights than the model at the end"
+            return "; ".join(written), why
+
+        try_ = "in rank 0 alone, after the last step, torch.save(model.state_dict(), file), not the wrapper's"
+        self._claim(name, says, "report", problem, try_)
+
+    def leaves_no_group(self, name: str, says: str) -> None:
+        """Claim that no process group is there after a training, nor after one that raised (`left_open`)."""
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            own = ranks.student.values
+            where = [f"in rank {rank}" for rank, each in enumerate(own["ranks"]) if each["open"]]
+            where += ["after the criterion had raised an exception"] * own["left_open"]
+            if not where:
+                return "destroyed in both, and after an exception", ""
+            why = "a second training cannot make one, and a process may wait at its exit"
+            return f"still open {' and '.join(where)}", why
+
+        self._claim(name, says, "report", problem, "try and finally")
+
+    def _ordered(self, ranks: Pair) -> Pair:
+        """Compare with one process that kept the first order where these did, and that has a check of its own."""
+        if not self.own_order or not order_problem(_read(ranks), _epochs(ranks)):
+            return ranks
+        arrays = ranks.baseline.arrays
+        kept = {name: arrays.get(KEPT + name, array) for name, array in arrays.items()}
+        return replace(ranks, baseline=replace(ranks.baseline, arrays=kept))
+
+
+def _read(ranks: Pair) -> list[list[int]]:
+    return [each["asked"] for each in ranks.student.values["ranks"]]
+
+
+def _epochs(ranks: Pair) -> int:
+    return len(ranks.baseline.arrays["losses0"])
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(f"{value:.4g}" for value in values[:6]) or "nothing"
+
+
+def _reason(ranks: Pair, ratio: float) -> str:
+    """Say what sets the training apart from one process's, from what the ranks have and have read."""
+    own, read = ranks.student.arrays, _read(ranks)
+    expected = [each["asked"] for each in ranks.baseline.values["ranks"]]
+    if not outputs.furthest(own["weights0"], own["weights1"]) <= APART:
+        return "ranks end with different weights: they start from others, or gradients are not averaged in each step"
+    if ratio <= APART:
+        return "the model is what it was: another one was trained, such as a copy"
+    counts = [len(each) for each in read]
+    if counts != [len(each) for each in expected]:
+        asked = f"DistributedSampler gives each {len(expected[0])} in all epochs"
+        return f"the processes read {' and '.join(map(str, counts))} samples, and {asked}"
+    if read != expected:
+        return "samples are left out, or in another order than DistributedSampler's with this seed and epochs 0, 1, 2"
+    if SUMS[0] < ratio < SUMS[1]:
+        return "steps go twice as far: gradients are added up and not averaged, or the rate or the batches are others"
+    return "other steps than one process takes: averaged late, or criterion or optimizer are not those given"
+
+
+def division_problem(read: Orders, samples: int, epochs: int) -> str:
+    """Say how the samples that each process read are no division of the set, epoch by epoch."""
+    each = -(-samples // len(read))
+    if any(len(own) != each * epochs for own in read):
+        return f"each process has {each} samples in each of {epochs} epochs, one twice where the set does not divide"
+    for number, order in enumerate(_by_epoch(read, epochs), 1):
+        missing = samples - len({index for own in order for index in own})
+        if missing > 0:
+            return f"in epoch {number}, {missing} samples are nobody's, and others are read twice"
+    return ""
+
+
+def order_problem(read: Orders, epochs: int) -> str:
+    """Say that the processes read the samples of every epoch in the order of the first."""
+    orders = _by_epoch(read, epochs)
+    return "every epoch has the same order" if orders[1:] == orders[:-1] else ""
+
+
+def _by_epoch(read: Orders, epochs: int) -> list[list[list[int]]]:
+    each = max(1, len(read[0]) // epochs)
+    return [[list(own[at : at + each]) for own in read] for at in range(0, each * epochs, each)]

@@ -1,0 +1,334 @@
+"""Answers about profiles: their form, as the schema has it too; about made profiles; beside one handed in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import autograder
+from autograder import checks
+from autograder.claims.answers import CAUSES
+from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
+from autograder.labs.gpu_profiling.part1_profile import questions as eleven
+from autograder.labs.resnet18.part1_baseline import made
+from autograder.labs.resnet18.part1_baseline import questions as four
+from autograder.model import Failed, Passed, Text
+from autograder.traces.record import Figure, Row, Slice, Trace
+from autograder.worker.rig import Rig
+from autograder.worker.timelines import Timeline
+
+ROOT = Path(autograder.__file__).parent.parent
+SCHEMA = json.loads(
+    (ROOT / "assignments/gpu_profiling/schemas/answers.schema.json").read_text(encoding="utf-8")
+)
+RIGHT = {
+    "operators_percent": 16.0,
+    "operator_gaps_over_1ms": 12,
+    "gap_cause": "data loading",
+    "host_to_device_ms": None,
+    "copy_overlap_percent": None,
+    "data_wait_percent": 78.0,
+    "small_operators_percent": 87.7,
+    "operator_mean_us": 50.9,
+    "python_percent": 6.0,
+    "host_busy_percent": 94.0,
+    "longest_wait_ms": 123.0,
+    "reason": "no GPU",
+}
+TRACE = Trace(
+    "a_profile.gz",
+    "0",
+    "kineto",
+    figures=(
+        Figure("op_busy", 16.0, "%", "steps"),
+        Figure("op_gaps_over_1ms", 12, "count", "steps"),
+        Figure("dataloader", 78.0, "%", "steps"),
+        Figure("ops_under_10us", 87.7, "%", "trace"),
+        Figure("op_mean", 50_900, "ns", "trace"),
+        Figure("host_busy", 94.0, "%", "steps"),
+        Figure("dataloader_longest", 123_000_000, "ns", "steps"),
+    ),
+    breakdown={
+        "cpu": (Slice("data loading", 780), Slice("operators", 160), Slice("Python and other", 60))
+    },
+)
+FORMS = {
+    "none is missing": ({}, ""),
+    "null for a number": ({"longest_wait_ms": None}, ""),
+    "one too many": ({"note": 1}, "'note' is not asked for"),
+    "of the other form": ({"launching_percent": 3.0}, "'operators_percent' is of the other form: the names are those with a GPU, or those without one"),
+    "text for a number": ({"data_wait_percent": "78 %"}, "data_wait_percent is '78 %'; it must be a number from 0 to 100, or null"),
+    "true for a number": ({"data_wait_percent": True}, "data_wait_percent is True; it must be a number from 0 to 100, or null"),
+    "more than all": ({"data_wait_percent": 130}, "data_wait_percent is 130; it must be a number from 0 to 100, or null"),
+    "less than none": ({"longest_wait_ms": -1}, "longest_wait_ms is -1; it must be a number from 0 to 1e+12, or null"),
+    "a cause of its own": ({"gap_cause": "lunch"}, f"gap_cause is 'lunch'; it must be one of {', '.join(CAUSES)}, or null"),
+    "a reason that is no text": ({"reason": 1}, "reason is 1; it must be words, or null"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "problem"), FORMS.values(), ids=FORMS)
+def test_the_form_is_that_of_the_schema(changed, problem):
+    told = {**RIGHT, **changed}
+
+    assert problem == eleven.form_problem(told)
+    assert jsonschema.Draft202012Validator(SCHEMA).is_valid(told) == (not problem)
+
+
+BETWEEN = {
+    "null without a reason": ({"reason": None}, "host_to_device_ms is null, and reason does not say why"),
+    "a reason of spaces": ({"reason": "  "}, "host_to_device_ms is null, and reason does not say why"),
+    "a reason for nothing": ({"host_to_device_ms": 1, "copy_overlap_percent": 1}, "reason says why something is null, and nothing is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "problem"), BETWEEN.values(), ids=BETWEEN)
+def test_a_reason_is_there_when_it_is_needed(changed, problem):
+    assert problem == eleven.form_problem({**RIGHT, **changed})
+
+
+TEXTS = {
+    "right": (json.dumps(RIGHT), ""),
+    "missing": (
+        json.dumps({n: v for n, v in RIGHT.items() if n != "gap_cause"}),
+        "'gap_cause' is missing",
+    ),
+    "no JSON": (
+        "{",
+        "it is not JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1)); json.dumps(answers) writes it, null for None",
+    ),
+    "a list": ("[1]", "it is not one object, {...}"),
+    "nested": ("[" * 51, "it is nested; it must be one object"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "problem"), TEXTS.values(), ids=TEXTS)
+def test_a_file_is_read_or_says_why_not(text, problem):
+    assert problem == eleven.parsed(Text("answers.json", text))[1]
+
+
+def test_both_forms_have_the_same_groups():
+    assert 11 == len(ON_A_GPU)
+    assert [it.group for it in ON_A_GPU.values()] == [it.group for it in ON_A_CPU.values()]
+
+
+# --- made profiles ----------------------------------------------------------------------------------------------------
+
+GPU = Timeline(np.random.default_rng(3), gpu=True)
+KNOWN, SLIPS = GPU.known(), GPU.slips()
+STORIES = {
+    "right": ("gpu", {}, ""),
+    "missing": ("gpu", {"gap_cause": ...}, "'gap_cause' is missing"),
+    "another cause": ("gpu", {"gap_cause": "lunch"}, f"gap_cause is 'lunch', and '{KNOWN['gap_cause']}' is right"),
+    "added up": ("gpu", {"gpu_utilization_percent": SLIPS["gpu_utilization_percent"]["durations were added up, and kernels that overlap counted twice"]}, ": durations were added up, and kernels that overlap counted twice"),
+    "a fraction": ("data", {"data_wait_percent": KNOWN["data_wait_percent"] / 100}, ": that is the fraction, and it must be in percent"),
+    "the rest": ("data", {"copy_overlap_percent": 100 - KNOWN["copy_overlap_percent"]}, ": that is the rest"),
+    "in seconds": ("cpu", {"longest_wait_ms": KNOWN["longest_wait_ms"] / 1000}, ": the unit is one step too large"),
+    "in ns": ("work", {"kernel_mean_us": KNOWN["kernel_mean_us"] * 1000}, ": the unit is one step too small"),
+    "text": ("work", {"kernel_mean_us": "many"}, "kernel_mean_us is 'many', and "),
+    "nothing": ("cpu", {"host_busy_percent": None}, "host_busy_percent is None, and "),
+    "a reason for nothing": ("data", {"reason": "no GPU"}, "reason says why something is null, and nothing is"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("group", "changed", "words"), STORIES.values(), ids=STORIES)
+def test_a_wrong_answer_about_a_made_profile_is_told_what_it_is(group, changed, words):
+    told = {
+        name: value
+        for name, value in {**KNOWN, "reason": None, **changed}.items()
+        if value is not ...
+    }
+
+    found = eleven.made_problem(told, KNOWN, SLIPS, group)
+
+    assert words in found
+    assert bool(words) == bool(found)
+
+
+def test_a_wrong_answer_where_none_is_right_has_no_story():
+    known = Timeline(np.random.default_rng(3), gpu=False).known()
+
+    found = eleven.made_problem(
+        {**known, "host_to_device_ms": 0.0, "reason": "no GPU"}, known, {}, "data"
+    )
+
+    assert "host_to_device_ms is 0, and None is right" == found
+
+
+# --- a profile that was handed in -------------------------------------------------------------------------------------
+
+FITS = {
+    "the gaps": ("gpu", {}, ""),
+    "the data": ("data", {}, ""),
+    "the work": ("work", {}, ""),
+    "the CPU": ("cpu", {}, ""),
+    "another share": ("gpu", {"operators_percent": 40.0}, "no accepted definition gives that number"),
+    "a small cause": ("gpu", {"gap_cause": "Python and other"}, "data loading is the largest"),
+    "no slice of that size": ("work", {"python_percent": 30.0}, "Python and other takes 6.0 % of the steps"),
+    "null for what it says": ("cpu", {"longest_wait_ms": None}, "a_profile.gz says it: 123 ms (dataloader_longest over steps)"),
+    "null for a cause": ("gpu", {"gap_cause": None}, "a_profile.gz says it: data loading 78.0 %, Python and other 6.0 %"),
+    "a copy that is not there": ("data", {"host_to_device_ms": 3.0}, "a_profile.gz cannot say it: null is right, with a reason"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("group", "changed", "why"), FITS.values(), ids=FITS)
+def test_an_answer_fits_the_profile_or_is_told_why_not(group, changed, why):
+    found = eleven.fit({**RIGHT, **changed}, TRACE, group, try_="look")
+
+    assert isinstance(found, Failed if why else Passed)
+    assert getattr(found, "why", "").startswith(why)
+
+
+def test_the_answers_of_the_other_form_do_not_fit():
+    gpu = replace(TRACE, figures=(Figure("busy_any", 30.0, "%", "steps", 0),))
+    told = dict.fromkeys([*ON_A_GPU, "reason"])
+
+    assert "a_profile.gz holds the work of a GPU" == eleven.fit(RIGHT, gpu, "gpu", try_="").why
+    assert "a_profile.gz holds no work of a GPU" == eleven.fit(told, TRACE, "gpu", try_="").why
+
+
+def test_a_slice_that_is_not_there_is_none_of_the_time():
+    busy = replace(TRACE, breakdown={"cpu": (Slice("data loading", 1000),)})
+
+    assert isinstance(eleven.fit({**RIGHT, "python_percent": 0.5}, busy, "work", try_=""), Passed)
+
+
+# --- four answers, some of other kinds --------------------------------------------------------------------------------
+
+FOUR_SCHEMA = json.loads(
+    (ROOT / "assignments/resnet18/schemas/answers.schema.json").read_text(encoding="utf-8")
+)
+NAMES = ["aten::convolution", "aten::mm", "aten::add"]
+WITHOUT = {
+    "data_loading_percent": 31.4,
+    "gpu_utilization_percent": None,
+    "gpu_utilization_band": None,
+    "host_to_device_ms": None,
+    "top_operators": NAMES,
+    "reason": "no GPU",
+}
+WITH = {
+    **WITHOUT,
+    "gpu_utilization_percent": 61.0,
+    "gpu_utilization_band": "medium",
+    "host_to_device_ms": 3.5,
+    "reason": None,
+}
+KINDS = {
+    "with a GPU": (WITH, ""),
+    "without one": (WITHOUT, ""),
+    "no null": ({**WITHOUT, "data_loading_percent": None}, "data_loading_percent is null; it must be a number from 0 to 100"),
+    "two names": ({**WITHOUT, "top_operators": ["a", "b"]}, "top_operators is ['a', 'b']; it must be a list of 3 names"),
+    "a name of nothing": ({**WITHOUT, "top_operators": ["a", "b", ""]}, "top_operators is ['a', 'b', '']; it must be a list of 3 names"),
+}  # fmt: skip
+BANDS = {
+    "another band": ("high", 61.0, "gpu_utilization_band is 'high', and for a utilization of 61 % it is 'medium'"),
+    "a list": ([], 61.0, "gpu_utilization_band is [], and for a utilization of 61 % it is 'medium'"),
+    "high at the limit": ("high", 80.0, ""),
+    "medium at the limit": ("medium", 80.0, ""),
+    "low at the limit": ("low", 50, ""),
+    "high below it": ("high", 79.9, "gpu_utilization_band is 'high', and for a utilization of 79.9 % it is 'medium'"),
+    "medium above it": ("medium", 80.1, "gpu_utilization_band is 'medium', and for a utilization of 80.1 % it is 'high'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("told", "problem"), KINDS.values(), ids=KINDS)
+def test_answers_of_other_kinds_have_a_form_too(told, problem):
+    assert problem == four.form_problem(told)
+    assert jsonschema.Draft202012Validator(FOUR_SCHEMA).is_valid(told) == (not problem)
+
+
+@pytest.mark.parametrize(("band", "percents", "problem"), BANDS.values(), ids=BANDS)
+def test_a_band_follows_from_its_number(band, percents, problem):
+    told = {**WITH, "gpu_utilization_band": band, "gpu_utilization_percent": percents}
+
+    assert problem == four.form_problem(told)
+
+
+def test_a_band_of_nothing_is_none():
+    assert "for a utilization of None % it is None" in four.form_problem(
+        {**WITHOUT, "gpu_utilization_band": "n/a"}
+    )
+
+
+OPERATORS = Trace(
+    "a_trace.json",
+    "0",
+    "kineto",
+    figures=(Figure("dataloader", 31.4, "%", "steps"),),
+    tables={
+        "operators": tuple(Row(name, 1, 90 - 20 * i, 30.0) for i, name in enumerate(NAMES)),
+        "ranges": tuple(Row(name, 10, 90, 30.0) for name in ("forward", "backward", "step")),
+    },
+)
+OTHERS = {
+    "right": ({}, None),
+    "rounded": ({"data_loading_percent": 31}, None),
+    "one point apart": ({"data_loading_percent": 32.4}, None),
+    "of another run": ({"data_loading_percent": 45.0}, "no accepted definition"),
+    "ranges": ({"top_operators": ["forward", "backward", "step"]}, "the profile's largest are"),
+    "a GPU that is not there": ({"gpu_utilization_percent": 61.0}, "cannot say it: null is right"),
+    "no copies without a GPU": ({"host_to_device_ms": 0.0}, "cannot say it: null is right"),
+}
+
+
+@pytest.mark.parametrize(("other", "words"), OTHERS.values(), ids=OTHERS)
+def test_names_and_shares_are_held_against_the_trace(other, words):
+    verdict = four.fit({**WITHOUT, **other}, OPERATORS, "data", "gpu", "top", try_="look")
+
+    assert isinstance(verdict, Failed) == (words is not None), verdict
+    assert words is None or words in verdict.why
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    rig = Rig(seed=3, side="baseline", device="cpu", folder=tmp_path_factory.mktemp("made"))
+    return list(made(rig))
+
+
+def test_answers_of_a_gpu_are_held_against_the_trace(drawn):
+    data, right, _ = drawn[0]
+    trace = checks.read(data, "made_trace.json.gz")
+
+    def words(**changed):
+        told = {**right, "reason": None, **changed}
+        return getattr(four.fit(told, trace, "data", "gpu", "top", try_="look"), "why", "")
+
+    assert "" == words()
+    assert "made_trace.json.gz says it" in words(gpu_utilization_percent=None)
+    assert "the profile's largest are" in words(top_operators=["aten::zeros", "a", "b"])
+
+
+def test_a_gpu_to_which_nothing_was_copied_may_be_said_to_have_copied_nothing(drawn):
+    data, right, _ = drawn[0]
+    trace = checks.read(data, "made_trace.json.gz")
+    figures = tuple(one for one in trace.figures if not one.id.startswith("h2d"))
+    told = {**right, "reason": None, "host_to_device_ms": 0.0}
+
+    assert isinstance(four.fit(told, replace(trace, figures=figures), "gpu", try_=""), Passed)
+
+
+@pytest.mark.parametrize("number", [0, -1], ids=["a GPU", "no GPU"])
+def test_right_answers_about_a_made_trace_are_right(drawn, number):
+    _, right, slips = drawn[number]
+    told = {**right, "reason": None if number == 0 else "no GPU"}
+
+    for group in ("data", "gpu", "top"):
+        assert "" == four.made_problem(told, right, slips, group)
+    names = {**told, "top_operators": NAMES}
+    assert "top_operators is " in four.made_problem(names, right, slips, "top")
+
+
+def test_each_usual_mistake_about_a_made_trace_is_told(drawn):
+    _, right, slips = drawn[0]
+    told = {**right, "reason": None}
+
+    for name, stories in slips.items():
+        for words, value in stories.items():
+            assert words in four.made_problem(
+                {**told, name: value}, right, slips, four.forms[0][name].group
+            )
