@@ -12,7 +12,6 @@ import torch
 
 BATCH = 8  # samples
 GROUP = 3  # batches of a step
-HALVES = ("bfloat16", "float16")
 Train = Callable[..., Any]
 """train(window, amp, accumulate, on_step): what the loop returned."""
 
@@ -90,24 +89,9 @@ class Checklist:
         seen = {"losses": losses, "weights": window.weights()}
         return {"start": start, "called": len(called) * GROUP // group, **seen}
 
-    def rounded(self, train: Train) -> dict[str, Any]:
-        """Train at a rate of 0, so that each loss shows the rounding of its own forward pass; and in 16 bits."""
-
-        def losses() -> Any:
-            return self._rig.series(
-                train(self._rig.window([BATCH] * 40, lr=0.0), True)["losses"], "losses"
-            )
-
-        return {
-            "losses": losses(),
-            **{dtype: self._rig.autocast(dtype, losses) for dtype in HALVES},
-        }
-
     def called(self, train: Train, code: Any) -> dict[str, Any]:
-        """Note what a loop calls: the scaler, waits for the device, copies to it."""
-        scaled, watched, moved = (self._rig.window() for _ in range(3))
-        calls = self._rig.scaler_calls(scaled)
-        train(scaled, True)
+        """Note what a loop calls: waits for the device, copies to it."""
+        watched, moved = self._rig.window(), self._rig.window()
         graphs, waits = self._rig.graphs(watched), self._rig.waits(watched, code)
         with waits:
             train(watched)
@@ -120,7 +104,6 @@ class Checklist:
             "waited": moves.waited,
         }
         return {
-            "events": calls.events,
             "waits": waits.values(),
             "kept": graphs.kept,
             "batches": len(moved.loader),

@@ -14,7 +14,6 @@ from autograder.checks import (
     launches,
     outputs,
     plot,
-    precision,
     speedup,
     table,
     timing,
@@ -22,6 +21,7 @@ from autograder.checks import (
 )
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.precision import HalfPrecision
 from autograder.claims.studies import Study
 from autograder.digest import Epoch, differing
 from autograder.lab import (
@@ -66,8 +66,6 @@ part = Part(
     tables=[versions.RESULTS],
     made_by=dict.fromkeys(STATS, BEFORE_AFTER),
 )
-
-HALVES = ("bfloat16", "float16")
 
 
 def program(student: Any) -> Any:
@@ -159,12 +157,7 @@ def grouped(student: Any, rig: Any) -> Any:
     return rig.checklist.grouped(partial(train, student))
 
 
-@part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
-def rounding(student: Any, rig: Any) -> Any:
-    return rig.checklist.rounded(partial(train, student))
-
-
-@part.probe(values={"events": list_of(TEXT), "waits": WAITED, "queued": NUMBER, **COUNTS})
+@part.probe(values={"waits": WAITED, "queued": NUMBER, **COUNTS})
 def loop(student: Any, rig: Any) -> Any:
     return rig.checklist.called(partial(train, student), program(student))
 
@@ -289,8 +282,6 @@ def sums(student: Any, rig: Any) -> Any:
 
 # --- what is judged: the seven points ---------------------------------------------------------------------------------
 
-NEARER = 0.35  # of the lab resnet18, part 3, which measured it with this very training
-
 
 def _said(found: checklist.Found, try_: str) -> Verdict:
     measured, why = found
@@ -338,23 +329,13 @@ def accumulates(grouped: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs")
-def computes_in_half_precision(rounding: Pair) -> Verdict:
-    """Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them."""
-    trusted = rounding.baseline.arrays
-    halves, try_ = (
-        {name: trusted[name] for name in HALVES},
-        f"torch.autocast(device.type, enabled=amp); {POINTS}",
-    )
-    return precision.rounded_as(
-        rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_
-    )
-
-
-@part.check(basis="report")
-def scaler_in_order(loop: Observation) -> Verdict:
-    """Point 3: each step calls the scaler once and in order: scale, backward, step, update."""
-    return precision.scaler_in_order(loop.values["events"], loop.values["batches"], try_=POINTS)
+half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
+half.rounds_as_autocast(
+    "Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them.", scaler=True
+)
+half.uses_the_scaler_in_order(
+    "Point 3: each step calls the scaler once and in order: scale, backward, step, update."
+)
 
 
 @part.check(basis="report")

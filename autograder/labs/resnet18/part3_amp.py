@@ -9,6 +9,7 @@ from typing import Any
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup, timing
 from autograder.checks.numerics import close, shown
+from autograder.claims.precision import TRAINED, HalfPrecision, steep
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -40,7 +41,6 @@ part = Part(
     tables=[compare.RESULTS],
 )
 
-HALVES = ("bfloat16", "float16")
 METRICS = ("loss", "accuracy", "throughput", "data_wait")
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\S"}  # a panel's label must match
 BATCH = 16  # samples
@@ -55,19 +55,14 @@ WRONG = 'see "What usually goes wrong" in the part 3 handout'
 #     bfloat16 9.4e-4 and 6.0e-5.
 #     C: in the weights 1.1e-3: a step left out, the rate 10 % off, a layer frozen, half a batch, no zero_grad, eval(),
 #     not unscaled. In the losses 5.3e-3: a loss taken of 16-bit outputs. (Losses that are merely rounded, to two
-#     decimals or bfloat16, are 1.4e-3 apart; where FOLLOWS lets them pass, NEARER does not.)
+#     decimals or bfloat16, are 1.4e-3 apart; where FOLLOWS lets them pass, rounds_as_autocast does not.)
 #   UNTOUCHED, the same. A: FP32 with channels_last: 2.4e-7 and 2.8e-8. C: float16: 2.0e-5 and 4.5e-6.
 #   UPDATE, apart relative to the update's norm. A: as for FOLLOWS: 0.0044. C: the rate 10 % off: 0.095.
 #   LARGE, the same of two steps of 4096, 8 seeds. A: bfloat16 0.0036, float16 0.0144. C: the rate 10 % off: about 0.1.
-#   NEARER, the distance to trusted 16-bit losses relative to the distance to FP32's. A: as for FOLLOWS, and with
-#     foreach or fused optimizers: 0.19. C: weights and images rounded to bfloat16, noise on the losses: 0.67.
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 UNTOUCHED = Tolerance(losses=3e-6, weights=4e-7)
 UPDATE = 0.02
 LARGE = 0.05
-NEARER = 0.35
-
-TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
 
 
 # --- what is run ------------------------------------------------------------------------------------------------------
@@ -79,17 +74,16 @@ def train(student: Any, window: Any, **options: Any) -> Any:
     return window.returned("train_epoch_amp", student.train_epoch_amp(*arguments, **options))
 
 
-def steep(window: Any, times: float = 64.0) -> None:
-    """Make gradients so many times larger at a rate as many times smaller: the same steps, unless they are clipped."""
-    for parameter in window.model.parameters():
-        parameter.register_hook(lambda gradient: times * gradient)
-    for group in window.optimizer.param_groups:
-        group["lr"] /= times
+def train_amp(student: Any, window: Any) -> Any:
+    return train(student, window, use_amp=True, scaler=window.scaler)
+
+
+half = HalfPrecision(part, train_amp, WHERE, takes="train_epoch_amp")
 
 
 @part.timed("train")
 def amp(student: Any, window: Any) -> Any:
-    return train(student, window, use_amp=True, scaler=window.scaler)["losses"]
+    return train_amp(student, window)["losses"]
 
 
 @part.probe(pair=True, arrays=TRAINED)
@@ -97,15 +91,14 @@ def large_batches(student: Any, rig: Any) -> Any:
     """Activations that outweigh all else; the memory is measured from outside, and the baseline's side is FP32."""
     window = rig.window([4096] * 2)
     start = window.weights()
-    train(student, window, use_amp=True, scaler=window.scaler)
+    train_amp(student, window)
     return {"start": start, "weights": window.weights()}
 
 
 @part.probe(pair=True)
 def idle(student: Any, rig: Any) -> Any:
     """Small work: what a worker holds before anything is large."""
-    window = rig.window([2, 2])
-    train(student, window, use_amp=True, scaler=window.scaler)
+    train_amp(student, rig.window([2, 2]))
     return {}
 
 
@@ -125,59 +118,6 @@ def fp32(student: Any, rig: Any) -> Any:
     losses = train(student, window, use_amp=False, scaler=window.scaler)["losses"]
     seen = {"losses": rig.series(losses, "losses"), "start": start, "weights": window.weights()}
     return {**seen, "in_eval": in_eval}
-
-
-@part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
-def rounding(student: Any, rig: Any) -> Any:
-    """With a rate of 0 each loss shows the rounding of its own forward pass; the baseline shows what 16 bits do.
-
-    Without a scaler, as for bfloat16: the precision goes by use_amp alone.
-    """
-
-    def losses(**options: Any) -> Any:
-        window = rig.window([8] * 40, lr=0.0)
-        return rig.series(train(student, window, scaler=None, **options)["losses"], "losses")
-
-    halves = {dtype: rig.autocast(dtype, losses) for dtype in HALVES}
-    return {"losses": losses(use_amp=True), **halves}
-
-
-@part.probe(values={"dtypes": map_of(map_of(INTEGER))})
-def op_dtypes(student: Any, rig: Any) -> Any:
-    window = rig.window()
-    with rig.op_dtypes(window) as seen:
-        try:
-            amp(student, window)
-        except (
-            AssertionError,
-            RuntimeError,
-        ):  # of the scaler's, perhaps: what ran before it is judged all the same
-            if "backward" not in seen.values():
-                raise
-    return {"dtypes": seen.values()}
-
-
-@part.probe(values={"events": list_of(TEXT), "batches": INTEGER})
-def scaler_calls(student: Any, rig: Any) -> Any:
-    window = rig.window()
-    calls = rig.scaler_calls(window)
-    amp(student, window)
-    return {"events": calls.events, "batches": len(window.loader)}
-
-
-@part.probe(pair=True, arrays=TRAINED, values={"before": NUMBER, "after": optional(NUMBER)})
-def overflow(student: Any, rig: Any) -> Any:
-    """One batch overflows; the baseline runs without it."""
-    window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
-    steep(window)
-    before, start = window.scaler.get_scale(), window.weights()
-    amp(student, window)
-    return {
-        "before": before,
-        "after": rig.number(window.scaler.get_scale()),
-        "start": start,
-        "weights": window.weights(),
-    }
 
 
 CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
@@ -336,21 +276,7 @@ def comparison(student: Any, rig: Any) -> Any:
 # --- what is judged: the training loop --------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
-def follows_fp32(amp: Timed) -> Verdict:
-    """Training with AMP follows the FP32 losses."""
-    why = precision.why_apart(amp, FOLLOWS)
-    try_ = FLOAT32 if why == precision.NARROW else f"compare your loop step by step; {WHERE}"
-    return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=try_)
-
-
-FLOAT32 = f"leave the model in float32, without .half() and .bfloat16(): autocast makes 16-bit copies itself; {WHERE}"
-# Of the expected update: gradients 64 times as large, cut to a norm of 10, leave a quarter.
-SHORT = 0.5
-CLIPPED_ALL_THE_SAME = (
-    "the weights move far less: gradients are clipped although max_grad_norm is None",
-    "if max_grad_norm is not None: around the clipping, and no norm of your own",
-)
+follows_fp32 = half.follows("amp", FOLLOWS)
 
 
 @part.check(basis="outputs")
@@ -367,8 +293,8 @@ def fp32_is_untouched(fp32: Pair) -> Verdict:
     elif numerics.furthest(first, expected) > UNTOUCHED.losses:
         why = "the first loss differs already: something of AMP is on without use_amp, or another loss is taken"
         try_ = "torch.autocast(device.type, enabled=use_amp)"
-    if 0 < (moved := numerics.update(fp32).ratio) < SHORT:
-        why, try_ = CLIPPED_ALL_THE_SAME
+    if 0 < (moved := numerics.update(fp32).ratio) < precision.SHORT:
+        why, try_ = precision.CLIPPED_ALL_THE_SAME
     if moved == 0:
         why = "no weight moved: the scaler handed in is used without use_amp and skips each step, no step is taken, or "
         why += "gradients are cleared before it"
@@ -376,68 +302,10 @@ def fp32_is_untouched(fp32: Pair) -> Verdict:
     return numerics.same_trajectory(fp32, UNTOUCHED, why=why, try_=f"{try_}; {WHERE}")
 
 
-@part.check(basis="outputs")
-def computes_in_half_precision(rounding: Pair) -> Verdict:
-    """With use_amp the losses are rounded as 16-bit arithmetic rounds them."""
-    trusted = rounding.baseline.arrays
-    return precision.rounded_as(
-        rounding.student.arrays["losses"],
-        trusted["losses"],
-        {dtype: trusted[dtype] for dtype in HALVES},
-        NEARER,
-        try_=f"use torch.autocast(device.type) around forward pass and loss; {WHERE}",
-    )
-
-
-@part.check(basis="report")
-def half_precision_where_it_helps(op_dtypes: Observation, device: Device) -> Verdict:
-    """Convolutions and matrix products run in 16 bits; softmax, loss and weights in 32; backward outside autocast."""
-    try_ = f"forward pass and loss belong inside autocast; {WHERE}"
-    dtypes = op_dtypes.values["dtypes"]
-    try_ = try_ if set(dtypes.get("parameters", {})) <= {"float32"} else FLOAT32
-    return precision.dtypes_where_they_help(dtypes, on_gpu=device.kind == "cuda", try_=try_)
-
-
-@part.check(basis="report")
-def scaler_in_order(scaler_calls: Observation) -> Verdict:
-    """Each step calls the scaler once and in order: scale, backward, unscale_ where clipping needs it, step, update."""
-    try_ = f"scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update(); {WHERE}"
-    return precision.scaler_in_order(
-        scaler_calls.values["events"], scaler_calls.values["batches"], try_=try_
-    )
-
-
-@part.check(basis="outputs")
-def overflow_skips_the_step(overflow: Pair) -> Verdict:
-    """A batch whose gradients overflow changes no weight and halves the scale."""
-    before, after = overflow.baseline.values["before"], overflow.student.values["after"]
-    bad, moved = numerics.not_finite(overflow.student.arrays["weights"]), numerics.update(overflow)
-    try_ = (
-        f"scaler.step(optimizer), then scaler.update(), with the scaler that was handed in; {WHERE}"
-    )
-    if bad:
-        return Failed(bad, "the optimizer stepped although a gradient was infinite", try_)
-    measured = f"update apart by {moved.error:.2%} from the run without that batch, scale {before:g} -> {after or 0:g}"
-    if after is not None and 0 < after <= before / 4:
-        why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        return Failed(
-            measured, why, "optimizer.zero_grad() before each backward pass, in AMP as well"
-        )
-    if not close(after, before / 2, 1e-6):
-        return Failed(
-            measured,
-            "the scale was not halved once: scaler.update() did not see the overflow",
-            try_,
-        )
-    evidence = numerics.shares(update=moved.error / UPDATE)
-    why = "other steps than the overflowing one were skipped or changed"
-    if numerics.sixteen_bits(overflow.student.arrays["weights"]):
-        why, try_ = precision.NARROW, FLOAT32
-    elif moved.ratio < SHORT:
-        why, try_ = CLIPPED_ALL_THE_SAME
-    if not moved.error <= UPDATE:
-        return Failed(measured, why, try_, evidence)
-    return Passed(measured, evidence)
+half.rounds_as_autocast()
+half.runs_where_it_helps()
+half.uses_the_scaler_in_order()
+half.skips_overflow(UPDATE)
 
 
 @part.check(basis="outputs")
@@ -477,7 +345,7 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         why = "clipping came before unscale_, or backward ran on the loss itself and not on scaler.scale(loss)"
         return why, CLIP[mode]
     if narrow:
-        return precision.NARROW, FLOAT32
+        return precision.NARROW, f"{precision.FLOAT32}; {WHERE}"
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
         return (
             f"{CLIPPED[mode]} moves twice as far: each step is taken twice",
