@@ -466,6 +466,7 @@ epoch.returns_its_metrics(
     says="losses has each batch's mean, loss is the mean over all samples, accuracy a percentage of them.",
     slips={f"it is a loss that was divided by accumulation_steps, {STEPS}": 1 / STEPS},
     within=LOSSES,
+    listed=True,
     smoothing=SMOOTHING,
     norm="group",  # so that who joins the batches of a group sees their losses
 )
