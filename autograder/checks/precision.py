@@ -41,9 +41,7 @@ RULES = (
     ),
 )
 FLOAT32 = "leave the model in float32, without .half() and .bfloat16(): autocast makes 16-bit copies itself"
-SHORT = (
-    0.5  # of the expected update: gradients 64 times as large, cut to a norm of 10, leave a quarter
-)
+SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 CLIPPED_ALL_THE_SAME = (
     "the weights move far less: gradients are clipped although max_grad_norm is None",
     "if max_grad_norm is not None: around the clipping, and no norm of your own",

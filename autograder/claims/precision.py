@@ -1,7 +1,6 @@
 """Claims about half precision: a function that trains an epoch under autocast, with a GradScaler.
 
 half = HalfPrecision(part, train, WHERE, takes="train_epoch_amp")    train(student, window) -> the dict that it returns
-half.follows("amp", within)                    the probe's losses and weights are nearly those of FP32
 half.rounds_as_autocast()                      with a rate of 0, each loss shows how its forward pass was rounded
 half.runs_where_it_helps()                     dtypes of operators, and of weights
 half.uses_the_scaler_in_order()                scale, backward, step, update
@@ -14,21 +13,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograder.checks import numerics, precision
+from autograder.checks import precision
+from autograder.claims.epochs import steepen
 from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, map_of, optional
-from autograder.model import Device, Observation, Pair, Timed, Tolerance, Verdict
+from autograder.model import Device, Observation, Pair, Verdict
 
 HALVES = ("bfloat16", "float16")
 TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
-FOLLOWS = "follows_fp32"
-
-
-def steep(window: Any, times: float = 64.0) -> None:
-    """Make gradients so many times larger at a rate as many times smaller: the same steps, unless they are clipped."""
-    for parameter in window.model.parameters():
-        parameter.register_hook(lambda gradient: times * gradient)
-    for group in window.optimizer.param_groups:
-        group["lr"] /= times
 
 
 class HalfPrecision:
@@ -40,18 +31,6 @@ class HalfPrecision:
         """Name the function that trains; *where* points to the handout, *takes* is the student's function."""
         self.part, self.train, self.where = part, train, where
         self.takes = {takes} if takes else None
-
-    def follows(self, trained: str, within: Tolerance) -> Any:
-        """Claim that a probe's training follows the FP32 one; return the check, which others may need."""
-
-        def judge(run: Pair | Timed) -> Verdict:
-            why = precision.why_apart(run, within)
-            narrow = why == precision.NARROW
-            try_ = precision.FLOAT32 if narrow else "compare your loop step by step"
-            return numerics.same_trajectory(run, within, why=why, try_=f"{try_}; {self.where}")
-
-        says = "Training with AMP follows the FP32 losses."
-        return self.part.add_check(FOLLOWS, says, "outputs", judge, [trained])
 
     def rounds_as_autocast(
         self,
@@ -145,7 +124,7 @@ class HalfPrecision:
         def overflow(student: Any, rig: Any) -> Any:
             """One batch overflows; the baseline runs without it."""
             window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
-            steep(window)
+            steepen(window)
             before, start = window.scaler.get_scale(), window.weights()
             self.train(student, window)
             after = rig.number(window.scaler.get_scale())

@@ -275,6 +275,7 @@ class Rig:
     def label(self, window: Window, *, right: Sequence[int]) -> None:
         """Let the untrained model be *right* so often in each batch, about the clearest samples, whatever rounds."""
         dataset, size = window.loader.dataset, window.loader.batch_size or 1
+        state = window.state()
         with torch.no_grad():
             for start, count in zip(range(0, len(dataset), size), right, strict=False):  # type: ignore[arg-type]
                 images, labels = dataset[start : start + size]
@@ -283,9 +284,7 @@ class Rig:
                 clear = (first - second).argsort(descending=True)[:count]
                 labels[:] = outputs.argmin(1)
                 labels[clear] = outputs.argmax(1)[clear]
-        window.model.load_state_dict(
-            make_net(self.seed, self.device).state_dict()
-        )  # batch norms have moved
+        window.restore(state)  # batch norms have moved
 
     def script(
         self,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 from autograder.checks import comparison as compare
-from autograder.checks import memory, numerics, plot, precision, speedup, timing
-from autograder.checks.numerics import close, shown
-from autograder.claims.precision import TRAINED, HalfPrecision, steep
+from autograder.checks import memory, numerics, plot, precision, speedup
+from autograder.checks.numerics import shown
+from autograder.claims.epochs import Epoch
+from autograder.claims.precision import TRAINED, HalfPrecision
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -21,7 +21,6 @@ from autograder.lab import (
     Bar,
     Device,
     Failed,
-    Observation,
     Pair,
     Part,
     Passed,
@@ -30,7 +29,6 @@ from autograder.lab import (
     Verdict,
     list_of,
     map_of,
-    optional,
     record,
 )
 
@@ -41,10 +39,8 @@ part = Part(
     tables=[compare.RESULTS],
 )
 
-METRICS = ("loss", "accuracy", "throughput", "data_wait")
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "speedup": r"\S"}  # a panel's label must match
 BATCH = 16  # samples
-COUNTED = 40  # samples of a batch where accuracy is counted: enough that 27 of them are clear in bfloat16 too
 WHERE = 'see "Where autocast goes" in the part 3 handout'
 WRONG = 'see "What usually goes wrong" in the part 3 handout'
 
@@ -74,16 +70,14 @@ def train(student: Any, window: Any, **options: Any) -> Any:
     return window.returned("train_epoch_amp", student.train_epoch_amp(*arguments, **options))
 
 
-def train_amp(student: Any, window: Any) -> Any:
+def mixed_epoch(student: Any, window: Any) -> Any:
+    """Train in half precision, with the scaler of the window."""
     return train(student, window, use_amp=True, scaler=window.scaler)
-
-
-half = HalfPrecision(part, train_amp, WHERE, takes="train_epoch_amp")
 
 
 @part.timed("train")
 def amp(student: Any, window: Any) -> Any:
-    return train_amp(student, window)["losses"]
+    return mixed_epoch(student, window)["losses"]
 
 
 @part.probe(pair=True, arrays=TRAINED)
@@ -91,33 +85,15 @@ def large_batches(student: Any, rig: Any) -> Any:
     """Activations that outweigh all else; the memory is measured from outside, and the baseline's side is FP32."""
     window = rig.window([4096] * 2)
     start = window.weights()
-    train_amp(student, window)
+    mixed_epoch(student, window)
     return {"start": start, "weights": window.weights()}
 
 
 @part.probe(pair=True)
 def idle(student: Any, rig: Any) -> Any:
     """Small work: what a worker holds before anything is large."""
-    train_amp(student, rig.window([2, 2]))
+    mixed_epoch(student, rig.window([2, 2]))
     return {}
-
-
-@part.probe(pair=True, values={"in_eval": NUMBER}, arrays={"losses": ("float64", 1), **TRAINED})
-def fp32(student: Any, rig: Any) -> Any:
-    """A scaler is there and is not to be used: its scale is infinite, so whoever uses it skips every step."""
-    window = rig.window(scale=math.inf, momentum=0.5)  # so that steps of another optimizer show
-    window.criterion.label_smoothing = 0.1  # so that another loss than the one handed in shows
-    window.model.eval()
-    steep(window)
-    images, labels = next(iter(window.loader))
-    with rig.no_grad():
-        in_eval = float(
-            window.criterion(window.model(images.to(rig.device)), labels.to(rig.device))
-        )
-    start = window.weights()
-    losses = train(student, window, use_amp=False, scaler=window.scaler)["losses"]
-    seen = {"losses": rig.series(losses, "losses"), "start": start, "weights": window.weights()}
-    return {**seen, "in_eval": in_eval}
 
 
 CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
@@ -135,81 +111,6 @@ def clipping(student: Any, rig: Any) -> Any:
         train(student, window, use_amp=mode != "fp32", scaler=scaler, max_grad_norm=0.1)
         seen[f"{mode}_weights"] = window.weights()
     return seen
-
-
-@part.probe(
-    values={
-        "batches": INTEGER,
-        "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
-        "kept": INTEGER,
-    },
-)
-def waits(student: Any, rig: Any) -> Any:
-    window = rig.window([4] * 23 + [3])
-    graphs = rig.graphs(window)
-    with rig.waits(window, student) as seen:
-        amp(student, window)
-    return {"batches": len(window.loader), "waits": seen.values(), "kept": graphs.kept}
-
-
-@part.probe(
-    pair=True,
-    arrays={"losses": ("float64", 1)},
-    values={
-        "sizes": list_of(INTEGER),
-        "right": list_of(INTEGER),
-        **{name: optional(NUMBER) for name in METRICS},
-    },
-)
-def metrics(student: Any, rig: Any) -> Any:
-    """So many samples that neither 16-bit format can count them: steps of 19 or 27 are rounded the same way each time.
-
-    With a rate of 0 as many are right as we please, and so clearly that rounding turns none.
-    """
-    count, (first, second) = rig.integer(110, 118), rig.random.permutation([19, 27]).tolist()
-    sizes = [COUNTED] * count + [rig.integer(3, 11)]
-    right = [min(first if at < count // 2 else second, size) for at, size in enumerate(sizes)]
-    window = rig.window(sizes, lr=0.0)
-    rig.label(window, right=right)
-    seen = train(student, window, use_amp=True)
-    named = {name: rig.number(seen[name]) for name in METRICS}
-    return {"losses": rig.series(seen["losses"], "losses"), "sizes": sizes, "right": right, **named}
-
-
-@part.probe(
-    pair=True,
-    values={
-        "samples": INTEGER,
-        "waits": list_of(NUMBER),
-        "work": list_of(NUMBER),
-        "queued": NUMBER,
-        "throughput": optional(NUMBER),
-        "data_wait": optional(NUMBER),
-    },
-)
-def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted: so long for a batch to arrive, for the host's part of a step, for the
-    device's part, which the host waits for where it fetches a value.
-    """
-    count = rig.integer(5, 8)
-    sizes = [BATCH] * (count - 1) + [rig.integer(3, 11)]
-    waits, work, (queued,) = (
-        rig.seconds(0.2, 0.9, count),
-        rig.seconds(0.3, 0.8, count),
-        rig.seconds(0.1, 0.3, 1),
-    )
-    waits[0] += 1.0  # the first batch takes longest, as it does when workers start
-
-    def epoch(device: Any) -> Any:
-        window = rig.window(sizes)
-        rig.script(window, waits, work)
-        left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
-        with rig.queue(window, left):
-            return count * left, train(student, replace(window, device=device))
-
-    left, seen = rig.on_a_gpu(epoch)
-    told = {name: rig.number(seen[name]) for name in ("throughput", "data_wait")}
-    return {"samples": sum(sizes), "waits": waits, "work": work, "queued": left, **told}
 
 
 LOGGED = record(
@@ -276,35 +177,43 @@ def comparison(student: Any, rig: Any) -> Any:
 # --- what is judged: the training loop --------------------------------------------------------------------------------
 
 
-follows_fp32 = half.follows("amp", FOLLOWS)
-
-
 @part.check(basis="outputs")
-def fp32_is_untouched(fp32: Pair) -> Verdict:
-    """Without use_amp the training is plain FP32, to rounding; a scaler is not used."""
-    first, expected = (side.arrays["losses"][:1] for side in (fp32.student, fp32.baseline))
-    why = "the first loss is right, later steps are not: one left out or taken twice, or no zero_grad before each"
-    try_ = "zero_grad, forward, loss, backward, step"
-    if first.size and close(float(first[0]), fp32.baseline.values["in_eval"], 1e-5):
-        why, try_ = (
-            "the model was trained in eval(), in which it may come",
-            "model.train() before the loop",
-        )
-    elif numerics.furthest(first, expected) > UNTOUCHED.losses:
-        why = "the first loss differs already: something of AMP is on without use_amp, or another loss is taken"
-        try_ = "torch.autocast(device.type, enabled=use_amp)"
-    if 0 < (moved := numerics.update(fp32).ratio) < precision.SHORT:
-        why, try_ = precision.CLIPPED_ALL_THE_SAME
-    if moved == 0:
-        why = "no weight moved: the scaler handed in is used without use_amp and skips each step, no step is taken, or "
-        why += "gradients are cleared before it"
-        try_ = "use the scaler only if use_amp and scaler is not None"
-    return numerics.same_trajectory(fp32, UNTOUCHED, why=why, try_=f"{try_}; {WHERE}")
+def follows_fp32(amp: Timed) -> Verdict:
+    """Training with AMP follows the FP32 losses."""
+    why = precision.why_apart(amp, FOLLOWS)
+    try_ = precision.FLOAT32 if why == precision.NARROW else "compare your loop step by step"
+    return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=f"{try_}; {WHERE}")
 
 
+full = Epoch(
+    part,
+    "train_epoch_amp",
+    lambda student, window: train(student, window, use_amp=False, scaler=window.scaler),
+)
+mixed = Epoch(part, "train_epoch_amp", mixed_epoch)
+full.follows(
+    "fp32_is_untouched",
+    UNTOUCHED,
+    says="Without use_amp the training is plain FP32, to rounding; a scaler is not used.",
+    why={
+        "short": precision.CLIPPED_ALL_THE_SAME,
+        "still": (
+            "no weight moved: the scaler handed in is used without use_amp and skips each step, or no step is taken",
+            "use the scaler only if use_amp and scaler is not None",
+        ),
+    },
+    see=WHERE,
+    momentum=0.5,  # so that steps of another optimizer show
+    scale=math.inf,  # so that whoever uses the scaler skips every step
+)
+
+
+half = HalfPrecision(part, mixed_epoch, WHERE, takes="train_epoch_amp")
 half.rounds_as_autocast()
 half.runs_where_it_helps()
-half.uses_the_scaler_in_order()
+half.uses_the_scaler_in_order(
+    "Each step calls the scaler once and in order: scale, backward, unscale_ where clipping needs it, step, update."
+)
 half.skips_overflow(UPDATE)
 
 
@@ -360,44 +269,18 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
     )
 
 
-@part.check(basis="report")
-def no_wait_per_step(waits: Observation) -> Verdict:
-    """The host does not wait for the device at every step, and no step's graph is kept."""
-    seen, try_ = (
-        waits.values,
-        "collect loss.detach() in a list, and move it to the host once after the loop",
-    )
-    return timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=try_)
-
-
-@part.check(basis="outputs")
-def returns_the_metrics(metrics: Pair) -> Verdict:
-    """The five results are there, finite, and fit each other."""
-    told, expected = metrics.student.values, metrics.baseline.values
-    losses = metrics.student.arrays["losses"]
-    missing = [f"{name} is no finite number" for name in METRICS if told[name] is None]
-    unlike = numerics.misshapen(losses, metrics.baseline.arrays["losses"]) or "".join(missing[:1])
-    if unlike:
-        return Failed(
-            unlike, "that cannot be compared", "return what the docstring names, as floats"
-        )
-    problem = numerics.metrics_problem(
-        told, losses, expected["right"], expected["sizes"], weighted=True
-    )
-    if problem:
-        return Failed(*problem)
-    return Passed(
-        f"loss {told['loss']:.4g}, accuracy {told['accuracy']:.4g} %, {len(losses)} losses"
-    )
-
-
-@part.check(basis="scripted")
-def honest_throughput(scripted_epoch: Pair) -> Verdict:
-    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
-    known = scripted_epoch.baseline.values
-    queued = known["queued"] if scripted_epoch.student.values["queued"] else 0.0
-    script = timing.Script(known["waits"], known["work"], known["samples"], BATCH, queued)
-    return timing.honest(scripted_epoch.student.values, script)
+mixed.waits_rarely()
+mixed.returns_its_metrics(
+    "batches",
+    "samples",
+    says="losses, loss and accuracy are there, finite, and fit each other.",
+    rounded=True,
+    # So many samples that neither 16-bit format can count them: steps of 19 or 27 are rounded the same way each time.
+    batch=40,
+    batches=(110, 118),
+    right=((19, 19), (27, 27)),
+)
+full.keeps_an_honest_clock()
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import compiling, numerics, outputs, plot, speedup, timing
+from autograder.checks import compiling, numerics, outputs, plot, speedup
 from autograder.checks.comparison import samples_problem
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.numerics import shown
+from autograder.claims.epochs import Epoch
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -47,7 +48,6 @@ UNITS = {
     "throughput": r"/|per|s⁻¹|\^\{?-1",
     "compile_s": r"\bs\b|sec",
 }  # a panel's label must match
-METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 16  # samples
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
@@ -177,32 +177,7 @@ def guard(student: Any, rig: Any) -> Any:
     return {**answers.seen(), "seen": compiler.values(), "calls": len(spiky), "counts": counts}
 
 
-# --- what is run: time ------------------------------------------------------------------------------------------------
-
-
-@part.probe(
-    pair=True,
-    values={
-        "samples": INTEGER,
-        "waits": list_of(NUMBER),
-        "work": list_of(NUMBER),
-        "plain": optional(NUMBER),
-        **{name: optional(NUMBER) for name in METRICS},
-    },
-)
-def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted; the model is not compiled."""
-    count = rig.integer(7, 11)
-    sizes = [BATCH] * (count - 1) + [rig.integer(3, 11)]
-    plain, window = (rig.window(sizes) for _ in range(2))
-    other = rig.number(train(student, plain, plain.model)["loss"])
-    window.criterion.label_smoothing = SMOOTHING  # so that another criterion than this one shows
-    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
-    rig.script(window, waits, work)
-    told = train(student, window, window.model)
-    figures = {"plain": other, **{name: rig.number(told[name]) for name in METRICS}}
-    return {"samples": sum(sizes), "waits": waits, "work": work, **figures}
-
+# --- what is run: the comparison --------------------------------------------------------------------------------------
 
 SCRIPTED = ("wait", "fetch", "eager", "compiled", "cold", "forward", "backward")
 
@@ -467,39 +442,13 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
 # --- what is judged: time ---------------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs", compared="loss and accuracy")
-def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
-    """loss is the mean over all samples, accuracy a percentage of them."""
-    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
-    measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
-    if not close(told["loss"], known["loss"], 1e-4):
-        own = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
-        why = explained(told["loss"], [(known["plain"], own)], 1e-4) or (
-            "batches count alike, and the last one has fewer samples; or some are missing"
-        )
-        why = f"the mean is {known['loss']:.5g}: {why}"
-        return Failed(measured, why, "sum of loss * len(labels), over all samples")
-    if (
-        told["accuracy"] is None
-        or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]
-    ):
-        stories = [(known["accuracy"] / 100, "it is a fraction: ")]
-        why = f"{explained(told['accuracy'], stories, EXACT)}{known['accuracy']:.4g} % of the samples were right"
-        return Failed(
-            measured, why, "100 * correct / samples over the whole epoch, correct counted in int64"
-        )
-    return Passed(measured)
-
-
-EXACT = 0.01
-
-
-@part.check(basis="scripted")
-def honest_throughput(scripted_epoch: Pair) -> Verdict:
-    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
-    known = scripted_epoch.baseline.values
-    script = timing.Script(known["waits"], known["work"], known["samples"], BATCH)
-    return timing.honest(scripted_epoch.student.values, script)
+epoch = Epoch(part, "train_epoch_compiled")
+epoch.returns_its_metrics(
+    "samples",
+    says="loss is the mean over all samples, accuracy a percentage of them.",
+    smoothing=SMOOTHING,
+)
+epoch.keeps_an_honest_clock()
 
 
 @part.check(basis="scripted")
