@@ -8,6 +8,7 @@ from typing import Any
 
 from autograder.checks import footprint, memory, numerics, outputs, precision
 from autograder.checks.numerics import close, shown
+from autograder.claims.epochs import TrainingLoop
 from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
@@ -148,21 +149,6 @@ def train(student: Any, window: Any, **options: Any) -> Any:
 
 
 TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
-
-
-@part.probe(pair=True, arrays={"losses": ("float64", 1), **TRAINED})
-def amp(student: Any, rig: Any) -> Any:
-    window = rig.window()
-    window.model.eval()
-    window.criterion.label_smoothing = SMOOTHING
-    for parameter in window.model.parameters():
-        parameter.grad = parameter.detach() + 1  # from before the epoch
-    start = window.weights()
-    return {
-        "start": start,
-        "losses": rig.series(train(student, window), "losses"),
-        "weights": window.weights(),
-    }
 
 
 @part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
@@ -409,13 +395,16 @@ FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
 UPDATE, NEARER = 0.02, 0.35
 
 
-@part.check(basis="outputs")
-def follows_fp32(amp: Pair) -> Verdict:
-    """Training with AMP follows the FP32 losses, batch by batch."""
-    why = precision.why_apart(amp, FOLLOWS)
-    return numerics.same_trajectory(
-        amp, FOLLOWS, why=why, try_=f"compare your loop step by step; {WHERE}"
-    )
+loop = TrainingLoop(
+    part, "train_with_amp", lambda student, window: {"losses": train(student, window)}
+)
+follows_fp32 = loop.follows(
+    "follows_fp32",
+    FOLLOWS,
+    says="Training with AMP follows the FP32 losses, batch by batch.",
+    why=lambda pair, within: (precision.why_apart(pair, within), "compare your loop step by step"),
+    see=WHERE,
+)
 
 
 @part.check(basis="outputs", needs=[follows_fp32])

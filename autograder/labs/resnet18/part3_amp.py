@@ -8,7 +8,7 @@ from typing import Any
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup
 from autograder.checks.numerics import close, shown
-from autograder.claims.epochs import SHORT, Epoch, steepen
+from autograder.claims.epochs import SHORT, TrainingLoop, steepen
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -253,12 +253,12 @@ CLIPPED_ALL_THE_SAME = (
 )
 
 
-full = Epoch(
+full = TrainingLoop(
     part,
     "train_epoch_amp",
     lambda student, window: train(student, window, use_amp=False, scaler=window.scaler),
 )
-mixed = Epoch(part, "train_epoch_amp", mixed_epoch)
+mixed = TrainingLoop(part, "train_epoch_amp", mixed_epoch)
 full.follows(
     "fp32_is_untouched",
     UNTOUCHED,
