@@ -1,10 +1,10 @@
 """Claims about a function that trains for an epoch: what it does to weights, what it returns, what it says of time.
 
-epoch = Epoch(part, "train_epoch")        called as (model, loader, criterion, optimizer, device), or as `call` says
-epoch.follows("trains_right", ...)        losses and weights are the baseline's
-epoch.returns_its_metrics(...)            losses, loss and accuracy fit each other and the samples
-epoch.keeps_an_honest_clock()             throughput and data_wait, on a clock that the grader moves
-epoch.waits_rarely()                      the host does not wait for the device at every step
+loop = TrainingLoop(part, "train_epoch")  called as (model, loader, criterion, optimizer, device), or as `call` says
+loop.follows("trains_right", ...)         losses and weights are the baseline's
+loop.returns_its_metrics(...)             losses, loss and accuracy fit each other and the samples
+loop.keeps_an_honest_clock()              throughput and data_wait, on a clock that the grader moves
+loop.waits_rarely()                       the host does not wait for the device at every step
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def steepen(window: Any) -> None:
         group["lr"] /= STEEP
 
 
-class Epoch:
+class TrainingLoop:
     """A function that trains for an epoch, and what is claimed of it."""
 
     def __init__(
@@ -236,8 +236,15 @@ class Epoch:
         says = "Throughput counts whole iterations, waiting for data included; data_wait is that waiting."
         self.part.add_check("honest_throughput", says, "scripted", judge, [probe])
 
-    def waits_rarely(self) -> None:
-        """Claim that the host waits for the device in every tenth batch at most, and that no old graph is kept."""
+    def waits_rarely(
+        self,
+        name: str = "no_wait_per_step",
+        *,
+        says: str = "The host does not wait for the device at every step, and no step's graph is kept.",
+        needs: Sequence[Callable[..., Verdict]] = (),
+        also: Mapping[Callable[..., Any], Callable[[Observation], Verdict]] = MappingProxyType({}),
+    ) -> None:
+        """Claim that the host waits in every tenth batch at most and keeps no old graph; *also* judges other probes."""
 
         def waits(student: Any, rig: Any) -> dict[str, Any]:
             window = rig.window([4] * 23 + [3])
@@ -246,13 +253,14 @@ class Epoch:
                 self.call(student, window)
             return {"batches": len(window.loader), "waits": noted.values(), "kept": graphs.kept}
 
-        def judge(noted: Observation) -> Verdict:
-            values = noted.values
-            return timing.no_wait_per_step(values["waits"], values["batches"], values["kept"])
+        def judge(noted: Observation, *others: Observation) -> Verdict:
+            verdict = timing.no_wait_per_step(**noted.values)
+            for other, judged in zip(others, also.values(), strict=True):
+                verdict = judged(other) if isinstance(verdict, Passed) else verdict
+            return verdict
 
-        probe = self._probe(waits, values=WAITS)
-        says = "The host does not wait for the device at every step, and no step's graph is kept."
-        self.part.add_check("no_wait_per_step", says, "report", judge, [probe])
+        reads = [self._probe(waits, values=WAITS), *(probe.__name__ for probe in also)]
+        self.part.add_check(name, says, "report", judge, reads, [one.__name__ for one in needs])
 
     def _probe(self, run: Callable[[Any, Any], Any], **forms: Any) -> str:
         self.part.probe(takes=[self.function], **forms)(run)

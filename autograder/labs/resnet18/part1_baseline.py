@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.checks import numerics, outputs, questions
 from autograder.checks import trace as profile
-from autograder.claims.epochs import Epoch
+from autograder.claims.epochs import TrainingLoop
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
@@ -466,18 +466,18 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
 # --- what is judged: the training loop --------------------------------------------------------------------------------
 
 
-epoch = Epoch(part, "train_epoch")
-epoch.follows(
+loop = TrainingLoop(part, "train_epoch")
+loop.follows(
     "trains_right",
     PLAIN,
     says="train_epoch trains in train(), one step for each batch, and returns its losses.",
     momentum=0.5,  # so that steps of another optimizer show
 )
-epoch.returns_its_metrics(
+loop.returns_its_metrics(
     "batches", says="loss is the mean of the losses, accuracy a percentage of the samples."
 )
-epoch.keeps_an_honest_clock(see=CLOCK)
-epoch.waits_rarely()
+loop.keeps_an_honest_clock(see=CLOCK)
+loop.waits_rarely()
 
 
 # --- what is judged: the profile --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 from autograder.checks import comparison as compare
 from autograder.checks import memory, numerics, plot, precision, speedup
 from autograder.checks.numerics import shown
-from autograder.claims.epochs import Epoch
+from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import TRAINED, HalfPrecision
 from autograder.claims.studies import Study
 from autograder.lab import (
@@ -185,12 +185,12 @@ def follows_fp32(amp: Timed) -> Verdict:
     return numerics.same_trajectory(amp, FOLLOWS, why=why, try_=f"{try_}; {WHERE}")
 
 
-full = Epoch(
+full = TrainingLoop(
     part,
     "train_epoch_amp",
     lambda student, window: train(student, window, use_amp=False, scaler=window.scaler),
 )
-mixed = Epoch(part, "train_epoch_amp", mixed_epoch)
+mixed = TrainingLoop(part, "train_epoch_amp", mixed_epoch)
 full.follows(
     "fp32_is_untouched",
     UNTOUCHED,

@@ -11,7 +11,7 @@ from typing import Any
 from autograder.checks import checkpointing, memory, numerics, outputs, plot
 from autograder.checks.comparison import run_problem
 from autograder.checks.numerics import shown
-from autograder.claims.epochs import Epoch
+from autograder.claims.epochs import TrainingLoop
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -456,12 +456,12 @@ def one_step_a_group(groups: Pair) -> Verdict:
     return Passed(f"{', '.join(map(str, taken))} steps, in train()")
 
 
-epoch = Epoch(
+loop = TrainingLoop(
     part,
     "train_epoch_with_accumulation",
     lambda student, window: train(student, window, STEPS),
 )
-epoch.returns_its_metrics(
+loop.returns_its_metrics(
     "samples",
     says="losses has each batch's mean, loss is the mean over all samples, accuracy a percentage of them.",
     slips={f"it is a loss that was divided by accumulation_steps, {STEPS}": 1 / STEPS},
@@ -470,7 +470,7 @@ epoch.returns_its_metrics(
     smoothing=SMOOTHING,
     norm="group",  # so that who joins the batches of a group sees their losses
 )
-epoch.keeps_an_honest_clock()
+loop.keeps_an_honest_clock()
 
 
 # --- what is judged: checkpointing ------------------------------------------------------------------------------------

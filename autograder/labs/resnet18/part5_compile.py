@@ -11,7 +11,7 @@ import numpy as np
 from autograder.checks import compiling, numerics, outputs, plot, speedup
 from autograder.checks.comparison import samples_problem
 from autograder.checks.numerics import shown
-from autograder.claims.epochs import Epoch
+from autograder.claims.epochs import TrainingLoop
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -442,13 +442,13 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
 # --- what is judged: time ---------------------------------------------------------------------------------------------
 
 
-epoch = Epoch(part, "train_epoch_compiled")
-epoch.returns_its_metrics(
+loop = TrainingLoop(part, "train_epoch_compiled")
+loop.returns_its_metrics(
     "samples",
     says="loss is the mean over all samples, accuracy a percentage of them.",
     smoothing=SMOOTHING,
 )
-epoch.keeps_an_honest_clock()
+loop.keeps_an_honest_clock()
 
 
 @part.check(basis="scripted")
