@@ -71,16 +71,7 @@ class Costs(Claimed):
 
         def judge(run: Pair, nothing: Pair) -> Verdict:
             apart = outputs.furthest(run.student.arrays["numbers"], run.baseline.arrays["numbers"])
-            if not apart <= NEAR:
-                return Failed(
-                    f"apart by {apart:.1e} of the largest number",
-                    "large inputs give other results",
-                    try_,
-                )
-            mine, plain = memory.beyond(run, nothing)
-            taken = f"{mine / MB:.0f} MB where the slow version takes {plain / MB:.0f} MB"
-            measured = f"{taken}; allowed {at_most:.0%} of it"
-            return memory.at_most(run, nothing, at_most * plain, measured, why, try_)
+            return memory.leaner(run, nothing, at_most, apart, NEAR, why, try_)
 
         reads = [
             self.add_probe("peak", peak, pair=True, arrays=NUMBERS),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from autograder.checks import launches, outputs
 from autograder.claims.base import Claimed
 from autograder.claims.families import Case, Sizes
 from autograder.claims.results import SAME
-from autograder.lab import INTEGER, TEXT, list_of, record
-from autograder.model import Failed, Observation, Passed, Verdict
+from autograder.lab import CASES, INTEGER, NUMBERS, TEXT, Part, list_of, record
+from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 FETCHES = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
 NO_FETCH = "fetches_nothing"
@@ -71,3 +72,63 @@ class Graphs(Claimed):
             judge,
             [probe],
         )
+
+
+COUNTED = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
+
+
+class Compiled:
+    """A function that compiles a network, and what is claimed of what it returns; its probe is `compiled`."""
+
+    def __init__(
+        self, part: Part, made: Callable[[Any, Any], tuple[Any, Any]], within: float, see: str
+    ) -> None:
+        """Say how: *made*, of the student's module and the rig, returns a network and what compiles it."""
+        self.part, self.within, self.see = part, within, see
+
+        @part.probe(pair=True, values={**CASES, **COUNTED, "refusal": TEXT}, arrays=NUMBERS)
+        def compiled(student: Any, rig: Any) -> Any:
+            """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""
+            net, compile_net = made(student, rig)
+            answers, compiler = rig.answers(), rig.compiler()
+            run, sizes = (
+                compile_net(net.eval(), backend=compiler),
+                rig.random.permutation(range(2, 7))[:3],
+            )
+            for turn in (1, 2):
+                for batch in sizes.tolist():
+                    images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
+                    with rig.no_grad():
+                        answers.add(f"logits of {batch} images, call {turn}", run(images))
+            noted = compiler.values()
+            return {
+                **answers.seen(),
+                "runs": sum(noted["runs"].values()),
+                "passes": 2 * len(sizes),
+                "built": len(noted["built"]),
+                "shapes": len(sizes),
+                "parameters": noted["parameters"],
+                "all": len(list(net.parameters())),
+                "refusal": rig.refusal(lambda model: compile_net(model, backend=compiler)),
+            }
+
+    def answers_alike(self, says: str, needs: Sequence[str]) -> None:
+        """Claim the answers of the network itself."""
+        name, compared = "compiled_answers_alike", "logits"
+        self.part.add_check(name, says, "outputs", self._alike, ["compiled"], needs, compared)
+
+    def is_one_graph(self, says: str, needs: Sequence[str] = ()) -> Any:
+        """Claim one graph of the whole network for each shape, with its answers; return the check."""
+
+        def judge(run: Pair) -> Verdict:
+            alike, graphs = (
+                self._alike(run),
+                launches.one_graph(run.student.values, run.baseline.values),
+            )
+            return graphs if isinstance(alike, Passed) else alike
+
+        return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)
+
+    def _alike(self, run: Pair) -> Verdict:
+        why = "the compiled net computes something else"
+        return outputs.same(run, self.within, why=why, try_=f"torch.compile; {self.see}")

@@ -31,7 +31,6 @@ from torch import Tensor, nn
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.calls import Calls
-from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, EagerTrainings, refusal, register
 from autograder.worker.counters import Ops, Saved, Traffic
@@ -150,7 +149,7 @@ class Rig:
         self.calls = Calls(self.device, exact=side != "student")
         self.programs = Programs(self._random, self.clock)
         self.sizes = Sizes(self.clock)
-        self.matched, self.checklist = Matched(self), Checklist(self)
+        self.matched = Matched(self)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""

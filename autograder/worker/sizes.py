@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from typing import Any
 
@@ -109,6 +110,12 @@ class Sizes:
     def __init__(self, clock: VirtualClock) -> None:
         """Move this clock."""
         self._clock = clock
+
+    @staticmethod
+    def found(look: Callable[..., Any], limit: int, step: int) -> Any:
+        """Return what *look* finds; nothing where no half of the step fits."""
+        with suppress(torch.OutOfMemoryError):
+            return look(Attempt(limit), step)
 
     def pictures(self, images: Tensor, labels: list[int], seconds: float) -> Pictures:
         """Return a data set."""

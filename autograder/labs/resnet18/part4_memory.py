@@ -614,17 +614,10 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
 @part.check(basis="outputs")
 def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     """A group of six batches needs less than half the memory of one large batch, measured from outside."""
-    moved = numerics.update(large_group)
-    if not moved.error <= UPDATE:
-        return Failed(
-            f"update apart by {moved.error:.1e} of its norm",
-            "larger images take another step than one batch",
-            GROUP,
-        )
+    apart = numerics.update(large_group).error
     why = "the batches of a group are in memory at once: joined, or their graphs kept until one backward pass"
-    return _leaner(
-        large_group, idle, 0.5, why, "backward() for each batch, before the next one's forward pass"
-    )
+    try_ = "backward() for each batch, before the next one's forward pass"
+    return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_)
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
@@ -634,26 +627,10 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     apart = outputs.furthest(
         large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
     )
-    if not apart <= APART:
-        return Failed(
-            f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG
-        )
     least = known["boundaries"] + known["largest"]  # all inputs, and one segment that runs again
     why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
-    return _leaner(
-        large_step,
-        idle,
-        (1 + least) / 2,
-        why,
-        f"five segments: the stem and the four layers; {WRONG}",
-    )
-
-
-def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdict:
-    """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
-    needed, plain = memory.beyond(run, idle)
-    measured = f"{needed / 1e6:.0f} MB where the baseline takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
-    return memory.at_most(run, idle, allowed * plain, measured, why, try_)
+    try_ = f"five segments: the stem and the four layers; {WRONG}"
+    return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
