@@ -5,13 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograder.checks import launches, outputs
+from autograder.checks import compiling, outputs
 from autograder.claims.base import Claimed
 from autograder.claims.families import Case, Sizes
 from autograder.claims.results import SAME
-from autograder.lab import CASES, INTEGER, NUMBERS, TEXT, Part, list_of, record
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    Part,
+    list_of,
+    map_of,
+    record,
+)
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
+NOTED = record(
+    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN, at=NUMBER)),
+    runs=map_of(INTEGER),
+    parameters=INTEGER,
+    breaks=list_of(TEXT),
+)
+"""What a recording backend noted."""
+COUNTED = dict.fromkeys(("calls", "shapes", "parameters"), INTEGER)
 FETCHES = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
 NO_FETCH = "fetches_nothing"
 WAITS = "the host waits until the device has caught up, and cannot queue what comes next"
@@ -74,9 +93,6 @@ class Graphs(Claimed):
         )
 
 
-COUNTED = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
-
-
 class Compiled:
     """A function that compiles a network, and what is claimed of what it returns; its probe is `compiled`."""
 
@@ -86,7 +102,9 @@ class Compiled:
         """Say how: *made*, of the student's module and the rig, returns a network and what compiles it."""
         self.part, self.within, self.see = part, within, see
 
-        @part.probe(pair=True, values={**CASES, **COUNTED, "refusal": TEXT}, arrays=NUMBERS)
+        @part.probe(
+            pair=True, values={**CASES, **COUNTED, "noted": NOTED, "refusal": TEXT}, arrays=NUMBERS
+        )
         def compiled(student: Any, rig: Any) -> Any:
             """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""
             net, compile_net = made(student, rig)
@@ -100,15 +118,12 @@ class Compiled:
                     images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
                     with rig.no_grad():
                         answers.add(f"logits of {batch} images, call {turn}", run(images))
-            noted = compiler.values()
             return {
                 **answers.seen(),
-                "runs": sum(noted["runs"].values()),
-                "passes": 2 * len(sizes),
-                "built": len(noted["built"]),
+                "noted": compiler.values(),
+                "calls": 2 * len(sizes),
                 "shapes": len(sizes),
-                "parameters": noted["parameters"],
-                "all": len(list(net.parameters())),
+                "parameters": len(list(net.parameters())),
                 "refusal": rig.refusal(lambda model: compile_net(model, backend=compiler)),
             }
 
@@ -121,11 +136,22 @@ class Compiled:
         """Claim one graph of the whole network for each shape, with its answers; return the check."""
 
         def judge(run: Pair) -> Verdict:
-            alike, graphs = (
-                self._alike(run),
-                launches.one_graph(run.student.values, run.baseline.values),
+            alike, known = self._alike(run), run.baseline.values
+            noted, refusal = run.student.values["noted"], run.student.values["refusal"]
+            runs = {"compiled": sum(noted["runs"].values())}
+            built = {"built": len(noted["built"]), "builds": known["shapes"]}
+            measured, why = compiling.graph_problem(
+                noted, runs, known["calls"], parameters=known["parameters"], **built
             )
-            return graphs if isinstance(alike, Passed) else alike
+            if isinstance(alike, Failed):
+                return alike
+            if not (why or refusal):
+                measured, why = (
+                    "a net that does not fit into one graph ran",
+                    "a break goes unnoticed",
+                )
+            try_ = f"torch.compile(net, backend=backend, fullgraph=True, dynamic=False); {self.see}"
+            return Failed(measured, why, try_) if why else Passed(f"a break raises {refusal}")
 
         return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)
 

@@ -74,7 +74,6 @@ class Threads:
     """A kernel whose threads run one after another."""
 
     def __init__(self, source: str, folder: Path) -> None:
-        """Compile it."""
         (folder / "threads.cpp").write_text(f"{PRELUDE}{source}\n{LOOP}", encoding="utf-8")
         library = folder / "threads.so"
         said = _run(

@@ -14,7 +14,6 @@ class Queued:
     """A device that works while the host goes on: `work` leaves seconds behind that `synchronize` waits for."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        """Start with nothing to wait for."""
         self._clock, self._left = clock, 0.0
 
     def work(self, seconds: float) -> None:
@@ -140,7 +139,6 @@ def _unnoted(function: Any = None, **_: Any) -> Any:
 
 def _function(decorate: Any, first: float, second: float) -> dict[str, object]:
     def load(path: str, *, size: int = 3) -> object:
-        """Say what is asked."""
         if path == "missing":
             raise FileNotFoundError(path)
         return first + size * second

@@ -90,7 +90,6 @@ class Inference:
     """`rig.inference()`."""
 
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
-        """Draw everything from *random*."""
         self._random, self._clock = random, clock
 
     def draw(self, *shape: int) -> Tensor:

@@ -42,7 +42,6 @@ class Machine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Put the real one back."""
         self._stack.close()
 
     def named(self, device: Any) -> str:

@@ -31,7 +31,6 @@ class Tied(nn.Module):
         self.out = nn.Linear(width, CLASSES)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Classify images."""
         x = self.into(images).flatten(1)
         logits: Tensor = self.out(self.second(torch.tanh(self.first(x))))
         return logits
@@ -66,7 +65,6 @@ class Plans:
     """`rig.plans`."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        """Draw widths from *random*."""
         self._random = random
 
     def small(self) -> dict[str, MakeTraining]:

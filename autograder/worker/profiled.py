@@ -142,7 +142,6 @@ class Programs:
         return program
 
     def spend(self, seconds: float) -> None:
-        """Let time pass."""
         self._clock.advance(seconds, busy=True)
 
     def steps(

@@ -19,7 +19,6 @@ class Tiles(TorchDispatchMode):
     """A context: `launches` are the names of kernels, `operators` those of torch outside of them."""
 
     def __init__(self) -> None:
-        """Start with none."""
         super().__init__()  # type: ignore[no-untyped-call]
         self.launches: list[str] = []
         self.operators: list[str] = []
@@ -28,7 +27,6 @@ class Tiles(TorchDispatchMode):
         self._inside = False
 
     def __enter__(self) -> Self:
-        """Watch launches and operators."""
         self._own = [kind.run for kind in self._kinds]
         for kind, run in zip(self._kinds, self._own, strict=True):
             kind.run = self._noted(run)
@@ -36,13 +34,11 @@ class Tiles(TorchDispatchMode):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop watching."""
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         for kind, run in zip(self._kinds, self._own, strict=True):
             kind.run = run
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note an operator, and compute."""
         if not self._inside and len(self.operators) < MOST:
             self.operators.append(text(func.overloadpacket._qualified_op_name, 60))
         return func(*args, **(kwargs or {}))

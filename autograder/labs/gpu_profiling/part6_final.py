@@ -128,15 +128,12 @@ class Samples:
     """A number and a label of each key that a store hands out, some milliseconds after it was asked."""
 
     def __init__(self, store: Sequence[int]) -> None:
-        """Read from *store*."""
         self._store = store
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return len(self._store)
 
     def __getitem__(self, index: int) -> tuple[float, int]:
-        """Wait for one."""
         key = self._store[index]
         return float(key % 100_003), key % 10
 
@@ -265,7 +262,7 @@ def together(student: Any, rig: Any) -> Any:
         rig.program(student, PROGRAM),
         rig.seconds(0.4, 0.9, 1),
     )
-    compiler = rig.compiler(rig.window([4]), {"forward": 25.0, "backward": 20.0}, step=work)
+    compiler = rig.compiler(None, {"forward": 25.0, "backward": 20.0}, step=work)
     options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
     seen, built = (
         rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size),

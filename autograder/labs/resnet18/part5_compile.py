@@ -12,9 +12,9 @@ from autograder.checks import compiling, numerics, outputs, plot, speedup
 from autograder.checks.comparison import samples_problem
 from autograder.checks.numerics import shown
 from autograder.claims.epochs import TrainingLoop
+from autograder.claims.graphs import NOTED
 from autograder.claims.studies import Study
 from autograder.lab import (
-    BOOLEAN,
     CASES,
     CELL,
     INTEGER,
@@ -34,7 +34,6 @@ from autograder.lab import (
     list_of,
     map_of,
     optional,
-    record,
 )
 
 part = Part(
@@ -59,15 +58,6 @@ SMOOTHING = 0.5  # of the labels in the scripted epoch
 BUILT = 'see "When something is built" in the part 5 handout'
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
-
-# What a recording backend noted.
-SEEN = record(
-    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN, at=NUMBER)),
-    runs=map_of(INTEGER),
-    parameters=INTEGER,
-    breaks=list_of(TEXT),
-)
-
 
 # --- what is run: a training, warmed up -------------------------------------------------------------------------------
 
@@ -98,7 +88,7 @@ HELD = {
     "optimizer": "the optimizer's state",
 }
 LEFT = dict.fromkeys(HELD, ("float64", 1))  # after the warm-up
-NOTED = {f"{mode}_{when}": SEEN for mode in PRECISIONS for when in ("warm", "epoch")}
+NOTED = {f"{mode}_{when}": NOTED for mode in PRECISIONS for when in ("warm", "epoch")}
 TRAINED = {
     "start": ("float32", 1),
     "losses": ("float64", 1),
@@ -150,7 +140,7 @@ SIZES = ("below", "exactly at", "above")
 
 @part.probe(
     pair=True,
-    values={**CASES, "seen": SEEN, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
+    values={**CASES, "seen": NOTED, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
     arrays=NUMBERS,
 )
 def guard(student: Any, rig: Any) -> Any:
@@ -160,7 +150,7 @@ def guard(student: Any, rig: Any) -> Any:
         [2, 0, 1, *(rig.integer(0, 2) for _ in range(6))],
     )  # few bits: sums are exact
     answers, counts = rig.answers(), []
-    compiler = rig.compiler(rig.window([BATCH]))
+    compiler = rig.compiler()
     for how in ("eager", "compiled"):
         module = student.SpikeGuard(limit)
         run = rig.compiled(module, compiler) if how == "compiled" else module
@@ -189,7 +179,7 @@ SCRIPTED = ("wait", "fetch", "eager", "compiled", "cold", "forward", "backward")
         "rows": list_of(map_of(CELL)),
         "csv": TEXT,
         "panels": PANELS,
-        "seen": SEEN,
+        "seen": NOTED,
         "began": list_of(NUMBER),
         "samples": INTEGER,
         "batches": INTEGER,
@@ -232,12 +222,12 @@ def comparison(student: Any, rig: Any) -> Any:
     }
 
 
-@part.probe(values={"seen": SEEN, "eager": map_of(INTEGER)})
+@part.probe(values={"seen": NOTED, "eager": map_of(INTEGER)})
 def comparison_amp(student: Any, rig: Any) -> Any:
     """The same in half precision, of two batches; what it takes is nothing here."""
     window = rig.window([BATCH] * HALVED)
     rig.script(window, [0.05] * HALVED, [])
-    compiler, made = rig.compiler(window, {"forward": 1.0}, step=0.1), rig.eager_trainings(0.2, 0.0)
+    compiler, made = rig.compiler(None, {"forward": 1.0}, step=0.1), rig.eager_trainings(0.2, 0.0)
     with rig.figures():
         student.compare_compile(
             made,
@@ -423,20 +413,12 @@ def _at(counts: Sequence[float | None], index: int) -> str:
 @part.check(basis="report", needs=[guard_answers_alike])
 def guard_is_one_graph(guard: Pair) -> Verdict:
     """Compiled, SpikeGuard is one graph, and the same one whatever the data is."""
-    seen, calls = guard.student.values["seen"], guard.baseline.values["calls"]
-    runs = seen["runs"].get("forward", 0)
-    measured = (
-        f"forward graphs that ran: {runs} in {calls} calls; kinds of break: {len(seen['breaks'])}"
-    )
-    if not seen["breaks"] and sum(one["kind"] == "forward" for one in seen["built"]) > 1:
-        why = "a number of Python's that changes is built into the graph"
-        return Failed(
-            f"{measured}; built again when the data changed", why, f"count in a tensor; {BREAKS}"
-        )
-    if seen["breaks"] or runs != calls:
-        why = f"Python has to look at the data: {''.join(seen['breaks'][:1]) or 'nothing or several pieces ran'}"
-        return Failed(measured, why, f"no .item(), float(), print or `if` on a tensor; {BREAKS}")
-    return Passed(measured)
+    noted, calls = guard.student.values["seen"], guard.baseline.values["calls"]
+    runs = {"forward": noted["runs"].get("forward", 0)}
+    built = sum(one["kind"] == "forward" for one in noted["built"])
+    measured, why = compiling.graph_problem(noted, runs, calls, built=built, builds=1)
+    try_ = f"count in a tensor; no .item(), float(), print or `if` on a tensor; {BREAKS}"
+    return Failed(measured, why, try_) if why else Passed(f"one graph in {calls} calls")
 
 
 # --- what is judged: time ---------------------------------------------------------------------------------------------
