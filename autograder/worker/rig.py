@@ -135,6 +135,11 @@ class Rig:
     tiles = Tiles
     pooled = staticmethod(pooled)
     sums = Sums
+    machine = Machine
+    ops = Ops
+    traffic = Traffic
+    precision = Precision
+    figures = Figures
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
@@ -167,12 +172,6 @@ class Rig:
     def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
         """Return a training for several processes, which have so many *seconds* for it; see `worker/ranks.py`."""
         return Ranks(self._random, self.seed, self.folder, figures, seconds)
-
-    def machine(
-        self, student: ModuleType, *, gpus: int, rank: int, local_rank: int, world: int
-    ) -> Machine:
-        """Return a machine that is not there, on which a process of a group finds itself."""
-        return Machine(student, gpus=gpus, rank=rank, local_rank=local_rank, world=world)
 
     def nodes(self) -> Nodes:
         """Return tensors for the processes of two nodes."""
@@ -459,18 +458,6 @@ class Rig:
         """Record where the student's file brings a value to the host."""
         return Waits(Always(), str(student.__file__))
 
-    def ops(self) -> Ops:
-        """Count operations."""
-        return Ops()
-
-    def traffic(self) -> Traffic:
-        """Count operators that compute, and the bytes that they read and write."""
-        return Traffic()
-
-    def precision(self) -> Precision:
-        """Record a float32 precision that is lowered, if only for the time of a call."""
-        return Precision()
-
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""
         return Saved(inputs)
@@ -506,7 +493,3 @@ class Rig:
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device) / 1e6
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-
-    def figures(self) -> Figures:
-        """Record what saved figures show."""
-        return Figures()
