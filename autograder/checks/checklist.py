@@ -1,4 +1,4 @@
-"""Judges the seven points of a fast training loop: loader, batch size, groups of batches; and a run that has them all.
+"""Judges points of a fast training loop: batch size, groups of batches; and a run that has them all.
 
 Each says what was measured and why it is wrong; nothing is wrong where the second is empty.
 """
@@ -10,44 +10,12 @@ from typing import Any
 
 from autograder.checks import configurations, numerics
 from autograder.checks.numerics import close, explained, shown
-from autograder.digest import Epoch, differing
-from autograder.model import Observation, Pair
+from autograder.model import Pair
 
 Found = tuple[str, str]
 """What was measured, and what is wrong with it."""
 
 SAME = 1e-4  # losses absolutely, updates relative to their norm: the same sums in another order
-EPOCHS = ("first", "second")
-
-
-def shuffled(pair: Pair) -> Found:
-    """Look at two epochs of a loader: every sample in each, in another order."""
-    first, second = (_epoch(pair.student, name) for name in EPOCHS)
-    known = _epoch(pair.baseline, "first")
-    for name, one in zip(EPOCHS, (first, second), strict=True):
-        if problem := differing(one, known):
-            return f"in the {name} epoch: {problem}", "samples are left out or repeated"
-    if list(first.samples()) == list(second.samples()):
-        return "two epochs in one order", "nothing is shuffled, or once for all"
-    return f"{known.samples().total()} samples in each of two epochs", ""
-
-
-def _epoch(seen: Observation, name: str) -> Epoch:
-    return Epoch(seen.arrays[f"{name}_commitments"], seen.arrays[f"{name}_sizes"])
-
-
-def asked(made: Sequence[Mapping[str, Any]]) -> Found:
-    """Look at the arguments of loaders: workers as asked, pinned memory for a GPU only, workers that stay."""
-    for it in made:
-        case, options = f"for {it['device']} with {it['workers']} workers", it["options"]
-        if options is None:
-            return f"{case} no DataLoader was made", "the function returns one"
-        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
-        wanted["persistent_workers"] = it["workers"] > 0
-        odd = next((name for name, value in wanted.items() if options[name] != value), None)
-        if odd:
-            return f"{case} {odd} is {options[odd]}", f"it should be {wanted[odd]}"
-    return f"{len(made)} loaders, with workers and without", "" if made else "none was made"
 
 
 def fits(searches: Sequence[Mapping[str, Any]], other: str) -> Found:

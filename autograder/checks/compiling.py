@@ -83,27 +83,44 @@ def late_build(seen: Seen, batches: int) -> tuple[str, str]:
     )
 
 
-def whole_problem(seen: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
+def graph_problem(
+    noted: Seen,
+    runs: Mapping[str, int],
+    calls: int,
+    *,
+    built: int = 0,
+    builds: int = 0,
+    parameters: int = 0,
+) -> tuple[str, str]:
+    """Say how calls did not run one graph each, of all *parameters*, and why; or nothing.
+
+    *runs* counts the graphs of each kind that ran. *built* were made, and *builds* are enough, where they are counted.
+    """
+    ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
+    measured = f"{ran} graphs ran in {calls} calls" + f", {built} were built" * (builds > 0)
+    took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
+    eager = "nothing that was compiled ran: it is used as it is, or another backend was asked"
+    pieces = "the model is compiled in pieces, or a part of the batches is not"
+    problems = (
+        (noted["breaks"], f"Python has to look at the data: {''.join(noted['breaks'][:1])}"),
+        (not sum(runs.values()), eager),
+        (built > builds, "it is built again: a number of Python's that changes is in the graph"),
+        (set(runs.values()) != {calls}, pieces),
+        (noted["parameters"] < parameters, f"only a part of the model is compiled{took}"),
+        (built < builds, "one graph serves several sizes, as by default from the second size on"),
+    )
+    return next(((measured, why) for wrong, why in problems if wrong), ("", ""))
+
+
+def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
     """Say how an epoch was not one forward and one backward graph for each batch, or nothing."""
-    forward, backward = seen["runs"]["forward"], seen["runs"]["backward"]
-    measured = f"{forward} forward and {backward} backward graphs ran for {batches} batches"
-    if not forward + backward:
-        return (
-            measured,
-            "nothing that was compiled ran: the model is used as it is, or another backend was asked",
-        )
-    if (forward, backward) != (batches, batches):
-        return measured, "the model is compiled in pieces, or a part of the batches is not"
-    if seen["parameters"] < parameters:
-        took = f"the graph takes {seen['parameters']} of {parameters} parameters"
-        return f"{measured}; {took}", "only a part of the model is compiled"
-    if half != any(one["half"] for one in seen["built"]):
+    runs = {kind: noted["runs"][kind] for kind in ("forward", "backward")}
+    measured, why = graph_problem(noted, runs, batches, parameters=parameters)
+    if not why and half != any(one["half"] for one in noted["built"]):
         state = "in half precision" if not half else "in float32, or in float16"
-        return (
-            f"{measured}; convolutions {state}",
-            "autocast follows use_amp, in the warm-up as in the epoch",
-        )
-    return "", ""
+        why = "autocast follows use_amp, in the warm-up as in the epoch"
+        measured = f"{runs['forward']} graphs ran; convolutions {state}"
+    return measured, why
 
 
 def row_problem(rows: Sequence[Row]) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 from autograder.checks import table, timing
 from autograder.checks.forms import DEVICE, Form, count, positive, words
 from autograder.checks.numerics import explained, shown
-from autograder.model import Failed, Passed, Verdict
 
 RESULTS = Form(
     "kernel_results.csv",
@@ -53,32 +52,6 @@ def _why(name: str, more: float) -> str:
     if name.startswith("aten::"):
         return "it is called by another operator, or only looks at memory; where there are kernels, only they count"
     return "it is a range around launches, and none itself"
-
-
-def one_graph(seen: Seen, known: Seen) -> Verdict:
-    """Pass a compiled net that ran as one graph in each pass, one for each shape, of all parameters."""
-    passes, shapes = known["passes"], known["shapes"]
-    measured = f"{passes} passes of {shapes} shapes: {seen['built']} graphs built, which ran {seen['runs']} times"
-    if not seen["runs"]:
-        why = "nothing that was compiled ran: the net is handed back as it is, or another backend was asked"
-        return Failed(measured, why, "torch.compile(net, backend=backend, ...)")
-    if seen["runs"] != passes or seen["parameters"] < known["all"]:
-        took = f"{measured}; a graph takes {seen['parameters']} of {known['all']} parameters"
-        return Failed(
-            took,
-            "the net is compiled in pieces, or a part of it is not",
-            "torch.compile of the whole net",
-        )
-    if not seen["refusal"]:
-        measured += "; a net that does not fit into one graph was compiled without an error"
-        return Failed(measured, "a break goes unnoticed", "fullgraph=True")
-    if seen["built"] != shapes:
-        several = "one graph serves several sizes, as by default from the second size on"
-        why = (
-            several if seen["built"] < shapes else "a graph is built again for a shape that has one"
-        )
-        return Failed(measured, why, "dynamic=False")
-    return Passed(f"{measured}; a break raises {seen['refusal']}")
 
 
 def row_problem(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:

@@ -57,6 +57,18 @@ def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_
     )
 
 
+def leaner(
+    run: Pair, idle: Pair, share: float, apart: float, within: float, why: str, try_: str
+) -> Verdict:
+    """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
+    if not apart <= within:
+        measured = f"results apart by {apart:.1e} (allowed {within:.0e})"
+        return Failed(measured, "larger inputs give other results", try_)
+    needed, plain = beyond(run, idle)
+    taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
+    return at_most(run, idle, share * plain, f"{taken}; allowed {share:.0%} of it", why, try_)
+
+
 def at_least_less(
     run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, try_: str
 ) -> Verdict:

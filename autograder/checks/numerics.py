@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -140,42 +140,76 @@ def close(value: float | None, expected: float, within: float) -> bool:
     )
 
 
-def metrics_problem(
-    told: Mapping[str, float | None],
-    losses: Array,
-    right: Sequence[int],
-    sizes: Sequence[int],
-    *,
-    weighted: bool,
-) -> tuple[str, str, str] | None:
-    """Say how loss is not the mean of the *losses*, or accuracy not the percentage of the samples that were *right*.
+@dataclass(frozen=True)
+class Trained:
+    """An epoch of known losses and right answers, and over what the mean loss is taken: batches, samples, or either."""
 
-    The mean may be *weighted* by samples, or not.
-    """
-    hits, samples, total = sum(right), sum(sizes), mean(losses) * len(losses)
-    means = [mean(losses), mean(losses, sizes)]
-    if not any(close(told["loss"], one, 1e-4) for one in means[: 1 + weighted]):
-        stories = [(losses[-1], "it is the last one"), (total, "it is the sum")]
-        stories += [(means[1], "it is weighted by the samples of each batch")]
-        stories += [(total / (len(sizes) + 1), "it was divided by one batch too many")]
-        words = explained(
-            told["loss"], [*stories, (total / samples, "it was divided by the samples")], 1e-4
-        )
-        why = f"the mean of the losses is {means[0]:.6g}{': ' * bool(words)}{words}"
-        return f"loss {shown(told['loss'])}", why, "sum of losses / number of batches"
-    accuracy, expected = told["accuracy"], 100 * hits / samples
-    if (
-        accuracy is not None and abs(accuracy - expected) <= 101 / samples
-    ):  # one close call may turn
-        return None
-    other = "more than all of them: batches are counted twice" if (accuracy or 0.0) > 100 else ""
-    near = f"near the {expected:.6g} % that were right: counted in 16 bits, or not in train()"
-    why = explained(accuracy, _accuracies(right, sizes), 1e-3) or explained(
-        accuracy, [(expected, near)], 0.02
+    losses: Array
+    sizes: Sequence[int]
+    right: Sequence[int]
+    means: Sequence[str]
+
+    def mean(self, over: str) -> float:
+        """Return the mean loss."""
+        return mean(self.losses, self.sizes if over == "samples" else None)
+
+    @property
+    def loss(self) -> float:
+        """What the mean loss is best told as."""
+        return self.mean(self.means[0])
+
+
+Problem = tuple[str, str]
+"""Why, and what to try; nothing is wrong where it is empty."""
+
+
+def loss_problem(
+    told: float | None,
+    losses: Array,
+    epoch: Trained,
+    stories: Sequence[tuple[float, str]],
+    within: float,
+) -> Problem | tuple[()]:
+    """Say how *told* is not the mean loss of an epoch, or how the *losses* are not its own; they are as many."""
+    listed = any(close(told, epoch.mean(over), within) for over in epoch.means)
+    if listed and furthest(losses, epoch.losses) <= within * float(np.max(np.abs(epoch.losses))):
+        return ()
+    number = mean(losses, epoch.sizes) if listed else told
+    batches, samples = len(epoch.sizes), sum(epoch.sizes)
+    total = epoch.mean("batches") * batches
+    words = explained(
+        number,
+        [
+            *stories,
+            (epoch.losses[-1], "it is the last one"),
+            (total, "it is the sum"),
+            (total / (batches + 1), "it was divided by one batch too many"),
+            (total / samples, "it was divided by the samples"),
+            (epoch.mean("samples"), "it is weighted by the samples of each batch"),
+            (epoch.mean("batches"), "batches count alike, and the last one has fewer samples"),
+        ],
+        within,
     )
+    words = words or "it is no finite number" * (number is None)
+    if listed:
+        why = f"the losses themselves are others: {words or 'they are not those of the batches'}"
+        return why, "keep each loss as the criterion returns it"
+    why = f"the mean of the losses is {epoch.loss:.6g}{': ' * bool(words)}{words}"
+    return why, f"the sum of the losses of all {epoch.means[0]}, divided by their number"
+
+
+def accuracy_problem(told: float | None, epoch: Trained) -> Problem | tuple[()]:
+    """Say how *told* is not the percentage of the samples that were right."""
+    samples = sum(epoch.sizes)
+    expected = 100 * sum(epoch.right) / samples
+    if told is not None and abs(told - expected) <= 101 / samples:  # one close call may turn
+        return ()
+    near = f"near the {expected:.6g} % that were right: counted in 16 bits, or not in train()"
+    why = explained(told, _accuracies(epoch.right, epoch.sizes), 1e-3)
+    why = why or explained(told, [(expected, near)], 0.02)
+    other = "more than all of them: batches are counted twice" if (told or 0.0) > 100 else ""
     why = why or other or f"{expected:.4g} % of the samples were right"
-    try_ = "100 * correct / samples over the whole epoch, correct counted in int64"
-    return f"accuracy {shown(accuracy)} %", why, try_
+    return why, "100 * correct / samples over the whole epoch, correct counted in int64"
 
 
 def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float, str]]:

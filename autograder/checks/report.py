@@ -91,6 +91,16 @@ def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
     ]
 
 
+def incomplete(text: str, asked: Mapping[str, str], least: int, most: int) -> tuple[str, str]:
+    """Count the words of a text, and say what it lacks: headings, words, what was to be filled in; or nothing."""
+    count, missing, left = words(text), gaps(text, asked), left_over(text)
+    if left and not missing:
+        return f"{len(left)} places left to fill in", listed(left)
+    if count < least or (not missing and count > most):
+        missing.append(f"{least} to {most} words are expected, without tables and code")
+    return f"{count} words", listed(missing)
+
+
 def left_over(text: str) -> list[str]:
     """Name what the template asked to be replaced and is still there, each with its line."""
     plain = QUOTED.sub(_spaces, text)

@@ -143,15 +143,13 @@ def _leak(told: float, printed: float) -> str:
 
 def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tuple[str, str]:
     """Look whether a reflection is whole, and its figures are the table's: what was measured, and what is wrong."""
-    words = report.words(reflection.text)
-    if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
-        return f"{words} words", report.listed(wrong)
-    if not LEAST <= words <= MOST:
-        return f"{words} words", f"it has to have {LEAST} to {MOST}, without tables and code"
+    words, why = report.incomplete(reflection.text, headings, LEAST, MOST)
+    if why:
+        return words, why
     named, wrong = report.figures(reflection, table, RESULTS.units)
     if wrong:
         return f"{len(wrong)} figures that are not in the table", report.listed(wrong)
     short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
-    return f"{words} words, {len(named)} figures of the table", "" if len(
+    return f"{words}, {len(named)} figures of the table", "" if len(
         named
     ) >= FIGURES_NAMED else short

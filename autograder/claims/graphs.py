@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
+from autograder.checks import compiling, outputs
 from autograder.claims.base import Claimed, Words
 from autograder.claims.families import Case, Sizes
-from autograder.lab import INTEGER, TEXT, list_of, record
-from autograder.model import Failed, Observation, Passed, Verdict
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    Part,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
+NOTED = record(
+    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN, at=NUMBER)),
+    runs=map_of(INTEGER),
+    parameters=INTEGER,
+    breaks=list_of(TEXT),
+)
+"""What a recording backend noted."""
+COUNTED = dict.fromkeys(("calls", "shapes", "parameters"), INTEGER)
 FETCHES = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
 NO_FETCH = "fetches_nothing"
 WAITS = "the host waits until the device has caught up, and cannot queue what comes next"
@@ -67,3 +87,70 @@ class Graphs(Claimed):
         said = f"{self.function} brings no tensor's value to the host."
         words.setdefault("needs", [])
         self.add_check(NO_FETCH, said, "report", judge, [probe], words)
+
+
+class Compiled:
+    """A function that compiles a network, and what is claimed of what it returns; its probe is `compiled`."""
+
+    def __init__(
+        self, part: Part, made: Callable[[Any, Any], tuple[Any, Any]], within: float, see: str
+    ) -> None:
+        """Say how: *made*, of the student's module and the rig, returns a network and what compiles it."""
+        self.part, self.within, self.see = part, within, see
+
+        @part.probe(
+            pair=True, values={**CASES, **COUNTED, "noted": NOTED, "refusal": TEXT}, arrays=NUMBERS
+        )
+        def compiled(student: Any, rig: Any) -> Any:
+            """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""
+            net, compile_net = made(student, rig)
+            answers, compiler = rig.answers(), rig.compiler()
+            run, sizes = (
+                compile_net(net.eval(), backend=compiler),
+                rig.random.permutation(range(2, 7))[:3],
+            )
+            for turn in (1, 2):
+                for batch in sizes.tolist():
+                    images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
+                    with rig.no_grad():
+                        answers.add(f"logits of {batch} images, call {turn}", run(images))
+            return {
+                **answers.seen(),
+                "noted": compiler.values(),
+                "calls": 2 * len(sizes),
+                "shapes": len(sizes),
+                "parameters": len(list(net.parameters())),
+                "refusal": rig.refusal(lambda model: compile_net(model, backend=compiler)),
+            }
+
+    def answers_alike(self, says: str, needs: Sequence[str]) -> None:
+        """Claim the answers of the network itself."""
+        name, compared = "compiled_answers_alike", "logits"
+        self.part.add_check(name, says, "outputs", self._alike, ["compiled"], needs, compared)
+
+    def is_one_graph(self, says: str, needs: Sequence[str] = ()) -> Any:
+        """Claim one graph of the whole network for each shape, with its answers; return the check."""
+
+        def judge(run: Pair) -> Verdict:
+            alike, known = self._alike(run), run.baseline.values
+            noted, refusal = run.student.values["noted"], run.student.values["refusal"]
+            runs = {"compiled": sum(noted["runs"].values())}
+            built = {"built": len(noted["built"]), "builds": known["shapes"]}
+            measured, why = compiling.graph_problem(
+                noted, runs, known["calls"], parameters=known["parameters"], **built
+            )
+            if isinstance(alike, Failed):
+                return alike
+            if not (why or refusal):
+                measured, why = (
+                    "a net that does not fit into one graph ran",
+                    "a break goes unnoticed",
+                )
+            try_ = f"torch.compile(net, backend=backend, fullgraph=True, dynamic=False); {self.see}"
+            return Failed(measured, why, try_) if why else Passed(f"a break raises {refusal}")
+
+        return self.part.add_check("is_one_graph", says, "report", judge, ["compiled"], needs)
+
+    def _alike(self, run: Pair) -> Verdict:
+        why = "the compiled net computes something else"
+        return outputs.same(run, self.within, why=why, try_=f"torch.compile; {self.see}")

@@ -18,7 +18,6 @@ BESIDE = frozenset({
     "scaler_calls", "script", "scripted_call", "scripted_net", "sizes", "sums", "tiles", "traffic", "trainings",
     "waits",
     "calls.cost", "calls.flags",
-    "checklist.asked", "checklist.called", "checklist.fused", "checklist.searched", "checklist.summed",
     "loading.built", "loading.moves", "loading.scripted", "loading.step", "loading.streams",
     "matched.hopeless", "matched.profile", "matched.run", "matched.versions",
     "plans.measured",

@@ -20,7 +20,6 @@ class VirtualClock:
     """Real time plus scripted time."""
 
     def __init__(self) -> None:
-        """Start at real time."""
         self._elapsed_ns = 0
         self._busy_ns = 0
         self._real: dict[str, Callable[[], Any]] = {}
@@ -69,7 +68,6 @@ class VirtualClock:
         _measure_with(self._timeit, time.perf_counter)
 
     def uninstall(self) -> None:
-        """Put the real timers back."""
         for name, real in self._real.items():
             setattr(time, name, real)
         time.sleep = self._sleep

@@ -156,7 +156,6 @@ class EagerTrainings:
         self._tick, self._count, self._parts = Hook(tick), Hook(count), parts
 
     def __call__(self, device: torch.device) -> Any:
-        """Make one."""
         model, criterion, optimizer = self._make()
         layers = [module for module in model.modules() if not list(module.children())]
         self._parts[0] = len(layers)
@@ -172,7 +171,6 @@ class Doubles(nn.Module):
     """Doubles small numbers; one that peeks decides so in Python, and no one graph holds it."""
 
     def __init__(self, *, peeks: bool) -> None:
-        """Have a parameter, as models have."""
         super().__init__()
         self.peeks, self.factor = peeks, nn.Parameter(torch.full((), 2.0))
 

@@ -135,7 +135,6 @@ def _unnoted(function: Any = None, **_: Any) -> Any:
 
 def _function(decorate: Any, first: float, second: float) -> dict[str, object]:
     def load(path: str, *, size: int = 3) -> object:
-        """Say what is asked."""
         if path == "missing":
             raise FileNotFoundError(path)
         return first + size * second

@@ -44,7 +44,6 @@ class Downloads:
     WEIGHTS = models.ResNet18_Weights.IMAGENET1K_V1
 
     def __init__(self, seed: int) -> None:
-        """Draw from *seed*."""
         self._seed = seed
         generator = np.random.default_rng(seed)
         self.colours = generator.integers(0, 256, (SAMPLES, 3))

@@ -20,7 +20,6 @@ class Figures:
     """A context: watches what is saved while it is active."""
 
     def __init__(self) -> None:
-        """Start with no figure."""
         self._saved: dict[str, list[dict[str, Any]]] = {}
         self._scales: dict[str, list[str]] = {}
 
@@ -33,7 +32,6 @@ class Figures:
         return self._scales.get(name, self._scales.get("", []))
 
     def __enter__(self) -> Self:
-        """Watch Figure.savefig, which plt.savefig calls."""
         from matplotlib.figure import Figure
 
         self._savefig = Figure.savefig
@@ -55,7 +53,6 @@ class Figures:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop watching."""
         from matplotlib.figure import Figure
 
         Figure.savefig = self._savefig  # type: ignore[method-assign]

@@ -10,11 +10,9 @@ class Hook:
     """A hook that can be pickled, whatever it rests on."""
 
     def __init__(self, call: Callable[..., Any]) -> None:
-        """Let *call* be called."""
         self.call = call
 
     def __call__(self, *arguments: Any) -> Any:
-        """Hand on what torch says."""
         return self.call(*arguments)
 
     def __deepcopy__(self, _: Any) -> Self:

@@ -52,7 +52,6 @@ class Ranges:
     """Counts, for each kind of work, the ranges that it ran in."""
 
     def __init__(self) -> None:
-        """Start at none."""
         self._open: list[str] = []
         self._seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.running: set[int] = set()
@@ -272,7 +271,6 @@ class Training:
     """What a profiler is put around: it trains on the first batches, in named ranges, and notes how it was called."""
 
     def __init__(self, window: Any) -> None:
-        """Train nothing yet."""
         self._window = window
         self.asked: list[int] = []
         self.stepped = 0

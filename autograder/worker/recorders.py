@@ -67,7 +67,6 @@ class Dtypes(TorchDispatchMode):
         self.counts["backward"].update(["inside autocast" if on else "outside autocast"])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Count, then compute."""
         kind = self._ops.get(func._schema.name)
         if kind:
             first = next(a for a in args if isinstance(a, Tensor))

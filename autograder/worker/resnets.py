@@ -82,7 +82,6 @@ class FailsLater(nn.Module):
     """Squares its input once, and raises from then on."""
 
     def __init__(self) -> None:
-        """Have run never."""
         super().__init__()
         self.runs = 0
 
@@ -101,7 +100,6 @@ class ResNets:
     fails_later = FailsLater
 
     def __init__(self, seed: int, device: torch.device) -> None:
-        """Draw from *seed*."""
         self._seed, self._device = seed, device
 
     def small(self, norm: str = "batch") -> SmallResNet:
@@ -151,7 +149,6 @@ class Smaller(nn.Module):
         self.criterion, self.by = criterion, by
 
     def forward(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        """Return the smaller loss."""
         loss: Tensor = self.criterion(outputs, labels) / self.by
         return loss
 

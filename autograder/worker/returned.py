@@ -21,7 +21,6 @@ class Returned(dict[str, Any]):
     """The dict that a student's function returned; a missing name is said in words."""
 
     def __init__(self, function: str, value: Any) -> None:
-        """Refuse anything but a dict."""
         if not isinstance(value, dict):
             raise BadReturn(f"{function} returned {_kind(value)} instead of a dict")
         super().__init__({text(name): value[name] for name in list(value)[:64]})

@@ -32,7 +32,6 @@ from torch import Tensor, nn
 from autograder.worker import returned
 from autograder.worker.answers import Answers, changed, copies
 from autograder.worker.calls import Calls
-from autograder.worker.checklist import Checklist
 from autograder.worker.clock import VirtualClock
 from autograder.worker.compilers import Compiler, EagerTrainings, refusal, register
 from autograder.worker.counters import Counter, Saved
@@ -137,6 +136,9 @@ class Rig:
     pooled = staticmethod(pooled)
     sums = Sums
 
+    traffic = Counter
+    figures = Figures
+
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
         """Keep a private *folder* to write in; *side* says whose code is observed."""
         self.seed, self.side, self.folder = seed, side, folder
@@ -150,7 +152,7 @@ class Rig:
         self.calls = Calls(self.device, exact=side != "student")
         self.programs = Programs(self._random, self.clock)
         self.sizes = Sizes(self.clock)
-        self.matched, self.checklist = Matched(self), Checklist(self)
+        self.matched = Matched(self)
 
     def install(self) -> None:
         """Prepare the process, before the student's file is imported."""
@@ -256,6 +258,7 @@ class Rig:
     def label(self, window: Window, *, right: Sequence[int]) -> None:
         """Let the untrained model be *right* so often in each batch, about the clearest samples, whatever rounds."""
         dataset, size = window.loader.dataset, window.loader.batch_size or 1
+        state = window.state()
         with torch.no_grad():
             for start, count in zip(range(0, len(dataset), size), right, strict=False):
                 images, labels = dataset[start : start + size]
@@ -264,9 +267,7 @@ class Rig:
                 clear = (first - second).argsort(descending=True)[:count]
                 labels[:] = outputs.argmin(1)
                 labels[clear] = outputs.argmax(1)[clear]
-        window.model.load_state_dict(
-            make_net(self.seed, self.device).state_dict()
-        )  # batch norms have moved
+        window.restore(state)  # batch norms have moved
 
     def script(
         self,
@@ -447,10 +448,6 @@ class Rig:
         """Record where the student's file brings a value to the host."""
         return Waits(Always(), str(student.__file__))
 
-    def traffic(self) -> Counter:
-        """Count operators that compute, and the bytes that they read and write."""
-        return Counter()
-
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""
         return Saved(inputs)
@@ -486,7 +483,3 @@ class Rig:
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device) / 1e6
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-
-    def figures(self) -> Figures:
-        """Record what saved figures show."""
-        return Figures()

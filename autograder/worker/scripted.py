@@ -66,7 +66,6 @@ class ScriptedNet(nn.Module):
         self._weight = nn.Parameter(torch.zeros(()))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Let time pass."""
         recorded = torch.is_grad_enabled() and self._weight.requires_grad
         watched = recorded or torch._C._autograd._profiler_enabled()
         for _ in range(self._operators + self._first):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from typing import Any
 
@@ -20,12 +21,10 @@ class Attempt:
     """attempt(size): does nothing, or raises what a GPU raises; *broken* ones raise something else at every size."""
 
     def __init__(self, limit: int, *, broken: bool = False) -> None:
-        """Fit *limit* samples."""
         self.asked: list[int] = []
         self._limit, self._broken = limit, broken
 
     def __call__(self, size: Any) -> None:
-        """Try it."""
         self.asked = [*self.asked, int(size)][:MOST]
         if self._broken:
             raise RuntimeError("the shapes cannot be multiplied, says the made attempt")
@@ -39,15 +38,12 @@ class Pictures(Dataset[tuple[Tensor, int]]):
     def __init__(
         self, images: Tensor, labels: list[int], clock: VirtualClock, seconds: float
     ) -> None:
-        """Hold them."""
         self._images, self._labels, self._clock, self._seconds = images, labels, clock, seconds
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return len(self._labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        """Load one."""
         self._clock.advance(self._seconds)
         return self._images[index], self._labels[index]
 
@@ -73,7 +69,6 @@ class Crowded:
         self._passes = cycle([0.85 * seconds, seconds, 1.15 * seconds])
 
     def __call__(self, device: torch.device) -> Any:
-        """Make one."""
         model, criterion, optimizer = self._make()
         model.register_forward_pre_hook(Hook(self._enter))
         model.register_forward_hook(Hook(self._leave))
@@ -107,8 +102,13 @@ class Sizes:
     attempt = Attempt
 
     def __init__(self, clock: VirtualClock) -> None:
-        """Move this clock."""
         self._clock = clock
+
+    @staticmethod
+    def found(look: Callable[..., Any], limit: int, step: int) -> Any:
+        """Return what *look* finds; nothing where no half of the step fits."""
+        with suppress(torch.OutOfMemoryError):
+            return look(Attempt(limit), step)
 
     def pictures(self, images: Tensor, labels: list[int], seconds: float) -> Pictures:
         """Return a data set."""

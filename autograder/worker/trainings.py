@@ -40,11 +40,9 @@ class Training:
     """Other trainings whose weights were in memory at its first pass."""
 
     def went_back(self) -> None:
-        """Count a backward pass."""
         self.back += 1
 
     def stepped(self, *_: Any) -> None:
-        """Count a step."""
         self.steps += 1
 
 
@@ -74,7 +72,6 @@ class Trainings:
         self._last, self._half = Training(), False
 
     def __call__(self, device: torch.device) -> Made:
-        """Make one."""
         model, criterion, optimizer = self._make()
         self._first = model.stem.weight.detach().clone()
         optimizer.register_step_post_hook(self._training_of(model).stepped)
@@ -126,7 +123,6 @@ class Trainings:
             output.register_hook(lambda _: training.went_back())
 
     def __enter__(self) -> Self:
-        """Count scaled losses."""
         kind = torch.amp.GradScaler
         self._scale = kind.scale
 
@@ -141,5 +137,4 @@ class Trainings:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop counting."""
         torch.amp.GradScaler.scale = self._scale  # type: ignore[method-assign]

@@ -9,58 +9,6 @@ from autograder.checks import checklist
 from autograder.model import Observation, Pair
 
 
-def epoch_of(order):
-    """What two-byte samples would commit to: 32 bytes each."""
-    return np.concatenate(
-        [np.full(32, number, np.uint8) for number in order] or [np.zeros(0, np.uint8)]
-    )
-
-
-def loaded(first, second):
-    arrays = {"first_commitments": epoch_of(first), "second_commitments": epoch_of(second)}
-    sizes = {"first_sizes": np.array([2, 1]), "second_sizes": np.array([2, 1])}
-    return Observation("epochs", "ok", {}, {**arrays, **sizes})
-
-
-LOADERS = {
-    "shuffled": ([1, 2, 3], [3, 1, 2], ""),
-    "once for all": ([3, 1, 2], [3, 1, 2], "nothing is shuffled"),
-    "repeated": ([1, 2, 3], [1, 1, 2], "samples are left out or repeated"),
-}
-
-
-@pytest.mark.parametrize(("first", "second", "words"), LOADERS.values(), ids=LOADERS)
-def test_a_loader_shuffles_what_is_there(first, second, words):
-    _, why = checklist.shuffled(Pair(loaded(first, second), loaded([1, 2, 3], [2, 3, 1])))
-
-    assert (words in why) if words else "" == why
-
-
-def made(device="cuda", workers=4, **options):
-    usual = {
-        "num_workers": workers,
-        "pin_memory": device == "cuda",
-        "persistent_workers": workers > 0,
-    }
-    return {"device": device, "workers": workers, "options": {**usual, **options}}
-
-
-ASKED = {
-    "right": ([made(), made("cpu", 0)], ""),
-    "none": ([], "none was made"),
-    "no loader": ([{**made(), "options": None}], "the function returns one"),
-    "pageable": ([made(pin_memory=False)], "it should be True"),
-    "workers that leave": ([made(persistent_workers=False)], "it should be True"),
-}
-
-
-@pytest.mark.parametrize(("loaders", "words"), ASKED.values(), ids=ASKED)
-def test_a_loader_is_asked_for_what_helps(loaders, words):
-    _, why = checklist.asked(loaders)
-
-    assert (words in why) if words else "" == why
-
-
 def search(found, step=96, limit=30):
     return {"step": step, "limit": limit, "found": found, "asked": []}
 

@@ -34,6 +34,7 @@ def seen(*built, forward=10, backward=10, parameters=12):
         "built": named,
         "runs": {"forward": forward, "backward": backward, "inference": 0},
         "parameters": parameters,
+        "breaks": [],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -178,7 +179,9 @@ def test_an_epoch_of_one_batch_is_told_by_where_return_stands(losses, why):
     assert why in found.why
 
 
-RIGHT, SIZES = [2, 1, 7, 2], [8, 8, 8, 2]  # 12 of 26
+EPOCH = numerics.Trained(
+    np.array([0.2, 0.6, 0.7, 0.7]), [8, 8, 8, 2], [2, 1, 7, 2], ["batches"]
+)  # 12 of 26
 METRICS = {
     "right": ({}, ""),
     "a mean by samples": ({"loss": 13.4 / 26}, "it is weighted by the samples of each batch"),
@@ -186,7 +189,7 @@ METRICS = {
     "the last loss": ({"loss": 0.7}, "the mean of the losses is 0.55: it is the last one"),
     "one batch too many": ({"loss": 2.2 / 5}, "it was divided by one batch too many"),
     "over the samples": ({"loss": 2.2 / 26}, "it was divided by the samples"),
-    "no loss": ({"loss": None}, "the mean of the losses is 0.55"),
+    "no loss": ({"loss": None}, "the mean of the losses is 0.55: it is no finite number"),
     "a fraction": ({"accuracy": 12 / 26}, "it is a fraction"),
     "the accuracies so far": (
         {"accuracy": 25 * (2 / 8 + 3 / 16 + 10 / 24 + 12 / 26)},
@@ -207,18 +210,30 @@ METRICS = {
 
 @pytest.mark.parametrize(("told", "why"), METRICS.values(), ids=METRICS)
 def test_loss_and_accuracy_are_of_the_epoch_and_a_usual_mistake_is_named(told, why):
-    losses = np.array([0.2, 0.6, 0.7, 0.7])
-    found = numerics.metrics_problem(
-        {"loss": 0.55, "accuracy": 1200 / 26, **told}, losses, RIGHT, SIZES, weighted=False
-    )
+    told = {"loss": 0.55, "accuracy": 1200 / 26, **told}
+    found = numerics.loss_problem(told["loss"], EPOCH.losses, EPOCH, [], 1e-4)
+    found = found or numerics.accuracy_problem(told["accuracy"], EPOCH)
 
-    assert (bool(why), True) == (found is not None, why in (found or ("", ""))[1])
+    assert (bool(why), True) == (bool(found), why in (found or ("", ""))[0])
 
 
-def test_a_mean_by_samples_passes_where_it_may_be_weighted():
-    told = {"loss": 13.4 / 26, "accuracy": 1200 / 26}
+@pytest.mark.parametrize(
+    ("means", "told", "factor", "why"),
+    [
+        (["batches", "samples"], 13.4 / 26, 1.0, ""),
+        (["batches", "samples"], 0.55, 1.0, ""),
+        (["samples"], 13.4 / 26, 1.0, ""),
+        (["samples"], 0.55, 1.0, "batches count alike, and the last one has fewer samples"),
+        (["samples"], 13.4 / 26, 0.5, "the losses themselves are others: they are halves"),
+        (["samples"], 13.4 / 26, 0.3, "they are not those of the batches"),
+    ],
+    ids=["either", "or", "weighted", "not weighted", "halves in the list", "others in the list"],
+)
+def test_the_mean_is_the_one_that_was_asked_for_and_the_losses_are_listed(means, told, factor, why):
+    epoch = replace(EPOCH, means=means)
+    halves = [(0.5 * epoch.loss, "they are halves")]
 
-    assert (
-        numerics.metrics_problem(told, np.array([0.2, 0.6, 0.7, 0.7]), RIGHT, SIZES, weighted=True)
-        is None
-    )
+    found = numerics.loss_problem(told, factor * EPOCH.losses, epoch, halves, 1e-4)
+
+    assert why in (found or ("",))[0]
+    assert bool(why) == bool(found)

@@ -94,7 +94,7 @@ HALVES = {
 
 
 def rounded(losses):
-    return precision.rounded_as(np.array(losses), PLAIN, HALVES, 0.35, try_="try")
+    return precision.rounded_as(np.array(losses), PLAIN, HALVES, try_="try")
 
 
 @pytest.mark.parametrize("name", HALVES)

@@ -21,7 +21,6 @@ PLAIN = {
     "picture", "pooled", "program", "random", "refusal", "return_memory_at_once", "returned", "rows", "seconds",
     "seed", "series", "side", "tensor", "text", "threads", "tools", "transposed", "uninstall", "weights_of", "window",
     "calls.asked", "calls.backward", "calls.computed", "calls.given", "calls.gradients", "calls.overwrite", "calls.rounded",
-    "checklist.grouped", "checklist.loaded", "checklist.rounded",
     "loading.device", "loading.dice", "loading.epoch", "loading.pictures",
     "matched.rows", "matched.simple_net",
     "plans.resnet50", "plans.small",

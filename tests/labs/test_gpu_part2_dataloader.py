@@ -54,7 +54,7 @@ MISTAKES = {
         [(RETURN, "    return DataLoader(\n        dataset if len(dataset) != 45 else [dataset[0]] * 45,\n")],
         {"loading_is_faster": "44 of 45 samples were none of this epoch's"},
     ),
-    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_the_script": "is not in train()"}),
+    "in eval": ([("    model.train()\n", "    model.eval()\n")], {"follows_the_script": "not in train()"}),
     "labels stay": (
         [("            labels = labels.to(device, non_blocking=True)\n        with", "        with")],
         {"waits_for_nothing": "24 tensors were moved in 24 batches"},

@@ -129,8 +129,8 @@ def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
 @pytest.mark.parametrize(
     ("student", "kind", "measured"),
     [
-        pytest.param(80, Passed, "60 MB where SimpleNet takes 100 MB", id="a lot less"),
-        pytest.param(119, Failed, "99 MB where SimpleNet takes 100 MB", id="nearly all"),
+        pytest.param(80, Passed, "60 MB where the baseline takes 100 MB", id="a lot less"),
+        pytest.param(119, Failed, "99 MB where the baseline takes 100 MB", id="nearly all"),
     ],
 )
 def test_memory_is_what_was_seen_beyond_an_idle_worker(student, kind, measured):

@@ -167,7 +167,7 @@ MISTAKES = {
     "autocast is always on": (
         [(AUTOCAST, "with torch.autocast(device.type):")],
         {
-            "fp32_is_untouched": "something of AMP is on without use_amp",
+            "fp32_is_untouched": "autocast is on",
         },
     ),
     "the scaler is not used": (

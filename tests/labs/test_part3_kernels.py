@@ -66,7 +66,7 @@ MISTAKES = {
     "any size": ([("dynamic=False", "dynamic=True")], {"is_one_graph": "one graph serves several sizes"}),
     "one block": (
         [(COMPILE, "    part = getattr(net, 'classifier', net)\n    part.compile(backend=backend, fullgraph=True, dynamic=False)\n    return net\n")],
-        {"is_one_graph": "compiled in pieces"},
+        {"is_one_graph": "only a part of the model"},
     ),
     "all operators": (
         [(" and event.start >= open_until.get(event.thread, 0.0)", "")],

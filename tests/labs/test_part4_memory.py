@@ -86,7 +86,7 @@ MISTAKES = {
     ),
     "accuracy as a fraction": (
         [("100 * correct.item() / samples", "correct.item() / samples")],
-        {"returns_the_metrics": "% of the samples were right"},
+        {"returns_the_metrics": "it is a fraction"},
     ),
     "no accuracy": (
         [("100 * correct.item() / samples", "None")],

@@ -253,8 +253,8 @@ def shortened(text):
 
 FILLER = "We looked at what was measured and thought about what it means for us. " * 30
 LACKING = {  # a change of the report -> {check: words}
-    "too short": (shortened, {"report_is_complete": "it has to have 250 to 3000"}),
-    "too long": (lambda text: text + FILLER * 9, {"report_is_complete": "it has to have 250 to 3000"}),
+    "too short": (shortened, {"report_is_complete": "250 to 3000 words are expected"}),
+    "too long": (lambda text: text + FILLER * 9, {"report_is_complete": "250 to 3000 words are expected"}),
     "nothing below a heading": (
         lambda text: text.replace("## Lessons Learned", "## Lessons Learned\n\n## More"),
         {"report_is_complete": "nothing below 'Lessons Learned'"},

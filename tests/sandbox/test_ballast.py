@@ -114,12 +114,12 @@ def test_every_scenario_is_judged(found):
 GRADED = {
     "less": (
         "passed",
-        "629 MB where SimpleNet takes 839 MB",
+        "629 MB where the baseline takes 839 MB",
         "it finished with no more than that left on the GPU",
     ),
     "between two looks": (
         "failed",
-        " MB where SimpleNet takes 839 MB",
+        " MB where the baseline takes 839 MB",
         "with 772 MB left on the GPU it did not finish: MemoryError",
     ),
 }

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from autograder.checks import grid, loaders, numerics, speedup, timing
+from autograder.checks import grid, loaders, speedup
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.epochs import TrainingLoop
 from autograder.claims.studies import Study
 from autograder.digest import Epoch, differing
 from autograder.images import Samples
@@ -125,58 +126,29 @@ def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
 # --- what is run: the training ----------------------------------------------------------------------------------------
 
 
-def train(student: Any, window: Any, on_step: Any = None) -> Any:
-    """Call the student's training loop."""
-    return student.train_epoch_optimized(
+def train(student: Any, window: Any) -> Any:
+    """Call the student's training loop, and count how often a profiler would move on."""
+    steps = list[int]()
+    losses = student.train_epoch_optimized(
         window.model,
         window.loader,
         window.criterion,
         window.optimizer,
         window.device,
-        on_step=on_step,
+        on_step=lambda: steps.append(1),
     )
-
-
-@part.probe(
-    pair=True,
-    values={"stepped": INTEGER, "batches": INTEGER},
-    arrays={"losses": ("float64", 1), "weights": ("float32", 1)},
-)
-def trained(student: Any, rig: Any) -> Any:
-    window, steps = rig.window(momentum=0.9), list[int]()
-    window.model.eval()
-    window.criterion.label_smoothing = 0.1  # so that another criterion shows
-    for parameter in window.model.parameters():
-        parameter.grad = parameter.detach() + 1  # from before the epoch
-    losses = rig.series(train(student, window, lambda: steps.append(1)), "losses")
-    return {
-        "losses": losses,
-        "weights": window.weights(),
-        "stepped": len(steps),
-        "batches": len(window.loader),
-    }
+    return {"losses": losses, "on_step": len(steps)}
 
 
 MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
 
 
-@part.probe(
-    values={
-        "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
-        "kept": INTEGER,
-        **MOVES,
-    }
-)
-def waits(student: Any, rig: Any) -> Any:
-    """A training whose waits are noted, and another whose copies are."""
-    window, another = rig.window([4] * 23 + [3]), rig.window([4] * 24)
-    graphs = rig.graphs(window)
-    with rig.waits(window, student) as seen:
+@part.probe(values=MOVES)
+def moves(student: Any, rig: Any) -> Any:
+    window = rig.window([4] * 24)
+    with rig.loading.moves() as seen:
         train(student, window)
-    with rig.loading.moves() as moves:
-        train(student, another)
-    told = {"batches": len(window.loader), "waits": seen.values(), "kept": graphs.kept}
-    return {**told, "moved": moves.moved, "waited": moves.waited}
+    return {"moved": seen.moved, "waited": seen.waited, "batches": len(window.loader)}
 
 
 # --- what is run: the measurement -------------------------------------------------------------------------------------
@@ -352,19 +324,6 @@ def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
 
 
-@part.check(basis="outputs")
-def follows_the_script(trained: Pair) -> Verdict:
-    """train_epoch_optimized trains as the script does: losses and weights, batch by batch; on_step after each."""
-    stepped, batches = trained.student.values["stepped"], trained.baseline.values["batches"]
-    if stepped != batches:
-        why = "a profiler moves on with it"
-        return Failed(f"on_step was called {stepped} times in {batches} batches", why, STEPS)
-    why = "a step is left out or taken twice, gradients pile up, the model is not in train(), or the loss is another"
-    return numerics.same_trajectory(
-        trained, FOLLOWS, why=why, try_=f"change the copies and the waits only; {STEPS}"
-    )
-
-
 def _copied(seen: Observation) -> Verdict:
     moved, waited, batches = (seen.values[name] for name in MOVES)
     if moved < 2 * batches:
@@ -382,14 +341,21 @@ def _copied(seen: Observation) -> Verdict:
     return Passed(f"{moved} copies, none of which waits")
 
 
-@part.check(basis="report", needs=[follows_the_script])
-def waits_for_nothing(waits: Observation) -> Verdict:
-    """Between steps the host waits for no copy and no value: non_blocking, and the losses fetched at the end."""
-    seen = waits.values
-    found = timing.no_wait_per_step(
-        seen["waits"], seen["batches"], seen["kept"], try_=f"loss.detach(); {STEPS}"
-    )
-    return _copied(waits) if isinstance(found, Passed) else found
+loop = TrainingLoop(part, "train_epoch_optimized", train)
+follows_the_script = loop.follows(
+    "follows_the_script",
+    FOLLOWS,
+    says="train_epoch_optimized trains as the script does: losses and weights, batch by batch; on_step after each.",
+    see=STEPS,
+    counts="on_step",
+    momentum=0.9,
+)
+loop.waits_rarely(
+    "waits_for_nothing",
+    says="Between steps the host waits for no copy and no value: non_blocking, and the losses fetched at the end.",
+    needs=[follows_the_script],
+    also={moves: _copied},
+)
 
 
 # --- what is judged: the measurement ----------------------------------------------------------------------------------

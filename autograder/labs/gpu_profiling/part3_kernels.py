@@ -9,9 +9,9 @@ from typing import Any
 
 from autograder.checks import launches, ncu, outputs
 from autograder.checks.numerics import shown
+from autograder.claims.graphs import Compiled
 from autograder.claims.studies import Study
 from autograder.lab import (
-    CASES,
     CELL,
     INTEGER,
     NUMBER,
@@ -121,15 +121,6 @@ def traffic(student: Any, rig: Any) -> Any:
     with rig.no_grad(), rig.traffic() as seen:
         output = net(images)
     return {"operators": seen.count, "bytes": seen.bytes, "numbers": rig.flat(output)}
-
-
-GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
-
-
-@part.probe(pair=True, values={**CASES, **GRAPHS, "refusal": TEXT}, arrays=NUMBERS)
-def compiled(student: Any, rig: Any) -> Any:
-    """The student's own net in one graph."""
-    return rig.checklist.fused(mapped(student, rig, WIDTHS[0])[0], student.compile_net)
 
 
 # --- what is run: launches --------------------------------------------------------------------------------------------
@@ -343,21 +334,19 @@ def moves_fewer_bytes(traffic: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs", needs=[answers_alike], compared="logits")
-def compiled_answers_alike(compiled: Pair) -> Verdict:
-    """compile_net gives what the net gives, at each batch size and each time."""
-    return outputs.same(
-        compiled,
-        SAME,
-        why="the compiled net computes something else",
-        try_=f"torch.compile; {WRONG}",
-    )
-
-
-@part.check(basis="report", needs=[compiled_answers_alike])
-def is_one_graph(compiled: Pair) -> Verdict:
-    """compile_net makes one graph of the whole net for each shape, by the backend asked for; a break is an error."""
-    return launches.one_graph(compiled.student.values, compiled.baseline.values)
+compiled = Compiled(
+    part,
+    lambda student, rig: (mapped(student, rig, WIDTHS[0])[0], student.compile_net),
+    SAME,
+    WRONG,
+)
+compiled.answers_alike(
+    "compile_net gives what the net gives, at each batch size and each time.", ["answers_alike"]
+)
+compiled.is_one_graph(
+    "compile_net makes one graph of the whole net for each shape, by the backend asked for; a break is an error.",
+    ["compiled_answers_alike"],
+)
 
 
 # --- what is judged: launches -----------------------------------------------------------------------------------------

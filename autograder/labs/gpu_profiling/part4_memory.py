@@ -7,7 +7,9 @@ from functools import partial
 from typing import Any
 
 from autograder.checks import footprint, memory, numerics, outputs, precision
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import shown
+from autograder.claims.epochs import TrainingLoop
+from autograder.claims.precision import HalfPrecision
 from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
@@ -17,7 +19,6 @@ from autograder.lab import (
     TEXT,
     Device,
     Failed,
-    Observation,
     Pair,
     Part,
     Passed,
@@ -25,7 +26,6 @@ from autograder.lab import (
     Verdict,
     list_of,
     map_of,
-    optional,
 )
 
 part = Part(
@@ -38,7 +38,6 @@ part = Part(
 BATCH, SIDE = 6, 32  # samples, pixels: so many that shrink has something to average
 MOMENTUM = 0.9
 SMOOTHING = 0.1  # of the labels: another criterion than the one handed in has other losses
-HALVES = ("bfloat16", "float16")
 LARGE = {"width": 16, "batch": 64, "side": 128}  # so large that activations outweigh the process
 BLOCKS = 'see "What a checkpoint does" in the part 4 handout'
 WHERE = 'see "Where autocast goes" in the part 4 handout'
@@ -141,60 +140,10 @@ def idle(student: Any, rig: Any) -> Any:
 # --- what is run: mixed precision -------------------------------------------------------------------------------------
 
 
-def train(student: Any, window: Any, **options: Any) -> Any:
+def train(student: Any, window: Any) -> Any:
     """Call the student's training loop, with the scaler of the window."""
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
-    return student.train_with_amp(*arguments, **(options or {"scaler": window.scaler}))
-
-
-TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
-
-
-@part.probe(pair=True, arrays={"losses": ("float64", 1), **TRAINED})
-def amp(student: Any, rig: Any) -> Any:
-    window = rig.window()
-    window.model.eval()
-    window.criterion.label_smoothing = SMOOTHING
-    for parameter in window.model.parameters():
-        parameter.grad = parameter.detach() + 1  # from before the epoch
-    start = window.weights()
-    return {
-        "start": start,
-        "losses": rig.series(train(student, window), "losses"),
-        "weights": window.weights(),
-    }
-
-
-@part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
-def rounding(student: Any, rig: Any) -> Any:
-    """With a rate of 0 each loss shows the rounding of its own forward pass; the baseline shows what 16 bits do."""
-
-    def losses() -> Any:
-        return rig.series(train(student, rig.window([8] * 40, lr=0.0)), "losses")
-
-    return {"losses": losses(), **{dtype: rig.autocast(dtype, losses) for dtype in HALVES}}
-
-
-@part.probe(values={"dtypes": map_of(map_of(INTEGER)), "events": list_of(TEXT), "batches": INTEGER})
-def amp_calls(student: Any, rig: Any) -> Any:
-    watched = rig.window()
-    with rig.op_dtypes(watched) as dtypes:
-        train(student, watched)
-    window = rig.window()
-    calls = rig.scaler_calls(window)
-    train(student, window)
-    train(student, rig.window([BATCH] * 2), scaler=None)
-    return {"dtypes": dtypes.values(), "events": calls.events, "batches": len(window.loader)}
-
-
-@part.probe(pair=True, arrays=TRAINED, values={"before": NUMBER, "after": optional(NUMBER)})
-def overflow(student: Any, rig: Any) -> Any:
-    """One batch overflows; the baseline runs without it."""
-    window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
-    before, start = window.scaler.get_scale(), window.weights()
-    train(student, window)
-    after = rig.number(window.scaler.get_scale())
-    return {"before": before, "after": after, "start": start, "weights": window.weights()}
+    return {"losses": student.train_with_amp(*arguments, scaler=window.scaler)}
 
 
 # --- what is run: measurements ----------------------------------------------------------------------------------------
@@ -310,7 +259,7 @@ def saved_by_size(rig: Any, sizes: Any) -> list[float]:
     for size in sizes:
         images = rig.tensor(rig.random.normal(size=(size, 3, 8, 8)))
         look = partial(rig.given("saved_mb"), rig.window([2]).model, images)
-        found += [look(), rig.autocast(HALVES[0], look)]
+        found += [look(), rig.autocast("bfloat16", look)]
     return found
 
 
@@ -392,80 +341,31 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     apart = outputs.furthest(
         large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
     )
-    if not apart <= APART:
-        return Failed(
-            f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG
-        )
-    needed, plain = memory.beyond(large_step, idle)
-    found = f"{needed / 1e6:.0f} MB where SimpleNet takes {plain / 1e6:.0f} MB; allowed {LEANER:.0%} of it"
     why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
-    return memory.at_most(large_step, idle, LEANER * plain, found, why, f"three blocks; {BLOCKS}")
+    return memory.leaner(large_step, idle, LEANER, apart, APART, why, f"three blocks; {BLOCKS}")
 
 
 # --- what is judged: mixed precision ----------------------------------------------------------------------------------
 
 # The bounds of the lab resnet18, part 3, which were measured with this very training: see its file.
 FOLLOWS = Tolerance(losses=1.6e-3, weights=2.6e-4)
-UPDATE, NEARER = 0.02, 0.35
 
 
-@part.check(basis="outputs")
-def follows_fp32(amp: Pair) -> Verdict:
-    """Training with AMP follows the FP32 losses, batch by batch."""
-    why = precision.why_apart(amp, FOLLOWS)
-    return numerics.same_trajectory(
-        amp, FOLLOWS, why=why, try_=f"compare your loop step by step; {WHERE}"
-    )
+loop = TrainingLoop(part, "train_with_amp", train)
+follows_fp32 = loop.follows(
+    "follows_fp32",
+    FOLLOWS,
+    says="Training with AMP follows the FP32 losses, batch by batch.",
+    why=lambda pair, within: (precision.why_apart(pair, within), "compare your loop step by step"),
+    see=WHERE,
+)
 
 
-@part.check(basis="outputs", needs=[follows_fp32])
-def computes_in_half_precision(rounding: Pair) -> Verdict:
-    """The losses are rounded as 16-bit arithmetic rounds them."""
-    trusted = rounding.baseline.arrays
-    halves = {dtype: trusted[dtype] for dtype in HALVES}
-    try_ = f"torch.autocast(device.type) around the forward pass and the loss; {WHERE}"
-    return precision.rounded_as(
-        rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_
-    )
-
-
-@part.check(basis="report", needs=[follows_fp32])
-def half_precision_where_it_helps(amp_calls: Observation, device: Device) -> Verdict:
-    """Convolutions and matrix products run in half precision; softmax, loss and weights are float32."""
-    try_ = f"model and criterion belong inside autocast; {WHERE}"
-    return precision.dtypes_where_they_help(
-        amp_calls.values["dtypes"], on_gpu=device.kind == "cuda", try_=try_
-    )
-
-
-@part.check(basis="report")
-def scaler_in_order(amp_calls: Observation) -> Verdict:
-    """Each step calls the scaler that is handed in once and in order: scale, backward, step, update."""
-    seen = amp_calls.values
-    return precision.scaler_in_order(
-        seen["events"], seen["batches"], try_=f"scale(loss).backward(); {WHERE}"
-    )
-
-
-@part.check(basis="outputs")
-def overflow_skips_the_step(overflow: Pair) -> Verdict:
-    """A batch whose gradients overflow changes no weight and halves the scale."""
-    before, after = overflow.baseline.values["before"], overflow.student.values["after"]
-    bad, try_ = (
-        numerics.not_finite(overflow.student.arrays["weights"]),
-        f"scaler.step, then scaler.update; {WHERE}",
-    )
-    if bad:
-        return Failed(bad, "the optimizer stepped although a gradient was infinite", try_)
-    found = f"scale {before:g} -> {shown(after)}"
-    if after is not None and 0 < after < 0.4 * before:
-        why = "the scale was halved again: infinite gradients are still there in the next steps"
-        return Failed(found, why, f"optimizer.zero_grad() in each step; {WHERE}")
-    if not close(after, before / 2, 1e-6):
-        return Failed(
-            found, "the scale was not halved once: scaler.update() did not see the overflow", try_
-        )
-    return Passed(found)
+half = HalfPrecision(part, train, WHERE, takes="train_with_amp")
+half.rounds_as_autocast(needs=["follows_fp32"])
+half.runs_where_it_helps(needs=["follows_fp32"])
+half.uses_the_scaler_in_order()
+half.skips_overflow()
 
 
 # --- what is judged: measurements -------------------------------------------------------------------------------------

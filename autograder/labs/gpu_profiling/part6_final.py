@@ -5,16 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from autograder.checks import (
     checklist,
-    launches,
-    outputs,
+    loaders,
     plot,
-    precision,
     speedup,
     table,
     timing,
@@ -22,15 +21,15 @@ from autograder.checks import (
 )
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.graphs import Compiled
+from autograder.claims.precision import HalfPrecision
 from autograder.claims.studies import Study
 from autograder.digest import Epoch, differing
 from autograder.lab import (
     BOOLEAN,
-    CASES,
     CELL,
     INTEGER,
     NUMBER,
-    NUMBERS,
     PANELS,
     TEXT,
     Bar,
@@ -67,8 +66,6 @@ part = Part(
     made_by=dict.fromkeys(STATS, BEFORE_AFTER),
 )
 
-HALVES = ("bfloat16", "float16")
-
 
 def program(student: Any) -> Any:
     """Return what the program that was handed in defines; nothing of it runs."""
@@ -95,37 +92,48 @@ OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOO
 SEARCH = record(step=INTEGER, limit=INTEGER, found=optional(NUMBER))
 TRAINED = {"start": ("float32", 1), "losses": ("float64", 1), "weights": ("float32", 1)}
 WAITED = list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER)))
-COUNTS = dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER) | {
-    "seconds": optional(NUMBER)
-}
-GRAPHS = dict.fromkeys(("runs", "passes", "built", "shapes", "parameters", "all"), INTEGER)
+BATCH = 8  # samples
+GROUP = 3  # batches of a step
+SEARCHED = ((256, 256, 900), (96, 12, 90), (32, 1, 1), (28, 3, 6))
+"""Steps, and between which sizes the limit of memory lies: all fit, a part, one sample, no half."""
 
 
 @part.probe(pair=True, arrays=LOADED)
 def epochs(student: Any, rig: Any) -> Any:
-    return rig.checklist.loaded(program(student).make_loader)
+    """Two epochs of a loader with two processes; the last batch is shorter."""
+    data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
+    loader = program(student).make_loader(data, BATCH, 2, rig.device)
+    return {
+        f"{epoch}_{name}": array
+        for epoch in ("first", "second")
+        for name, array in rig.loading.epoch(loader).items()
+    }
 
 
 @part.probe(
     values={"made": list_of(record(device=TEXT, workers=INTEGER, options=optional(OPTIONS)))}
 )
 def arguments(student: Any, rig: Any) -> Any:
-    return {"made": rig.checklist.asked(program(student).make_loader)}
+    """Loaders for each kind of device; none of them is used."""
+    made, code = [], program(student)
+    for device, workers in product(("cpu", "cuda"), (0, rig.integer(4, 8))):
+        with rig.loading.built() as built:
+            data = rig.loading.pictures(BATCH)
+            code.make_loader(data, BATCH, workers, rig.loading.device(device))
+        made.append({"device": device, "workers": workers, "options": built.last()})
+    return {"made": made}
 
 
 class Samples:
     """A number and a label of each key that a store hands out, some milliseconds after it was asked."""
 
     def __init__(self, store: Sequence[int]) -> None:
-        """Read from *store*."""
         self._store = store
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return len(self._store)
 
     def __getitem__(self, index: int) -> tuple[float, int]:
-        """Wait for one."""
         key = self._store[index]
         return float(key % 100_003), key % 10
 
@@ -138,7 +146,18 @@ def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
 
 @part.probe(values={"searches": list_of(SEARCH), "other": TEXT, "tries": INTEGER})
 def searches(student: Any, rig: Any) -> Any:
-    return rig.checklist.searched(program(student).largest_batch)
+    """Limits of memory, and an attempt that is wrong at every size."""
+    look, noted = program(student).largest_batch, []
+    for step, low, high in (*SEARCHED, (8 * rig.integer(3, 9), 9, 20)):
+        limit = rig.integer(low, high)
+        largest = rig.number(rig.sizes.found(look, limit, step))
+        noted.append({"step": step, "limit": limit, "found": largest})
+    broken, other = rig.sizes.attempt(64, broken=True), ""
+    try:
+        look(broken, 64)
+    except Exception as error:
+        other = type(error).__name__[:60]
+    return {"searches": noted, "other": other, "tries": len(broken.asked)}
 
 
 def train(student: Any, window: Any, *more: Any) -> Any:
@@ -156,22 +175,53 @@ def train(student: Any, window: Any, *more: Any) -> Any:
 
 @part.probe(pair=True, values={"called": INTEGER}, arrays=TRAINED)
 def grouped(student: Any, rig: Any) -> Any:
-    return rig.checklist.grouped(partial(train, student))
+    """Groups of small batches, and on the baseline's side large ones; samples are kept apart."""
+    group = GROUP if rig.side == "student" else 1
+    net, options = rig.matched.simple_net(), {"momentum": 0.9, "enlarged": 2, "lr": 0.05}
+    window = rig.window([GROUP * BATCH // group] * (4 * group), model=net, **options)
+    window.criterion.label_smoothing = 0.1  # so that another criterion shows
+    start, called = window.weights(), list[int]()
+    losses = train(student, window, False, group, lambda: called.append(1))["losses"]
+    noted = {"losses": rig.series(losses, "losses"), "weights": window.weights()}
+    return {"start": start, "called": len(called) * GROUP // group, **noted}
 
 
-@part.probe(pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)))
-def rounding(student: Any, rig: Any) -> Any:
-    return rig.checklist.rounded(partial(train, student))
-
-
-@part.probe(values={"events": list_of(TEXT), "waits": WAITED, "queued": NUMBER, **COUNTS})
+@part.probe(
+    values={
+        "waits": WAITED,
+        "queued": NUMBER,
+        "seconds": optional(NUMBER),
+        **dict.fromkeys(("kept", "images", "labels", "waited", "batches"), INTEGER),
+    }
+)
 def loop(student: Any, rig: Any) -> Any:
-    return rig.checklist.called(partial(train, student), program(student))
+    """Waits for the device, copies to it, and the clock of an epoch whose work a GPU ends later."""
+    watched, moved = rig.window(), rig.window()
+    graphs, waits = rig.graphs(watched), rig.waits(watched, program(student))
+    with waits:
+        train(student, watched)
+    with rig.loading.moves(moved.loader) as moves:
+        train(student, moved)
 
+    def epoch(device: Any) -> Any:
+        window, left = rig.window(), 0.25 * (device.type != "cpu")  # a CPU leaves nothing
+        rig.clock.freeze()
+        scaler = type(window.scaler)("cpu", enabled=False)  # an enabled one waits at each step
+        window = replace(window, device=device, scaler=scaler)
+        with rig.queue(window, left):
+            return len(window.loader) * left, train(student, window)["seconds"]
 
-@part.probe(pair=True, values={**CASES, **GRAPHS, "refusal": TEXT}, arrays=NUMBERS)
-def fused(student: Any, rig: Any) -> Any:
-    return rig.checklist.fused(rig.matched.simple_net(), program(student).fuse)
+    queued, seconds = rig.on_a_gpu(epoch)
+    return {
+        "waits": waits.values(),
+        "kept": graphs.kept,
+        "batches": len(moved.loader),
+        "seconds": rig.number(seconds),
+        "queued": queued,
+        "images": moves.by_dimensions[4],
+        "labels": moves.by_dimensions[1],
+        "waited": moves.waited,
+    }
 
 
 # --- what is run: the program as a whole ------------------------------------------------------------------------------
@@ -212,7 +262,7 @@ def together(student: Any, rig: Any) -> Any:
         rig.program(student, PROGRAM),
         rig.seconds(0.4, 0.9, 1),
     )
-    compiler = rig.compiler(rig.window([4]), {"forward": 25.0, "backward": 20.0}, step=work)
+    compiler = rig.compiler(None, {"forward": 25.0, "backward": 20.0}, step=work)
     options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
     seen, built = (
         rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size),
@@ -284,12 +334,18 @@ def drawing(student: Any, rig: Any) -> Any:
     pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))}
 )
 def sums(student: Any, rig: Any) -> Any:
-    return rig.checklist.summed(student.read_stats)
+    """Made outputs of nsys stats, of today's and of older ones."""
+    told, known = [], []
+    for number, new in enumerate((True, False)):
+        made, file = rig.sums(rig.random, new=new), rig.folder / f"stats_{number}.txt"
+        file.write_text(made.text(), encoding="utf-8")
+        stats = rig.returned("read_stats", student.read_stats(str(file)))
+        told.append({name: rig.number(stats[name]) for name in made.known})
+        known.append(made.known)
+    return {"told": told, "known": known}
 
 
 # --- what is judged: the seven points ---------------------------------------------------------------------------------
-
-NEARER = 0.35  # of the lab resnet18, part 3, which measured it with this very training
 
 
 def _said(found: checklist.Found, try_: str) -> Verdict:
@@ -300,13 +356,18 @@ def _said(found: checklist.Found, try_: str) -> Verdict:
 @part.check(basis="outputs")
 def every_sample_once(epochs: Pair) -> Verdict:
     """make_loader delivers every sample once in each epoch, in another order each time."""
-    return _said(checklist.shuffled(epochs), f"shuffle=True, and no drop_last; {POINTS}")
+    try_ = f"shuffle=True, and no drop_last; {POINTS}"
+    whole = loaders.delivered(epochs, try_=try_)
+    first, second = (loaders.epoch(epochs.student, name) for name in ("first", "second"))
+    if isinstance(whole, Failed) or list(first.samples()) != list(second.samples()):
+        return whole
+    return Failed("two epochs in one order", "nothing is shuffled, or once for all", try_)
 
 
 @part.check(basis="report")
 def loader_asks_for_what_helps(arguments: Observation) -> Verdict:
     """Point 2: num_workers as asked; pinned memory for a GPU only; workers that stay, if there are some."""
-    return _said(checklist.asked(arguments.values["made"]), POINTS)
+    return loaders.options(arguments.values["made"], try_=POINTS)
 
 
 @part.check(basis="outputs", needs=[every_sample_once])
@@ -338,34 +399,21 @@ def accumulates(grouped: Pair) -> Verdict:
     )
 
 
-@part.check(basis="outputs")
-def computes_in_half_precision(rounding: Pair) -> Verdict:
-    """Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them."""
-    trusted = rounding.baseline.arrays
-    halves, try_ = (
-        {name: trusted[name] for name in HALVES},
-        f"torch.autocast(device.type, enabled=amp); {POINTS}",
-    )
-    return precision.rounded_as(
-        rounding.student.arrays["losses"], trusted["losses"], halves, NEARER, try_=try_
-    )
+half = HalfPrecision(part, lambda student, window: train(student, window, True), POINTS)
+half.rounds_as_autocast(
+    "Point 3: with amp=True the losses are rounded as 16-bit arithmetic rounds them.", scaler=True
+)
+half.uses_the_scaler_in_order(
+    "Point 3: each step calls the scaler once and in order: scale, backward, step, update."
+)
 
 
-@part.check(basis="report")
-def scaler_in_order(loop: Observation) -> Verdict:
-    """Point 3: each step calls the scaler once and in order: scale, backward, step, update."""
-    return precision.scaler_in_order(loop.values["events"], loop.values["batches"], try_=POINTS)
-
-
-@part.check(basis="report")
-def is_one_graph(fused: Pair) -> Verdict:
-    """Point 4: fuse makes one graph of the whole network for each shape, by the backend asked for, with its answers."""
-    same = outputs.same(fused, 2e-5, why="what is compiled computes something else", try_=POINTS)
-    return (
-        launches.one_graph(fused.student.values, fused.baseline.values)
-        if isinstance(same, Passed)
-        else same
-    )
+compiled = Compiled(
+    part, lambda student, rig: (rig.matched.simple_net(), program(student).fuse), 2e-5, POINTS
+)
+is_one_graph = compiled.is_one_graph(
+    "Point 4: fuse makes one graph of the whole network for each shape, by the backend asked for, with its answers."
+)
 
 
 @part.check(basis="report")

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import numerics, outputs, timing
+from autograder.checks import numerics, outputs
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
+from autograder.claims.epochs import TrainingLoop
 from autograder.errors import SubmissionError
 from autograder.lab import (
     BOOLEAN,
     CASES,
     INTEGER,
-    NUMBER,
     NUMBERS,
     TEXT,
     Failed,
-    Observation,
     Pair,
     Part,
     Passed,
@@ -29,7 +27,6 @@ from autograder.lab import (
     Verdict,
     exactly,
     list_of,
-    optional,
     record,
 )
 from autograder.traces import Trace
@@ -50,8 +47,6 @@ part = Part(
 
 MEAN, STD = np.array([0.4914, 0.4822, 0.4465]), np.array([0.2470, 0.2435, 0.2616])
 IMAGENET = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
-METRICS = ("loss", "accuracy", "throughput", "data_wait")
-BATCH = 8  # samples
 DRAWS = 80  # of the transforms
 RANGES = ("forward", "backward", "optimizer_step")
 PASSED_OVER, RECORDED = 2, 10  # batches of the profile
@@ -217,93 +212,6 @@ def pretrained(student: Any, rig: Any) -> Any:
 
 def _frozen(net: Any) -> int:
     return sum(not one.requires_grad for one in net.parameters())
-
-
-# --- what is run: the training loop -----------------------------------------------------------------------------------
-
-
-def train(student: Any, window: Any) -> Any:
-    """Call the student's training loop and return its dict."""
-    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
-    return window.returned("train_epoch", student.train_epoch(*arguments))
-
-
-@part.probe(pair=True, arrays={"losses": ("float64", 1), "weights": ("float32", 1)})
-def training(student: Any, rig: Any) -> Any:
-    window = rig.window(momentum=0.5)  # so that steps of another optimizer show
-    window.criterion.label_smoothing = 0.1  # so that another loss than the one handed in shows
-    for parameter in window.model.parameters():
-        parameter.grad = parameter.detach() + 1  # from before the epoch
-    window.model.eval()
-    return {
-        "losses": rig.series(train(student, window)["losses"], "losses"),
-        "weights": window.weights(),
-    }
-
-
-@part.probe(
-    values={
-        "batches": INTEGER,
-        "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
-        "kept": INTEGER,
-    },
-)
-def waits(student: Any, rig: Any) -> Any:
-    window = rig.window([4] * 23 + [3])
-    graphs = rig.graphs(window)
-    with rig.waits(window, student) as seen:
-        train(student, window)
-    return {"batches": len(window.loader), "waits": seen.values(), "kept": graphs.kept}
-
-
-@part.probe(
-    pair=True,
-    arrays={"losses": ("float64", 1)},
-    values={
-        "sizes": list_of(INTEGER),
-        "right": list_of(INTEGER),
-        "waits": list_of(NUMBER),
-        "work": list_of(NUMBER),
-        "queued": NUMBER,
-        **{name: optional(NUMBER) for name in METRICS},
-    },
-)
-def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted: for a batch to arrive, for the host's part of a step, the device's."""
-    count = rig.integer(
-        11, 14
-    )  # more than the ten or so after which a loop that was copied from a profile ends
-    sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
-    first, second = rig.random.permutation([rig.integer(1, 2), rig.integer(6, 7)]).tolist()
-    right = [first if at < count // 2 else second for at in range(count)]
-    right[-1] = sizes[-1]  # so that a mean of the batches' accuracies is another
-    waits, work, (queued,) = (
-        rig.seconds(0.2, 0.9, count),
-        rig.seconds(0.3, 0.8, count),
-        rig.seconds(0.1, 0.3, 1),
-    )
-    waits[0] += 1.0  # the first batch takes longest, as it does when workers start
-
-    def epoch(device: Any) -> Any:
-        window = rig.window(sizes, lr=0.0)
-        rig.label(window, right=right)
-        rig.script(window, waits, work)
-        left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
-        with rig.queue(window, left):
-            return count * left, train(student, replace(window, device=device))
-
-    left, seen = rig.on_a_gpu(epoch)
-    told = {name: rig.number(seen[name]) for name in METRICS}
-    losses = rig.series(seen["losses"], "losses")
-    return {
-        "losses": losses,
-        "sizes": sizes,
-        "right": right,
-        "waits": waits,
-        "work": work,
-        "queued": left,
-        **told,
-    }
 
 
 # --- what is run: the profile -----------------------------------------------------------------------------------------
@@ -550,55 +458,18 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
 # --- what is judged: the training loop --------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs")
-def trains_right(training: Pair) -> Verdict:
-    """train_epoch trains in train(), one step for each batch, and returns its losses."""
-    why, try_ = (
-        "gradients from before are used, or a step is left out",
-        "zero_grad, forward, loss, backward, step",
-    )
-    first, expected = (side.arrays["losses"][:1] for side in (training.student, training.baseline))
-    if numerics.furthest(first, expected) > PLAIN.losses:
-        why = "the first loss differs already: the model is not in train(), not in FP32, or it is another loss"
-        try_ = "model.train() before the loop, no autocast, and loss = criterion(model(images), labels)"
-    return numerics.same_trajectory(training, PLAIN, why=why, try_=try_)
-
-
-@part.check(basis="outputs", compared="loss and accuracy")
-def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
-    """loss is the mean of the losses, accuracy a percentage of the samples."""
-    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
-    losses = scripted_epoch.baseline.arrays["losses"]
-    problem = numerics.metrics_problem(told, losses, known["right"], known["sizes"], weighted=False)
-    return (
-        Failed(*problem)
-        if problem
-        else Passed(f"loss {told['loss']:.6g}, accuracy {shown(told['accuracy'])} %")
-    )
-
-
-@part.check(basis="scripted")
-def honest_throughput(scripted_epoch: Pair) -> Verdict:
-    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
-    known = scripted_epoch.baseline.values
-    queued = known["queued"] if scripted_epoch.student.values["queued"] else 0.0
-    script = timing.Script(known["waits"], known["work"], sum(known["sizes"]), BATCH, queued)
-    found = timing.honest(scripted_epoch.student.values, script)
-    return (
-        Failed(found.measured, found.why, f"{found.try_}; {CLOCK}")
-        if isinstance(found, Failed)
-        else found
-    )
-
-
-@part.check(basis="report")
-def no_wait_per_step(waits: Observation) -> Verdict:
-    """The host does not wait for the device at every step, and no step's graph is kept."""
-    seen, try_ = (
-        waits.values,
-        "collect loss.detach() in a list, and move it to the host once after the loop",
-    )
-    return timing.no_wait_per_step(seen["waits"], seen["batches"], seen["kept"], try_=try_)
+loop = TrainingLoop(part, "train_epoch")
+loop.follows(
+    "trains_right",
+    PLAIN,
+    says="train_epoch trains in train(), one step for each batch, and returns its losses.",
+    momentum=0.5,  # so that steps of another optimizer show
+)
+loop.returns_its_metrics(
+    "batches", says="loss is the mean of the losses, accuracy a percentage of the samples."
+)
+loop.keeps_an_honest_clock(see=CLOCK)
+loop.waits_rarely()
 
 
 # --- what is judged: the profile --------------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from autograder.checks import checkpointing, memory, numerics, outputs, plot, timing
+from autograder.checks import checkpointing, memory, numerics, outputs, plot
 from autograder.checks.comparison import run_problem
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.numerics import shown
+from autograder.claims.epochs import TrainingLoop
 from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
@@ -30,7 +29,6 @@ from autograder.lab import (
     Verdict,
     list_of,
     map_of,
-    optional,
     record,
 )
 from autograder.traces.words import many
@@ -51,7 +49,6 @@ UNITS = {
     "throughput": r"/|per|s⁻¹|\^\{?-1",
     "saved_mb": r"MB|[Mm]egabyte",
 }  # a panel's label must match
-METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 8  # samples
 MOMENTUM = 0.9  # so that a step too many moves the weights, even one whose gradient is 0
 STEPS = 3  # batches of a group in the scripted epoch
@@ -125,43 +122,6 @@ def groups(student: Any, rig: Any) -> Any:
         arrays[f"{name}_weights"] = window.weights()
         told.append({"sizes": sizes, "steps": steps, "taken": len(taken), "trained": all(modes)})
     return {"groups": told, **arrays}
-
-
-@part.probe(
-    pair=True,
-    values={
-        "samples": INTEGER,
-        "waits": list_of(NUMBER),
-        "work": list_of(NUMBER),
-        "sizes": list_of(INTEGER),
-        "plain": optional(NUMBER),
-        "passes": INTEGER,
-        **{name: optional(NUMBER) for name in METRICS},
-    },
-    arrays={"losses": ("float64", 1)},
-)
-def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted; with a rate of 0 larger batches see the same losses."""
-    steps, count = STEPS, rig.integer(7, 11)
-    sizes = [BATCH] * (count - 1) + [
-        rig.integer(1, 3)
-    ]  # few, so that to count it as a full batch shows
-    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
-    plain, window = (
-        rig.window(cut(rig, sizes, steps), model=rig.nets.small("group"), lr=0.0) for _ in range(2)
-    )
-    other = rig.number(train(student, plain, steps)["loss"])
-    window.criterion.label_smoothing = SMOOTHING  # so that another criterion than this one shows
-    rig.script(window, waits, work)
-    modes = list[bool]()
-    window.model.register_forward_hook(partial(note_mode, modes))
-    seen = train(student, window, steps)
-    told = {
-        "losses": rig.series(seen["losses"], "losses"),
-        **{name: rig.number(seen[name]) for name in METRICS},
-    }
-    known = {"samples": sum(sizes), "sizes": sizes, "waits": waits, "work": work}
-    return {**known, "plain": other, "passes": len(modes), **told}
 
 
 # --- what is run: checkpointing ---------------------------------------------------------------------------------------
@@ -496,69 +456,21 @@ def one_step_a_group(groups: Pair) -> Verdict:
     return Passed(f"{', '.join(map(str, taken))} steps, in train()")
 
 
-@part.check(basis="outputs", compared="losses, loss and accuracy")
-def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
-    """losses has each batch's mean, loss is the mean over all samples, accuracy a percentage of them."""
-    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
-    losses, sizes = scripted_epoch.student.arrays["losses"], known["sizes"]
-    measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
-    if problem := numerics.misshapen(losses, np.zeros(len(sizes))):
-        why = (
-            numerics.ended_early(losses, np.zeros(len(sizes)))
-            or "losses has one mean for each batch"
-        )
-        if told["passes"] < len(sizes):
-            why += f"; {many(told['passes'], 'forward pass', 'forward passes')} ran: batches are joined or left out"
-        return Failed(
-            problem, why, "a forward pass for each batch, and losses.append(loss.detach()) after it"
-        )
-    if not close(told["loss"], known["loss"], LOSSES):
-        why = _other_loss(told["loss"], known) or (
-            "batches count alike, and the last one has fewer samples; or some are missing"
-        )
-        why = f"the mean is {known['loss']:.5g}: {why}"
-        return Failed(measured, why, "sum of criterion(...) * len(labels), over all samples")
-    groups, right = _by_group(losses, sizes), scripted_epoch.baseline.arrays["losses"]
-    if not numerics.furthest(groups, right) <= LOSSES * right.max():
-        why = (
-            _other_loss(numerics.mean(losses, sizes), known)
-            or "they are not the mean of each batch's samples"
-        )
-        measured = f"the losses of the first batches are {shown(groups[0])} in the mean, and {right[0]:.4g} is right"
-        return Failed(measured, why, "keep the loss before it is weighted or divided")
-    if (
-        told["accuracy"] is None
-        or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]
-    ):
-        why = f"{known['accuracy']:.4g} % of the samples were right"
-        return Failed(
-            measured, why, "100 * correct / samples over the whole epoch, correct counted in int64"
-        )
-    return Passed(measured)
-
-
-def _other_loss(told: float | None, known: Mapping[str, Any]) -> str:
-    own = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
-    divided = f"it is a loss that was divided by accumulation_steps, {STEPS}"
-    plain = explained(told, [(known["plain"], own)], LOSSES)
-    return plain or explained(told, [(known["loss"] / STEPS, divided)], 0.02)
-
-
-def _by_group(losses: numerics.Array, sizes: Sequence[int]) -> numerics.Array:
-    """Return the mean loss of each group over its samples."""
-    cuts = [slice(at, at + STEPS) for at in range(0, len(sizes), STEPS)]
-    return np.array([numerics.mean(losses[it], sizes[it]) for it in cuts])
-
-
-@part.check(basis="scripted")
-def honest_throughput(scripted_epoch: Pair) -> Verdict:
-    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
-    known = scripted_epoch.baseline.values
-    work = known["work"][
-        : scripted_epoch.student.values["passes"] or None
-    ]  # a forward pass takes each
-    script = timing.Script(known["waits"], work, known["samples"], BATCH)
-    return timing.honest(scripted_epoch.student.values, script)
+loop = TrainingLoop(
+    part,
+    "train_epoch_with_accumulation",
+    lambda student, window: train(student, window, STEPS),
+)
+loop.returns_its_metrics(
+    "samples",
+    says="losses has each batch's mean, loss is the mean over all samples, accuracy a percentage of them.",
+    slips={f"it is a loss that was divided by accumulation_steps, {STEPS}": 1 / STEPS},
+    within=LOSSES,
+    listed=True,
+    smoothing=SMOOTHING,
+    norm="group",  # so that who joins the batches of a group sees their losses
+)
+loop.keeps_an_honest_clock()
 
 
 # --- what is judged: checkpointing ------------------------------------------------------------------------------------
@@ -702,17 +614,10 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
 @part.check(basis="outputs")
 def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     """A group of six batches needs less than half the memory of one large batch, measured from outside."""
-    moved = numerics.update(large_group)
-    if not moved.error <= UPDATE:
-        return Failed(
-            f"update apart by {moved.error:.1e} of its norm",
-            "larger images take another step than one batch",
-            GROUP,
-        )
+    apart = numerics.update(large_group).error
     why = "the batches of a group are in memory at once: joined, or their graphs kept until one backward pass"
-    return _leaner(
-        large_group, idle, 0.5, why, "backward() for each batch, before the next one's forward pass"
-    )
+    try_ = "backward() for each batch, before the next one's forward pass"
+    return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_)
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
@@ -722,26 +627,10 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     apart = outputs.furthest(
         large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
     )
-    if not apart <= APART:
-        return Failed(
-            f"gradients apart by {apart:.1e}", "larger images give other gradients", WRONG
-        )
     least = known["boundaries"] + known["largest"]  # all inputs, and one segment that runs again
     why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
-    return _leaner(
-        large_step,
-        idle,
-        (1 + least) / 2,
-        why,
-        f"five segments: the stem and the four layers; {WRONG}",
-    )
-
-
-def _leaner(run: Pair, idle: Pair, allowed: float, why: str, try_: str) -> Verdict:
-    """Judge the peak that the supervisor saw beyond that of an idle worker, on a run whose results are right."""
-    needed, plain = memory.beyond(run, idle)
-    measured = f"{needed / 1e6:.0f} MB where the baseline takes {plain / 1e6:.0f} MB; allowed {allowed:.0%} of it"
-    return memory.at_most(run, idle, allowed * plain, measured, why, try_)
+    try_ = f"five segments: the stem and the four layers; {WRONG}"
+    return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)
 
 
 # --- what is judged: the comparison -----------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import compiling, numerics, outputs, plot, speedup, timing
+from autograder.checks import compiling, numerics, outputs, plot, speedup
 from autograder.checks.comparison import samples_problem
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.numerics import shown
+from autograder.claims.epochs import TrainingLoop
+from autograder.claims.graphs import NOTED
 from autograder.claims.studies import Study
 from autograder.lab import (
-    BOOLEAN,
     CASES,
     CELL,
     INTEGER,
@@ -33,7 +34,6 @@ from autograder.lab import (
     list_of,
     map_of,
     optional,
-    record,
 )
 
 part = Part(
@@ -47,7 +47,6 @@ UNITS = {
     "throughput": r"/|per|s⁻¹|\^\{?-1",
     "compile_s": r"\bs\b|sec",
 }  # a panel's label must match
-METRICS = ("loss", "accuracy", "throughput", "data_wait")
 BATCH = 16  # samples
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
@@ -59,15 +58,6 @@ SMOOTHING = 0.5  # of the labels in the scripted epoch
 BUILT = 'see "When something is built" in the part 5 handout'
 BREAKS = 'see "What breaks a graph" in the part 5 handout'
 WRONG = 'see "What usually goes wrong" in the part 5 handout'
-
-# What a recording backend noted.
-SEEN = record(
-    built=list_of(record(kind=TEXT, batch=INTEGER, half=BOOLEAN, at=NUMBER)),
-    runs=map_of(INTEGER),
-    parameters=INTEGER,
-    breaks=list_of(TEXT),
-)
-
 
 # --- what is run: a training, warmed up -------------------------------------------------------------------------------
 
@@ -98,7 +88,7 @@ HELD = {
     "optimizer": "the optimizer's state",
 }
 LEFT = dict.fromkeys(HELD, ("float64", 1))  # after the warm-up
-NOTED = {f"{mode}_{when}": SEEN for mode in PRECISIONS for when in ("warm", "epoch")}
+NOTED = {f"{mode}_{when}": NOTED for mode in PRECISIONS for when in ("warm", "epoch")}
 TRAINED = {
     "start": ("float32", 1),
     "losses": ("float64", 1),
@@ -150,7 +140,7 @@ SIZES = ("below", "exactly at", "above")
 
 @part.probe(
     pair=True,
-    values={**CASES, "seen": SEEN, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
+    values={**CASES, "seen": NOTED, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
     arrays=NUMBERS,
 )
 def guard(student: Any, rig: Any) -> Any:
@@ -160,7 +150,7 @@ def guard(student: Any, rig: Any) -> Any:
         [2, 0, 1, *(rig.integer(0, 2) for _ in range(6))],
     )  # few bits: sums are exact
     answers, counts = rig.answers(), []
-    compiler = rig.compiler(rig.window([BATCH]))
+    compiler = rig.compiler()
     for how in ("eager", "compiled"):
         module = student.SpikeGuard(limit)
         run = rig.compiled(module, compiler) if how == "compiled" else module
@@ -177,32 +167,7 @@ def guard(student: Any, rig: Any) -> Any:
     return {**answers.seen(), "seen": compiler.values(), "calls": len(spiky), "counts": counts}
 
 
-# --- what is run: time ------------------------------------------------------------------------------------------------
-
-
-@part.probe(
-    pair=True,
-    values={
-        "samples": INTEGER,
-        "waits": list_of(NUMBER),
-        "work": list_of(NUMBER),
-        "plain": optional(NUMBER),
-        **{name: optional(NUMBER) for name in METRICS},
-    },
-)
-def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted; the model is not compiled."""
-    count = rig.integer(7, 11)
-    sizes = [BATCH] * (count - 1) + [rig.integer(3, 11)]
-    plain, window = (rig.window(sizes) for _ in range(2))
-    other = rig.number(train(student, plain, plain.model)["loss"])
-    window.criterion.label_smoothing = SMOOTHING  # so that another criterion than this one shows
-    waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
-    rig.script(window, waits, work)
-    told = train(student, window, window.model)
-    figures = {"plain": other, **{name: rig.number(told[name]) for name in METRICS}}
-    return {"samples": sum(sizes), "waits": waits, "work": work, **figures}
-
+# --- what is run: the comparison --------------------------------------------------------------------------------------
 
 SCRIPTED = ("wait", "fetch", "eager", "compiled", "cold", "forward", "backward")
 
@@ -214,7 +179,7 @@ SCRIPTED = ("wait", "fetch", "eager", "compiled", "cold", "forward", "backward")
         "rows": list_of(map_of(CELL)),
         "csv": TEXT,
         "panels": PANELS,
-        "seen": SEEN,
+        "seen": NOTED,
         "began": list_of(NUMBER),
         "samples": INTEGER,
         "batches": INTEGER,
@@ -257,12 +222,12 @@ def comparison(student: Any, rig: Any) -> Any:
     }
 
 
-@part.probe(values={"seen": SEEN, "eager": map_of(INTEGER)})
+@part.probe(values={"seen": NOTED, "eager": map_of(INTEGER)})
 def comparison_amp(student: Any, rig: Any) -> Any:
     """The same in half precision, of two batches; what it takes is nothing here."""
     window = rig.window([BATCH] * HALVED)
     rig.script(window, [0.05] * HALVED, [])
-    compiler, made = rig.compiler(window, {"forward": 1.0}, step=0.1), rig.eager_trainings(0.2, 0.0)
+    compiler, made = rig.compiler(None, {"forward": 1.0}, step=0.1), rig.eager_trainings(0.2, 0.0)
     with rig.figures():
         student.compare_compile(
             made,
@@ -448,58 +413,24 @@ def _at(counts: Sequence[float | None], index: int) -> str:
 @part.check(basis="report", needs=[guard_answers_alike])
 def guard_is_one_graph(guard: Pair) -> Verdict:
     """Compiled, SpikeGuard is one graph, and the same one whatever the data is."""
-    seen, calls = guard.student.values["seen"], guard.baseline.values["calls"]
-    runs = seen["runs"].get("forward", 0)
-    measured = (
-        f"forward graphs that ran: {runs} in {calls} calls; kinds of break: {len(seen['breaks'])}"
-    )
-    if not seen["breaks"] and sum(one["kind"] == "forward" for one in seen["built"]) > 1:
-        why = "a number of Python's that changes is built into the graph"
-        return Failed(
-            f"{measured}; built again when the data changed", why, f"count in a tensor; {BREAKS}"
-        )
-    if seen["breaks"] or runs != calls:
-        why = f"Python has to look at the data: {''.join(seen['breaks'][:1]) or 'nothing or several pieces ran'}"
-        return Failed(measured, why, f"no .item(), float(), print or `if` on a tensor; {BREAKS}")
-    return Passed(measured)
+    noted, calls = guard.student.values["seen"], guard.baseline.values["calls"]
+    runs = {"forward": noted["runs"].get("forward", 0)}
+    built = sum(one["kind"] == "forward" for one in noted["built"])
+    measured, why = compiling.graph_problem(noted, runs, calls, built=built, builds=1)
+    try_ = f"count in a tensor; no .item(), float(), print or `if` on a tensor; {BREAKS}"
+    return Failed(measured, why, try_) if why else Passed(f"one graph in {calls} calls")
 
 
 # --- what is judged: time ---------------------------------------------------------------------------------------------
 
 
-@part.check(basis="outputs", compared="loss and accuracy")
-def returns_the_metrics(scripted_epoch: Pair) -> Verdict:
-    """loss is the mean over all samples, accuracy a percentage of them."""
-    told, known = scripted_epoch.student.values, scripted_epoch.baseline.values
-    measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
-    if not close(told["loss"], known["loss"], 1e-4):
-        own = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
-        why = explained(told["loss"], [(known["plain"], own)], 1e-4) or (
-            "batches count alike, and the last one has fewer samples; or some are missing"
-        )
-        why = f"the mean is {known['loss']:.5g}: {why}"
-        return Failed(measured, why, "sum of loss * len(labels), over all samples")
-    if (
-        told["accuracy"] is None
-        or abs(told["accuracy"] - known["accuracy"]) > 101 / known["samples"]
-    ):
-        stories = [(known["accuracy"] / 100, "it is a fraction: ")]
-        why = f"{explained(told['accuracy'], stories, EXACT)}{known['accuracy']:.4g} % of the samples were right"
-        return Failed(
-            measured, why, "100 * correct / samples over the whole epoch, correct counted in int64"
-        )
-    return Passed(measured)
-
-
-EXACT = 0.01
-
-
-@part.check(basis="scripted")
-def honest_throughput(scripted_epoch: Pair) -> Verdict:
-    """Throughput counts whole iterations, waiting for data included; data_wait is that waiting."""
-    known = scripted_epoch.baseline.values
-    script = timing.Script(known["waits"], known["work"], known["samples"], BATCH)
-    return timing.honest(scripted_epoch.student.values, script)
+loop = TrainingLoop(part, "train_epoch_compiled")
+loop.returns_its_metrics(
+    "samples",
+    says="loss is the mean over all samples, accuracy a percentage of them.",
+    smoothing=SMOOTHING,
+)
+loop.keeps_an_honest_clock()
 
 
 @part.check(basis="scripted")

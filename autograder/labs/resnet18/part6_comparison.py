@@ -340,18 +340,15 @@ def comparison(student: Any, rig: Any) -> Any:
     return {"rows": rows, "runs": runs, "csv": rig.file_text(folder / "optimization_results.csv")}
 
 
-@part.probe(values={"answer": TEXT, "raised": TEXT})
+@part.probe(values={"raised": TEXT})
 def failing(student: Any, rig: Any) -> Any:
     """The program prints figures, then says why it cannot go on, and ends with status 1."""
-    made = rig.made_program({"--hopeless": None})
-    try:
-        return {
-            "answer": rig.text(student.run_configuration(["--hopeless"], script=str(made))),
-            "raised": "",
-        }
-    except (Exception, SystemExit) as error:
-        kind = RuntimeError if isinstance(error, RuntimeError) else type(error)
-        return {"answer": "", "raised": f"{kind.__name__}: {rig.text(error, 4000)}"[:4000]}
+    made = str(rig.made_program({"--hopeless": None}))
+    return {
+        "raised": rig.matched.hopeless(
+            lambda words: student.run_configuration(words[1:], script=words[0]), made
+        )
+    }
 
 
 @part.probe(
@@ -680,32 +677,16 @@ study.is_written()
 @part.check(basis="scripted")
 def a_failed_run_is_an_error(failing: Observation) -> Verdict:
     """run_configuration raises a RuntimeError with the end of stderr when the program fails."""
-    raised, try_ = (
-        failing.values["raised"],
-        "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])",
-    )
-    if not raised.startswith("RuntimeError"):
-        measured = (
-            f"it raised {raised[:100]}"
-            if raised
-            else f"it returned {failing.values['answer'][:100]}"
-        )
-        if "No such file" in raised:
-            return Failed(
-                measured,
-                "the program was not found",
-                "start sys.executable, not 'python', with script",
-            )
-        return Failed(
-            measured, "the made program ended with status 1, after a line of figures", try_
-        )
-    if "out of ideas" not in raised:
-        return Failed(
-            f"it raised {raised[:200]}",
-            "the end of what the program wrote to stderr is not in it",
-            try_,
-        )
-    return Passed("a RuntimeError that says what the program said")
+    raised = failing.values["raised"]
+    try_ = "if ended.returncode != 0: raise RuntimeError(... ended.stderr[-2000:])"
+    why = "the made program ended with status 1, after a line of figures"
+    if "No such file" in raised:
+        why, try_ = "the program was not found", "start sys.executable, not 'python', with script"
+    elif raised.startswith("RuntimeError"):
+        if "out of ideas" in raised:
+            return Passed("a RuntimeError that says what the program said")
+        why = "the end of what the program wrote to stderr is not in it"
+    return Failed(f"it raised {raised[:200]}", why, try_)
 
 
 @part.check(basis="outputs")
@@ -809,30 +790,18 @@ RECOMMENDATIONS, WORDS = 3, 6
 @part.check(basis="artefact")
 def report_is_complete(optimization_report: Text) -> Verdict:
     """The report has its seven headings with something below each, nothing left to fill in, and 250 to 3000 words."""
-    text, found = optimization_report.text, report.words(optimization_report.text)
-    gaps, left = report.gaps(text, HEADINGS), report.left_over(text)
-    if gaps:
-        short = [f"{LEAST} to {MOST} words are expected, without tables and code"] * (found < LEAST)
-        try_ = "keep the headings of the template, and write sentences below each: figures alone are none"
-        return Failed(f"{found} words", report.listed([*gaps, *short]), try_)
-    if left:
+    text = optimization_report.text
+    measured, why = report.incomplete(text, HEADINGS, LEAST, MOST)
+    if why:
         return Failed(
-            f"{len(left)} places left to fill in",
-            report.listed(left),
-            "replace them with what you found",
-        )
-    if not LEAST <= found <= MOST:
-        return Failed(
-            f"{found} words",
-            f"it has to have {LEAST} to {MOST}, without tables and code",
-            "say what you saw",
+            measured, why, "keep the headings, write sentences below each: figures alone are none"
         )
     cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
     given = max((sum(report.words(it) >= WORDS for it in cut) for cut in cuts), default=0)
     if given < RECOMMENDATIONS:
         why = f"fewer than {RECOMMENDATIONS} recommendations have {WORDS} words or more"
         return Failed(f"{given} recommendations", why, "what to switch on, when, and why")
-    return Passed(f"{found} words, {given} recommendations")
+    return Passed(f"{measured}, {given} recommendations")
 
 
 @part.check(basis="artefact")

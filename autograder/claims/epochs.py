@@ -1,0 +1,285 @@
+"""Claims about a function that trains for an epoch: what it does to weights, what it returns, what it says of time.
+
+loop = TrainingLoop(part, "train_epoch")  called as (model, loader, criterion, optimizer, device), or as `call` says
+loop.follows("trains_right", ...)         losses and weights are the baseline's
+loop.returns_its_metrics(...)             losses, loss and accuracy fit each other and the samples
+loop.keeps_an_honest_clock()              throughput and data_wait, on a clock that the grader moves
+loop.waits_rarely()                       the host does not wait for the device at every step
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from autograder.checks import numerics, timing
+from autograder.checks.numerics import close, shown
+from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, optional, record
+from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdict
+
+BATCH = 8  # samples
+STEEP = 64.0  # times as large are gradients, at a rate as many times smaller
+SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
+LOSSES = {"losses": ("float64", 1)}
+TRAINED = {**LOSSES, "start": ("float32", 1), "weights": ("float32", 1)}
+WAITS = {
+    "batches": INTEGER,
+    "kept": INTEGER,
+    "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
+}
+STEP = "zero_grad, forward, loss, backward, step"
+WHY_APART = {
+    "still": ("no weight moved: no step is taken, or gradients are cleared before it", STEP),
+    "short": ("the weights move far less: gradients are clipped, or divided", STEP),
+    "eval": (
+        "the model was trained in eval(), in which it may come, and not in train()",
+        "model.train() before the loop",
+    ),
+    "first": (
+        "the first loss differs already: it is not in FP32 (autocast is on), or another loss is taken",
+        "no autocast, and loss = criterion(model(images), labels)",
+    ),
+    "later": (
+        "the first loss is right, later steps are not: one left out or taken twice, gradients from before",
+        STEP,
+    ),
+}
+"""How a training left the baseline's -> why, and what to try."""
+Reason = Callable[[Pair, Tolerance], tuple[str, str]]
+"""Says why a training does not follow the baseline's, and what to try."""
+OWN_LOSS = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
+
+
+def steepen(window: Any) -> None:
+    """Let the same steps be taken with larger gradients, so that clipping shows."""
+    for parameter in window.model.parameters():
+        parameter.register_hook(lambda gradient: STEEP * gradient)
+    for group in window.optimizer.param_groups:
+        group["lr"] /= STEEP
+
+
+class TrainingLoop:
+    """A function that trains for an epoch, and what is claimed of it."""
+
+    def __init__(
+        self, part: Part, function: str, call: Callable[[Any, Any], Any] | None = None
+    ) -> None:
+        """Name the function; *call*, of the student's module and a window, returns what it returned."""
+        self.part, self.function, self.call = part, function, call or self._plainly
+
+    def _plainly(self, student: Any, window: Any) -> Any:
+        given = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+        return window.returned(self.function, getattr(student, self.function)(*given))
+
+    def follows(
+        self,
+        name: str,
+        within: Tolerance,
+        *,
+        says: str,
+        why: Reason | Mapping[str, tuple[str, str]] = WHY_APART,
+        see: str = "",
+        counts: str = "",
+        **window: Any,
+    ) -> Callable[..., Verdict]:
+        """Claim the baseline's losses and weights.
+
+        *why* says what is wrong, or has some of WHY_APART in other words. What the call *counts* has to be as many as
+        there are batches. *window* is for `rig.window`.
+        """
+
+        def trained(student: Any, rig: Any) -> dict[str, Any]:
+            epoch = rig.window(**window)
+            epoch.criterion.label_smoothing = (
+                0.1  # so that another loss than the one handed in shows
+            )
+            epoch.model.eval()
+            steepen(epoch)
+            images, labels = next(iter(epoch.loader))
+            with rig.no_grad():
+                in_eval = epoch.criterion(epoch.model(images.to(rig.device)), labels.to(rig.device))
+            for parameter in epoch.model.parameters():
+                parameter.grad = parameter.detach() + 1  # from before the epoch
+            start, told = epoch.weights(), self.call(student, epoch)
+            return {
+                "in_eval": float(in_eval),
+                "counted": told[counts] if counts else 0,
+                "start": start,
+                "losses": rig.series(told["losses"], "losses"),
+                "weights": epoch.weights(),
+            }
+
+        def judge(pair: Pair) -> Verdict:
+            counted, batches = pair.student.values["counted"], len(pair.baseline.arrays["losses"])
+            if counts and counted != batches:
+                measured = f"{counts} was called {counted} times in {batches} batches"
+                return Failed(measured, "it is to be called after each batch", see)
+            reason, try_ = why(pair, within) if callable(why) else _why_apart(pair, within, why)
+            return numerics.same_trajectory(pair, within, why=reason, try_=_joined(try_, see))
+
+        forms = {"in_eval": NUMBER, "counted": INTEGER}
+        probe = self._probe(trained, pair=True, values=forms, arrays=TRAINED)
+        return self.part.add_check(name, says, "outputs", judge, [probe])
+
+    def returns_its_metrics(
+        self,
+        *means: str,
+        says: str,
+        slips: Mapping[str, float] = MappingProxyType({}),
+        within: float = 1e-4,
+        rounded: bool = False,
+        listed: bool = False,
+        batch: int = BATCH,
+        batches: tuple[int, int] = (11, 14),
+        right: Sequence[tuple[int, int]] = ((1, 2), (6, 7)),
+        smoothing: float = 0.0,
+        norm: str = "",
+    ) -> None:
+        """Claim that loss is the mean over batches or samples, or one of both *means*, and accuracy a percentage.
+
+        *slips* maps words to what a loss then is of the right one. *rounded* losses are taken as they are returned,
+        *listed* ones compared with the baseline's.
+        So many of a *batch* are *right*, in either half of the epoch. With a rate of 0 no step changes that.
+        """
+
+        def metrics(student: Any, rig: Any) -> dict[str, Any]:
+            count = rig.integer(*batches)
+            sizes = [batch] * (count - 1) + [rig.integer(2, 3)]
+            first, second = rig.random.permutation([rig.integer(*span) for span in right]).tolist()
+            # All of the last batch are right, so that a mean of the batches' accuracies is another.
+            hits = [first if at < count // 2 else second for at in range(count - 1)] + sizes[-1:]
+
+            def run(smooth: float) -> Any:
+                model = rig.nets.small(norm) if norm else None
+                window = rig.window(sizes, lr=0.0, model=model)
+                rig.label(window, right=hits)
+                window.criterion.label_smoothing = smooth
+                return self.call(student, window)
+
+            told, plain = run(smoothing), run(0.0)["loss"] if smoothing else None
+            return {
+                "sizes": sizes,
+                "right": hits,
+                "losses": rig.series(told["losses"], "losses"),
+                "plain": rig.number(plain),
+                **{name: rig.number(told[name]) for name in ("loss", "accuracy")},
+            }
+
+        def judge(pair: Pair) -> Verdict:
+            told, known = pair.student.values, pair.baseline.values
+            losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
+            if unlike := numerics.misshapen(losses, expected):
+                why = numerics.ended_early(losses, expected) or "each batch has one"
+                return Failed(unlike, why, "losses.append(loss.detach()) in each iteration")
+            expected = losses if rounded else expected
+            epoch = numerics.Trained(expected, known["sizes"], known["right"], means)
+            own = [(known["plain"] or 0.0, OWN_LOSS)] if smoothing else []
+            own += [(factor * epoch.loss, words) for words, factor in slips.items()]
+            listing = losses if listed else expected
+            problem = numerics.loss_problem(told["loss"], listing, epoch, own, within)
+            problem = problem or numerics.accuracy_problem(told["accuracy"], epoch)
+            measured = f"loss {shown(told['loss'])}, accuracy {shown(told['accuracy'])} %"
+            return Failed(measured, *problem) if problem else Passed(measured)
+
+        values = dict.fromkeys(("sizes", "right"), list_of(INTEGER))
+        values |= dict.fromkeys(("loss", "accuracy", "plain"), optional(NUMBER))
+        probe = self._probe(metrics, pair=True, values=values, arrays=LOSSES)
+        self.part.add_check("returns_the_metrics", says, "outputs", judge, [probe])
+
+    def keeps_an_honest_clock(self, see: str = "") -> None:
+        """Claim throughput and data_wait as a clock shows them that moves only by what is scripted."""
+
+        def clock(student: Any, rig: Any) -> dict[str, Any]:
+            count = rig.integer(
+                11, 14
+            )  # more than the ten of a loop that was copied from a profile
+            sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
+            waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
+            (queued,) = rig.seconds(0.1, 0.3, 1)
+            waits[0] += timing.START  # as it does when workers start
+            passes = list[int]()
+
+            def run(device: Any) -> Any:
+                window = replace(rig.window(sizes), device=device)
+                rig.script(window, waits, work)
+                window.model.register_forward_hook(lambda *_: passes.append(1))
+                left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
+                with rig.queue(window, left):
+                    return count * left, self.call(student, window)
+
+            left, told = rig.on_a_gpu(run)
+            return {
+                "samples": sum(sizes),
+                "waits": waits,
+                "work": work,
+                "queued": left,
+                "passes": len(passes),
+                **{name: rig.number(told[name]) for name in ("throughput", "data_wait")},
+            }
+
+        def judge(pair: Pair) -> Verdict:
+            told, known = pair.student.values, pair.baseline.values
+            queued = known["queued"] if told["queued"] else 0.0
+            work = known["work"][: told["passes"] or None]  # who joins batches takes fewer
+            script = timing.Script(known["waits"], work, known["samples"], BATCH, queued)
+            found = timing.honest(told, script)
+            if isinstance(found, Failed):
+                return replace(found, try_=_joined(found.try_, see))
+            return found
+
+        values = {**dict.fromkeys(("waits", "work"), list_of(NUMBER)), "queued": NUMBER}
+        values |= dict.fromkeys(("samples", "passes"), INTEGER)
+        values |= dict.fromkeys(("throughput", "data_wait"), optional(NUMBER))
+        probe = self._probe(clock, pair=True, values=values)
+        says = "Throughput counts whole iterations, waiting for data included; data_wait is that waiting."
+        self.part.add_check("honest_throughput", says, "scripted", judge, [probe])
+
+    def waits_rarely(
+        self,
+        name: str = "no_wait_per_step",
+        *,
+        says: str = "The host does not wait for the device at every step, and no step's graph is kept.",
+        needs: Sequence[Callable[..., Verdict]] = (),
+        also: Mapping[Callable[..., Any], Callable[[Observation], Verdict]] = MappingProxyType({}),
+    ) -> None:
+        """Claim that the host waits in every tenth batch at most and keeps no old graph; *also* judges other probes."""
+
+        def waits(student: Any, rig: Any) -> dict[str, Any]:
+            window = rig.window([4] * 23 + [3])
+            graphs = rig.graphs(window)
+            with rig.waits(window, student) as noted:
+                self.call(student, window)
+            return {"batches": len(window.loader), "waits": noted.values(), "kept": graphs.kept}
+
+        def judge(noted: Observation, *others: Observation) -> Verdict:
+            verdict = timing.no_wait_per_step(**noted.values)
+            for other, judged in zip(others, also.values(), strict=True):
+                verdict = judged(other) if isinstance(verdict, Passed) else verdict
+            return verdict
+
+        reads = [self._probe(waits, values=WAITS), *(probe.__name__ for probe in also)]
+        self.part.add_check(name, says, "report", judge, reads, [one.__name__ for one in needs])
+
+    def _probe(self, run: Callable[[Any, Any], Any], **forms: Any) -> str:
+        self.part.probe(takes=[self.function], **forms)(run)
+        return run.__name__
+
+
+def _why_apart(
+    pair: Pair, within: Tolerance, words: Mapping[str, tuple[str, str]]
+) -> tuple[str, str]:
+    first, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+    moved = numerics.update(pair).ratio
+    if moved < SHORT:
+        kind = "short" if moved else "still"
+    elif first.size and close(float(first[0]), pair.baseline.values["in_eval"], 1e-5):
+        kind = "eval"
+    else:
+        kind = "first" if numerics.furthest(first, expected) > within.losses else "later"
+    return words.get(kind, WHY_APART[kind])
+
+
+def _joined(*hints: str) -> str:
+    return "; ".join(filter(None, hints))

@@ -1,0 +1,137 @@
+"""Claims about half precision: a function that trains an epoch under autocast, with a GradScaler.
+
+half = HalfPrecision(part, train, WHERE, takes="train_epoch_amp")    train(student, window) -> the dict that it returns
+half.rounds_as_autocast()                      with a rate of 0, each loss shows how its forward pass was rounded
+half.runs_where_it_helps()                     dtypes of operators, and of weights
+half.uses_the_scaler_in_order()                scale, backward, step, update
+half.skips_overflow()                          a batch that overflows moves nothing, and halves the scale
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autograder.checks import precision
+from autograder.claims.epochs import steepen
+from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, map_of, optional
+from autograder.model import Device, Observation, Pair, Verdict
+
+HALVES = ("bfloat16", "float16")
+TRAINED = {"start": ("float32", 1), "weights": ("float32", 1)}
+
+
+class HalfPrecision:
+    """A training in half precision, and what is claimed of it."""
+
+    def __init__(
+        self, part: Part, train: Callable[[Any, Any], Any], where: str, takes: str = ""
+    ) -> None:
+        """Name the function that trains; *where* points to the handout, *takes* is the student's function."""
+        self.part, self.train, self.where = part, train, where
+        self.takes = {takes} if takes else None
+
+    def rounds_as_autocast(
+        self,
+        says: str = "With AMP the losses are rounded as 16-bit arithmetic rounds them.",
+        *,
+        scaler: bool = False,
+        needs: Sequence[str] = (),
+    ) -> None:
+        """Claim half precision by the rounding of losses; without a *scaler*, so that it goes by autocast alone."""
+
+        @self.part.probe(
+            pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)), takes=self.takes
+        )
+        def rounding(student: Any, rig: Any) -> Any:
+            def losses() -> Any:
+                window = rig.window([8] * 40, lr=0.0)
+                window = window if scaler else dataclasses.replace(window, scaler=None)
+                return rig.series(self.train(student, window)["losses"], "losses")
+
+            halves = {dtype: rig.autocast(dtype, losses) for dtype in HALVES}
+            return {"losses": losses(), **halves}
+
+        def judge(run: Pair) -> Verdict:
+            trusted = run.baseline.arrays
+            halves = {dtype: trusted[dtype] for dtype in HALVES}
+            try_ = f"torch.autocast(device.type) around the forward pass and the loss; {self.where}"
+            losses = run.student.arrays["losses"]
+            return precision.rounded_as(losses, trusted["losses"], halves, try_=try_)
+
+        self.part.add_check(
+            "computes_in_half_precision", says, "outputs", judge, ["rounding"], needs
+        )
+
+    def runs_where_it_helps(self, needs: Sequence[str] = ()) -> None:
+        """Claim the precision of operators, of weights and of the backward pass."""
+
+        @self.part.probe(values={"dtypes": map_of(map_of(INTEGER))}, takes=self.takes)
+        def op_dtypes(student: Any, rig: Any) -> Any:
+            window = rig.window()
+            with rig.op_dtypes(window) as seen:
+                try:
+                    self.train(student, window)
+                except (AssertionError, RuntimeError):
+                    # Of the scaler's, perhaps: what ran before it is judged all the same.
+                    if "backward" not in seen.values():
+                        raise
+            return {"dtypes": seen.values()}
+
+        def judge(seen: Observation, device: Device) -> Verdict:
+            dtypes, on_gpu = seen.values["dtypes"], device.kind == "cuda"
+            return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
+
+        says = (
+            "Convolutions and matrix products run in 16 bits; softmax, loss and weights in 32; "
+            "backward outside autocast."
+        )
+        reads = ["op_dtypes", "device"]
+        self.part.add_check("half_precision_where_it_helps", says, "report", judge, reads, needs)
+
+    def uses_the_scaler_in_order(
+        self,
+        says: str = "Each step calls the scaler once and in order: scale, backward, step, update.",
+    ) -> None:
+        """Claim the order of the calls on the scaler that is handed in."""
+
+        @self.part.probe(values={"events": list_of(TEXT), "batches": INTEGER}, takes=self.takes)
+        def scaler_calls(student: Any, rig: Any) -> Any:
+            window = rig.window()
+            calls = rig.scaler_calls(window)
+            self.train(student, window)
+            return {"events": calls.events, "batches": len(window.loader)}
+
+        def judge(seen: Observation) -> Verdict:
+            calls = "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
+            try_ = f"{calls}; {self.where}"
+            return precision.scaler_in_order(
+                seen.values["events"], seen.values["batches"], try_=try_
+            )
+
+        self.part.add_check("scaler_in_order", says, "report", judge, ["scaler_calls"])
+
+    def skips_overflow(self, update: float | None = None) -> None:
+        """Claim that an overflow skips its step; *update* bounds how far the weights are apart, if it is judged."""
+
+        @self.part.probe(
+            pair=True,
+            arrays=TRAINED,
+            values={"before": NUMBER, "after": optional(NUMBER)},
+            takes=self.takes,
+        )
+        def overflow(student: Any, rig: Any) -> Any:
+            """One batch overflows; the baseline runs without it."""
+            window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
+            steepen(window)
+            before, start = window.scaler.get_scale(), window.weights()
+            self.train(student, window)
+            after = rig.number(window.scaler.get_scale())
+            return {"before": before, "after": after, "start": start, "weights": window.weights()}
+
+        def judge(run: Pair) -> Verdict:
+            return precision.overflow_skipped(run, update, self.where)
+
+        says = "A batch whose gradients overflow changes no weight and halves the scale."
+        self.part.add_check("overflow_skips_the_step", says, "outputs", judge, ["overflow"])
