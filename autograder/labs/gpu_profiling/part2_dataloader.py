@@ -6,19 +6,16 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from autograder.checks import grid, loaders, numerics, speedup, timing
+from autograder.checks import grid, numerics, timing
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.claims.loaders import Loader
 from autograder.claims.studies import Study
-from autograder.digest import Epoch, differing
-from autograder.images import Samples
 from autograder.lab import (
-    BOOLEAN,
     CELL,
     INTEGER,
     NUMBER,
     TEXT,
-    Bar,
     Failed,
     Observation,
     Pair,
@@ -26,7 +23,6 @@ from autograder.lab import (
     Passed,
     Table,
     Text,
-    Timed,
     Tolerance,
     Verdict,
     list_of,
@@ -55,7 +51,7 @@ part = Part(
     tables=[grid.RESULTS],
 )
 
-BATCH, WORKERS = 8, 2
+BATCH = 8
 RANGES = ("copy", "forward", "backward", "optimizer_step")
 LEAST, CONVOLUTIONS = 5, 3  # steps of a profile; of SimpleNet
 BLANKS = 'see "The four blanks" in the part 2 handout'
@@ -65,61 +61,18 @@ TABLE = 'see "The table" in the part 2 handout'
 AGAIN = "run part2_dataloader.py again and hand in what it wrote, unchanged"
 
 
-# --- what is run: the loader ------------------------------------------------------------------------------------------
+# --- the loader -------------------------------------------------------------------------------------------------------
 
-EPOCHS = ("first", "second")
-FORMS = {"commitments": ("uint8", 1), "sizes": ("int64", 1)}
-SEVERAL = {f"{epoch}_{name}": form for epoch in EPOCHS for name, form in FORMS.items()}
-
-
-def several(student: Any, rig: Any, workers: int) -> Any:
-    """Two epochs of one loader."""
-    data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
-    loader = student.make_loader_optimized(data, BATCH, rig.device, num_workers=workers)
-    return {
-        f"{epoch}_{name}": array
-        for epoch in EPOCHS
-        for name, array in rig.loading.epoch(loader).items()
-    }
-
-
-@part.probe(pair=True, arrays=SEVERAL)
-def epochs(student: Any, rig: Any) -> Any:
-    """With worker processes."""
-    return several(student, rig, WORKERS)
-
-
-@part.probe(pair=True, arrays=SEVERAL)
-def alone(student: Any, rig: Any) -> Any:
-    """Without worker processes."""
-    return several(student, rig, 0)
-
-
-OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
-
-
-@part.probe(
-    values={
-        "made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))
-    }
+loader = Loader(
+    part,
+    "make_loader_optimized",
+    lambda make, data, batch, device, workers, _: make(data, batch, device, num_workers=workers),
+    see=BLANKS,
 )
-def arguments(student: Any, rig: Any) -> Any:
-    """The loaders that are made for each kind of device; none of them is used."""
-    made = []
-    for device, workers in product(("cpu", "cuda"), (0, 3)):
-        with rig.loading.built() as built:
-            data = rig.loading.pictures(BATCH)
-            student.make_loader_optimized(
-                data, BATCH, rig.loading.device(device), num_workers=workers
-            )
-        made.append({"device": device, "workers": workers, "options": built.last()})
-    return {"made": made}
-
-
-@part.timed("load", dataset=Samples)
-def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
-    """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
-    return student.make_loader_optimized(dataset, 4, device, num_workers=4)
+loader.delivers()
+loader.shuffles()
+loader.has_options("fills_the_blanks")
+loader.is_faster()
 
 
 # --- what is run: the training ----------------------------------------------------------------------------------------
@@ -306,45 +259,6 @@ def choices(student: Any, rig: Any) -> Any:
         asked.append(rig.rows(rows, "the table"))
         answers.append(student.best_configuration([dict(row) for row in rows]))
     return {"asked": asked, "chosen": rig.rows(answers, "best_configuration")}
-
-
-# --- what is judged: the loader ---------------------------------------------------------------------------------------
-
-
-@part.check(basis="outputs")
-def every_sample_once(epochs: Pair) -> Verdict:
-    """With 2 workers an epoch delivers every sample once, with its label; the last batch is shorter."""
-    return loaders.delivered(epochs, try_=f"no drop_last, no sampler that replaces; {BLANKS}")
-
-
-@part.check(basis="outputs")
-def works_without_workers(alone: Pair) -> Verdict:
-    """With num_workers=0 an epoch delivers every sample once as well."""
-    return loaders.delivered(alone, try_=f"persistent_workers only where num_workers > 0; {BLANKS}")
-
-
-@part.check(basis="outputs", needs=[every_sample_once, works_without_workers])
-def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
-    """Samples come in another order than they are stored in, and in another one in each epoch."""
-    return loaders.shuffled({WORKERS: epochs, 0: alone}, try_=f"shuffle=True; {BLANKS}")
-
-
-@part.check(basis="report")
-def fills_the_blanks(arguments: Observation) -> Verdict:
-    """num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."""
-    return loaders.options(arguments.values["made"], try_=BLANKS)
-
-
-@part.check(basis="outputs", needs=[every_sample_once])
-def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
-    """An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."""
-    problem = differing(Epoch(**slow_reads.student.arrays), Epoch(**slow_reads.baseline.arrays))
-    if problem:
-        return Failed(problem, "the loader that is timed delivers other samples", BLANKS)
-    why = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
-    return speedup.at_least(
-        slow_reads, bar, why=why, try_=f"num_workers, persistent_workers; {BLANKS}"
-    )
 
 
 # --- what is judged: the training -------------------------------------------------------------------------------------
