@@ -428,7 +428,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
     for words, measured, one in zip(seen["commands"], seen["measured"], asked, strict=True):
         why = ncu.choice_problem(words, measured, one["kernels"])
         if why:
-            told = ncu.parsed(words).kernels[:120] or "no --kernel-name"
+            told = ncu.named(words)[:120] or "no --kernel-name"
             return Failed(
                 f"{told}: {', '.join(measured) or 'nothing'}",
                 why,
