@@ -119,3 +119,12 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
                 f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_
             )
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")
+
+
+def copied(moved: int, waited: int) -> Verdict:
+    """Pass copies to a device that nobody waited for."""
+    if not waited:
+        return Passed(f"{moved} copies, none of which waits")
+    why = "the host stands still for each, so pinned memory gains nothing"
+    try_ = ".to(device, non_blocking=True), of images and labels"
+    return Failed(f"{waited} of {moved} copies wait until they are done", why, try_)

@@ -7,7 +7,7 @@ Each judge says what is wrong in one sentence, or nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,23 +171,11 @@ def bound_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
     return "" if len(rows) == len(known) else f"{len(rows)} rows for {len(known)} launches"
 
 
-Problem = Callable[[Sequence[Row], Sequence[Row]], str]
-
-
-def first_problem(
-    told: Sequence[Sequence[Row]], known: Sequence[Sequence[Row]], problem: Problem
-) -> str:
-    """Say what is wrong with the first report that was misread; *problem* compares the rows of one."""
-    if len(told) != len(known):
-        return f"{len(told)} reports were read, and there are {len(known)}"
-    for rows, right in zip(told, known, strict=True):
-        missing = [
-            name for row in rows for name in ("kernel", *FIGURES, "bound") if name not in row
-        ]
-        why = f"'{missing[0]}' is missing" if missing else problem(rows, right)
-        if why:
-            return why
-    return ""
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say what a row lacks."""
+    names = ("kernel", *FIGURES, "bound")
+    missing = [name for row in rows for name in names if name not in row]
+    return f"'{missing[0]}' is missing" if missing else ""
 
 
 def holds_kernels(report: Text, *, try_: str) -> Verdict:

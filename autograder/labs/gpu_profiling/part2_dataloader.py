@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from autograder.checks import grid, numerics, timing
+from autograder.checks import grid, loaders, numerics, timing
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.checks.reported import each
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import Study
 from autograder.lab import (
@@ -30,6 +31,7 @@ from autograder.lab import (
     optional,
     record,
 )
+from autograder.model import verdict
 from autograder.traces import Trace
 
 part = Part(
@@ -286,14 +288,7 @@ def _copied(seen: Observation) -> Verdict:
         return Failed(
             measured, "images and labels of each belong on the device", "images.to(device, ...)"
         )
-    if waited:
-        why = "the host stands still for each, so pinned memory gains nothing"
-        return Failed(
-            f"{waited} of {moved} copies wait until they are done",
-            why,
-            ".to(device, non_blocking=True)",
-        )
-    return Passed(f"{moved} copies, none of which waits")
+    return loaders.copied(moved, waited)
 
 
 @part.check(basis="report", needs=[follows_the_script])
@@ -312,19 +307,17 @@ def waits_for_nothing(waits: Observation) -> Verdict:
 @part.check(basis="scripted")
 def counts_what_it_times(counted: Pair) -> Verdict:
     """measure_loader times the batches after the warm-up, as many as asked for, of one iterator; and counts samples."""
-    told, known = counted.student.values["cases"], counted.baseline.values["cases"]
-    if len(told) != len(known):
-        return Failed(f"{len(told)} answers", f"{len(known)} loaders were shown", COUNTED)
-    for case, right in zip(told, known, strict=True):
-        options = {name: right[name] for name in CASE}
-        why = grid.figure_problem(case["told"], grid.Stream(**options, batch_size=BATCH, cold=COLD))
+    known = counted.baseline.values["cases"]
+
+    def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
+        stream = grid.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
+        asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
         batches = -(-right["samples"] // BATCH)
-        measured = (
-            f"a loader of {batches} batches, warm_up={right['warm_up']}, batches={right['batches']}"
-        )
-        if why:
-            return Failed(measured, why, f"one iter(loader), and islice twice; {COUNTED}")
-    return Passed(f"{len(known)} loaders, on a clock that the grader moves")
+        return f"a loader of {batches} batches, {asked}", grid.figure_problem(case["told"], stream)
+
+    try_ = f"one iter(loader), and islice twice; {COUNTED}"
+    passed = f"{len(known)} loaders, on a clock that the grader moves"
+    return each(counted.student.values["cases"], known, problem, try_, passed)
 
 
 @part.check(basis="report")
@@ -354,7 +347,7 @@ def measures_each_configuration(benchmark: Pair) -> Verdict:
     )
     found = "; ".join(f"{shown(row.get('throughput'))} samples/s" for row in rows[:4]) or "no rows"
     try_ = f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}"
-    return Failed(found, why, try_) if why else Passed(f"{len(rows)} rows: {found} ...")
+    return verdict(f"{len(rows)} rows: {found} ...", why, try_)
 
 
 study = Study(part, grid.RESULTS, "benchmark_dataloader", by=benchmark)
@@ -364,15 +357,14 @@ study.is_written()
 @part.check(basis="outputs")
 def best_is_the_fastest(choices: Pair) -> Verdict:
     """best_configuration returns the configuration with the highest throughput; of equal ones, the first."""
-    asked, told = choices.baseline.values["asked"], choices.student.values["chosen"]
-    if len(told) != len(asked):
-        return Failed(f"{len(told)} answers", f"{len(asked)} tables were shown", TABLE)
-    for rows, one in zip(asked, told, strict=True):
-        if why := grid.choice_problem(grid.chosen(one), rows):
-            return Failed(
-                f"{dict(one)}"[:200], why, f'max(rows, key=lambda row: row["throughput"]); {TABLE}'
-            )
-    return Passed(f"{len(asked)} tables")
+    asked = choices.baseline.values["asked"]
+    return each(
+        choices.student.values["chosen"],
+        asked,
+        lambda row, rows: (f"{dict(row)}"[:200], grid.choice_problem(grid.chosen(row), rows)),
+        f'max(rows, key=lambda row: row["throughput"]); {TABLE}',
+        f"{len(asked)} tables",
+    )
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -389,7 +381,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
     """The dataloader_optimum.json handed in is the best row of the table handed in with it."""
     why = grid.optimum_problem(dataloader_optimum.text, grid.RESULTS.read(dataloader_results))
     measured = dataloader_optimum.text.strip()[:120] or "nothing"
-    return Failed(measured, why, AGAIN) if why else Passed(measured)
+    return verdict(measured, why, AGAIN)
 
 
 @part.check(basis="artefact")

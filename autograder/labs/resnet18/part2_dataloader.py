@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import loading, plot, table, timing
+from autograder.checks import loaders, loading, plot, table, timing
 from autograder.checks.numerics import close, shown
+from autograder.checks.reported import each
 from autograder.claims.loaders import Loader
 from autograder.images import Samples, augmented
 from autograder.lab import (
@@ -31,6 +32,7 @@ from autograder.lab import (
     map_of,
     optional,
 )
+from autograder.model import verdict
 
 part = Part(
     "part2_dataloader",
@@ -361,12 +363,7 @@ def moves_without_waiting(moves: Observation) -> Verdict:
         return Failed(
             f"step got tensors on: {where}", "batches were not moved to the device asked for", try_
         )
-    if waited:
-        measured = f"{waited} of {moves.values['moved']} moves wait until the copy is done"
-        return Failed(
-            measured, "pinned memory gains nothing then: the host stands still for each copy", try_
-        )
-    return Passed(f"{moves.values['moved']} moves, none of which waits")
+    return loaders.copied(moves.values["moved"], waited)
 
 
 def _script(known: Mapping[str, Any]) -> loading.Script:
@@ -408,32 +405,25 @@ def sweep_is_honest(sweep: Pair) -> Verdict:
             f"measure_loading twice for each loader; {CLOCK}",
         )
         why, try_ = (why, try_) if why else (loading.sweep_problem(rows, known["workers"]), COLUMNS)
-    measured = _measured(rows, "num_workers")
-    return Failed(measured, why, try_) if why else Passed(measured)
+    return verdict(_measured(rows, "num_workers"), why, try_)
 
 
 @part.check(basis="outputs")
 def best_is_the_fastest(choices: Pair) -> Verdict:
     """best_workers returns the number of workers with the highest throughput; of equal ones, the fewest."""
     asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
-    if len(chosen) != len(asked):
-        return Failed(f"{len(chosen)} answers", f"{len(asked)} sweeps were shown", WRONG)
     places = [[row["num_workers"] for row in rows].index(loading.fastest(rows)) for rows in asked]
     if chosen == places:
-        return Failed(
-            f"{shown(chosen[0])} for the first sweep",
-            "that is the place of the row in the list",
-            BEST,
-        )
-    for rows, told in zip(asked, chosen, strict=True):
-        if told != (right := loading.fastest(rows)):
-            rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-            return Failed(
-                f"{shown(told)} instead of {right} of {rates} samples/s",
-                _not_best(rows, told),
-                BEST,
-            )
-    return Passed(f"{len(asked)} sweeps")
+        why = "that is the place of the row in the list"
+        return Failed(f"{shown(chosen[0])} for the first sweep", why, BEST)
+
+    def problem(answer: float | None, rows: Sequence[Mapping[str, float]]) -> tuple[str, str]:
+        right = loading.fastest(rows)
+        rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
+        measured = f"{shown(answer)} instead of {right} of {rates} samples/s"
+        return measured, "" if answer == right else _not_best(rows, answer)
+
+    return each(chosen, asked, problem, BEST, f"{len(asked)} sweeps")
 
 
 BEST = "find the row with the highest throughput, of equal ones that with the fewest workers; return its num_workers"
@@ -475,11 +465,7 @@ def compares_four(comparison: Pair, device: Device) -> Verdict:
     if why:
         return Failed(measured, why, try_)
     why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
-    return (
-        Failed(measured, why, f"make_loader(**options), one for each row; {WRONG}")
-        if why
-        else Passed(measured)
-    )
+    return verdict(measured, why, f"make_loader(**options), one for each row; {WRONG}")
 
 
 @part.check(basis="scripted")
