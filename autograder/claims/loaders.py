@@ -31,13 +31,16 @@ from autograder.lab import (
     optional,
     record,
 )
-from autograder.model import Bar, Close, Failed, Pair, Timed, Verdict
+from autograder.model import Bar, Close, Failed, Observation, Pair, Timed, Verdict
 
 BATCH, WORKERS = 8, 2
+SAMPLES = 24  # that are random numbers
 SOURCES = ("torch", "numpy", "random")
+LOADED = TIMED_ARRAYS["load"]
+EACH_ONCE, ALONE, SHUFFLES = "every_sample_once", "works_without_workers", "shuffles_each_epoch"
 DELIVERS = {
-    "every_sample_once": "With 2 workers an epoch delivers every sample once, with its label; its last batch is short.",
-    "works_without_workers": "With num_workers=0 an epoch delivers every sample once as well.",
+    EACH_ONCE: "With 2 workers an epoch delivers every sample once, with its label; its last batch is short.",
+    ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
 }
 READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."
 WAITS = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
@@ -53,24 +56,27 @@ class Loader:
         """Name the function; *call* makes a loader with it, and *see* is where the handout shows how."""
         self.part, self.function, self.call, self.see = part, function, call, see
         self.epochs = loaders.EPOCHS if seeded else loaders.EPOCHS[:2]
-        slow = "let workers start as they do by default: with spawn each imports torch anew"
-        self.hints = {"timeout": f"{slow}; {see}"}
 
     def _made(self, student: Any, *given: Any) -> Any:
         return self.call(getattr(student, self.function), *given)
 
-    def _probe(self, run: Callable[..., Any], **form: Any) -> None:
-        self.part.probe(takes=[self.function], hints=self.hints, **form)(run)
-
-    def _judged(
-        self, name: str, says: str, judge: Any, reads: Sequence[str], needs: Sequence[str] = ()
-    ) -> None:
-        self.part.add_check(name, says, "outputs", judge, reads, needs)
+    def _probe(self, name: str, run: Callable[..., Any], **form: Any) -> None:
+        slow = "let workers start as they do by default: with spawn each imports torch anew"
+        hints = {"timeout": f"{slow}; {self.see}"}
+        takes = frozenset({self.function})
+        self.part.probes[name] = Probe(name, run, hints=hints, takes=takes, **form)
 
     def delivers(self) -> None:
         """Claim that two epochs hold every sample once."""
+        try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
+        judge = partial(loaders.delivered, try_=try_)
+        arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
+        for workers, probe, name in ((WORKERS, "epochs", EACH_ONCE), (0, "alone", ALONE)):
+            self._probe(probe, self._several(workers), pair=True, arrays=arrays)
+            self.part.add_check(name, DELIVERS[name], "outputs", judge, [probe])
 
-        def several(workers: int, student: Any, rig: Any) -> Any:
+    def _several(self, workers: int) -> Callable[..., Any]:
+        def several(student: Any, rig: Any) -> Any:
             data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
             seed = rig.integer(1, 1000)
             seeds = (seed, seed, seed + 1)[: len(self.epochs) - 1]
@@ -81,60 +87,47 @@ class Loader:
                 for name, array in rig.loading.epoch(loader).items()
             }
 
-        def epochs(student: Any, rig: Any) -> Any:
-            return several(WORKERS, student, rig)
-
-        def alone(student: Any, rig: Any) -> Any:
-            return several(0, student, rig)
-
-        arrays = {
-            f"{epoch}_{name}": form
-            for epoch in self.epochs
-            for name, form in TIMED_ARRAYS["load"].items()
-        }
-        try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
-        judge = partial(loaders.delivered, try_=try_)
-        for probe, (name, says) in zip((epochs, alone), DELIVERS.items(), strict=True):
-            self._probe(probe, pair=True, arrays=arrays)
-            self._judged(name, says, judge, [probe.__name__])
+        return several
 
     def shuffles(self) -> None:
         """Claim that each epoch has an order of its own."""
         says = (
             "Samples come in another order than the data set's, and in another one in each epoch."
         )
-        judge = self._of_both(loaders.shuffled, f"shuffle=True; {self.see}")
-        self._judged("shuffles_each_epoch", says, judge, ["epochs", "alone"], [*DELIVERS])
+        self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [*DELIVERS])
 
     def follows_the_seed(self) -> None:
         """Claim that the seed decides the order."""
         says = "Two loaders with the same seed shuffle alike, and one with another seed does not."
-        try_ = f"generator=torch.Generator().manual_seed(seed); {self.see}"
-        judge, reads = self._of_both(loaders.seeded, try_), ["epochs", "alone"]
-        self._judged("order_follows_the_seed", says, judge, reads, ["shuffles_each_epoch"])
+        try_ = "generator=torch.Generator().manual_seed(seed)"
+        self._ordered("order_follows_the_seed", says, loaders.seeded, try_, [SHUFFLES])
 
-    def _of_both(self, judge: Callable[..., Verdict], try_: str) -> Callable[[Pair, Pair], Verdict]:
-        return lambda epochs, alone: judge({WORKERS: epochs, 0: alone}, try_=try_)
+    def _ordered(
+        self, name: str, says: str, judge: Callable[..., Verdict], try_: str, needs: Sequence[str]
+    ) -> None:
+        def judged(epochs: Pair, alone: Pair) -> Verdict:
+            return judge({WORKERS: epochs, 0: alone}, try_=f"{try_}; {self.see}")
+
+        self.part.add_check(name, says, "outputs", judged, ["epochs", "alone"], needs)
 
     def draws_afresh(self) -> None:
         """Claim that no worker and no epoch repeats the random numbers of another."""
-        samples = BATCH * 3
 
         def dice(student: Any, rig: Any) -> Any:
             drawn = {}
             for source in SOURCES:
-                data = rig.loading.dice(source, samples)
+                data = rig.loading.dice(source, SAMPLES)
                 loader = self._made(student, data, BATCH // 2, rig.device, WORKERS, 1)
                 epochs = [rig.loading.epoch(loader)["commitments"] for _ in range(2)]
                 drawn[source] = np.concatenate(epochs)
             return drawn
 
-        self._probe(dice, arrays=dict.fromkeys(SOURCES, ("uint8", 1)))
+        self._probe("dice", dice, arrays=dict.fromkeys(SOURCES, LOADED["commitments"]))
         says = (
             "Random numbers in the data set differ from worker to worker and from epoch to epoch."
         )
-        judge = partial(loaders.drawn_afresh, samples=2 * samples, see=self.see)
-        self._judged("augments_afresh", says, judge, ["dice"])
+        judge = partial(loaders.drawn_afresh, samples=2 * SAMPLES, see=self.see)
+        self.part.add_check("augments_afresh", says, "outputs", judge, ["dice"])
 
     def has_options(self, name: str) -> None:
         """Claim what loaders for each kind of device are made with; none of them is used."""
@@ -149,17 +142,15 @@ class Loader:
             return {"made": made}
 
         form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
-        self._probe(arguments, values={"made": list_of(form)})
+        self._probe("arguments", arguments, values=record(made=list_of(form)))
         says = (
             "num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."
         )
-        self.part.add_check(
-            name,
-            says,
-            "report",
-            lambda seen: loaders.options(seen.values["made"], try_=self.see),
-            ["arguments"],
-        )
+
+        def judge(seen: Observation) -> Verdict:
+            return loaders.options(seen.values["made"], try_=self.see)
+
+        self.part.add_check(name, says, "report", judge, ["arguments"])
 
     def is_faster(
         self,
@@ -182,14 +173,7 @@ class Loader:
             try_ = f"num_workers, persistent_workers, prefetch_factor; {self.see}"
             return speedup.at_least(timed, bar, why=why, try_=try_)
 
-        self.part.probes[probe] = Probe(
-            probe,
-            run,
-            pair=True,
-            timed="load",
-            arrays=TIMED_ARRAYS["load"],
-            dataset=dataset,
-            within=Close(0.0, 0.0),
-            takes=frozenset({self.function}),
-        )
-        self._judged(name, says, judge, [probe, "bar"], [*DELIVERS][:1])
+        exact = Close(0.0, 0.0)
+        form = {"arrays": LOADED, "dataset": dataset, "within": exact}
+        self._probe(probe, run, pair=True, timed="load", **form)
+        self.part.add_check(name, says, "outputs", judge, [probe, "bar"], [EACH_ONCE])

@@ -54,20 +54,17 @@ class Gpu:
     """
 
     def __init__(self) -> None:
-        """Nobody listens yet."""
         self.played = False
         self.listeners: list[Callable[[str], None]] = []
         self._real: list[tuple[Any, str, Callable[..., Any]]] = []
 
     def install(self) -> None:
-        """Replace them."""
         for module in (torch.cuda, torch.accelerator):
             for name, other in (("synchronize", self._waits), ("is_available", self._is_there)):
                 self._real.append((module, name, getattr(module, name)))
                 setattr(module, name, other(getattr(module, name)))
 
     def uninstall(self) -> None:
-        """Put them back."""
         while self._real:
             setattr(*self._real.pop())
 
@@ -132,7 +129,6 @@ class Fetches(TorchFunctionMode):
     """Sees each call that brings a tensor's value to the host: methods by name, other routes by what they run."""
 
     def __init__(self) -> None:
-        """Watch this thread while active."""
         super().__init__()
         self._values = _Values(self)
         self.inside = False
@@ -147,7 +143,6 @@ class Fetches(TorchFunctionMode):
         return name in WAITS
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note, then compute."""
         name = getattr(func, "__name__", "")
         free = (
             name == "one_hot" and len(args) + len(kwargs or {}) > 1
@@ -170,7 +165,6 @@ class Fetches(TorchFunctionMode):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop watching."""
         GPU.listeners.remove(self.fetched)
         super().__exit__(*error)  # type: ignore[no-untyped-call]
         self._values.__exit__(*error)  # type: ignore[no-untyped-call]
@@ -255,7 +249,6 @@ class Queue(Fetches):
         return super().counts(name) or (name in ("to", "copy_") and self._loader.step is None)
 
     def fetched(self, _: str) -> None:
-        """Wait."""
         self._wait(self._seconds)
         self._seconds = 0.0
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import cycle
 from typing import Any, Self
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -41,15 +42,12 @@ class Dice(Dataset[Tensor]):
     """Samples that are nothing but a random number of the process that reads them: an augmentation, bare."""
 
     def __init__(self, source: str, samples: int) -> None:
-        """Choose whose random numbers."""
         self._source, self._samples = source, samples
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return self._samples
 
     def __getitem__(self, index: int) -> Tensor:
-        """Roll."""
         if not 0 <= index < self._samples:
             raise IndexError(index)
         return torch.tensor([SOURCES[self._source]()], dtype=torch.float64)
@@ -62,7 +60,6 @@ class _Made:
     """Whether each worker takes its time to start, unless it stayed."""
 
     def __init__(self, clock: VirtualClock, samples: int, *, start: float, cold: float) -> None:
-        """Real time stands still from now on."""
         clock.freeze()
         images = torch.arange(samples * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
         self.dataset = TensorDataset(images, torch.arange(samples))
@@ -109,7 +106,6 @@ class Scripted(_Made):
         self._batch, self._pace = sizes[0], pace
 
     def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
-        """Make one."""
         return self._loader(self._batch, num_workers=num_workers, **options)
 
     def _wait(self, asked: DataLoader[Any], _index: int, epoch: int) -> float:
@@ -141,7 +137,6 @@ class Streams(_Made):
     def __call__(
         self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any
     ) -> Loader:
-        """Make one."""
         options |= {"num_workers": num_workers, "pin_memory": pin_memory}
         return self._loader(batch_size, **options)
 
@@ -164,7 +159,6 @@ class Step:
         self._clock, self._seconds = clock, cycle(seconds)
 
     def __call__(self, images: Tensor, labels: Tensor) -> None:
-        """Let time pass."""
         self._clock.advance(next(self._seconds), busy=True)
         self.devices += [images.device.type, labels.device.type]
         self._labels.append(labels)
@@ -181,7 +175,6 @@ class Built:
     """A context: notes the DataLoaders that are made."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._made: list[DataLoader[Any]] = []
 
     def last(self) -> dict[str, Any] | None:
@@ -197,19 +190,19 @@ class Built:
 
     def __enter__(self) -> Self:
         """Watch DataLoader.__init__, which every way to make one ends in."""
-        self._init = DataLoader.__init__
+        made, begin = self._made, DataLoader.__init__
 
-        @wraps(self._init)
+        @wraps(begin)
         def init(loader: DataLoader[Any], *args: Any, **kwargs: Any) -> None:
-            self._init(loader, *args, **kwargs)
-            self._made.append(loader)
+            begin(loader, *args, **kwargs)
+            made.append(loader)
 
-        DataLoader.__init__ = init  # type: ignore[method-assign, assignment]
+        self._watch = patch.object(DataLoader, "__init__", init)
+        self._watch.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop watching."""
-        DataLoader.__init__ = self._init  # type: ignore[method-assign]
+        self._watch.stop()
 
 
 class Moves(TorchFunctionMode):
@@ -224,7 +217,6 @@ class Moves(TorchFunctionMode):
         """Tensors moved, by how many dimensions they have."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note, then compute."""
         kwargs = kwargs or {}
         counts = self._loader is None or self._loader.step is not None
         if counts and getattr(func, "__name__", "") in ("to", "cuda"):
@@ -244,7 +236,6 @@ class Loading:
     moves = Moves
 
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
-        """Draw data from *random*."""
         self._random = random
         self.scripted, self.streams, self.step = (
             partial(kind, clock) for kind in (Scripted, Streams, Step)

@@ -24,7 +24,6 @@ class Store(Sequence[int]):
     """The worker's end of a store: asks for a sample, and waits until its key is there. All processes may read."""
 
     def __init__(self, keys: int, asks: int) -> None:
-        """Take both descriptors."""
         self._fd = keys
         self._keys = np.frombuffer(mmap.mmap(keys, 0, access=mmap.ACCESS_READ), np.uint64)
         self._asks = socket.socket(fileno=asks)
@@ -34,11 +33,9 @@ class Store(Sequence[int]):
         return _reopened, tuple(reduction.DupFd(fd) for fd in (self._fd, self._asks.fileno()))
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return len(self._keys)
 
     def __getitem__(self, index: Any) -> Any:
-        """Read one sample's key."""
         at = range(len(self))[index]
         self._asks.send(at.to_bytes(8, "little"))
         while not (key := int(self._keys[at])):

@@ -91,11 +91,9 @@ class RecordedStep:
     """A step with a range of each name; it counts its calls, each of which is a range, too."""
 
     def __init__(self, names: Sequence[str]) -> None:
-        """Begin with no call."""
         self._names, self.calls = list(names), 0
 
     def __call__(self) -> None:
-        """Do a little in each range."""
         self.calls += 1
         with record_function(self._call(self.calls)):
             for name in self._names:

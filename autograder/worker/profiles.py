@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -51,7 +52,6 @@ class Ranges:
     """Counts, for each kind of work, the ranges that it ran in."""
 
     def __init__(self) -> None:
-        """Start at none."""
         self._open: list[str] = []
         self._seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.running: set[int] = set()
@@ -78,21 +78,22 @@ class Ranges:
 @contextmanager
 def ranges(window: Any) -> Iterator[Ranges]:
     """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
-    seen, old = Ranges(), (vars(record_function)["__enter__"], vars(record_function)["__exit__"])
-    start, step, stop = (getattr(profile, name) for name in ("start", "step", "stop"))
+    seen, start, step, stop = Ranges(), profile.start, profile.step, profile.stop
+    entered: Any = record_function.__enter__
+    left: Any = record_function.__exit__
 
-    @wraps(old[0])
+    @wraps(entered)
     def enter(self: Any) -> Any:
         if not self.name.startswith(("ProfilerStep", "Optimizer.", "enumerate(DataLoader)")):
             seen._open.append(self.name)
             self.watched = True
-        return old[0](self)
+        return entered(self)
 
-    @wraps(old[1])
+    @wraps(left)
     def leave(self: Any, *error: Any) -> Any:
         if getattr(self, "watched", False):
             seen._open.remove(self.name)
-        return old[1](self, *error)
+        return left(self, *error)
 
     def passed(_: Any, __: Any, output: Any) -> None:
         seen.note("forward")
@@ -117,13 +118,9 @@ def ranges(window: Any) -> Iterator[Ranges]:
     window.model.register_forward_hook(Hook(passed))
     window.criterion.register_forward_hook(Hook(lambda *_: seen.note("loss")))
     window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
-    record_function.__enter__, record_function.__exit__ = enter, leave  # type: ignore[method-assign]
-    profile.start, profile.step, profile.stop = started, stepped, stopped  # type: ignore[method-assign]
-    try:
+    scopes = patch.multiple(record_function, __enter__=enter, __exit__=leave)
+    with scopes, patch.multiple(profile, start=started, step=stepped, stop=stopped):
         yield seen
-    finally:
-        record_function.__enter__, record_function.__exit__ = old  # type: ignore[method-assign]
-        profile.start, profile.step, profile.stop = start, step, stop  # type: ignore[method-assign]
 
 
 def profiling() -> bool:
@@ -151,7 +148,6 @@ class Made(Recording):
             self.add("kernel", "gemm", now + 10, 20_000)
 
     def _step(self, number: int, at: int) -> int:
-        """Add one step, and return its end."""
         now: int = self.add("user_annotation", self._loader, at + 10, self._draw(300, 4000))
         for rank, name in enumerate(self.names):  # own times far enough apart to be ranked
             own = 120 * (len(self.names) - rank) + self._draw(0, 30)
@@ -204,7 +200,6 @@ class Training:
     """What a profiler is put around: it trains on the first batches, in named ranges, and notes how it was called."""
 
     def __init__(self, window: Any) -> None:
-        """Train nothing yet."""
         self._window = window
         self.asked: list[int] = []
         self.stepped = 0

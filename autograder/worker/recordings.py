@@ -22,7 +22,6 @@ class Recording:
     """A file of events; *window* is where its steps are."""
 
     def __init__(self, random: np.random.Generator) -> None:
-        """Hold no events yet."""
         self._random = random
         self._base = self._draw(10**8, 10**9)
         self.events: list[dict[str, Any]] = []
