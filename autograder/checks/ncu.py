@@ -109,15 +109,14 @@ def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[st
         return f"--kernel-name {said[:60]} does not begin with {REGEX}, so {missed[0]} is not measured{quotes}"
     if missed:
         return f"{missed[0]} is not measured"
-    if not more:
-        return ""
-    loose = next((name for name in asked if re.fullmatch(name, more[0])), "")
-    why = (
-        f"the dot in {loose} matches any character, so re.escape it"
-        if loose
-        else "an expression matches anywhere"
-    )
-    return f"{more[0]} is measured as well: {why}{'' if loose else ' in a name'}"
+    return _more_problem(more[0], asked) if more else ""
+
+
+def _more_problem(measured: str, asked: Sequence[str]) -> str:
+    for name in asked:
+        if re.fullmatch(name, measured):
+            return f"{measured} is measured as well: the dot in {name} matches any character, so re.escape it"
+    return f"{measured} is measured as well: an expression matches anywhere in a name"
 
 
 # --- what was read out of a report ------------------------------------------------------------------------------------

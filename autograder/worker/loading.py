@@ -216,6 +216,10 @@ class Moves(TorchFunctionMode):
         self.by_dimensions: Counter[int] = Counter()
         """Tensors moved, by how many dimensions they have."""
 
+    def values(self) -> dict[str, int]:
+        """Return how many there were."""
+        return {"moved": self.moved, "waited": self.waited}
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         counts = self._loader is None or self._loader.step is not None

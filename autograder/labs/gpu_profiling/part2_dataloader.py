@@ -131,7 +131,7 @@ def waits(student: Any, rig: Any) -> Any:
     with rig.loading.moves() as moves:
         train(student, another)
     told = {"batches": len(window.loader), "waits": seen.values(), "kept": graphs.kept}
-    return {**told, "moved": moves.moved, "waited": moves.waited}
+    return {**told, **moves.values()}
 
 
 # --- what is run: the measurement -------------------------------------------------------------------------------------
@@ -153,22 +153,15 @@ def counted(student: Any, rig: Any) -> Any:
     """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait."""
     cases = []
     for more in (5, -2):
-        warm_up, batches, (start,) = rig.integer(2, 4), rig.integer(5, 8), rig.seconds(*START, 1)
-        waits, samples = (
-            rig.seconds(0.2, 0.9, warm_up + batches + more),
-            BATCH * (warm_up + batches + more) - 3,
-        )
-        loader = rig.loading.streams(samples, waits, {}, start=start, cold=COLD)(BATCH)
-        returned = student.measure_loader(loader, rig.device, warm_up=warm_up, batches=batches)
+        asked = {"warm_up": rig.integer(2, 4), "batches": rig.integer(5, 8)}
+        count, (start,) = sum(asked.values()) + more, rig.seconds(*START, 1)
+        stream = {"samples": BATCH * count - 3, "waits": rig.seconds(0.2, 0.9, count)}
+        stream["start"] = start
+        loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
+        returned = student.measure_loader(loader, rig.device, **asked)
         seen = rig.returned("measure_loader", returned)
-        case = {
-            "warm_up": warm_up,
-            "batches": batches,
-            "samples": samples,
-            "start": start,
-            "waits": waits,
-        }
-        cases.append({**case, "told": {name: rig.number(seen[name]) for name in FIGURES}})
+        told = {name: rig.number(seen[name]) for name in FIGURES}
+        cases.append({**asked, **stream, "told": told})
     return {"cases": cases}
 
 
@@ -178,7 +171,7 @@ def copies(student: Any, rig: Any) -> Any:
     loader = rig.loading.streams(BATCH * 6, [0.1], {}, start=0.0, cold=0.0)(BATCH)
     with rig.loading.moves() as seen:
         student.measure_loader(loader, rig.loading.device("meta"), warm_up=1, batches=4)
-    return {"moved": seen.moved, "waited": seen.waited, "batches": 1 + 4}
+    return {**seen.values(), "batches": 1 + 4}
 
 
 GRID = {
@@ -193,42 +186,31 @@ ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUM
 @part.probe(pair=True, values={**GRID, **ONCE, "rows": list_of(map_of(CELL)), "csv": TEXT})
 def benchmark(student: Any, rig: Any) -> Any:
     """Twelve configurations, each with a pace of its own."""
-    sizes, workers = (
-        [rig.integer(3, 5), rig.integer(6, 9)],
-        [0, rig.integer(1, 3), rig.integer(4, 6)],
-    )
-    warm_up, batches, (start,) = rig.integer(2, 3), rig.integer(4, 6), rig.seconds(*START, 1)
-    waits, places = (
-        rig.seconds(0.5, 0.9, warm_up + batches + 3),
-        list(product(sizes, workers, (False, True))),
-    )
-    pace, samples = rig.seconds(0.2, 0.9, len(places)), sizes[-1] * len(waits)
-    streams = rig.loading.streams(
-        samples, waits, dict(zip(places, pace, strict=True)), start=start, cold=COLD
-    )
-    folder = rig.made_folder()
-    options = {"folder": str(folder), "warm_up": warm_up, "batches": batches}
+    sizes = [rig.integer(3, 5), rig.integer(6, 9)]
+    workers = [0, rig.integer(1, 3), rig.integer(4, 6)]
+    asked = {"warm_up": rig.integer(2, 3), "batches": rig.integer(4, 6)}
+    places = list(product(sizes, workers, (False, True)))
+    pace, (start,) = rig.seconds(0.2, 0.9, len(places)), rig.seconds(*START, 1)
+    waits = rig.seconds(0.5, 0.9, sum(asked.values()) + 3)
+    stream = {"samples": sizes[-1] * len(waits), "waits": waits, "start": start}
+    paces, folder = dict(zip(places, pace, strict=True)), rig.made_folder()
     returned = student.benchmark_dataloader(
-        streams, rig.device, list(sizes), list(workers), [False, True], **options
+        rig.loading.streams(**stream, pace=paces, cold=COLD),
+        rig.device,
+        list(sizes),
+        list(workers),
+        [False, True],
+        folder=str(folder),
+        **asked,
     )
-    rows = rig.rows(returned, "benchmark_dataloader")
-    script = {
+    return {
+        **asked,
+        **stream,
         "sizes": sizes,
         "workers": workers,
         "pace": pace,
-        "waits": waits,
-        "start": start,
-        "samples": samples,
-    }
-    known = {
-        "warm_up": warm_up,
-        "batches": batches,
         "device": rig.text(rig.given("device_name")(rig.device)),
-    }
-    return {
-        **script,
-        **known,
-        "rows": rows,
+        "rows": rig.rows(returned, "benchmark_dataloader"),
         "csv": rig.file_text(folder / part.artefacts["dataloader_results"]),
     }
 
