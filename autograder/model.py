@@ -274,6 +274,11 @@ class Inconclusive:
 Verdict = Passed | Partial | Failed | Unavailable | Inconclusive
 
 
+def verdict(measured: str, why: str, try_: str) -> Passed | Failed:
+    """Fail for a reason, or pass where there is none."""
+    return Failed(measured, why, try_) if why else Passed(measured)
+
+
 @dataclass(frozen=True)
 class CheckResult:
     """One check of one submission, as every page shows it."""

@@ -1,4 +1,4 @@
-"""Judges command lines of nsys as data: options in any order, with = or a space, long or short; nothing is run.
+"""Command lines as data, and those of nsys: options in any order, with = or a space, long or short; nothing is run.
 
 A problem is one sentence, or nothing.
 """
@@ -7,184 +7,224 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePath
-
-SHORT: Mapping[str, Mapping[str, str]] = {  # of each command
-    "profile": {
-        "-t": "--trace", "-o": "--output", "-c": "--capture-range", "-f": "--force-overwrite", "-w": "--show-output",
-        "-s": "--sample", "-d": "--duration", "-y": "--delay", "-e": "--env-var", "-x": "--stop-on-exit",
-        "-b": "--backtrace", "-n": "--inherit-environment", "-p": "--nvtx-capture",
-    },
-    "stats": {"-r": "--report", "-f": "--format", "-o": "--output", "-q": "--quiet"},
-    "export": {"-t": "--type", "-o": "--output", "-f": "--force-overwrite", "-q": "--quiet"},
-}  # fmt: skip
-FLAGS = ("--quiet", "--help", "--version")  # all others take a value
-RANGE_ENDS = r"none|stop|stop-shutdown|repeat(-shutdown)?(:\d+)?"
-KERNELS = (
-    "cuda_gpu_kern_sum",
-    "gpukernsum",
-    "cuda_gpu_kern_gb_sum",
-    "gpukerngbsum",
-    "cuda_gpu_sum",
-    "gpusum",
-)
-COPIES = ("cuda_gpu_mem_time_sum", "gpumemtimesum", "cuda_gpu_sum", "gpusum")
-OLD = "nsys writes .nsys-rep; .qdrep is what it was until 2021"
 
 
 @dataclass(frozen=True)
 class Line:
-    """A command line of nsys: its options, each with all of its values, and what stands after them."""
+    """A command line taken apart: its options, each with all of its values, and what stands after them."""
 
-    command: str
     options: Mapping[str, Sequence[str]]
-    rest: Sequence[str]
+    rest: Sequence[str] = ()
+    problem: str = ""
 
     def values(self, option: str) -> list[str]:
         """Return the values of an option, split at commas."""
         return [word for value in self.options.get(option, ()) for word in value.split(",") if word]
 
+    def value(self, option: str) -> str:
+        """Return the last value of an option, or nothing."""
+        return ["", *self.options.get(option, ())][-1]
 
-def parsed(words: Sequence[str]) -> Line:
-    """Split a command line; of nsys profile a first word that is no option ends the options, of others none does."""
-    command = words[1] if len(words) > 1 else ""
-    options: dict[str, list[str]] = {}
-    rest, files = list(words[2:]), list[str]()
-    while rest and rest[0] != "--" and (_is_option(rest[0]) or command != "profile"):
-        if not _is_option(rest[0]):
-            files.append(rest.pop(0))
-            continue
-        name, value = _option(rest.pop(0), SHORT.get(command, {}))
-        if value is None and name not in FLAGS and rest and not _is_option(rest[0]):
-            value = rest.pop(0)
-        options.setdefault(name, []).append(value or "")
-    return Line(command, options, files + (rest[1:] if rest[:1] == ["--"] else rest))
+    def other(self, option: str, *right: object) -> str:
+        """Say that an option has none of these values."""
+        values = ",".join(self.values(option))
+        if values in map(str, right):
+            return ""
+        return (
+            f"{option} is {values[:60] or 'not there'}; it must be {' or '.join(map(str, right))}"
+        )
+
+    def runs_another(self, program: Sequence[str]) -> str:
+        """Say that something else than a program stands after the options."""
+        if list(self.rest) == list(program):
+            return ""
+        runs = " ".join(self.rest)[:80] or "nothing"
+        return f"it runs {runs}, not {' '.join(program)} after all options"
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What a tool takes for its options."""
+
+    tool: str
+    command: str = ""
+    """Its first word after the tool."""
+    flags: str = ""
+    """Options without a value, by their names."""
+    valued: str = ""
+    """Options with one; none: any that is no flag."""
+    short: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """Options of other tools, and what this one has instead."""
+    mixed: bool = False
+    """Whether files may stand before options."""
+
+    def parsed(self, words: Sequence[str]) -> Line:
+        """Take a command line apart; but for mixed ones, a word that is no option's ends the options."""
+        rest, named = list(words), [self.tool, self.command] if self.command else [self.tool]
+        begun = [word.rsplit("/", 1)[-1] for word in rest[:1]] + rest[1 : len(named)]
+        if begun != named:
+            begins = " ".join(begun)[:60] or "nothing"
+            return Line({}, (), f"it begins with {begins}; it must be {' '.join(named)}")
+        del rest[: len(named)]
+        options: dict[str, list[str]] = {}
+        files = list[str]()
+        while rest and rest[0] != "--" and (self.mixed or _is_option(rest[0])):
+            word = rest.pop(0)
+            if not _is_option(word):
+                files.append(word)
+                continue
+            name, value = self.option(word)
+            problem = self._problem(word, name)
+            if value is None and name not in _long(self.flags):
+                if rest and not _is_option(rest[0]):
+                    value = rest.pop(0)
+                elif self.valued:
+                    problem = problem or f"{name} stands there without its value"
+            if problem:
+                return Line(options, (), problem)
+            options.setdefault(name, []).append(value or "")
+        return Line(options, files + (rest[1:] if rest[:1] == ["--"] else rest))
+
+    def option(self, word: str) -> tuple[str, str | None]:
+        """Return its long name, and the value that came along: --set=full, -c=10 or -c10."""
+        name, sign, value = word.partition("=")
+        if name.startswith("--"):
+            return name, value if sign else None
+        return self.short.get(word[:2], word[:2]), word[2:].removeprefix("=") or None
+
+    def _problem(self, word: str, name: str) -> str:
+        known = _long(self.flags) | _long(self.valued) | {*self.short.values()}
+        written = "-" + word.partition("=")[0]
+        if written in known:
+            return f"'{word[:60]}' has one dash; {self.tool} calls it {written}"
+        if not self.valued or name in known:
+            return ""
+        instead = f"; it calls it {self.instead[name]}" if name in self.instead else ""
+        return f"{self.tool} has no option {name[:60]!r}{instead}"
+
+
+def _long(names: str) -> set[str]:
+    return {f"--{name}" for name in names.split()}
 
 
 def _is_option(word: str) -> bool:
     return word.startswith("-") and word != "-"  # --output - is the terminal
 
 
-def _option(word: str, short: Mapping[str, str]) -> tuple[str, str | None]:
-    if word.startswith("--"):
-        name, sign, value = word.partition("=")
-        return name, value if sign else None
-    name, value = word[:2], word[2:].removeprefix("=")
-    return short.get(name, name), value or None
+# --- nsys -------------------------------------------------------------------------------------------------------------
+
+QUIET = "quiet help version"
+PROFILE = Grammar(
+    "nsys",
+    "profile",
+    QUIET,
+    short={
+        "-t": "--trace", "-o": "--output", "-c": "--capture-range", "-f": "--force-overwrite", "-w": "--show-output",
+        "-s": "--sample", "-d": "--duration", "-y": "--delay", "-e": "--env-var", "-x": "--stop-on-exit",
+        "-b": "--backtrace", "-n": "--inherit-environment", "-p": "--nvtx-capture",
+    },
+)  # fmt: skip
+STATS = Grammar(
+    "nsys",
+    "stats",
+    QUIET,
+    short={"-r": "--report", "-f": "--format", "-o": "--output", "-q": "--quiet"},
+    mixed=True,
+)
+EXPORT = Grammar(
+    "nsys",
+    "export",
+    QUIET,
+    short={"-t": "--type", "-o": "--output", "-f": "--force-overwrite", "-q": "--quiet"},
+    mixed=True,
+)
+RANGE_ENDS = r"none|stop|stop-shutdown|repeat(-shutdown)?(:\d+)?"
+SUMS = {
+    "kernels": "cuda_gpu_kern_sum gpukernsum cuda_gpu_kern_gb_sum gpukerngbsum cuda_gpu_sum gpusum",
+    "copies": "cuda_gpu_mem_time_sum gpumemtimesum cuda_gpu_sum gpusum",
+}
+TRACED = {
+    "cuda": ("cuda|cuda-hw|cuda-sw", "there is no kernel, copy or call in the report"),
+    "nvtx": ("nvtx", "the ranges of the script are not in it"),
+}
+OLD = "nsys writes .nsys-rep; .qdrep is what it was until 2021"
 
 
 def capture_problem(words: Sequence[str], program: Sequence[str], report: str) -> str:
     """Say how a line does not record CUDA and NVTX of a program, from cudaProfilerStart on, into a report."""
-    line, named = parsed(words), _named(words, "profile")
-    return next(
-        chain(named, _recorded(line), _ranged(line), _launched(line, program), _kept(line, report)),
-        "",
-    )
+    line = PROFILE.parsed(words)
+    problems = chain(_recorded(line), _ranged(line), _launched(line, program), _kept(line, report))
+    return line.problem or next(problems, "")
 
 
 def stats_problem(words: Sequence[str], report: str) -> str:
     """Say how a line does not print the sums of kernels and of copies of a report as CSV."""
-    line = parsed(words)
-    return next(chain(_named(words, "stats"), _summed(line), _read(line, report)), "")
+    line = STATS.parsed(words)
+    return line.problem or next(chain(_summed(line), _read(line, report)), "")
 
 
 def export_problem(words: Sequence[str], report: str) -> str:
     """Say how a line does not write a report as SQLite."""
-    line = parsed(words)
-    return next(
-        chain(_named(words, "export"), _exported(line), _read(line, report, (".nsys-rep",))), ""
+    line = EXPORT.parsed(words)
+    return (
+        line.problem or line.other("--type", "sqlite") or next(_read(line, report, ".nsys-rep"), "")
     )
-
-
-def _named(words: Sequence[str], command: str) -> Iterator[str]:
-    if not words or PurePath(words[0]).name != "nsys":
-        yield f"it begins with {_quoted(words)}; it must be nsys"
-    elif words[1:2] != [command]:
-        yield f"it is nsys {_quoted(words[1:])}; it must be nsys {command}"
-    for word in words[2:]:
-        if (name := "-" + word.partition("=")[0]) in SHORT[command].values():
-            yield f"'{word}' has one dash; nsys calls it {name}"
-
-
-def _quoted(words: Sequence[str]) -> str:
-    return f"'{words[0]}'" if words else "nothing"
 
 
 def _recorded(line: Line) -> Iterator[str]:
     traced = line.values("--trace")
     if len(line.rest) and line.rest[0] in ("nvtx", "cuda", "osrt", "cudnn", "cublas"):
         yield f"'{line.rest[0]}' would be run as the program: --trace takes one value, with commas and no spaces"
-    if any(" " in one for one in traced):
+    if any(" " in name for name in traced):
         yield f"--trace is {','.join(traced)!r}, and nsys takes no spaces in it"
-    for asked in ("cuda", "nvtx"):
-        if not any(
-            one == asked or (asked == "cuda" and one in ("cuda-hw", "cuda-sw")) for one in traced
-        ):
-            said = ",".join(traced) or "not there"
-            yield f"--trace is {said}: without {asked}, {MISSED[asked]}"
-
-
-MISSED = {
-    "cuda": "there is no kernel, copy or call in the report",
-    "nvtx": "the ranges of the script are not in it",
-}
+    for name, (names, missed) in TRACED.items():
+        if not any(re.fullmatch(names, one) for one in traced):
+            yield f"--trace is {','.join(traced) or 'not there'}: without {name}, {missed}"
 
 
 def _ranged(line: Line) -> Iterator[str]:
-    told = line.values("--capture-range")
-    if told != ["cudaProfilerApi"]:
-        given = f"is {','.join(told)}" if told else "is not there"
-        yield f"--capture-range {given}: with cudaProfilerApi the training alone is recorded, not how Python starts"
+    if other := line.other("--capture-range", "cudaProfilerApi"):
+        yield f"{other}, so that the training alone is recorded, not how Python starts"
     for end in line.values("--capture-range-end"):
         if not re.fullmatch(RANGE_ENDS, end):
             yield f"--capture-range-end is {end}; nsys knows none, stop, stop-shutdown and repeat"
 
 
 def _launched(line: Line, program: Sequence[str]) -> Iterator[str]:
-    rest = list(line.rest)
-    if rest[: len(program)] != list(program):
-        yield f"it runs {' '.join(rest[:6]) or 'nothing'}; {' '.join(program)} is to be run, after all options"
-    late = [
-        word
-        for word in rest[len(program) :]
-        if _option(word, SHORT["profile"])[0] in SHORT["profile"].values()
-    ]
-    if late:
-        yield f"{late[0]} stands after the program, which gets it: options of nsys stand before it"
+    late = line.rest[len(program) :]
+    if other := Line({}, line.rest[: len(program)]).runs_another(program):
+        yield other
+    for word in late:
+        if PROFILE.option(word)[0] in PROFILE.short.values():
+            yield f"{word} stands after the program, which gets it: options of nsys stand before it"
 
 
 def _kept(line: Line, report: str) -> Iterator[str]:
-    told = line.options.get("--output", [])
-    if not told:
+    output = line.value("--output")
+    if not output:
         yield "without --output the report is report1, report2 and so on"
-    elif told[-1].endswith(".qdrep"):
-        yield f"--output is {told[-1]}: {OLD}"
-    elif str(PurePath(told[-1])).removesuffix(".nsys-rep") != report:
-        yield f"--output is {told[-1]}; the report is to be called {report}"
+    elif output.endswith(".qdrep"):
+        yield f"--output is {output}: {OLD}"
+    elif str(PurePath(output)).removesuffix(".nsys-rep") != report:
+        yield f"--output is {output}; the report is to be called {report}"
 
 
 def _summed(line: Line) -> Iterator[str]:
-    told = {one.split(":")[0] for one in line.values("--report")}
-    for names, what in ((KERNELS, "kernels"), (COPIES, "copies")) if told else ():
-        if told.isdisjoint(names):
-            yield f"--report is {','.join(sorted(told))}: no sum over {what} is among them ({names[0]})"
-    if not any(one.split(":")[0] == "csv" for one in line.values("--format")):
-        yield f"--format is {','.join(line.values('--format')) or 'not there'}; it must be csv"
+    asked = {name.split(":")[0] for name in line.values("--report")}
+    for what, names in SUMS.items() if asked else ():
+        if asked.isdisjoint(names.split()):
+            yield f"--report is {','.join(sorted(asked))}: no sum over {what} is among them ({names.split()[0]})"
+    if line.value("--format").split(":")[0] != "csv":
+        yield f"--format is {line.value('--format') or 'not there'}; it must be csv"
 
 
-def _exported(line: Line) -> Iterator[str]:
-    if line.values("--type") != ["sqlite"]:
-        yield f"--type is {','.join(line.values('--type')) or 'not there'}; it must be sqlite"
-
-
-def _read(
-    line: Line, report: str, endings: Sequence[str] = (".nsys-rep", ".sqlite")
-) -> Iterator[str]:
-    if len(line.rest) != 1:
-        yield f"it reads {' '.join(line.rest[:3]) or 'nothing'}; {report}.nsys-rep is to be read"
-    elif line.rest[0].endswith(".qdrep"):
-        yield f"it reads {line.rest[0]}: {OLD}"
-    elif str(PurePath(line.rest[0])) not in [report + ending for ending in endings]:
-        yield f"it reads {line.rest[0]}; {report}.nsys-rep is to be read"
+def _read(line: Line, report: str, exported: str = ".sqlite") -> Iterator[str]:
+    files = " ".join(line.rest[:3])
+    if files.endswith(".qdrep"):
+        yield f"it reads {files}: {OLD}"
+    if str(PurePath(files)) not in (f"{report}.nsys-rep", f"{report}{exported}"):
+        yield f"it reads {files or 'nothing'}; {report}.nsys-rep is to be read"

@@ -10,9 +10,15 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from autograder.digest import Epoch, differing
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
+EPOCHS = ("first", "second", "alike", "another")
+"""Two of one loader, the first of another with the same seed, the first of one with another seed."""
+KINDS = (("cpu", 0), ("cpu", 3), ("cuda", 0), ("cuda", 3))
+"""Devices and workers of the loaders whose options are looked at."""
 TOGETHER = 0.5  # of the samples may follow their neighbour in the data set; of shuffled ones 4 % do
 REASONS: Mapping[str, str] = {
     "num_workers": "the caller decides how many there are",
@@ -34,22 +40,18 @@ def order(pair: Pair, name: str) -> list[int]:
 
 def delivered(pair: Pair, *, try_: str) -> Verdict:
     """Pass two epochs, the first and the second, of every sample once, in batches as the baseline's."""
-    for name in ("first", "second"):
-        problem = differing(epoch(pair.student, name), epoch(pair.baseline, name))
+    for name in EPOCHS[:2]:
+        delivered, expected = epoch(pair.student, name), epoch(pair.baseline, name)
+        problem = differing(delivered, expected)
         if problem:
-            why, sizes = (
-                "samples are left out, repeated, or put together anew",
-                epoch(pair.baseline, name).sizes,
-            )
-            if list(epoch(pair.student, name).sizes) == list(sizes[:-1]):
+            why = "samples are left out, repeated, or put together anew"
+            if list(delivered.sizes) == list(expected.sizes[:-1]):
                 why, try_ = (
                     "the last batch, which is shorter, is left out",
                     "drop_last=False, as it is by default",
                 )
             return Failed(f"in the {name} epoch: {problem}", why, try_)
-    return Passed(
-        f"{epoch(pair.baseline, 'first').samples().total()} samples in each of two epochs"
-    )
+    return Passed(f"{expected.samples().total()} samples in each of two epochs")
 
 
 def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
@@ -67,10 +69,44 @@ def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
     return Passed(f"{2 * len(pairs)} epochs, each in an order of its own")
 
 
+def seeded(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
+    """Pass epochs whose order is that of another loader with the same seed, and not that of one with another seed."""
+    for workers, pair in pairs.items():
+        first, alike, another = (order(pair, name) for name in ("first", "alike", "another"))
+        if first != alike:
+            measured = (
+                f"with {workers} workers the first epochs of two loaders with one seed differ"
+            )
+            why = "the order is drawn from numbers that the seed does not decide"
+            return Failed(measured, why, try_)
+        if first == another:
+            why = "the seed is accepted and not used"
+            return Failed("another seed, the same order", why, try_)
+    return Passed("the same order from the same seed")
+
+
+def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
+    """Pass samples that are random numbers, of each source that augmentations draw from, where no two are equal."""
+    for source, commitments in dice.arrays.items():
+        drawn = Epoch(commitments, np.zeros(0)).samples()
+        if drawn.total() != samples:
+            return Failed(f"{drawn.total()} samples of {samples}", "samples are left out", see)
+        if len(drawn) < samples:
+            measured = (
+                f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
+            )
+            why = "workers begin with the same random numbers, or begin anew with them, or samples are kept"
+            try_ = f"no worker_init_fn with a seed of its own, nothing kept; {see}"
+            return Failed(measured, why, try_)
+    return Passed(f"{samples} different samples of each of {', '.join(dice.arrays)}")
+
+
 def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
     """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some."""
-    if len(made) != 4:
-        return Failed(f"{len(made)} loaders were noted", "each of the 4 calls makes one", try_)
+    if len(made) != len(KINDS):
+        return Failed(
+            f"{len(made)} loaders were noted", f"each of {len(KINDS)} calls makes one", try_
+        )
     for it in made:
         case, found = f"for {it['device']} with {it['workers']} workers", it["options"]
         if found is None:
@@ -83,3 +119,12 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
                 f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_
             )
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")
+
+
+def copied(moved: int, waited: int) -> Verdict:
+    """Pass copies to a device that nobody waited for."""
+    if not waited:
+        return Passed(f"{moved} copies, none of which waits")
+    why = "the host stands still for each, so pinned memory gains nothing"
+    try_ = ".to(device, non_blocking=True), of images and labels"
+    return Failed(f"{waited} of {moved} copies wait until they are done", why, try_)

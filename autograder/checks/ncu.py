@@ -7,103 +7,57 @@ Each judge says what is wrong in one sentence, or nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.checks import trace as profile
+from autograder.checks.commands import Grammar, Line
 from autograder.checks.numerics import close, explained, shown
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Text, Verdict
 
-SHORT = {
-    "-k": "--kernel-name",
-    "-c": "--launch-count",
-    "-s": "--launch-skip",
-    "-o": "--export",
-    "-f": "--force-overwrite",
-    "-i": "--import",
-}
-FLAGS = {
-    "--force-overwrite", "--csv", "--nvtx", "--verbose", "--quiet", "--call-stack", "--null-stdin", "--print-fp",
-    "--print-rule-details", "--print-metric-attribution", "--disable-extra-suffixes", "--open-in-ui",
-}  # fmt: skip
-VALUED = {"--set", "--kernel-name", "--kernel-name-base", "--launch-count", "--launch-skip", "--export"} | {
-    "--launch-skip-before-match", "--section", "--metrics", "--page", "--print-units", "--target-processes",
-    "--devices", "--clock-control", "--cache-control", "--replay-mode", "--log-file", "--import-source",
-    "--nvtx-include", "--nvtx-exclude", "--filter-mode", "--kill", "--print-kernel-base", "--graph-profiling",
-    "--profile-from-start", "--apply-rules", "--rule", "--pm-sampling-interval", "--import", "--mode", "--hostname",
-    "--check-exit-code", "--config-file", "--source-folders", "--print-summary", "--print-details", "--print-source",
-    "--print-metric-name", "--print-metric-instances", "--target-processes-filter", "--call-stack-type",
-    "--app-replay-match", "--app-replay-mode", "--app-replay-buffer", "--section-folder", "--kernel-id",
-}  # fmt: skip
-INSTEAD = {
-    "--output": "--export, or -o",
-    "--kernels": "--kernel-name, or -k",
-    "--kernel-regex": "--kernel-name with regex: before the expression",
-    "--trace": "nothing like it: that is nsys",
-}
+GRAMMAR = Grammar(
+    "ncu",
+    flags=(
+        "force-overwrite csv nvtx verbose quiet call-stack null-stdin print-fp print-rule-details "
+        "print-metric-attribution disable-extra-suffixes open-in-ui"
+    ),
+    valued=(
+        "set kernel-name kernel-name-base launch-count launch-skip export launch-skip-before-match section metrics "
+        "page print-units target-processes devices clock-control cache-control replay-mode log-file import-source "
+        "nvtx-include nvtx-exclude filter-mode kill print-kernel-base graph-profiling profile-from-start apply-rules "
+        "rule pm-sampling-interval import mode hostname check-exit-code config-file source-folders print-summary "
+        "print-details print-source print-metric-name print-metric-instances target-processes-filter call-stack-type "
+        "app-replay-match app-replay-mode app-replay-buffer section-folder kernel-id"
+    ),
+    short={
+        "-k": "--kernel-name",
+        "-c": "--launch-count",
+        "-s": "--launch-skip",
+        "-o": "--export",
+        "-f": "--force-overwrite",
+        "-i": "--import",
+    },
+    instead={
+        "--output": "--export, or -o",
+        "--kernels": "--kernel-name, or -k",
+        "--kernel-regex": "--kernel-name with regex: before the expression",
+        "--trace": "nothing like it: that is nsys",
+    },
+)  # fmt: skip
 SETS = ("basic", "detailed", "full", "roofline")
 REGEX = "regex:"
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command line taken apart."""
-
-    options: Mapping[str, str]
-    """Long name -> value; a flag's is empty."""
-    program: tuple[str, ...]
-    """What is run under ncu."""
-    problem: str = ""
-
-    @property
-    def kernels(self) -> str:
-        """What --kernel-name says."""
-        return self.options.get("--kernel-name", "")
-
-
-def parsed(words: Sequence[str]) -> Command:
-    """Take a command line apart; the program begins at the first word that is no option's."""
-    if not words or words[0].rsplit("/", 1)[-1] != "ncu":
-        return Command(
-            {},
-            (),
-            f"it begins with {words[0][:60]!r}, and it must be ncu" if words else "it is empty",
-        )
-    options: dict[str, str] = {}
-    at = 1
-    while at < len(words) and words[at].startswith("-"):
-        if words[at] == "--":
-            at += 1
-            break
-        name, sign, value = _option(words[at])
-        if "-" + name in FLAGS | VALUED:
-            return Command(options, (), f"'{words[at][:60]}' has one dash; ncu calls it -{name}")
-        if name not in FLAGS | VALUED:
-            known = f"; it calls it {INSTEAD[name]}" if name in INSTEAD else ""
-            return Command(options, (), f"ncu has no option {name[:60]!r}{known}")
-        if name in VALUED and not sign:
-            at += 1
-            if at == len(words):
-                return Command(options, (), f"{name} stands at the end, without its value")
-            value = words[at]
-        options[name] = value
-        at += 1
-    return Command(options, tuple(words[at:]))
-
-
-def _option(word: str) -> tuple[str, str, str]:
-    """Return its long name, whether its value came along, and that: --set=full, -c=10 or -c10."""
-    name, sign, value = word.partition("=")
-    if name[:2] in SHORT and not sign and len(name) > 2 and "-" + name not in VALUED:
-        return SHORT[name[:2]], "=", name[2:]
-    return SHORT.get(name, name), sign, value
+def named(words: Sequence[str]) -> str:
+    """Return what --kernel-name says."""
+    return GRAMMAR.parsed(words).value("--kernel-name")
 
 
 def chosen(words: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the kernels that a command measures. For a worker: the expression is a student's and may take long."""
-    said = parsed(words).kernels
+    said = named(words)
     if not said.startswith(REGEX):
         return [name for name in names if said in ("", name)]
     return [name for name in names if re.search(said.removeprefix(REGEX), name)]
@@ -121,39 +75,31 @@ class Wanted:
 
 def command_problem(words: Sequence[str], wanted: Wanted) -> str:
     """Say what is wrong with a command line, but for which kernels it chooses."""
-    found = parsed(words)
-    return found.problem or _program_problem(found, wanted) or _option_problem(found, wanted)
-
-
-def _program_problem(found: Command, wanted: Wanted) -> str:
-    if [word.rsplit("/", 1)[-1] for word in found.program[:1]] not in (["python"], ["python3"]):
-        ran = " ".join(found.program)[:80] or "nothing"
-        return f"it runs {ran}, not python {wanted.script} after all options"
-    if list(found.program[1:]) != [wanted.script]:
-        return (
-            f"python is given {' '.join(found.program[1:])[:80] or 'nothing'}, not {wanted.script}"
-        )
-    return ""
-
-
-def _option_problem(found: Command, wanted: Wanted) -> str:
-    if found.options.get("--set") not in SETS:
-        return f"--set is {found.options.get('--set')!r}: without one of {', '.join(SETS)} occupancy may be missing"
-    report = found.options.get("--export", "").removesuffix(".ncu-rep")
+    line = GRAMMAR.parsed(words)
+    if problem := line.problem or _program_problem(line, wanted):
+        return problem
+    if other := line.other("--set", *SETS):
+        return f"{other}, or occupancy may be missing"
+    report = line.value("--export").removesuffix(".ncu-rep")
     if report != wanted.report:
         return f"the report goes to {report[:60] or 'nowhere'}, not to {wanted.report}"
-    for name, count in (("--launch-count", wanted.launches), ("--launch-skip", wanted.skipped)):
-        if found.options.get(name, "0" if count == 0 else "") != str(count):
-            return f"{name} is {found.options.get(name) or 'not there'}, not {count}"
-    return ""
+    skips = line.value("--launch-skip") or (wanted.skipped and "not there")
+    if skips and skips != str(wanted.skipped):
+        return f"--launch-skip is {skips}; it must be {wanted.skipped}"
+    return line.other("--launch-count", wanted.launches)
+
+
+def _program_problem(line: Line, wanted: Wanted) -> str:
+    interpreter = "".join(word.rsplit("/", 1)[-1] for word in line.rest[:1])
+    rest = ["python" if interpreter == "python3" else interpreter, *line.rest[1:]]
+    return Line({}, rest).runs_another(["python", wanted.script])
 
 
 def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[str]) -> str:
     """Say how the kernels that a command chooses are not those asked for."""
-    found = parsed(words)
-    said = found.kernels
-    if found.problem and not said:
-        return f"{found.problem}, so nothing is measured"
+    problem, said = GRAMMAR.parsed(words).problem, named(words)
+    if problem and not said:
+        return f"{problem}, so nothing is measured"
     if not said and set(seen) != set(asked):
         return "without --kernel-name every kernel is measured"
     missed = [name for name in asked if name not in seen]
@@ -163,15 +109,14 @@ def choice_problem(words: Sequence[str], seen: Sequence[str], asked: Sequence[st
         return f"--kernel-name {said[:60]} does not begin with {REGEX}, so {missed[0]} is not measured{quotes}"
     if missed:
         return f"{missed[0]} is not measured"
-    if not more:
-        return ""
-    loose = next((name for name in asked if re.fullmatch(name, more[0])), "")
-    why = (
-        f"the dot in {loose} matches any character, so re.escape it"
-        if loose
-        else "an expression matches anywhere"
-    )
-    return f"{more[0]} is measured as well: {why}{'' if loose else ' in a name'}"
+    return _more_problem(more[0], asked) if more else ""
+
+
+def _more_problem(measured: str, asked: Sequence[str]) -> str:
+    for name in asked:
+        if re.fullmatch(name, measured):
+            return f"{measured} is measured as well: the dot in {name} matches any character, so re.escape it"
+    return f"{measured} is measured as well: an expression matches anywhere in a name"
 
 
 # --- what was read out of a report ------------------------------------------------------------------------------------
@@ -225,23 +170,11 @@ def bound_problem(rows: Sequence[Row], known: Sequence[Row]) -> str:
     return "" if len(rows) == len(known) else f"{len(rows)} rows for {len(known)} launches"
 
 
-Problem = Callable[[Sequence[Row], Sequence[Row]], str]
-
-
-def first_problem(
-    told: Sequence[Sequence[Row]], known: Sequence[Sequence[Row]], problem: Problem
-) -> str:
-    """Say what is wrong with the first report that was misread; *problem* compares the rows of one."""
-    if len(told) != len(known):
-        return f"{len(told)} reports were read, and there are {len(known)}"
-    for rows, right in zip(told, known, strict=True):
-        missing = [
-            name for row in rows for name in ("kernel", *FIGURES, "bound") if name not in row
-        ]
-        why = f"'{missing[0]}' is missing" if missing else problem(rows, right)
-        if why:
-            return why
-    return ""
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say what a row lacks."""
+    names = ("kernel", *FIGURES, "bound")
+    missing = [name for row in rows for name in names if name not in row]
+    return f"'{missing[0]}' is missing" if missing else ""
 
 
 def holds_kernels(report: Text, *, try_: str) -> Verdict:

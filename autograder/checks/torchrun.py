@@ -5,22 +5,26 @@ A problem is one sentence, or nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from autograder.checks.commands import Grammar, Line
 from autograder.checks.forms import DEVICE, Form, count, positive
 from autograder.checks.numerics import close
 
-VALUED = {
-    "nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint", "rdzv-id",
-    "rdzv-conf", "max-restarts", "monitor-interval", "start-method", "role", "log-dir", "redirects", "tee",
-    "local-addr",
-}  # fmt: skip
-FLAGS = {"standalone", "no-python", "module", "run-path"}
-INSTEAD = {"nodes": "--nnodes", "nproc": "--nproc-per-node", "world-size": "--nnodes and --nproc-per-node",
-           "rank": "--node-rank", "num-processes": "--nproc-per-node"}  # fmt: skip
+GRAMMAR = Grammar(
+    "torchrun",
+    flags="standalone no-python module run-path",
+    valued=(
+        "nnodes nproc-per-node node-rank master-addr master-port rdzv-backend rdzv-endpoint rdzv-id rdzv-conf "
+        "max-restarts monitor-interval start-method role log-dir redirects tee local-addr"
+    ),
+    instead={"--nodes": "--nnodes", "--nproc": "--nproc-per-node", "--rank": "--node-rank",
+             "--world-size": "--nnodes and --nproc-per-node", "--num-processes": "--nproc-per-node"},
+)  # fmt: skip
 MODULES = {"torch.distributed.run", "torch.distributed.launch"}
 
 
@@ -36,52 +40,16 @@ class Wanted:
     port: int
 
 
-@dataclass(frozen=True)
-class Line:
-    """A command line taken apart."""
-
-    options: Mapping[str, str]
-    program: Sequence[str]
-    problem: str = ""
-
-    def value(self, name: str) -> str:
-        """Return the value of an option, or nothing."""
-        return self.options.get(name, "")
-
-
 def parsed(words: Sequence[str]) -> Line:
-    """Take a command line apart; the program begins at the first word that is no option's."""
-    rest = _started(words)
-    if rest is None:
-        return Line(
-            {},
-            (),
-            f"it begins with {' '.join(words[:3])[:60] or 'nothing'}, and it must be torchrun",
-        )
-    options: dict[str, str] = {}
-    while rest and rest[0].startswith("--"):
-        name, sign, value = rest.pop(0).removeprefix("--").partition("=")
-        name = name.replace("_", "-")
-        if name not in VALUED | FLAGS:
-            known = f"; it calls it {INSTEAD[name]}" if name in INSTEAD else ""
-            return Line(options, (), f"torchrun has no option --{name[:60]}{known}")
-        if name in VALUED and not sign:
-            if not rest:
-                return Line(options, (), f"--{name} stands at the end, without its value")
-            value = rest.pop(0)
-        options[name] = value
-    return Line(options, rest)
+    """Take a command line apart; python -m torch.distributed.run is torchrun, and _ in an option's name is -."""
+    name = "".join(word.rsplit("/", 1)[-1] for word in words[:1])
+    if name.startswith("python") and words[1:2] == ["-m"] and set(words[2:3]) <= MODULES:
+        words = ["torchrun", *words[3:]]
+    return GRAMMAR.parsed([re.sub(r"^--[^=]*", _dashed, word) for word in words])
 
 
-def _started(words: Sequence[str]) -> list[str] | None:
-    """Return what follows torchrun, or python -m torch.distributed.run, which is the same."""
-    names = [word.rsplit("/", 1)[-1] for word in words[:1]]
-    if names == ["torchrun"]:
-        return list(words[1:])
-    python = bool(names) and names[0].startswith("python")
-    return (
-        list(words[3:]) if python and words[1:2] == ["-m"] and set(words[2:3]) <= MODULES else None
-    )
+def _dashed(name: re.Match[str]) -> str:
+    return name[0].replace("_", "-")
 
 
 def problem(commands: Sequence[Sequence[str]], wanted: Wanted) -> str:
@@ -100,12 +68,14 @@ def problem(commands: Sequence[Sequence[str]], wanted: Wanted) -> str:
 def _of_one(line: Line, wanted: Wanted) -> str:
     if line.problem:
         return line.problem
-    if list(line.program) != [wanted.script]:
-        return f"it runs {' '.join(line.program)[:60] or 'nothing'}, not {wanted.script} after all options"
-    for name, number in (("nnodes", wanted.nodes), ("nproc-per-node", wanted.processes)):
-        if line.value(name) != str(number):
-            return f"--{name} is {line.value(name)[:20] or 'not there'}, not {number}"
-    if "standalone" in line.options:
+    wrong = (
+        line.runs_another([wanted.script])
+        or line.other("--nnodes", wanted.nodes)
+        or line.other("--nproc-per-node", wanted.processes)
+    )
+    if wrong:
+        return wrong
+    if "--standalone" in line.options:
         return "--standalone is for one node: each of these would train alone"
     return _met(line, wanted)
 
@@ -113,7 +83,8 @@ def _of_one(line: Line, wanted: Wanted) -> str:
 def _met(line: Line, wanted: Wanted) -> str:
     """Say how nodes do not meet at the first one's address."""
     endpoint = (
-        line.value("rdzv-endpoint") or f"{line.value('master-addr')}:{line.value('master-port')}"
+        line.value("--rdzv-endpoint")
+        or f"{line.value('--master-addr')}:{line.value('--master-port')}"
     )
     place = f"{wanted.address}:{wanted.port}"
     return (
@@ -125,8 +96,8 @@ def _met(line: Line, wanted: Wanted) -> str:
 
 def _ranked(lines: Sequence[Line]) -> str:
     """Say how nodes are not told apart; a rendezvous by c10d numbers them itself."""
-    ranks = [line.value("node-rank") for line in lines]
-    if not any(ranks) and all(line.value("rdzv-backend") == "c10d" for line in lines):
+    ranks = [line.value("--node-rank") for line in lines]
+    if not any(ranks) and all(line.value("--rdzv-backend") == "c10d" for line in lines):
         return ""
     right = [str(number) for number in range(len(lines))]
     if not any(ranks):

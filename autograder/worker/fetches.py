@@ -59,7 +59,6 @@ class Gpu:
         self._real: list[tuple[Any, str, Callable[..., Any]]] = []
 
     def install(self) -> None:
-        """Replace them."""
         for module in (torch.cuda, torch.accelerator):
             for name, other in (("synchronize", self._waits), ("is_available", self._is_there)):
                 self._real.append((module, name, getattr(module, name)))
@@ -250,7 +249,6 @@ class Queue(Fetches):
         return super().counts(name) or (name in ("to", "copy_") and self._loader.step is None)
 
     def fetched(self, _: str) -> None:
-        """Wait."""
         self._wait(self._seconds)
         self._seconds = 0.0
 

@@ -7,12 +7,12 @@ report = rig.launches.report(rig.random)           report.text(), what ncu print
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from typing import Any
 
 import numpy as np
+
+from autograder.worker.recordings import TO_GPU, Recording
 
 KERNELS = (
     "implicit_convolve_sgemm",
@@ -49,66 +49,47 @@ REGION = "Torch-Compiled Region: 0/0"
 THREADS = (1, 2)  # a backward pass has one of its own
 
 
-class Made:
-    """A trace as torch.profiler writes it, of launches that were drawn."""
+class Made(Recording):
+    """A trace of launches that were drawn."""
 
     def __init__(self, random: np.random.Generator) -> None:
+        super().__init__(random)
         self.counts: Counter[str] = Counter()
-        self._events: list[dict[str, Any]] = []
-        self._random, self._now = random, int(random.integers(10**8, 10**9))
-
-    def add(self, cat: str, name: str, start: int, length: int, thread: int = 1) -> None:
-        """Add one event; times are in microseconds."""
-        place = {"pid": 9, "tid": thread, "ts": start, "dur": length}
-        self._events.append({"ph": "X", "cat": cat, "name": name, **place, "args": {}})
+        self._now = 0
 
     def call(self, name: str, inside: tuple[str, ...], thread: int = 1) -> None:
         """Add an operator with a chain of others inside it, each in the one before."""
-        length = int(self._random.integers(60, 900))
-        for depth, one in enumerate((name, *inside)):
-            self.add("cpu_op", one, self._now + depth, length - 2 * depth, thread)
-        self._now += length + int(
-            self._random.integers(0, 9)
-        )  # 0: the next one begins as this one ends
-
-    def data(self) -> bytes:
-        """Return the file, gzipped; events are in no order, as they are in real ones."""
-        text = json.dumps(
-            {"schemaVersion": 1, "traceEvents": self._events[::2] + self._events[1::2]}
-        )
-        return gzip.compress(text.encode(), mtime=0)
+        length = self._draw(60, 899)
+        for depth, operator in enumerate((name, *inside)):
+            self.add("cpu_op", operator, self._now + depth, length - 2 * depth, thread)
+        self._now += length + self._draw(0, 8)  # 0: the next one begins as this one ends
 
 
 def eager(random: np.random.Generator) -> Made:
     """Return a trace of operators on a CPU, on two threads, with views and ranges among them."""
     made = Made(random)
-    begun = made._now
-    made.add("user_annotation", "forward", begun - 5, 10**6)
-    for thread in (
-        THREADS
-    ):  # both at work at once: an operator within one of the other thread was not called by it
-        made._now = begun
+    made.add("user_annotation", "forward", -5, 10**6)
+    # Both threads work at once: an operator within one of the other thread was not called by it.
+    for thread in THREADS:
+        made._now = 0
         for name in random.choice([*OPERATORS, *LOOKS], int(random.integers(15, 30))).tolist():
             made.call(name, OPERATORS.get(name, IN_NO_WORK.get(name, ())), thread)
-            if name in OPERATORS:
-                made.counts[name] += 1
+            made.counts[name] += name in OPERATORS
+    made.counts = +made.counts
     return made
 
 
 def compiled(random: np.random.Generator) -> Made:
     """Return a trace of a compiled region on a CPU: fused kernels, and operators that no kernel was made for."""
-    made, begun = Made(random), 0
-    begun = made._now - 20
+    made = Made(random)
     for number in range(int(random.integers(6, 14))):
+        name = f"graph_0_cpp_fused_{random.choice(FUSED)}_{number}"
         if random.random() < 0.5:
-            name = f"graph_0_cpp_fused_{random.choice(FUSED)}_{number}"
-            made.call(name, ())
-        else:
             name = str(random.choice([*CALLED]))
-            made.call(name, CALLED[name])
+        made.call(name, CALLED.get(name, ()))
         made.counts[name] += 1
     for depth, name in enumerate((REGION, "## Call CompiledFxGraph fx ##")):
-        made.add("cpu_op", name, begun + depth, made._now - begun + 20 - 2 * depth)
+        made.add("cpu_op", name, depth - 20, made._now + 40 - 2 * depth)
     return made
 
 
@@ -118,16 +99,12 @@ def on_gpu(random: np.random.Generator) -> Made:
     for name in random.choice(KERNELS, int(random.integers(20, 40))).tolist():
         made.call("aten::conv2d", OPERATORS["aten::conv2d"])
         made.add("cuda_runtime", "cudaLaunchKernel", made._now, 6)
-        made.add(
-            "kernel", name, made._now + 9, int(random.integers(3, 400)), int(random.choice((7, 20)))
-        )
+        stream = int(random.choice((7, 20)))
+        made.add("kernel", name, made._now + 9, int(random.integers(3, 400)), stream)
         made.counts[name] += 1
-    for cat, name in (
-        ("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)"),
-        ("gpu_memset", "Memset (Device)"),
-    ):
-        made.add(cat, name, made._now, 30, 7)
-    made.add("gpu_user_annotation", "forward", made._now, 900, 7)
+    made.add("gpu_memcpy", TO_GPU, made._now, 30)
+    made.add("gpu_memset", "Memset (Device)", made._now, 30)
+    made.add("gpu_user_annotation", "forward", made._now, 900)
     return made
 
 

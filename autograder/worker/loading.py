@@ -12,9 +12,10 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from itertools import cycle
 from typing import Any, Self
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -41,84 +42,86 @@ class Dice(Dataset[Tensor]):
     """Samples that are nothing but a random number of the process that reads them: an augmentation, bare."""
 
     def __init__(self, source: str, samples: int) -> None:
-        """Choose whose random numbers."""
         self._source, self._samples = source, samples
 
     def __len__(self) -> int:
-        """Return the number of samples."""
         return self._samples
 
     def __getitem__(self, index: int) -> Tensor:
-        """Roll."""
         if not 0 <= index < self._samples:
             raise IndexError(index)
         return torch.tensor([SOURCES[self._source]()], dtype=torch.float64)
 
 
-class Scripted:
-    """make_loader(**options): batches of the given sizes, whose epochs take scripted seconds by the options.
+class _Made:
+    """Makes loaders on a scripted clock, of one data set; their first epoch takes *cold* seconds more."""
 
-    An epoch of n workers takes n times *start*, unless they stayed from the last one, and *pace[n]* for each batch. The
-    first epoch of each loader takes *cold* more, those after the second are faster.
-    """
+    _each = True
+    """Whether each worker takes its time to start, unless it stayed."""
 
-    def __init__(
-        self,
-        clock: VirtualClock,
-        sizes: Sequence[int],
-        pace: Mapping[int, float],
-        *,
-        start: float,
-        cold: float,
-    ) -> None:
-        """Real time stands still from now on."""
+    def __init__(self, clock: VirtualClock, samples: int, *, start: float, cold: float) -> None:
         clock.freeze()
-        images = torch.arange(sum(sizes) * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
-        self.dataset = TensorDataset(images, torch.arange(sum(sizes)))
-        self._clock, self._batch, self._pace, self._start, self._cold = (
-            clock,
-            sizes[0],
-            pace,
-            start,
-            cold,
-        )
+        images = torch.arange(samples * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
+        self.dataset = TensorDataset(images, torch.arange(samples))
+        self._clock, self._start, self._cold = clock, start, cold
         self.made: list[dict[str, int]] = []
         """The epochs that each loader began, and whether it pins memory."""
 
-    def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
+    def _loader(self, batch_size: int, **options: Any) -> Loader:
         """Make one; what a DataLoader refuses is refused."""
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # it has more workers than this machine has cores
-            asked = DataLoader(self.dataset, self._batch, num_workers=num_workers, **options)
-        loader, begun = (
-            Loader(self.dataset, self._batch),
-            {"epochs": 0, "pins": int(asked.pin_memory)},
-        )
+        with warnings.catch_warnings(action="ignore"):  # of more workers than cores
+            asked = DataLoader(self.dataset, batch_size, **options)
+        loader = Loader(self.dataset, batch_size)
+        begun = {"epochs": 0, "pins": int(asked.pin_memory)}
         self.made.append(begun)
-        each = self._pace.get(num_workers, max(self._pace.values()))
-        each *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
 
         def fetched(index: int) -> None:
-            self._clock.advance(each * (LATER if begun["epochs"] + (index == 0) > 2 else 1.0))
+            begun["epochs"] += index == 0
+            first = begun["epochs"] == 1
+            self._clock.advance(self._wait(asked, index, begun["epochs"]))
             if index == 0:
-                again = begun["epochs"] > 0
-                kept = again and asked.persistent_workers
-                self._clock.advance(
-                    (0.0 if kept else num_workers * self._start) + (0.0 if again else self._cold)
-                )
-                begun["epochs"] += 1
+                starts = asked.num_workers if self._each else 1
+                if self._each and asked.persistent_workers and not first:
+                    starts = 0
+                self._clock.advance(starts * self._start + self._cold * first)
 
         loader.listeners.append(fetched)
         return loader
 
+    def _wait(self, asked: DataLoader[Any], _index: int, _epoch: int) -> float:
+        raise NotImplementedError
 
-class Streams:
+
+class Scripted(_Made):
+    """make_loader(**options): batches of the given sizes, whose epochs take scripted seconds by the options.
+
+    An epoch of n workers takes n times *start*, unless they stayed from the last one, and *pace[n]* for each batch.
+    Those after the second are faster.
+    """
+
+    def __init__(
+        self, clock: VirtualClock, sizes: Sequence[int], pace: Mapping[int, float], **more: float
+    ) -> None:
+        super().__init__(clock, sum(sizes), **more)
+        self._batch, self._pace = sizes[0], pace
+
+    def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
+        return self._loader(self._batch, num_workers=num_workers, **options)
+
+    def _wait(self, asked: DataLoader[Any], _index: int, epoch: int) -> float:
+        wait = self._pace.get(asked.num_workers, max(self._pace.values()))
+        wait *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
+        return wait * (LATER if epoch > 2 else 1.0)
+
+
+class Streams(_Made):
     """make_loader(batch_size, num_workers, pin_memory): each batch comes after a scripted wait, whose pace they decide.
 
     Batch i is waited for pace x waits[i] seconds, over and over. Whoever begins to iterate waits for the *start* of the
-    workers; who does so first, *cold* seconds more.
+    workers.
     """
+
+    _each = False
 
     def __init__(
         self,
@@ -126,43 +129,20 @@ class Streams:
         samples: int,
         waits: Sequence[float],
         pace: Mapping[tuple[int, int, bool], float],
-        *,
-        start: float,
-        cold: float,
+        **more: float,
     ) -> None:
-        """Real time stands still from now on."""
-        clock.freeze()
-        images = torch.zeros(samples, 3, SIDE, SIDE)
-        self.dataset = TensorDataset(images, torch.arange(samples))
-        self._clock, self._waits, self._pace, self._start, self._cold = (
-            clock,
-            waits,
-            pace,
-            start,
-            cold,
-        )
+        super().__init__(clock, samples, **more)
+        self._waits, self._pace = waits, pace
 
     def __call__(
         self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any
     ) -> Loader:
-        """Make one; what a DataLoader refuses is refused."""
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # it has more workers than this machine has cores
-            DataLoader(
-                self.dataset, batch_size, num_workers=num_workers, pin_memory=pin_memory, **options
-            )
-        loader, begun = Loader(self.dataset, batch_size), [0]
-        pace = self._pace.get((batch_size, num_workers, bool(pin_memory)), 1.0)
+        options |= {"num_workers": num_workers, "pin_memory": pin_memory}
+        return self._loader(batch_size, **options)
 
-        def fetched(index: int) -> None:
-            self._clock.advance(pace * self._waits[index % len(self._waits)])
-            if index == 0:
-                self._clock.advance(self._start + (0.0 if begun[0] else self._cold))
-                begun[0] += 1
-
-        loader.listeners.append(fetched)
-        return loader
+    def _wait(self, asked: DataLoader[Any], index: int, _epoch: int) -> float:
+        options = (asked.batch_size or 0, asked.num_workers, bool(asked.pin_memory))
+        return self._pace.get(options, 1.0) * self._waits[index % len(self._waits)]
 
 
 class Step:
@@ -179,7 +159,6 @@ class Step:
         self._clock, self._seconds = clock, cycle(seconds)
 
     def __call__(self, images: Tensor, labels: Tensor) -> None:
-        """Let time pass."""
         self._clock.advance(next(self._seconds), busy=True)
         self.devices += [images.device.type, labels.device.type]
         self._labels.append(labels)
@@ -196,7 +175,6 @@ class Built:
     """A context: notes the DataLoaders that are made."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._made: list[DataLoader[Any]] = []
 
     def last(self) -> dict[str, Any] | None:
@@ -212,19 +190,19 @@ class Built:
 
     def __enter__(self) -> Self:
         """Watch DataLoader.__init__, which every way to make one ends in."""
-        self._init = DataLoader.__init__
+        made, begin = self._made, DataLoader.__init__
 
-        @wraps(self._init)
+        @wraps(begin)
         def init(loader: DataLoader[Any], *args: Any, **kwargs: Any) -> None:
-            self._init(loader, *args, **kwargs)
-            self._made.append(loader)
+            begin(loader, *args, **kwargs)
+            made.append(loader)
 
-        DataLoader.__init__ = init  # type: ignore[method-assign, assignment]
+        self._watch = patch.object(DataLoader, "__init__", init)
+        self._watch.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop watching."""
-        DataLoader.__init__ = self._init  # type: ignore[method-assign]
+        self._watch.stop()
 
 
 class Moves(TorchFunctionMode):
@@ -238,8 +216,11 @@ class Moves(TorchFunctionMode):
         self.by_dimensions: Counter[int] = Counter()
         """Tensors moved, by how many dimensions they have."""
 
+    def values(self) -> dict[str, int]:
+        """Return how many there were."""
+        return {"moved": self.moved, "waited": self.waited}
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Note, then compute."""
         kwargs = kwargs or {}
         counts = self._loader is None or self._loader.step is not None
         if counts and getattr(func, "__name__", "") in ("to", "cuda"):
@@ -255,40 +236,17 @@ class Loading:
     epoch = staticmethod(epoch)
     built = Built
     device = staticmethod(torch.device)
+    dice = Dice
     moves = Moves
 
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
-        """Draw data from *random*."""
-        self._random, self._clock = random, clock
+        self._random = random
+        self.scripted, self.streams, self.step = (
+            partial(kind, clock) for kind in (Scripted, Streams, Step)
+        )
 
     def pictures(self, samples: int) -> TensorDataset:
         """Return samples that nobody has seen: an image and a label each."""
         images = self._random.normal(size=(samples, 3, SIDE, SIDE)).astype(np.float32)
         labels = self._random.integers(0, 10, samples)
         return TensorDataset(torch.from_numpy(images), torch.from_numpy(labels))
-
-    def dice(self, source: str, samples: int) -> Dice:
-        """Return samples that are random numbers: of torch, numpy or random."""
-        return Dice(source, samples)
-
-    def scripted(
-        self, sizes: Sequence[int], pace: Mapping[int, float], *, start: float, cold: float
-    ) -> Scripted:
-        """Return a make_loader; *pace* is seconds that a batch is waited for, by the number of workers."""
-        return Scripted(self._clock, sizes, pace, start=start, cold=cold)
-
-    def streams(
-        self,
-        samples: int,
-        waits: Sequence[float],
-        pace: Mapping[tuple[int, int, bool], float],
-        *,
-        start: float,
-        cold: float,
-    ) -> Streams:
-        """Return a make_loader; *waits* are seconds, *pace* their factor by (batch_size, num_workers, pin_memory)."""
-        return Streams(self._clock, samples, waits, pace, start=start, cold=cold)
-
-    def step(self, seconds: Sequence[float], begun: nn.Module | None = None) -> Step:
-        """Return a step that takes these seconds, and begins with a pass through *begun*."""
-        return Step(self._clock, seconds, begun)

@@ -71,10 +71,6 @@ class Ranged(Made):
             "page": "",
         }
 
-    def add(self, cat: str, name: str, start: float, length: float, thread: int = 1) -> None:
-        """Add one event; times are in microseconds, and as torch.profiler writes them they have fractions."""
-        super().add(cat, name, start, length, thread)  # type: ignore[arg-type]
-
 
 def pair(random: np.random.Generator, factor: float) -> tuple[Ranged, Ranged]:
     """Return a trace and a later one, whose ranges take so much longer; one range is new, and one has a new name."""

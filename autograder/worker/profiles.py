@@ -8,8 +8,6 @@ rig.profiles.lines("given.script", {...})          the lines of a module in whic
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +17,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -26,6 +25,7 @@ from torch.autograd.profiler import record_function
 from torch.profiler import ProfilerAction, profile
 
 from autograder.worker.hooks import Hook
+from autograder.worker.recordings import BACK, TO_GPU, Recording
 from autograder.worker.timelines import Timeline
 
 LOADERS = [
@@ -42,7 +42,7 @@ OPERATORS = (
     "aten::add_",
 )
 OUTER = "aten::conv2d"  # calls the largest operator: the longest of all in all, and little of that is its own
-STREAMS = (7, 20)
+START = 70_000  # of the first step
 TOP = 3  # operators that are asked for
 EARLY, WARM_UP = "prof.step before a batch", "warm-up"
 LAUNCH = 900  # microseconds of a call in the next operator, which would make it the first of all
@@ -78,21 +78,22 @@ class Ranges:
 @contextmanager
 def ranges(window: Any) -> Iterator[Ranges]:
     """Watch the work of *window* and each record_function; the profiler's own steps are ranges as well."""
-    seen, old = Ranges(), (vars(record_function)["__enter__"], vars(record_function)["__exit__"])
-    start, step, stop = (getattr(profile, name) for name in ("start", "step", "stop"))
+    seen, start, step, stop = Ranges(), profile.start, profile.step, profile.stop
+    entered: Any = record_function.__enter__
+    left: Any = record_function.__exit__
 
-    @wraps(old[0])
+    @wraps(entered)
     def enter(self: Any) -> Any:
         if not self.name.startswith(("ProfilerStep", "Optimizer.", "enumerate(DataLoader)")):
             seen._open.append(self.name)
             self.watched = True
-        return old[0](self)
+        return entered(self)
 
-    @wraps(old[1])
+    @wraps(left)
     def leave(self: Any, *error: Any) -> Any:
         if getattr(self, "watched", False):
             seen._open.remove(self.name)
-        return old[1](self, *error)
+        return left(self, *error)
 
     def passed(_: Any, __: Any, output: Any) -> None:
         seen.note("forward")
@@ -117,13 +118,9 @@ def ranges(window: Any) -> Iterator[Ranges]:
     window.model.register_forward_hook(Hook(passed))
     window.criterion.register_forward_hook(Hook(lambda *_: seen.note("loss")))
     window.optimizer.register_step_pre_hook(lambda *_: seen.note("step"))
-    record_function.__enter__, record_function.__exit__ = enter, leave  # type: ignore[method-assign]
-    profile.start, profile.step, profile.stop = started, stepped, stopped  # type: ignore[method-assign]
-    try:
+    scopes = patch.multiple(record_function, __enter__=enter, __exit__=leave)
+    with scopes, patch.multiple(profile, start=started, step=stepped, stop=stopped):
         yield seen
-    finally:
-        record_function.__enter__, record_function.__exit__ = old  # type: ignore[method-assign]
-        profile.start, profile.step, profile.stop = start, step, stop  # type: ignore[method-assign]
 
 
 def profiling() -> bool:
@@ -131,138 +128,70 @@ def profiling() -> bool:
     return bool(torch._C._autograd._profiler_enabled())
 
 
-class Made:
-    """A trace as torch.profiler writes it: each step waits for the loader, then computes; on a GPU, kernels overlap."""
+class Made(Recording):
+    """A trace in which each step waits for the loader, then computes; on a GPU, kernels overlap."""
 
     def __init__(self, random: np.random.Generator, *, busy: float) -> None:
-        """Draw every duration, in microseconds; a GPU is *busy* for that share of each step, or there is none."""
-        self._random, self._busy, gpu = random, busy, busy > 0
-        self._loader = LOADERS[not gpu]
+        """Draw every duration; a GPU is *busy* for that share of each step, or there is none."""
+        super().__init__(random)
+        self._busy, self.gpu = busy, busy > 0
+        self._loader = LOADERS[not self.gpu]
         self.names = [str(name) for name in random.permutation(OPERATORS)]
-        self.events: list[dict[str, Any]] = []
-        self.first, self.gpu = self._draw(2, 9), gpu
-        self.loading = self.copied = self.back = self.summed = 0
-        self.start = at = self._draw(10**8, 10**9)
-        self._add(
-            "cpu_op", "aten::zeros", at - 60_000, 200
-        )  # before the first step: none of the window's business
-        self._add("user_annotation", self._loader, at - 9_000, 8_000)
-        busy = 0
+        first, now = self._draw(2, 9), START
+        self.add("cpu_op", "aten::zeros", 1_000, 200)  # before the steps: not in the window
+        self.add("user_annotation", self._loader, START - 9_000, 8_000)
         for number in range(STEPS):
-            length, kernels = self._step(self.first + number, at)
-            at, busy = at + length, busy + kernels
-        self.window, self.busy, self.outside = at - self.start, busy, 0
-        if gpu:  # before the first step and after the last, all copies count
-            self.outside = self._copy(self.start - 5_000, self._draw(1_000, 3_000))
-            self._kernel(at + 10, 20_000, STREAMS[0])
+            now = self._step(first + number, now)
+        self.window = slice(START, now)
+        if self.gpu:  # before the first step and after the last, all copies count
+            self.add("gpu_memcpy", TO_GPU, START - 5_000, self._draw(1_000, 3_000))
+            self.add("kernel", "gemm", now + 10, 20_000)
 
-    def _draw(self, low: int, high: int) -> int:
-        return int(self._random.integers(low, high + 1))
-
-    def _add(self, cat: str, name: str, ts: int, dur: int, tid: int = 1, **args: Any) -> None:
-        event = {
-            "ph": "X",
-            "cat": cat,
-            "name": name,
-            "pid": 0 if tid in STREAMS else 9,
-            "tid": tid,
-            "ts": ts,
-        }
-        self.events.append({**event, "dur": dur, "args": args})
-
-    def _kernel(self, ts: int, dur: int, stream: int) -> None:
-        self._add("kernel", f"gemm_{stream}", ts, dur, stream, device=0, stream=stream)
-
-    def _copy(self, at: int, dur: int) -> int:
-        self._add(
-            "gpu_memcpy",
-            "Memcpy HtoD (Pageable -> Device)",
-            at,
-            dur,
-            STREAMS[0],
-            device=0,
-            bytes=dur * 4096,
-        )
-        return dur
-
-    def _step(self, number: int, at: int) -> tuple[int, int]:
-        """Add one step; return its length, and how long of it the GPU ran kernels."""
-        wait, rest = self._draw(300, 4000), self._draw(100, 2000)
-        now = at + 10 + wait
-        self._add("user_annotation", self._loader, at + 10, wait)
-        self.loading += wait
+    def _step(self, number: int, at: int) -> int:
+        now: int = self.add("user_annotation", self._loader, at + 10, self._draw(300, 4000))
         for rank, name in enumerate(self.names):  # own times far enough apart to be ranked
             own = 120 * (len(self.names) - rank) + self._draw(0, 30)
             called = LAUNCH if self.gpu and rank == TOP else 0
             if rank == 0:
-                self._add("cpu_op", OUTER, now, own + 40)
-            self._add("cpu_op", name, now + 20 * (rank == 0), own + called)
+                self.add("cpu_op", OUTER, now, own + 40)
+            self.add("cpu_op", name, now + 20 * (rank == 0), own + called)
             if called:
-                self._add("cuda_runtime", "cudaLaunchKernel", now + 5, called)
+                self.add("cuda_runtime", "cudaLaunchKernel", now + 5, called)
             now += own + called + 40 + self._draw(0, 9)
-        length = now - at + rest
-        self._add("user_annotation", f"ProfilerStep#{number}", at, length)
-        return length, self._on_gpu(number, at + 20, int(self._busy * length)) if self.gpu else 0
+        now += self._draw(100, 2000)
+        self.add("user_annotation", f"ProfilerStep#{number}", at, now - at)
+        if self.gpu:
+            self._on_gpu(number, at + 20, int(self._busy * (now - at)))
+        return now
 
-    def _on_gpu(self, number: int, at: int, busy: int) -> int:
+    def _on_gpu(self, number: int, at: int, busy: int) -> None:
         """Add a copy to the device, two kernels that overlap on two streams, and a copy back."""
-        copy, back, both = (
-            self._draw(busy // 20, busy // 10),
-            self._draw(10, 90),
-            self._draw(busy // 10, busy // 5),
-        )
-        first = self._draw(busy // 3, busy // 2)
-        second = busy + both - first
-        self._copy(at, copy)
-        self._kernel(at + copy, first, STREAMS[0])
-        self._kernel(at + copy + first - both, second, STREAMS[1])
-        self._add(
-            "gpu_memcpy",
-            "Memcpy DtoH (Device -> Pageable)",
-            at + copy + first + second,
-            back,
-            STREAMS[0],
-        )
-        self._add(
-            "gpu_user_annotation",
-            f"ProfilerStep#{number}",
-            at,
-            copy + first + second + 90_000,
-            STREAMS[0],
-        )
-        self.copied, self.summed = self.copied + copy, self.summed + first + second
-        self.back += back
-        return busy
-
-    def data(self) -> bytes:
-        """Return the file, gzipped; events are in no order, as they are in real ones."""
-        text = json.dumps({"schemaVersion": 1, "traceEvents": self.events[::2] + self.events[1::2]})
-        return gzip.compress(text.encode(), mtime=0)
+        both, first = self._draw(busy // 10, busy // 5), self._draw(busy // 3, busy // 2)
+        end = self.add("gpu_memcpy", TO_GPU, at, self._draw(busy // 20, busy // 10))
+        end = self.add("kernel", "gemm_7", end, first)
+        end = self.add("kernel", "gemm_20", end - both, busy + both - first, 20)
+        self.add("gpu_memcpy", BACK, end, self._draw(10, 90))
+        self.add("gpu_user_annotation", f"ProfilerStep#{number}", at, end - at + 90_000)
 
     def known(self) -> dict[str, Any]:
         """Return what is true of it, and the numbers that usual mistakes give."""
-        ts = [event["ts"] for event in self.events]
-        whole = max(event["ts"] + event["dur"] for event in self.events) - min(ts)
-        marks = [
-            event["ts"] + event["dur"]
-            for event in self.events
-            if event["cat"] == "gpu_user_annotation"
-        ]
-        gpu = (
-            max(marks, default=self.start + self.window) - self.start
-        )  # the window of those who take them for steps
+        loading, kernels = self.painted("user_annotation", beginning="enum"), self.painted("kernel")
+        copies, length = self.painted("gpu_memcpy", holding="HtoD"), self.window.stop - START
+        # What is taken for the steps by mistake: all, or what a GPU has under their names.
+        marks = [event["ts"] + event["dur"] for event in self.of("gpu_user_annotation")]
+        gpu = slice(START, max(marks, default=self.window.stop))
         return {
-            "loading": 100 * self.loading / self.window,
-            "loading_outside": 100 * (self.loading + 8_000) / self.window,
-            "loading_of_all": 100 * (self.loading + 8_000) / whole,
-            "loading_of_gpu": 100 * self.loading / gpu,
-            "busy": 100 * self.busy / self.window if self.gpu else None,
-            "summed": 100 * self.summed / self.window,
-            "busy_of_all": 100 * (self.busy + 20_000) / whole,
-            "busy_of_gpu": 100 * (self.busy + 20_000) / gpu,
-            "copied": (self.copied + self.outside) / 1000 if self.gpu else None,
-            "copied_inside": self.copied / 1000 if self.gpu else None,
-            "copied_both": (self.copied + self.outside + self.back) / 1000,
+            "loading": self.share(loading),
+            "loading_outside": 100 * float(loading.sum()) / length,
+            "loading_of_all": self.share(loading, self.whole),
+            "loading_of_gpu": self.share(loading, gpu),
+            "busy": self.share(kernels) if self.gpu else None,
+            "summed": self.share(self.counted("kernel")),
+            "busy_of_all": self.share(kernels, self.whole),
+            "busy_of_gpu": self.share(kernels, gpu),
+            "copied": self.milliseconds(copies) if self.gpu else None,
+            "copied_inside": self.milliseconds(copies[self.window]),
+            "copied_both": self.milliseconds(self.counted("gpu_memcpy")),
             "top": self.names[:TOP],
         }
 

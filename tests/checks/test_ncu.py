@@ -51,15 +51,15 @@ RIGHT = [
         pytest.param(
             ["ncu", "-set", "full"], "'-set' has one dash; ncu calls it --set", id="one dash"
         ),
-        pytest.param([], "it is empty", id="nothing"),
-        pytest.param(["nsys", "profile"], "it begins with 'nsys', and it must be ncu", id="nsys"),
+        pytest.param([], "it begins with nothing; it must be ncu", id="nothing"),
+        pytest.param(["nsys", "profile"], "it begins with nsys; it must be ncu", id="nsys"),
         pytest.param(
             ["ncu", "--output=kernels"],
             "no option '--output'; it calls it --export",
             id="of Lab 02",
         ),
         pytest.param(["ncu", "--fast"], "no option '--fast'", id="unknown"),
-        pytest.param(["ncu", "--set"], "--set stands at the end, without its value", id="no value"),
+        pytest.param(["ncu", "--set"], "--set stands there without its value", id="no value"),
         pytest.param(RIGHT[:-2], "it runs nothing", id="no program"),
         pytest.param(
             [*RIGHT[:-2], "train.py"],
@@ -67,15 +67,19 @@ RIGHT = [
             id="no python",
         ),
         pytest.param(
-            [*RIGHT, "-c", "10"], "python is given train.py -c 10", id="options of the program"
+            [*RIGHT, "-c", "10"],
+            "it runs python train.py -c 10, not python train.py after",
+            id="options of the program",
         ),
-        pytest.param([*RIGHT[:1], *RIGHT[3:]], "--set is None", id="no set"),
+        pytest.param([*RIGHT[:1], *RIGHT[3:]], "--set is not there", id="no set"),
         pytest.param([*RIGHT[:7], *RIGHT[9:]], "the report goes to nowhere", id="no report"),
         pytest.param(
-            [*RIGHT[:6], "1", *RIGHT[7:]], "--launch-count is 1, not 10", id="another count"
+            [*RIGHT[:6], "1", *RIGHT[7:]], "--launch-count is 1; it must be 10", id="another count"
         ),
         pytest.param(
-            [*RIGHT[:-2], "-s", "3", *RIGHT[-2:]], "--launch-skip is 3, not 0", id="skips too many"
+            [*RIGHT[:-2], "-s", "3", *RIGHT[-2:]],
+            "--launch-skip is 3; it must be 0",
+            id="skips too many",
         ),
     ],
 )

@@ -54,7 +54,7 @@ def without_rank(node):
         pytest.param(
             changed("--nnodes", "--nodes"), "it calls it --nnodes", id="an option of others"
         ),
-        pytest.param(changed("--nnodes", "--gpus"), "no option --gpus", id="no option"),
+        pytest.param(changed("--nnodes", "--gpus"), "no option '--gpus'", id="no option"),
         pytest.param(changed(" train.py", " --role"), "without its value", id="a value is missing"),
         pytest.param(
             changed("--nproc-per-node 4", "--nproc-per-node 8"),

@@ -107,7 +107,7 @@ MISTAKES = {
     ),
     "copies that block": (
         [("images.to(device, non_blocking=True)", "images.to(device)")],
-        {"moves_without_waiting": "3 of 6 moves wait"},
+        {"moves_without_waiting": "3 of 6 copies wait"},
     ),
     "no steps": (
         [("        step(images, labels)\n", "")],

@@ -26,6 +26,7 @@ from autograder.lab import (
     list_of,
     map_of,
 )
+from autograder.model import verdict
 from autograder.traces import Trace
 
 part = Part(
@@ -188,7 +189,7 @@ def _line(seen: Pair, name: str, problem: Callable[..., str], *more: Any) -> Ver
     words = seen.student.values["lines"].get(name, [])
     measured = " ".join(words)[:300] or "nothing"
     why = problem(words, *more, seen.baseline.values["report"])
-    return Failed(measured, why, NSYS) if why else Passed(measured)
+    return verdict(measured, why, NSYS)
 
 
 @part.check(basis="outputs")

@@ -6,20 +6,18 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from autograder.checks import grid, loaders, speedup
+from autograder.checks import grid, loaders
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
+from autograder.checks.reported import each
 from autograder.claims.epochs import TrainingLoop
+from autograder.claims.loaders import Loader
 from autograder.claims.studies import Study
-from autograder.digest import Epoch, differing
-from autograder.images import Samples
 from autograder.lab import (
-    BOOLEAN,
     CELL,
     INTEGER,
     NUMBER,
     TEXT,
-    Bar,
     Failed,
     Observation,
     Pair,
@@ -27,7 +25,6 @@ from autograder.lab import (
     Passed,
     Table,
     Text,
-    Timed,
     Tolerance,
     Verdict,
     list_of,
@@ -35,6 +32,7 @@ from autograder.lab import (
     optional,
     record,
 )
+from autograder.model import verdict
 from autograder.traces import Trace
 
 part = Part(
@@ -56,7 +54,7 @@ part = Part(
     tables=[grid.RESULTS],
 )
 
-BATCH, WORKERS = 8, 2
+BATCH = 8
 RANGES = ("copy", "forward", "backward", "optimizer_step")
 LEAST, CONVOLUTIONS = 5, 3  # steps of a profile; of SimpleNet
 BLANKS = 'see "The four blanks" in the part 2 handout'
@@ -66,61 +64,18 @@ TABLE = 'see "The table" in the part 2 handout'
 AGAIN = "run part2_dataloader.py again and hand in what it wrote, unchanged"
 
 
-# --- what is run: the loader ------------------------------------------------------------------------------------------
+# --- the loader -------------------------------------------------------------------------------------------------------
 
-EPOCHS = ("first", "second")
-FORMS = {"commitments": ("uint8", 1), "sizes": ("int64", 1)}
-SEVERAL = {f"{epoch}_{name}": form for epoch in EPOCHS for name, form in FORMS.items()}
-
-
-def several(student: Any, rig: Any, workers: int) -> Any:
-    """Two epochs of one loader."""
-    data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
-    loader = student.make_loader_optimized(data, BATCH, rig.device, num_workers=workers)
-    return {
-        f"{epoch}_{name}": array
-        for epoch in EPOCHS
-        for name, array in rig.loading.epoch(loader).items()
-    }
-
-
-@part.probe(pair=True, arrays=SEVERAL)
-def epochs(student: Any, rig: Any) -> Any:
-    """With worker processes."""
-    return several(student, rig, WORKERS)
-
-
-@part.probe(pair=True, arrays=SEVERAL)
-def alone(student: Any, rig: Any) -> Any:
-    """Without worker processes."""
-    return several(student, rig, 0)
-
-
-OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
-
-
-@part.probe(
-    values={
-        "made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))
-    }
+loader = Loader(
+    part,
+    "make_loader_optimized",
+    lambda make, data, batch, device, workers, _: make(data, batch, device, num_workers=workers),
+    see=BLANKS,
 )
-def arguments(student: Any, rig: Any) -> Any:
-    """The loaders that are made for each kind of device; none of them is used."""
-    made = []
-    for device, workers in product(("cpu", "cuda"), (0, 3)):
-        with rig.loading.built() as built:
-            data = rig.loading.pictures(BATCH)
-            student.make_loader_optimized(
-                data, BATCH, rig.loading.device(device), num_workers=workers
-            )
-        made.append({"device": device, "workers": workers, "options": built.last()})
-    return {"made": made}
-
-
-@part.timed("load", dataset=Samples)
-def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
-    """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
-    return student.make_loader_optimized(dataset, 4, device, num_workers=4)
+loader.delivers()
+loader.shuffles()
+loader.has_options("fills_the_blanks")
+loader.is_faster()
 
 
 # --- what is run: the training ----------------------------------------------------------------------------------------
@@ -148,7 +103,7 @@ def moves(student: Any, rig: Any) -> Any:
     window = rig.window([4] * 24)
     with rig.loading.moves() as seen:
         train(student, window)
-    return {"moved": seen.moved, "waited": seen.waited, "batches": len(window.loader)}
+    return {"batches": len(window.loader), **seen.values()}
 
 
 # --- what is run: the measurement -------------------------------------------------------------------------------------
@@ -170,22 +125,15 @@ def counted(student: Any, rig: Any) -> Any:
     """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait."""
     cases = []
     for more in (5, -2):
-        warm_up, batches, (start,) = rig.integer(2, 4), rig.integer(5, 8), rig.seconds(*START, 1)
-        waits, samples = (
-            rig.seconds(0.2, 0.9, warm_up + batches + more),
-            BATCH * (warm_up + batches + more) - 3,
-        )
-        loader = rig.loading.streams(samples, waits, {}, start=start, cold=COLD)(BATCH)
-        returned = student.measure_loader(loader, rig.device, warm_up=warm_up, batches=batches)
+        asked = {"warm_up": rig.integer(2, 4), "batches": rig.integer(5, 8)}
+        count, (start,) = sum(asked.values()) + more, rig.seconds(*START, 1)
+        stream = {"samples": BATCH * count - 3, "waits": rig.seconds(0.2, 0.9, count)}
+        stream["start"] = start
+        loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
+        returned = student.measure_loader(loader, rig.device, **asked)
         seen = rig.returned("measure_loader", returned)
-        case = {
-            "warm_up": warm_up,
-            "batches": batches,
-            "samples": samples,
-            "start": start,
-            "waits": waits,
-        }
-        cases.append({**case, "told": {name: rig.number(seen[name]) for name in FIGURES}})
+        told = {name: rig.number(seen[name]) for name in FIGURES}
+        cases.append({**asked, **stream, "told": told})
     return {"cases": cases}
 
 
@@ -195,7 +143,7 @@ def copies(student: Any, rig: Any) -> Any:
     loader = rig.loading.streams(BATCH * 6, [0.1], {}, start=0.0, cold=0.0)(BATCH)
     with rig.loading.moves() as seen:
         student.measure_loader(loader, rig.loading.device("meta"), warm_up=1, batches=4)
-    return {"moved": seen.moved, "waited": seen.waited, "batches": 1 + 4}
+    return {**seen.values(), "batches": 1 + 4}
 
 
 GRID = {
@@ -210,42 +158,31 @@ ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUM
 @part.probe(pair=True, values={**GRID, **ONCE, "rows": list_of(map_of(CELL)), "csv": TEXT})
 def benchmark(student: Any, rig: Any) -> Any:
     """Twelve configurations, each with a pace of its own."""
-    sizes, workers = (
-        [rig.integer(3, 5), rig.integer(6, 9)],
-        [0, rig.integer(1, 3), rig.integer(4, 6)],
-    )
-    warm_up, batches, (start,) = rig.integer(2, 3), rig.integer(4, 6), rig.seconds(*START, 1)
-    waits, places = (
-        rig.seconds(0.5, 0.9, warm_up + batches + 3),
-        list(product(sizes, workers, (False, True))),
-    )
-    pace, samples = rig.seconds(0.2, 0.9, len(places)), sizes[-1] * len(waits)
-    streams = rig.loading.streams(
-        samples, waits, dict(zip(places, pace, strict=True)), start=start, cold=COLD
-    )
-    folder = rig.made_folder()
-    options = {"folder": str(folder), "warm_up": warm_up, "batches": batches}
+    sizes = [rig.integer(3, 5), rig.integer(6, 9)]
+    workers = [0, rig.integer(1, 3), rig.integer(4, 6)]
+    asked = {"warm_up": rig.integer(2, 3), "batches": rig.integer(4, 6)}
+    places = list(product(sizes, workers, (False, True)))
+    pace, (start,) = rig.seconds(0.2, 0.9, len(places)), rig.seconds(*START, 1)
+    waits = rig.seconds(0.5, 0.9, sum(asked.values()) + 3)
+    stream = {"samples": sizes[-1] * len(waits), "waits": waits, "start": start}
+    paces, folder = dict(zip(places, pace, strict=True)), rig.made_folder()
     returned = student.benchmark_dataloader(
-        streams, rig.device, list(sizes), list(workers), [False, True], **options
+        rig.loading.streams(**stream, pace=paces, cold=COLD),
+        rig.device,
+        list(sizes),
+        list(workers),
+        [False, True],
+        folder=str(folder),
+        **asked,
     )
-    rows = rig.rows(returned, "benchmark_dataloader")
-    script = {
+    return {
+        **asked,
+        **stream,
         "sizes": sizes,
         "workers": workers,
         "pace": pace,
-        "waits": waits,
-        "start": start,
-        "samples": samples,
-    }
-    known = {
-        "warm_up": warm_up,
-        "batches": batches,
         "device": rig.text(rig.given("device_name")(rig.device)),
-    }
-    return {
-        **script,
-        **known,
-        "rows": rows,
+        "rows": rig.rows(returned, "benchmark_dataloader"),
         "csv": rig.file_text(folder / part.artefacts["dataloader_results"]),
     }
 
@@ -280,45 +217,6 @@ def choices(student: Any, rig: Any) -> Any:
     return {"asked": asked, "chosen": rig.rows(answers, "best_configuration")}
 
 
-# --- what is judged: the loader ---------------------------------------------------------------------------------------
-
-
-@part.check(basis="outputs")
-def every_sample_once(epochs: Pair) -> Verdict:
-    """With 2 workers an epoch delivers every sample once, with its label; the last batch is shorter."""
-    return loaders.delivered(epochs, try_=f"no drop_last, no sampler that replaces; {BLANKS}")
-
-
-@part.check(basis="outputs")
-def works_without_workers(alone: Pair) -> Verdict:
-    """With num_workers=0 an epoch delivers every sample once as well."""
-    return loaders.delivered(alone, try_=f"persistent_workers only where num_workers > 0; {BLANKS}")
-
-
-@part.check(basis="outputs", needs=[every_sample_once, works_without_workers])
-def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
-    """Samples come in another order than they are stored in, and in another one in each epoch."""
-    return loaders.shuffled({WORKERS: epochs, 0: alone}, try_=f"shuffle=True; {BLANKS}")
-
-
-@part.check(basis="report")
-def fills_the_blanks(arguments: Observation) -> Verdict:
-    """num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."""
-    return loaders.options(arguments.values["made"], try_=BLANKS)
-
-
-@part.check(basis="outputs", needs=[every_sample_once])
-def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
-    """An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."""
-    problem = differing(Epoch(**slow_reads.student.arrays), Epoch(**slow_reads.baseline.arrays))
-    if problem:
-        return Failed(problem, "the loader that is timed delivers other samples", BLANKS)
-    why = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
-    return speedup.at_least(
-        slow_reads, bar, why=why, try_=f"num_workers, persistent_workers; {BLANKS}"
-    )
-
-
 # --- what is judged: the training -------------------------------------------------------------------------------------
 
 FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
@@ -331,14 +229,7 @@ def _copied(seen: Observation) -> Verdict:
         return Failed(
             measured, "images and labels of each belong on the device", "images.to(device, ...)"
         )
-    if waited:
-        why = "the host stands still for each, so pinned memory gains nothing"
-        return Failed(
-            f"{waited} of {moved} copies wait until they are done",
-            why,
-            ".to(device, non_blocking=True)",
-        )
-    return Passed(f"{moved} copies, none of which waits")
+    return loaders.copied(moved, waited)
 
 
 loop = TrainingLoop(part, "train_epoch_optimized", train)
@@ -364,19 +255,17 @@ loop.waits_rarely(
 @part.check(basis="scripted")
 def counts_what_it_times(counted: Pair) -> Verdict:
     """measure_loader times the batches after the warm-up, as many as asked for, of one iterator; and counts samples."""
-    told, known = counted.student.values["cases"], counted.baseline.values["cases"]
-    if len(told) != len(known):
-        return Failed(f"{len(told)} answers", f"{len(known)} loaders were shown", COUNTED)
-    for case, right in zip(told, known, strict=True):
-        options = {name: right[name] for name in CASE}
-        why = grid.figure_problem(case["told"], grid.Stream(**options, batch_size=BATCH, cold=COLD))
+    known = counted.baseline.values["cases"]
+
+    def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
+        stream = grid.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
+        asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
         batches = -(-right["samples"] // BATCH)
-        measured = (
-            f"a loader of {batches} batches, warm_up={right['warm_up']}, batches={right['batches']}"
-        )
-        if why:
-            return Failed(measured, why, f"one iter(loader), and islice twice; {COUNTED}")
-    return Passed(f"{len(known)} loaders, on a clock that the grader moves")
+        return f"a loader of {batches} batches, {asked}", grid.figure_problem(case["told"], stream)
+
+    try_ = f"one iter(loader), and islice twice; {COUNTED}"
+    passed = f"{len(known)} loaders, on a clock that the grader moves"
+    return each(counted.student.values["cases"], known, problem, try_, passed)
 
 
 @part.check(basis="report")
@@ -406,7 +295,7 @@ def measures_each_configuration(benchmark: Pair) -> Verdict:
     )
     found = "; ".join(f"{shown(row.get('throughput'))} samples/s" for row in rows[:4]) or "no rows"
     try_ = f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}"
-    return Failed(found, why, try_) if why else Passed(f"{len(rows)} rows: {found} ...")
+    return verdict(f"{len(rows)} rows: {found} ...", why, try_)
 
 
 study = Study(part, grid.RESULTS, "benchmark_dataloader", by=benchmark)
@@ -416,15 +305,14 @@ study.is_written()
 @part.check(basis="outputs")
 def best_is_the_fastest(choices: Pair) -> Verdict:
     """best_configuration returns the configuration with the highest throughput; of equal ones, the first."""
-    asked, told = choices.baseline.values["asked"], choices.student.values["chosen"]
-    if len(told) != len(asked):
-        return Failed(f"{len(told)} answers", f"{len(asked)} tables were shown", TABLE)
-    for rows, one in zip(asked, told, strict=True):
-        if why := grid.choice_problem(grid.chosen(one), rows):
-            return Failed(
-                f"{dict(one)}"[:200], why, f'max(rows, key=lambda row: row["throughput"]); {TABLE}'
-            )
-    return Passed(f"{len(asked)} tables")
+    asked = choices.baseline.values["asked"]
+    return each(
+        choices.student.values["chosen"],
+        asked,
+        lambda row, rows: (f"{dict(row)}"[:200], grid.choice_problem(grid.chosen(row), rows)),
+        f'max(rows, key=lambda row: row["throughput"]); {TABLE}',
+        f"{len(asked)} tables",
+    )
 
 
 # --- what is judged: the files that are handed in ---------------------------------------------------------------------
@@ -441,7 +329,7 @@ def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text)
     """The dataloader_optimum.json handed in is the best row of the table handed in with it."""
     why = grid.optimum_problem(dataloader_optimum.text, grid.RESULTS.read(dataloader_results))
     measured = dataloader_optimum.text.strip()[:120] or "nothing"
-    return Failed(measured, why, AGAIN) if why else Passed(measured)
+    return verdict(measured, why, AGAIN)
 
 
 @part.check(basis="artefact")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import launches, ncu, outputs
 from autograder.checks.numerics import shown
+from autograder.checks.reported import each
 from autograder.claims.graphs import Compiled
 from autograder.claims.studies import Study
 from autograder.lab import (
@@ -355,18 +356,18 @@ compiled.is_one_graph(
 @part.check(basis="scripted")
 def counts_launches(counted: Pair) -> Verdict:
     """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
-    told, known = counted.student.values["told"], counted.baseline.values["known"]
-    if len(told) != len(known):
-        return Failed(f"{len(told)} traces were answered", f"{len(known)} were asked", LAUNCH)
-    for kind, seen, right in zip(KINDS, told, known, strict=True):
-        measured, why = launches.miscounted(seen, right)
-        if why:
-            return Failed(f"a made trace ({kind.replace('_', ' ')}): {measured}", why, LAUNCH)
-    return Passed(
-        ", ".join(
-            f"{sum(one.values())} launches ({kind})" for kind, one in zip(KINDS, known, strict=True)
-        )
+    known = counted.baseline.values["known"]
+
+    def problem(case: tuple[str, Any], right: Any) -> tuple[str, str]:
+        measured, why = launches.miscounted(case[1], right)
+        return f"a made trace ({case[0].replace('_', ' ')}): {measured}", why
+
+    told = list(zip(KINDS, counted.student.values["told"], strict=False))
+    found = (
+        f"{sum(counts.values())} launches ({kind})"
+        for kind, counts in zip(KINDS, known, strict=True)
     )
+    return each(told, known, problem, LAUNCH, ", ".join(found))
 
 
 @part.check(basis="scripted")
@@ -397,33 +398,32 @@ study.is_written()
 @part.check(basis="outputs")
 def command_is_right(commands: Pair) -> Verdict:
     """ncu_command has ncu's own options: a set, how many launches, the report; then python and the script."""
-    told, asked = commands.student.values["commands"], commands.baseline.values["asked"]
-    for words, one in zip(told, asked, strict=False):
-        wanted = ncu.Wanted(one["script"], one["report"], one["launches"], one["skipped"])
-        why = ncu.command_problem(words, wanted)
-        if why:
-            return Failed(" ".join(words)[:200] or "no words", why, NAMES)
-    if len(told) != len(asked):
-        return Failed(f"{len(told)} command lines", f"{len(asked)} were asked", NAMES)
-    return Passed(" ".join(told[0])[:200])
+    told = commands.student.values["commands"]
+
+    def problem(words: Sequence[str], asked: Any) -> tuple[str, str]:
+        wanted = (asked[name] for name in ("script", "report", "launches", "skipped"))
+        return " ".join(words)[:200] or "no words", ncu.command_problem(words, ncu.Wanted(*wanted))
+
+    passed = " ".join(*told[:1])[:200]
+    return each(told, commands.baseline.values["asked"], problem, NAMES, passed)
 
 
 @part.check(basis="report", needs=[command_is_right])
 def command_measures_what_was_asked(commands: Pair) -> Verdict:
     """ncu_command measures the kernels that are named, and no other one whose name holds theirs."""
-    seen, asked = commands.student.values, commands.baseline.values["asked"]
-    if not len(seen["commands"]) == len(seen["measured"]) == len(asked):
-        return Failed(f"{len(seen['measured'])} command lines", f"{len(asked)} were asked", NAMES)
-    for words, measured, one in zip(seen["commands"], seen["measured"], asked, strict=True):
-        why = ncu.choice_problem(words, measured, one["kernels"])
-        if why:
-            told = ncu.parsed(words).kernels[:120] or "no --kernel-name"
-            return Failed(
-                f"{told}: {', '.join(measured) or 'nothing'}",
-                why,
-                f"regex:^(one|another)$; {NAMES}",
-            )
-    return Passed(f"{len(seen['measured'][0])} kernels of each profile")
+    seen = commands.student.values
+
+    def problem(answer: tuple[Sequence[str], Sequence[str]], asked: Any) -> tuple[str, str]:
+        words, measured = answer
+        chosen = (
+            f"{ncu.named(words)[:120] or 'no --kernel-name'}: {', '.join(measured) or 'nothing'}"
+        )
+        return chosen, ncu.choice_problem(words, measured, asked["kernels"])
+
+    told = list(zip(seen["commands"], seen["measured"], strict=False))
+    asked = commands.baseline.values["asked"]
+    passed = f"{len(asked[0]['kernels'])} kernels of each profile"
+    return each(told, asked, problem, f"regex:^(one|another)$; {NAMES}", passed)
 
 
 @part.check(basis="scripted")
@@ -438,13 +438,14 @@ def says_what_limits(reports: Pair) -> Verdict:
     return _read(reports, ncu.bound_problem)
 
 
-def _read(reports: Pair, problem: ncu.Problem) -> Verdict:
-    told, known = reports.student.values["told"], reports.baseline.values["known"]
-    why = ncu.first_problem(told, known, problem)
-    return (
-        Failed("a made report", why, REPORT)
-        if why
-        else Passed(f"{sum(map(len, known))} launches in made reports")
+def _read(reports: Pair, problem: Callable[..., str]) -> Verdict:
+    known = reports.baseline.values["known"]
+    return each(
+        reports.student.values["told"],
+        known,
+        lambda rows, right: ("a made report", ncu.row_problem(rows) or problem(rows, right)),
+        REPORT,
+        f"{sum(map(len, known))} launches in made reports",
     )
 
 

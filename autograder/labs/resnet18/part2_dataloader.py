@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import loaders, loading, plot, speedup, table, timing
+from autograder.checks import loaders, loading, plot, table, timing
 from autograder.checks.numerics import close, shown
-from autograder.digest import Epoch, differing
+from autograder.checks.reported import each
+from autograder.claims.loaders import Loader
 from autograder.images import Samples, augmented
 from autograder.lab import (
-    BOOLEAN,
     CELL,
     INTEGER,
     NUMBER,
     PANELS,
     TEXT,
-    Bar,
     Device,
     Failed,
     Observation,
@@ -28,13 +27,12 @@ from autograder.lab import (
     Passed,
     Picture,
     Table,
-    Timed,
     Verdict,
     list_of,
     map_of,
     optional,
-    record,
 )
+from autograder.model import verdict
 
 part = Part(
     "part2_dataloader",
@@ -55,7 +53,6 @@ part = Part(
 )
 
 BATCH = 8  # samples
-WORKERS = 2
 APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
 ORDER = 'see "A loader with all of it" in the part 2 handout'
 WRONG = 'see "What usually goes wrong" in the part 2 handout'
@@ -67,97 +64,40 @@ COLUMNS = (
 KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
 
 
-# --- what is run: the loader ------------------------------------------------------------------------------------------
+# --- the loader -------------------------------------------------------------------------------------------------------
 
-EPOCHS = ("first", "second", "alike", "another")
-LOADED = {"commitments": ("uint8", 1), "sizes": ("int64", 1)}
-SEVERAL = {f"{epoch}_{name}": form for epoch in EPOCHS for name, form in LOADED.items()}
-SOURCES = ("torch", "numpy", "random")
-SLOW = {
-    "timeout": f"let workers start as they do by default: with spawn each imports torch anew; {ORDER}"
-}
-
-
-def several(student: Any, rig: Any, workers: int) -> Any:
-    """Two epochs of a loader, the first of another with the same seed, the first of one with another seed."""
-    data, seed = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1)), rig.integer(1, 1000)
-    loaders = [
-        student.make_loader_optimized(data, BATCH, rig.device, num_workers=workers, seed=one)
-        for one in (seed, seed, seed + 1)
-    ]
-    arrays: dict[str, Any] = {}
-    for epoch, loader in zip(EPOCHS, (loaders[0], *loaders), strict=True):
-        arrays |= {f"{epoch}_{name}": array for name, array in rig.loading.epoch(loader).items()}
-    return arrays
-
-
-@part.probe(pair=True, arrays=SEVERAL, hints=SLOW)
-def epochs(student: Any, rig: Any) -> Any:
-    """With worker processes."""
-    return several(student, rig, WORKERS)
-
-
-@part.probe(pair=True, arrays=SEVERAL)
-def alone(student: Any, rig: Any) -> Any:
-    """Without worker processes."""
-    return several(student, rig, 0)
-
-
-@part.probe(arrays=dict.fromkeys(SOURCES, ("uint8", 1)), hints=SLOW)
-def dice(student: Any, rig: Any) -> Any:
-    """Two epochs of samples that are random numbers, of each source that augmentations draw from."""
-    seen = {}
-    for source in SOURCES:
-        loader = student.make_loader_optimized(
-            rig.loading.dice(source, BATCH * 3), BATCH // 2, rig.device, num_workers=WORKERS, seed=1
-        )
-        seen[source] = np.concatenate([rig.loading.epoch(loader)["commitments"] for _ in range(2)])
-    return seen
-
-
-OPTIONS = {"num_workers": INTEGER, "pin_memory": BOOLEAN, "persistent_workers": BOOLEAN}
-
-
-@part.probe(
-    values={
-        "made": list_of(record(device=TEXT, workers=INTEGER, options=optional(record(**OPTIONS))))
-    }
+loader = Loader(
+    part,
+    "make_loader_optimized",
+    lambda make, data, batch, device, workers, seed: make(
+        data, batch, device, num_workers=workers, seed=seed
+    ),
+    see=ORDER,
+    seeded=True,
 )
-def arguments(student: Any, rig: Any) -> Any:
-    """The loaders that are made for each kind of device; none of them is used."""
-    made = []
-    for device in ("cpu", "cuda"):
-        for workers in (0, 3):
-            with rig.loading.built() as built:
-                student.make_loader_optimized(
-                    rig.loading.pictures(BATCH),
-                    BATCH,
-                    rig.loading.device(device),
-                    num_workers=workers,
-                    seed=1,
-                )
-            made.append({"device": device, "workers": workers, "options": built.last()})
-    return {"made": made}
-
-
-@part.timed("load", dataset=Samples)
-def slow_reads(student: Any, dataset: Any, device: Any) -> Any:
-    """Batches of 4 and 4 workers: an epoch of 32 reads, of which none waits for a core."""
-    return student.make_loader_optimized(dataset, 4, device, num_workers=4, seed=1)
+loader.delivers()
+loader.shuffles()
+loader.follows_the_seed()
+loader.draws_afresh()
+loader.has_options("asks_for_what_helps")
+loader.is_faster()
 
 
 class Photographs(Samples):
-    """The same, where each picture is also work for a core: cropped, resized, flipped, normalised."""
+    """Samples of which each picture is also work for a core: cropped, resized, flipped, normalised."""
 
     def picture(self, key: int) -> np.ndarray[Any, Any]:
         """Augment it by its key."""
         return augmented(np.random.default_rng(key))
 
 
-@part.timed("load", dataset=Photographs)
-def slow_augmentation(student: Any, dataset: Any, device: Any) -> Any:
-    """As before; workers gain on it where they have cores of their own."""
-    return student.make_loader_optimized(dataset, 4, device, num_workers=4, seed=1)
+loader.is_faster(
+    "augmentation_is_faster",
+    "slow_augmentation",
+    Photographs,
+    says="With augmentation that works a core, 4 workers are at least {bar} as fast as none, where they have cores.",
+    why="pictures are augmented one after the other, or workers start anew",
+)
 
 
 # --- what is run: the measurement -------------------------------------------------------------------------------------
@@ -219,7 +159,7 @@ def moves(student: Any, rig: Any) -> Any:
     window, step = rig.window([BATCH] * 3), rig.loading.step([0.1])
     with rig.loading.moves() as seen:
         student.measure_loading(window.loader, step, rig.loading.device("meta"))
-    return {"devices": step.devices, "moved": seen.moved, "waited": seen.waited}
+    return {"devices": step.devices, **seen.values()}
 
 
 def _slower(
@@ -374,107 +314,6 @@ def choices(student: Any, rig: Any) -> Any:
     }
 
 
-# --- what is judged: the loader ---------------------------------------------------------------------------------------
-
-
-@part.check(basis="outputs")
-def every_sample_once(epochs: Pair) -> Verdict:
-    """With 2 workers an epoch delivers every sample once, with its label; the last batch is shorter."""
-    return loaders.delivered(epochs, try_=EACH_ONCE)
-
-
-@part.check(basis="outputs")
-def works_without_workers(alone: Pair) -> Verdict:
-    """With num_workers=0 an epoch delivers every sample once as well."""
-    return loaders.delivered(alone, try_=EACH_ONCE)
-
-
-EACH_ONCE = f"no drop_last, no sampler that replaces, the collation as it is; {ORDER}"
-
-
-@part.check(basis="outputs", needs=[every_sample_once, works_without_workers])
-def shuffles_each_epoch(epochs: Pair, alone: Pair) -> Verdict:
-    """Samples come in another order than the data set's, and in another one in each epoch."""
-    return loaders.shuffled({WORKERS: epochs, 0: alone}, try_=f"shuffle=True; {ORDER}")
-
-
-@part.check(basis="outputs", needs=[shuffles_each_epoch])
-def order_follows_the_seed(epochs: Pair, alone: Pair) -> Verdict:
-    """Two loaders with the same seed shuffle alike, and one with another seed does not."""
-    for pair, workers in ((epochs, WORKERS), (alone, 0)):
-        first, alike, another = (
-            loaders.order(pair, name) for name in ("first", "alike", "another")
-        )
-        if first != alike:
-            measured = (
-                f"with {workers} workers the first epochs of two loaders with one seed differ"
-            )
-            return Failed(
-                measured, "the order is drawn from numbers that the seed does not decide", SEEDED
-            )
-        if first == another:
-            return Failed(
-                "another seed, the same order", "the seed is accepted and not used", SEEDED
-            )
-    return Passed("the same order from the same seed")
-
-
-SEEDED = f"generator=torch.Generator().manual_seed(seed); {ORDER}"
-
-
-@part.check(basis="outputs")
-def augments_afresh(dice: Observation) -> Verdict:
-    """Random numbers in the data set differ from worker to worker and from epoch to epoch."""
-    for source in SOURCES:
-        seen = Epoch(dice.arrays[source], np.zeros(0)).samples()
-        if seen.total() != 2 * BATCH * 3:
-            return Failed(
-                f"{seen.total()} samples of {2 * BATCH * 3}", "samples are left out", ORDER
-            )
-        if len(seen) < seen.total():
-            measured = (
-                f"{len(seen)} different numbers of {source} in {seen.total()} samples of two epochs"
-            )
-            why = "workers begin with the same random numbers, or begin anew with them, or samples are kept"
-            return Failed(
-                measured, why, f"no worker_init_fn with a seed of its own, nothing kept; {ORDER}"
-            )
-    return Passed(f"{2 * BATCH * 3} samples, all different, for each of {', '.join(SOURCES)}")
-
-
-@part.check(basis="report")
-def asks_for_what_helps(arguments: Observation) -> Verdict:
-    """num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."""
-    return loaders.options(arguments.values["made"], try_=ORDER)
-
-
-@part.check(basis="outputs", needs=[every_sample_once])
-def loading_is_faster(slow_reads: Timed, bar: Bar) -> Verdict:
-    """An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."""
-    return _faster(
-        slow_reads,
-        bar,
-        "reads wait for each other: nothing reads ahead, or workers start anew in each epoch",
-    )
-
-
-@part.check(basis="outputs", needs=[every_sample_once])
-def augmentation_is_faster(slow_augmentation: Timed, bar: Bar) -> Verdict:
-    """With augmentation that works a core, 4 workers are at least {bar} as fast as none, where they have cores."""
-    return _faster(
-        slow_augmentation, bar, "pictures are augmented one after the other, or workers start anew"
-    )
-
-
-def _faster(timed: Timed, bar: Bar, why: str) -> Verdict:
-    problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))
-    if problem:
-        return Failed(problem, "the loader that is timed delivers other samples", ORDER)
-    return speedup.at_least(
-        timed, bar, why=why, try_=f"num_workers, persistent_workers, prefetch_factor; {ORDER}"
-    )
-
-
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
@@ -524,12 +363,7 @@ def moves_without_waiting(moves: Observation) -> Verdict:
         return Failed(
             f"step got tensors on: {where}", "batches were not moved to the device asked for", try_
         )
-    if waited:
-        measured = f"{waited} of {moves.values['moved']} moves wait until the copy is done"
-        return Failed(
-            measured, "pinned memory gains nothing then: the host stands still for each copy", try_
-        )
-    return Passed(f"{moves.values['moved']} moves, none of which waits")
+    return loaders.copied(moves.values["moved"], waited)
 
 
 def _script(known: Mapping[str, Any]) -> loading.Script:
@@ -571,32 +405,25 @@ def sweep_is_honest(sweep: Pair) -> Verdict:
             f"measure_loading twice for each loader; {CLOCK}",
         )
         why, try_ = (why, try_) if why else (loading.sweep_problem(rows, known["workers"]), COLUMNS)
-    measured = _measured(rows, "num_workers")
-    return Failed(measured, why, try_) if why else Passed(measured)
+    return verdict(_measured(rows, "num_workers"), why, try_)
 
 
 @part.check(basis="outputs")
 def best_is_the_fastest(choices: Pair) -> Verdict:
     """best_workers returns the number of workers with the highest throughput; of equal ones, the fewest."""
     asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
-    if len(chosen) != len(asked):
-        return Failed(f"{len(chosen)} answers", f"{len(asked)} sweeps were shown", WRONG)
     places = [[row["num_workers"] for row in rows].index(loading.fastest(rows)) for rows in asked]
     if chosen == places:
-        return Failed(
-            f"{shown(chosen[0])} for the first sweep",
-            "that is the place of the row in the list",
-            BEST,
-        )
-    for rows, told in zip(asked, chosen, strict=True):
-        if told != (right := loading.fastest(rows)):
-            rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-            return Failed(
-                f"{shown(told)} instead of {right} of {rates} samples/s",
-                _not_best(rows, told),
-                BEST,
-            )
-    return Passed(f"{len(asked)} sweeps")
+        why = "that is the place of the row in the list"
+        return Failed(f"{shown(chosen[0])} for the first sweep", why, BEST)
+
+    def problem(answer: float | None, rows: Sequence[Mapping[str, float]]) -> tuple[str, str]:
+        right = loading.fastest(rows)
+        rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
+        measured = f"{shown(answer)} instead of {right} of {rates} samples/s"
+        return measured, "" if answer == right else _not_best(rows, answer)
+
+    return each(chosen, asked, problem, BEST, f"{len(asked)} sweeps")
 
 
 BEST = "find the row with the highest throughput, of equal ones that with the fewest workers; return its num_workers"
@@ -638,11 +465,7 @@ def compares_four(comparison: Pair, device: Device) -> Verdict:
     if why:
         return Failed(measured, why, try_)
     why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
-    return (
-        Failed(measured, why, f"make_loader(**options), one for each row; {WRONG}")
-        if why
-        else Passed(measured)
-    )
+    return verdict(measured, why, f"make_loader(**options), one for each row; {WRONG}")
 
 
 @part.check(basis="scripted")

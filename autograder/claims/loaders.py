@@ -1,0 +1,179 @@
+"""Claims about a loader: what its epochs deliver and in which order, how it is made, and how fast it is.
+
+loader = Loader(part, "make_loader", call, see=...)    call(function, data, batch, device, workers, seed) makes one
+loader.delivers()               every sample once, with workers and without
+loader.shuffles()               in another order each time;  loader.follows_the_seed()  if it is seeded
+loader.draws_afresh()           random numbers of a data set differ from worker to worker and from epoch to epoch
+loader.has_options(name)        workers as asked, pinned memory and workers that stay where they help
+loader.is_faster()              than one without workers, by the clock
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import loaders, speedup
+from autograder.digest import Epoch, differing
+from autograder.images import Samples
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    TIMED_ARRAYS,
+    Dataset,
+    Part,
+    Probe,
+    list_of,
+    optional,
+    record,
+)
+from autograder.model import Bar, Close, Failed, Observation, Pair, Timed, Verdict
+
+BATCH, WORKERS = 8, 2
+SAMPLES = 24  # that are random numbers
+SOURCES = ("torch", "numpy", "random")
+LOADED = TIMED_ARRAYS["load"]
+EACH_ONCE, ALONE, SHUFFLES = "every_sample_once", "works_without_workers", "shuffles_each_epoch"
+DELIVERS = {
+    EACH_ONCE: "With 2 workers an epoch delivers every sample once, with its label; its last batch is short.",
+    ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
+}
+READS = "An epoch of slow reads with 4 workers is at least {bar} as fast as with none, timed from outside."
+WAITS = "reads wait for each other: nothing reads ahead, or workers start anew in each epoch"
+OPTIONS = record(num_workers=INTEGER, pin_memory=BOOLEAN, persistent_workers=BOOLEAN)
+
+
+class Loader:
+    """A function that makes a loader, and what is claimed of it."""
+
+    def __init__(
+        self, part: Part, function: str, call: Callable[..., Any], *, see: str, seeded: bool = False
+    ) -> None:
+        """Name the function; *call* makes a loader with it, and *see* is where the handout shows how."""
+        self.part, self.function, self.call, self.see = part, function, call, see
+        self.epochs = loaders.EPOCHS if seeded else loaders.EPOCHS[:2]
+
+    def _made(self, student: Any, *given: Any) -> Any:
+        return self.call(getattr(student, self.function), *given)
+
+    def _probe(self, name: str, run: Callable[..., Any], **form: Any) -> None:
+        slow = "let workers start as they do by default: with spawn each imports torch anew"
+        hints = {"timeout": f"{slow}; {self.see}"}
+        takes = frozenset({self.function})
+        self.part.probes[name] = Probe(name, run, hints=hints, takes=takes, **form)
+
+    def delivers(self) -> None:
+        """Claim that two epochs hold every sample once."""
+        try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
+        judge = partial(loaders.delivered, try_=try_)
+        arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
+        for workers, probe, name in ((WORKERS, "epochs", EACH_ONCE), (0, "alone", ALONE)):
+            self._probe(probe, self._several(workers), pair=True, arrays=arrays)
+            self.part.add_check(name, DELIVERS[name], "outputs", judge, [probe])
+
+    def _several(self, workers: int) -> Callable[..., Any]:
+        def several(student: Any, rig: Any) -> Any:
+            data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
+            seed = rig.integer(1, 1000)
+            seeds = (seed, seed, seed + 1)[: len(self.epochs) - 1]
+            made = [self._made(student, data, BATCH, rig.device, workers, each) for each in seeds]
+            return {
+                f"{epoch}_{name}": array
+                for epoch, loader in zip(self.epochs, (made[0], *made), strict=True)
+                for name, array in rig.loading.epoch(loader).items()
+            }
+
+        return several
+
+    def shuffles(self) -> None:
+        """Claim that each epoch has an order of its own."""
+        says = (
+            "Samples come in another order than the data set's, and in another one in each epoch."
+        )
+        self._ordered(SHUFFLES, says, loaders.shuffled, "shuffle=True", [*DELIVERS])
+
+    def follows_the_seed(self) -> None:
+        """Claim that the seed decides the order."""
+        says = "Two loaders with the same seed shuffle alike, and one with another seed does not."
+        try_ = "generator=torch.Generator().manual_seed(seed)"
+        self._ordered("order_follows_the_seed", says, loaders.seeded, try_, [SHUFFLES])
+
+    def _ordered(
+        self, name: str, says: str, judge: Callable[..., Verdict], try_: str, needs: Sequence[str]
+    ) -> None:
+        def judged(epochs: Pair, alone: Pair) -> Verdict:
+            return judge({WORKERS: epochs, 0: alone}, try_=f"{try_}; {self.see}")
+
+        self.part.add_check(name, says, "outputs", judged, ["epochs", "alone"], needs)
+
+    def draws_afresh(self) -> None:
+        """Claim that no worker and no epoch repeats the random numbers of another."""
+
+        def dice(student: Any, rig: Any) -> Any:
+            drawn = {}
+            for source in SOURCES:
+                data = rig.loading.dice(source, SAMPLES)
+                loader = self._made(student, data, BATCH // 2, rig.device, WORKERS, 1)
+                epochs = [rig.loading.epoch(loader)["commitments"] for _ in range(2)]
+                drawn[source] = np.concatenate(epochs)
+            return drawn
+
+        self._probe("dice", dice, arrays=dict.fromkeys(SOURCES, LOADED["commitments"]))
+        says = (
+            "Random numbers in the data set differ from worker to worker and from epoch to epoch."
+        )
+        judge = partial(loaders.drawn_afresh, samples=2 * SAMPLES, see=self.see)
+        self.part.add_check("augments_afresh", says, "outputs", judge, ["dice"])
+
+    def has_options(self, name: str) -> None:
+        """Claim what loaders for each kind of device are made with; none of them is used."""
+
+        def arguments(student: Any, rig: Any) -> Any:
+            made = []
+            for device, workers in loaders.KINDS:
+                with rig.loading.built() as built:
+                    data, where = rig.loading.pictures(BATCH), rig.loading.device(device)
+                    self._made(student, data, BATCH, where, workers, 1)
+                made.append({"device": device, "workers": workers, "options": built.last()})
+            return {"made": made}
+
+        form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
+        self._probe("arguments", arguments, values=record(made=list_of(form)))
+        says = (
+            "num_workers as asked; pin_memory for a GPU only; workers that stay, if there are some."
+        )
+
+        def judge(seen: Observation) -> Verdict:
+            return loaders.options(seen.values["made"], try_=self.see)
+
+        self.part.add_check(name, says, "report", judge, ["arguments"])
+
+    def is_faster(
+        self,
+        name: str = "loading_is_faster",
+        probe: str = "slow_reads",
+        dataset: Dataset = Samples,
+        *,
+        says: str = READS,
+        why: str = WAITS,
+    ) -> None:
+        """Claim a speedup over a loader without workers: 4 of them and batches of 4, an epoch of 32 reads."""
+
+        def run(student: Any, data: Any, device: Any) -> Any:
+            return self._made(student, data, 4, device, 4, 1)
+
+        def judge(timed: Timed, bar: Bar) -> Verdict:
+            problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))
+            if problem:
+                return Failed(problem, "the loader that is timed delivers other samples", self.see)
+            try_ = f"num_workers, persistent_workers, prefetch_factor; {self.see}"
+            return speedup.at_least(timed, bar, why=why, try_=try_)
+
+        exact = Close(0.0, 0.0)
+        form = {"arrays": LOADED, "dataset": dataset, "within": exact}
+        self._probe(probe, run, pair=True, timed="load", **form)
+        self.part.add_check(name, says, "outputs", judge, [probe, "bar"], [EACH_ONCE])
