@@ -152,7 +152,7 @@ def _mixed(first: Any, second: Any) -> Any:
         return _mixed(first[0], second[0]), first[1]
     if isinstance(first, float):
         return first
-    if not isinstance(first, np.ndarray) or first.dtype.kind != "f":
+    if not isinstance(first, np.ndarray):
         return second
     kept = np.arange(first.size).reshape(first.shape) % SAMPLED == 0
     return np.where(kept, first, second)

@@ -167,7 +167,8 @@ def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
         claimed = exercise.claimed
         owner = claimed.get(claim, claimed.get(SAME, "") if claim == LEFT_ALONE else "")
         if owner and name not in exercise.holes:
-            yield Entry(name, reference + _wrapper(exercise.function, body), owner)
+            wrong = reference + _wrapper(exercise.function, body)
+            yield Entry(exercise.named(name), wrong, owner)
     if BASELINE not in exercise.holes:
         yield from (Entry(BASELINE, baseline, owner) for owner in exercise.structural)
 
