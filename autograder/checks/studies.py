@@ -34,6 +34,7 @@ CPU = Form(
     ),
 )
 PACE = 0.02  # relative
+SECONDS = 0.005  # relative: reading the scripted clock takes a microsecond
 USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
 PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
@@ -53,12 +54,6 @@ PARAMETERS = {
 
 
 # --- plans of memory --------------------------------------------------------------------------------------------------
-
-
-def beside(pair: Pair, name: str) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Put each answer beside what is known; one that is missing is empty."""
-    told, known = pair.student.values[name], pair.baseline.values[name]
-    return [(told[at] if at < len(told) else {}, want) for at, want in enumerate(known)]
 
 
 def plan_problem(rows: Sequence[Row]) -> str:
@@ -132,24 +127,13 @@ def same_profile(
 
 
 def alike(told: float, known: float) -> bool:
-    """Whether seconds or counts agree; reading the scripted clock takes a microsecond."""
-    return close(told, known, PACE / 4) if isinstance(known, float) else told == known
+    """Whether seconds or counts agree."""
+    return close(told, known, SECONDS) if isinstance(known, float) else told == known
 
 
 def listed(values: Iterable[float]) -> str:
     """Write a few numbers."""
     return ", ".join(f"{value:.4g}" for value in islice(values, 6)) or "nothing"
-
-
-def timing_reason(told: Sequence[float], known: Sequence[float]) -> str:
-    """Recognise how a decorator went wrong."""
-    if len(told) > len(known):
-        return "a call within a call of the same function is part of it, and not noted again"
-    if len(told) < len(known):
-        return "a call is missing: one that raised, or one after it"
-    if told[0] > known[0]:
-        return "work is counted that was queued before the call, or the call is counted twice"
-    return "the clock was read while the device still worked, or it is another unit"
 
 
 def _profile_reason(figure: str, told: Any, known: Row) -> str:

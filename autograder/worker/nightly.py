@@ -68,7 +68,6 @@ class Ranged(Made):
             "after_ms": after.step_ms,
             "slower": slower,
             "rows": rows,
-            "page": "",
         }
 
 

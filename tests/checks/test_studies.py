@@ -126,19 +126,6 @@ def test_a_right_profile_passes_whatever_else_it_holds():
     assert isinstance(profiled(KNOWN, result=None), Failed)
 
 
-TIMINGS = {
-    "each call of a recursion": ([1.0, 1.0, 2.0], [2.0], "part of it, and not noted again"),
-    "one is lost": ([1.0], [1.0, 1.0], "one that raised, or one after it"),
-    "work of others": ([3.0], [1.0], "queued before the call"),
-    "no wait": ([0.5], [1.0], "while the device still worked"),
-}
-
-
-@pytest.mark.parametrize(("told", "known", "why"), TIMINGS.values(), ids=TIMINGS)
-def test_how_a_decorator_went_wrong(told, known, why):
-    assert why in studies.timing_reason(told, known)
-
-
 def study(**changes):
     """Three rows of one thread; plain ones take 10 ms."""
     rows = [

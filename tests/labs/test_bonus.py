@@ -119,7 +119,6 @@ def test_a_check_points_to_sections_that_are_there():
 
 
 FORGED = {
-    "no call": ("decorator_times", {"cases": []}),
     "one process": (
         "ranks",
         {
@@ -156,7 +155,7 @@ EMPTY = {
     },
     "plans": {"cases": []},
     "budgets": {"cases": []},
-    "decorator_times": {"cases": [{"case": "", "seconds": []}] * 7},
+    "decorator_times": {"cases": []},
     "ranks": {
         "samples": 0,
         "names": [],

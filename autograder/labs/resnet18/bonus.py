@@ -26,11 +26,9 @@ from autograder.lab import (
     Passed,
     Table,
     Verdict,
-    exactly,
     list_of,
     map_of,
     optional,
-    record,
 )
 
 part = Part(
@@ -125,17 +123,17 @@ def decorated(student: Any, rig: Any) -> Any:
     return {"facts": rig.decorated().facts(ways if rig.side == "student" else plain)}
 
 
-@part.probe(pair=True, values={"cases": exactly(7, record(case=TEXT, seconds=list_of(NUMBER)))})
+@part.outputs
 def decorator_times(student: Any, rig: Any) -> Any:
     """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
     rig.clock.freeze()
-    found = []
-    for case, passed, noted in rig.decorated().timings(
-        student.timed if rig.side == "student" else None
-    ):
-        seconds = rig.series(noted, "seconds").tolist() if rig.side == "student" else passed
-        found.append({"case": case, "seconds": seconds})
-    return {"cases": found}
+    answers = rig.answers()
+    timed = student.timed if rig.side == "student" else None
+    for case, passed, noted in rig.decorated().timings(timed):
+        seconds = rig.series(noted, "seconds") if timed else np.array(passed)
+        answers.add(f"{case}: calls noted", len(seconds))
+        answers.add(f"{case}: seconds", rig.tensor(seconds[:, None], "float64"))
+    return answers.seen()
 
 
 ROWS = list_of(map_of(CELL))
@@ -298,13 +296,14 @@ def decorator_is_not_noticed(decorated: Pair) -> Verdict:
 @part.check(basis="scripted")
 def decorator_times_honestly(decorator_times: Pair) -> Verdict:
     """timed notes each outermost call once, with the device's work, and when it raises as well."""
-    cases = studies.beside(decorator_times, "cases")
-    for got, want in cases:
-        told, passed = got.get("seconds", []), want["seconds"]
-        if len(told) != len(passed) or not all(map(studies.alike, told, passed)):
-            measured = f"{want['case']}: {studies.listed(told)} s noted, and {studies.listed(passed)} s passed"
-            return Failed(measured, studies.timing_reason(told, passed), PROFILE)
-    return Passed(f"{len(cases)} cases, on a clock that the grader moves")
+    why = {
+        "raises": "a call is missing: one that raised, or one after it",
+        "itself": "a call within a call of the same function is part of it, and not noted again",
+        "before": "work is counted that was queued before the call",
+        "device": "the clock was read while the device still worked",
+        "": "what time.perf_counter() says after the call, less what it said before, in seconds",
+    }
+    return outputs.same(decorator_times, studies.SECONDS, why=why, try_=PROFILE)
 
 
 @part.check(basis="scripted")
