@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from autograder.checks import numerics, timing
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import shown
 from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, optional, record
 from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdict
 
@@ -79,14 +79,15 @@ class TrainingLoop:
         within: Tolerance,
         *,
         says: str,
-        why: Reason | Mapping[str, tuple[str, str]] = WHY_APART,
+        words: Mapping[str, tuple[str, str]] = WHY_APART,
+        otherwise: Reason | None = None,
         see: str = "",
         counts: str = "",
         **window: Any,
     ) -> Callable[..., Verdict]:
         """Claim the baseline's losses and weights.
 
-        *why* says what is wrong, or has some of WHY_APART in other words. What the call *counts* has to be as many as
+        *words* are others for some of WHY_APART; *otherwise* finds its own. What the call *counts* has to be as many as
         there are batches. *window* is for `rig.window`.
         """
 
@@ -116,7 +117,10 @@ class TrainingLoop:
             if counts and counted != batches:
                 measured = f"{counts} was called {counted} times in {batches} batches"
                 return Failed(measured, "it is to be called after each batch", see)
-            reason, try_ = why(pair, within) if callable(why) else _why_apart(pair, within, why)
+            kind = _apart(pair, within)
+            reason, try_ = {**WHY_APART, **words}[kind]
+            if otherwise is not None and kind != "eval":
+                reason, try_ = otherwise(pair, within)
             return numerics.same_trajectory(pair, within, why=reason, try_=_joined(try_, see))
 
         forms = {"in_eval": NUMBER, "counted": INTEGER}
@@ -267,18 +271,18 @@ class TrainingLoop:
         return run.__name__
 
 
-def _why_apart(
-    pair: Pair, within: Tolerance, words: Mapping[str, tuple[str, str]]
-) -> tuple[str, str]:
-    first, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+def _apart(pair: Pair, within: Tolerance) -> str:
+    """Name how a training left the baseline's: a key of WHY_APART."""
+    losses, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+    in_eval = pair.baseline.values["in_eval"]
+    apart = numerics.furthest(losses, expected)
     moved = numerics.update(pair).ratio
     if moved < SHORT:
-        kind = "short" if moved else "still"
-    elif first.size and close(float(first[0]), pair.baseline.values["in_eval"], 1e-5):
-        kind = "eval"
-    else:
-        kind = "first" if numerics.furthest(first, expected) > within.losses else "later"
-    return words.get(kind, WHY_APART[kind])
+        return "short" if moved else "still"
+    near = max(within.losses, 1e-5 * in_eval)
+    if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
+        return "eval"
+    return "first" if apart > within.losses else "later"
 
 
 def _joined(*hints: str) -> str:
