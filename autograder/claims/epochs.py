@@ -244,18 +244,17 @@ class TrainingLoop:
                 measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"
                 return Failed(measured, "each batch is to be handed on once, as it comes", see)
             queued = known["queued"] if told["queued"] else 0.0
-            work = known["work"][: told["passes"] or None]  # who joins batches takes fewer
+            work = known["work"][: max(told["passes"], 0) or None]  # who joins batches takes fewer
             first, *others = known["waits"]
             scripts = [
                 timing.Script([first + more * start, *others], work, samples, BATCH, queued, start)
                 for more in range(min(max(told["begun"], 1), STARTS) if start else 1)
             ]
-            found = [timing.honest(told, script) for script in scripts]
-            at = next((at for at, one in enumerate(found) if isinstance(one, Passed)), 0)
-            verdict = found[at]
+            judged = [(timing.honest(told, script), script) for script in scripts]
+            verdict, script = next((it for it in judged if isinstance(it[0], Passed)), judged[0])
             if isinstance(verdict, Failed):
                 return replace(verdict, try_=_joined(verdict.try_, see))
-            passed = {"epoch_time": scripts[at].total, "samples": samples}
+            passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(told[name], passed[name], timing.EXACT):
                     why = f"{passed[name]:.4g} is what passed"
