@@ -127,7 +127,7 @@ def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
     return Update(norm(student - baseline) / size, norm(student) / size)
 
 
-def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "") -> Verdict:
+def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "") -> Passed | Failed:
     """Pass when a training moved the weights as the baseline did; *of* is as in same_trajectory."""
     moved = update(pair, f"{of}weights", f"{of}start")
     measured = f"update apart by {moved.error:.1e} of its norm (allowed {within:.0e})"
@@ -136,6 +136,8 @@ def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "")
         return Passed(measured, evidence)
     if moved.ratio == 0:
         why, try_ = "no weight moved", f"optimizer.step(), of the model handed in; {try_}"
+    elif not 0.7 < moved.ratio < 1.5:
+        why += f"; it moves {moved.ratio:.2g} times as far"
     return Failed(measured, why, try_, evidence)
 
 
