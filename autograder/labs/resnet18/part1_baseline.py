@@ -125,8 +125,6 @@ def cifar10(student: Any, rig: Any) -> Any:
 
 
 SOURCE = record(
-    asked_for=TEXT,
-    network=BOOLEAN,
     classes=list_of(INTEGER),
     length=INTEGER,
     shape=list_of(INTEGER),
@@ -136,9 +134,14 @@ SOURCE = record(
 )
 HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
 ASKED = (
-    *(("auto", True), ("auto", False), ("auto", False)),
-    *(("cifar10", False), ("synthetic", True), ("imagenet", True)),
+    ("auto", True, "cifar10"),
+    ("auto", False, "synthetic"),
+    ("auto", False, "synthetic"),
+    ("cifar10", False, "the error of the download"),
+    ("synthetic", True, "synthetic"),
+    ("imagenet", True, "ValueError"),
 )
+"""What is asked for, whether there is a network, and what comes."""
 CORRUPTED = 2  # of these cases: it fails with a RuntimeError
 
 
@@ -149,7 +152,7 @@ CORRUPTED = 2  # of these cases: it fails with a RuntimeError
 def sources(student: Any, rig: Any) -> Any:
     """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
     seen = []
-    for number, (data, network) in enumerate(ASKED):
+    for number, (data, network, _) in enumerate(ASKED):
         classes, length, shape, raised, folder = [], 0, [], "", rig.folder / "data of the set"
         with rig.downloads.reached(network, *[HALF_A_DOWNLOAD] * (number == CORRUPTED)) as asked:
             try:
@@ -162,9 +165,8 @@ def sources(student: Any, rig: Any) -> Any:
                 raised = (
                     "ValueError" if isinstance(error, ValueError) else "the error of the download"
                 )
-        told = {"asked_for": data, "network": network, "classes": classes, "length": length}
-        told |= {"shape": shape, "raised": raised}
         elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
+        told = {"classes": classes, "length": length, "shape": shape, "raised": raised}
         seen.append({**told, "sets": asked.sets, "elsewhere": elsewhere})
     return {"sources": seen, "cifar10": rig.downloads.labels[:16], "synthetic": seen[4]["classes"]}
 
@@ -369,37 +371,19 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 @part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
-    known = {name: sources.baseline.values[name] for name in ("cifar10", "synthetic")}
-    asked = [
-        "cifar10",
-        "synthetic",
-        "synthetic",
-        "the error of the download",
-        "synthetic",
-        "ValueError",
-    ]
-    if len(sources.student.values["sources"]) != len(asked):
-        return Failed(
-            "other cases than were asked", "each is to be answered", "return the data set, or raise"
-        )
-    pictures = sources.baseline.values["sources"][4]["length"]
-    for number, (one, wanted) in enumerate(
-        zip(sources.student.values["sources"], asked, strict=True)
-    ):
-        data, network = ASKED[number]
-        drawn = next(
-            (name for name, classes in known.items() if classes == one["classes"]), "other data"
-        )
-        got = one["raised"] or drawn
-        where = (
-            "with half a download"
-            if number == CORRUPTED
-            else f"{'with' if network else 'without'} a network"
-        )
+    known, answers = sources.baseline.values, sources.student.values["sources"]
+    if len(answers) != len(ASKED):
+        why = "each is to be answered"
+        return Failed("other cases than were asked", why, "return the data set, or raise")
+    pictures = known["sources"][4]["length"]
+    for number, (one, (data, network, wanted)) in enumerate(zip(answers, ASKED, strict=True)):
+        drawn = [name for name in ("cifar10", "synthetic") if known[name] == one["classes"]]
+        got = one["raised"] or (drawn or ["other data"])[0]
+        where = "with a network" if network else "without a network"
+        where = "with half a download" if number == CORRUPTED else where
         measured = f'make_data("{data}") {where} gives {got}'
-        as_read = (
-            wanted == "cifar10" and one["sets"] > 0 and not one["raised"]
-        )  # which pictures, reads_cifar10 says
+        # Which pictures they are, reads_cifar10 says.
+        as_read = wanted == "cifar10" and one["sets"] > 0 and not one["raised"]
         if got != wanted and not (as_read and got == "other data"):
             try_ = (
                 "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"
@@ -424,7 +408,7 @@ def falls_back(sources: Pair) -> Verdict:
             )
             why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
             return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
-    return Passed(f"the data that was asked for, in {len(asked)} cases")
+    return Passed(f"the data that was asked for, in {len(ASKED)} cases")
 
 
 FROZEN = (
