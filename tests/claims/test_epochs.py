@@ -153,6 +153,13 @@ def test_a_mistake_is_named(tmp_path, old, new, fails):
         assert words in f"{failed[name].measured} {failed[name].why}"
 
 
+def test_who_returns_no_losses_has_not_shown_that_nobody_waits(tmp_path):
+    text = changed(('"losses": losses, ', ""))
+    found = judged(claimed(), text, LOOP, tmp_path, only="no_wait_per_step")
+
+    assert "returned no 'losses'" in str(found["no_wait_per_step"])
+
+
 def test_a_hint_ends_with_where_to_read_on(tmp_path):
     text = changed(("optimizer.step()", "pass"), ("samples / seconds", "0.0"))
     found = judged(claimed(), text, LOOP, tmp_path)
