@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import add
 from typing import Any
 
 from autograder.checks.numerics import close, explained, shown
@@ -58,21 +59,18 @@ def honest(told: Mapping[str, Any], script: Script) -> Verdict:
     if not close(told["throughput"], rate, EXACT):
         other = "samples / seconds of the epoch is another figure", COUNT
         return Failed(measured, *_story(told["throughput"], _rates(script), other))
-    if not any(close(told["data_wait"], one, EXACT) for one in (waited, waited - script.start)):
-        return Failed(
-            measured,
-            *_story(told["data_wait"], _waits(script), _waited(told["data_wait"] or 0.0, waited)),
+    wait = told["data_wait"]
+    if any(close(wait, seconds, EXACT) for seconds in (waited, waited - script.start)):
+        return Passed(measured)
+    other = "the waits were not added up", SUM
+    if (wait or 0.0) > waited:
+        other = "more than the wait is counted: the work of the step, or the copy, is in it", AGAIN
+    elif 0 < (wait or 0.0) < waited / 100:
+        other = (
+            "its clock starts when the batch is there already, so it times what comes after",
+            SUM,
         )
-    return Passed(measured)
-
-
-def _waited(told: float, waited: float) -> tuple[str, str]:
-    """Say what is wrong with a wait that is the number of no usual mistake."""
-    if told > waited:
-        return "more than the wait is counted: the work of the step, or the copy, is in it", AGAIN
-    if 0 < told < waited / 100:
-        return "its clock starts when the batch is there already, so it times what comes after", SUM
-    return "the waits were not added up", SUM
+    return Failed(measured, *_story(wait, _waits(script), other))
 
 
 Story = tuple[float, str, str]
@@ -88,56 +86,42 @@ def _story(
 
 
 def _rates(script: Script) -> list[Story]:
-    count, work = len(script.waits), sum(script.work)
+    """Say what throughput is where seconds are left out, or other things than samples are counted."""
+    count, total, work = len(script.waits), script.total, sum(script.work)
+    fetched, full = "the timer starts after the batch was fetched", script.batch * count
+    seconds = [
+        (total - script.queued, "the clock stops before the results are on the host", LATE),
+        (work, fetched, EARLY),
+        (work + script.queued, fetched, EARLY),
+        (total - script.waits[0], "the first fetch is left out", EARLY),
+        (total - script.start, "iter(loader) came before the clock was started", EARLY),
+        (sum(script.waits), "it holds the waits alone", CALL),
+        (total * WALL, JUMPS, STEADY),
+    ]
     return [
-        (
-            script.samples / (script.total - script.queued),
-            "the clock stops before the results are on the host",
-            LATE,
-        ),
-        (script.samples / work, "the timer starts after the batch was fetched", EARLY),
-        (
-            script.samples / (work + script.queued),
-            "the timer starts after the batch was fetched",
-            EARLY,
-        ),
-        (script.samples / (script.total - script.waits[0]), "the first fetch is left out", EARLY),
-        (
-            script.samples / (script.total - script.start),
-            "iter(loader) came before the clock was started",
-            EARLY,
-        ),
-        (script.samples / sum(script.waits), "it holds the waits alone", CALL),
-        (count / script.total, "it counts batches and not samples", COUNT),
-        (script.samples / script.total / WALL, JUMPS, STEADY),
-        (script.batch * count / script.total, "it counts the last batch as a full one", COUNT),
+        *((script.samples / each, why, try_) for each, why, try_ in seconds),
+        (count / total, "it counts batches and not samples", COUNT),
+        (full / total, "it counts the last batch as a full one", COUNT),
     ]
 
 
 def _waits(script: Script) -> list[Story]:
-    waited = sum(script.waits)
+    """Say what data_wait is in another unit, or where it holds more or less than the waits."""
+    waited, total = sum(script.waits), script.total
+    arrivals = accumulate(map(add, script.waits, [0.0, *script.work]))
+    again = "its clock is never started again, so each wait holds all that was before it"
     return [
         (waited - script.waits[0], "the first fetch is left out", SUM),
         (waited / len(script.waits), "it is the mean, and must be the sum", SUM),
-        (waited / script.total, "it is a share, and must be in seconds", SUM),
+        (waited / total, "it is a share, and must be in seconds", SUM),
         (waited * WALL, JUMPS, STEADY),
         (waited * 1000, "it is in milliseconds, and must be in seconds", SUM),
-        (script.total, "it holds the work as well", AGAIN),
-        (script.total - script.queued, "it holds the work as well", AGAIN),
-        (script.total - script.work[-1], "it holds the work as well", AGAIN),
-        (
-            sum(_arrivals(script)),
-            "its clock is never started again, so each wait holds all that was before it",
-            AGAIN,
+        *(
+            (total - rest, "it holds the work as well", AGAIN)
+            for rest in (0.0, script.queued, script.work[-1])
         ),
+        (sum(arrivals), again, AGAIN),
     ]
-
-
-def _arrivals(script: Script) -> Iterator[float]:
-    """Yield when each batch was there, in seconds from the start of the epoch."""
-    return accumulate(
-        wait + work for wait, work in zip(script.waits, [0.0, *script.work], strict=False)
-    )
 
 
 def no_wait_per_step(

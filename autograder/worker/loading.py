@@ -19,7 +19,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
@@ -148,12 +148,8 @@ class Streams(_Made):
 class Step:
     """step(images, labels): takes scripted seconds, and notes what it was given."""
 
-    def __init__(
-        self, clock: VirtualClock, seconds: Sequence[float], begun: nn.Module | None = None
-    ) -> None:
-        """One after the other, over and over; *begun* is called with the images."""
-        self._labels: list[Tensor] = []
-        self._begun = begun
+    def __init__(self, clock: VirtualClock, seconds: Sequence[float]) -> None:
+        """One after the other, over and over."""
         self.devices: list[str] = []
         """Of each batch: where its images and its labels were."""
         self._clock, self._seconds = clock, cycle(seconds)
@@ -161,14 +157,6 @@ class Step:
     def __call__(self, images: Tensor, labels: Tensor) -> None:
         self._clock.advance(next(self._seconds), busy=True)
         self.devices += [images.device.type, labels.device.type]
-        self._labels.append(labels)
-        if self._begun is not None:
-            self._begun(images)
-
-    @property
-    def labels(self) -> list[int]:
-        """Of all batches, where they are to be seen; to look is to wait for the device."""
-        return [label for labels in self._labels if not labels.is_meta for label in labels.tolist()]
 
 
 class Built:

@@ -410,25 +410,13 @@ def weighs_by_samples(groups: Pair) -> Verdict:
 
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
     known = groups.baseline.values["groups"][GROUPS.index(name)]
-    sizes, steps, moved = known["sizes"], known["steps"], _moved(groups, name)
-    measured = (
-        f"{len(sizes)} batches ({', '.join(map(str, sizes[-2:]))} samples at the end) in groups of {steps}: update "
-        f"apart by {moved.error:.1e} of its norm (allowed {UPDATE:.0e})"
-    )
-    evidence = numerics.shares(update=moved.error / UPDATE)
-    if moved.error <= UPDATE:
-        return Passed(measured, evidence)
-    why += f"; it moves {moved.ratio:.2g} times as far" * (not 0.7 < moved.ratio < 1.5)
-    if name != GROUPS[0] and not _moved(groups, GROUPS[0]).error <= UPDATE:
-        why, try_ = (
-            "whole groups of equal batches take another step already",
-            "look at equals_a_large_batch first",
-        )
-    return Failed(measured, why, try_, evidence)
-
-
-def _moved(groups: Pair, name: str) -> numerics.Update:
-    return numerics.update(groups, f"{name}_weights", f"{name}_start")
+    sizes, first = known["sizes"], numerics.update(groups, "even_weights", "even_start")
+    if name != GROUPS[0] and not first.error <= UPDATE:
+        why = "whole groups of equal batches take another step already"
+        try_ = "look at equals_a_large_batch first"
+    found = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
+    case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {known['steps']}"
+    return replace(found, measured=f"{case}: {found.measured}")
 
 
 @part.check(basis="report")
@@ -543,15 +531,9 @@ def every_parameter_trains(training: Pair) -> Verdict:
         )
         try_ = f"use the modules of the ResNet that is handed in; {WRONG}"
         return Failed(measured, "they are not the ones that run", try_)
-    moved = numerics.update(training)
-    measured = f"update apart by {moved.error:.1e} of its norm (allowed {APART:.0e})"
-    evidence = numerics.shares(update=moved.error / APART)
-    if moved.error <= APART:
-        return Passed(measured, evidence)
-    why = "no weight moved" if moved.ratio == 0 else "gradients or outputs differ from the ResNet's"
-    return Failed(
-        measured, why, "the segments in their order, then avgpool, flatten and fc", evidence
-    )
+    why = "gradients or outputs differ from the ResNet's"
+    try_ = "the segments in their order, then avgpool, flatten and fc"
+    return numerics.same_update(training, APART, why=why, try_=try_)
 
 
 @part.check(basis="outputs", needs=[every_parameter_trains])
