@@ -53,6 +53,7 @@ class Made:
     """A trace as torch.profiler writes it, of launches that were drawn."""
 
     def __init__(self, random: np.random.Generator) -> None:
+        """Begin with none."""
         self.counts: Counter[str] = Counter()
         self._events: list[dict[str, Any]] = []
         self._random, self._now = random, int(random.integers(10**8, 10**9))
