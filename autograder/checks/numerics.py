@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,9 +16,17 @@ Array = np.ndarray[Any, Any]
 Story = TypeVar("Story")
 
 
-def same_trajectory(pair: Pair | Timed, within: Tolerance, *, why: str, try_: str) -> Verdict:
-    """Pass when a training's losses, batch by batch, and the weights it left follow the baseline's."""
-    student, baseline = pair.student.arrays, pair.baseline.arrays
+def same_trajectory(
+    pair: Pair | Timed, within: Tolerance, *, why: str, try_: str, of: str = ""
+) -> Verdict:
+    """Pass when a training's losses, batch by batch, and the weights it left follow the baseline's.
+
+    Where there are several trainings, their arrays' names begin with which one they are *of*.
+    """
+    student, baseline = (
+        {name: side.arrays[of + name] for name in ("losses", "weights")}
+        for side in (pair.student, pair.baseline)
+    )
     problem = misshapen(student["losses"], baseline["losses"]) or not_finite(student["weights"])
     if problem:
         return Failed(problem, ended_early(student["losses"], baseline["losses"]) or why, try_)
@@ -119,6 +127,18 @@ def update(pair: Pair, after: str = "weights", before: str = "start") -> Update:
     return Update(norm(student - baseline) / size, norm(student) / size)
 
 
+def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "") -> Verdict:
+    """Pass when a training moved the weights as the baseline did; *of* is as in same_trajectory."""
+    moved = update(pair, f"{of}weights", f"{of}start")
+    measured = f"update apart by {moved.error:.1e} of its norm (allowed {within:.0e})"
+    evidence = shares(update=moved.error / within)
+    if moved.error <= within:
+        return Passed(measured, evidence)
+    if moved.ratio == 0:
+        why, try_ = "no weight moved", f"optimizer.step(), of the model handed in; {try_}"
+    return Failed(measured, why, try_, evidence)
+
+
 def norm(values: Array) -> float:
     """Return the Euclidean norm without complaints about huge numbers."""
     with np.errstate(all="ignore"):
@@ -174,7 +194,7 @@ def loss_problem(
     listed = any(close(told, epoch.mean(over), within) for over in epoch.means)
     if listed and furthest(losses, epoch.losses) <= within * float(np.max(np.abs(epoch.losses))):
         return ()
-    number = mean(losses, epoch.sizes) if listed else told
+    number = replace(epoch, losses=losses).loss if listed else told
     batches, samples = len(epoch.sizes), sum(epoch.sizes)
     total = epoch.mean("batches") * batches
     words = explained(

@@ -22,6 +22,7 @@ from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdi
 BATCH = 8  # samples
 STEEP = 64.0  # times as large are gradients, at a rate as many times smaller
 SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
+STARTS = 3  # iterators: tqdm.auto asks for one when it is made, and for another in the loop
 LOSSES = {"losses": ("float64", 1)}
 TRAINED = {**LOSSES, "start": ("float32", 1), "weights": ("float32", 1)}
 WAITS = {
@@ -79,14 +80,15 @@ class TrainingLoop:
         within: Tolerance,
         *,
         says: str,
-        why: Reason | Mapping[str, tuple[str, str]] = WHY_APART,
+        words: Mapping[str, tuple[str, str]] = WHY_APART,
+        otherwise: Reason | None = None,
         see: str = "",
         counts: str = "",
         **window: Any,
     ) -> Callable[..., Verdict]:
         """Claim the baseline's losses and weights.
 
-        *why* says what is wrong, or has some of WHY_APART in other words. What the call *counts* has to be as many as
+        *words* are others for some of WHY_APART; *otherwise* finds its own. What the call *counts* has to be as many as
         there are batches. *window* is for `rig.window`.
         """
 
@@ -116,7 +118,10 @@ class TrainingLoop:
             if counts and counted != batches:
                 measured = f"{counts} was called {counted} times in {batches} batches"
                 return Failed(measured, "it is to be called after each batch", see)
-            reason, try_ = why(pair, within) if callable(why) else _why_apart(pair, within, why)
+            kind = _apart(pair, within)
+            reason, try_ = {**WHY_APART, **words}[kind]
+            if otherwise is not None and kind != "eval":
+                reason, try_ = otherwise(pair, within)
             return numerics.same_trajectory(pair, within, why=reason, try_=_joined(try_, see))
 
         forms = {"in_eval": NUMBER, "counted": INTEGER}
@@ -188,52 +193,81 @@ class TrainingLoop:
         probe = self._probe(metrics, pair=True, values=values, arrays=LOSSES)
         self.part.add_check("returns_the_metrics", says, "outputs", judge, [probe])
 
-    def keeps_an_honest_clock(self, see: str = "") -> None:
-        """Claim throughput and data_wait as a clock shows them that moves only by what is scripted."""
+    def keeps_an_honest_clock(
+        self,
+        *,
+        says: str = "Throughput counts whole iterations, waiting for data included; data_wait is that waiting.",
+        figures: Sequence[str] = (),
+        handed_on: str = "",
+        start: float = 0.0,
+        see: str = "",
+    ) -> None:
+        """Claim throughput and data_wait as a clock shows them that moves only by what is scripted.
+
+        *figures* may be epoch_time and samples. What the call notes as *handed_on* has to be the samples' classes. So
+        many seconds of the first wait pass in each iter(loader), as workers *start* there.
+        """
 
         def clock(student: Any, rig: Any) -> dict[str, Any]:
-            count = rig.integer(
-                11, 14
-            )  # more than the ten of a loop that was copied from a profile
+            count = rig.integer(11, 14)  # more than the ten of a loop copied from a profile
             sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
             waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
             (queued,) = rig.seconds(0.1, 0.3, 1)
-            waits[0] += timing.START  # as it does when workers start
-            passes = list[int]()
+            waits[0] += timing.START
+            passes, begun = list[int](), list[int]()
 
             def run(device: Any) -> Any:
                 window = replace(rig.window(sizes), device=device)
-                rig.script(window, waits, work)
+                rig.script(window, waits, work, start=start)
                 window.model.register_forward_hook(lambda *_: passes.append(1))
+                window.loader.starters.append(lambda: begun.append(1))
                 left = queued * (device.type != "cpu")  # a CPU leaves nothing to wait for
                 with rig.queue(window, left):
                     return count * left, self.call(student, window)
 
             left, told = rig.on_a_gpu(run)
             return {
-                "samples": sum(sizes),
+                "sizes": sizes,
                 "waits": waits,
                 "work": work,
                 "queued": left,
                 "passes": len(passes),
-                **{name: rig.number(told[name]) for name in ("throughput", "data_wait")},
+                "begun": len(begun),
+                "handed_on": told[handed_on] if handed_on else [],
+                **{name: rig.number(told[name]) for name in named},
             }
 
         def judge(pair: Pair) -> Verdict:
             told, known = pair.student.values, pair.baseline.values
+            samples = sum(known["sizes"])
+            if told["handed_on"] != known["handed_on"]:
+                measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"
+                return Failed(measured, "each batch is to be handed on once, as it comes", see)
             queued = known["queued"] if told["queued"] else 0.0
             work = known["work"][: told["passes"] or None]  # who joins batches takes fewer
-            script = timing.Script(known["waits"], work, known["samples"], BATCH, queued)
-            found = timing.honest(told, script)
-            if isinstance(found, Failed):
-                return replace(found, try_=_joined(found.try_, see))
-            return found
+            first, *others = known["waits"]
+            scripts = [
+                timing.Script([first + more * start, *others], work, samples, BATCH, queued, start)
+                for more in range(min(max(told["begun"], 1), STARTS) if start else 1)
+            ]
+            found = [timing.honest(told, script) for script in scripts]
+            at = next((at for at, one in enumerate(found) if isinstance(one, Passed)), 0)
+            verdict = found[at]
+            if isinstance(verdict, Failed):
+                return replace(verdict, try_=_joined(verdict.try_, see))
+            passed = {"epoch_time": scripts[at].total, "samples": samples}
+            for name in figures:
+                if not close(told[name], passed[name], timing.EXACT):
+                    why = f"{passed[name]:.4g} is what passed"
+                    return Failed(f"{name} is {shown(told[name])}", why, see)
+            return verdict
 
+        named = ("throughput", "data_wait", *figures)
         values = {**dict.fromkeys(("waits", "work"), list_of(NUMBER)), "queued": NUMBER}
-        values |= dict.fromkeys(("samples", "passes"), INTEGER)
-        values |= dict.fromkeys(("throughput", "data_wait"), optional(NUMBER))
+        values |= dict.fromkeys(("sizes", "handed_on"), list_of(INTEGER))
+        values |= dict.fromkeys(("passes", "begun"), INTEGER)
+        values |= dict.fromkeys(named, optional(NUMBER))
         probe = self._probe(clock, pair=True, values=values)
-        says = "Throughput counts whole iterations, waiting for data included; data_wait is that waiting."
         self.part.add_check("honest_throughput", says, "scripted", judge, [probe])
 
     def waits_rarely(
@@ -267,18 +301,18 @@ class TrainingLoop:
         return run.__name__
 
 
-def _why_apart(
-    pair: Pair, within: Tolerance, words: Mapping[str, tuple[str, str]]
-) -> tuple[str, str]:
-    first, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+def _apart(pair: Pair, within: Tolerance) -> str:
+    """Name how a training left the baseline's: a key of WHY_APART."""
+    losses, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
+    in_eval = pair.baseline.values["in_eval"]
+    apart = numerics.furthest(losses, expected)
     moved = numerics.update(pair).ratio
     if moved < SHORT:
-        kind = "short" if moved else "still"
-    elif first.size and close(float(first[0]), pair.baseline.values["in_eval"], 1e-5):
-        kind = "eval"
-    else:
-        kind = "first" if numerics.furthest(first, expected) > within.losses else "later"
-    return words.get(kind, WHY_APART[kind])
+        return "short" if moved else "still"
+    near = max(within.losses, 1e-5 * in_eval)
+    if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
+        return "eval"
+    return "first" if apart > within.losses else "later"
 
 
 def _joined(*hints: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
@@ -168,12 +168,8 @@ class Streams:
 class Step:
     """step(images, labels): takes scripted seconds, and notes what it was given."""
 
-    def __init__(
-        self, clock: VirtualClock, seconds: Sequence[float], begun: nn.Module | None = None
-    ) -> None:
-        """One after the other, over and over; *begun* is called with the images."""
-        self._labels: list[Tensor] = []
-        self._begun = begun
+    def __init__(self, clock: VirtualClock, seconds: Sequence[float]) -> None:
+        """One after the other, over and over."""
         self.devices: list[str] = []
         """Of each batch: where its images and its labels were."""
         self._clock, self._seconds = clock, cycle(seconds)
@@ -182,14 +178,6 @@ class Step:
         """Let time pass."""
         self._clock.advance(next(self._seconds), busy=True)
         self.devices += [images.device.type, labels.device.type]
-        self._labels.append(labels)
-        if self._begun is not None:
-            self._begun(images)
-
-    @property
-    def labels(self) -> list[int]:
-        """Of all batches, where they are to be seen; to look is to wait for the device."""
-        return [label for labels in self._labels if not labels.is_meta for label in labels.tolist()]
 
 
 class Built:
@@ -289,6 +277,6 @@ class Loading:
         """Return a make_loader; *waits* are seconds, *pace* their factor by (batch_size, num_workers, pin_memory)."""
         return Streams(self._clock, samples, waits, pace, start=start, cold=cold)
 
-    def step(self, seconds: Sequence[float], begun: nn.Module | None = None) -> Step:
-        """Return a step that takes these seconds, and begins with a pass through *begun*."""
-        return Step(self._clock, seconds, begun)
+    def step(self, seconds: Sequence[float]) -> Step:
+        """Return a step that takes these seconds."""
+        return Step(self._clock, seconds)

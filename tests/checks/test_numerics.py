@@ -237,3 +237,20 @@ def test_the_mean_is_the_one_that_was_asked_for_and_the_losses_are_listed(means,
 
     assert why in (found or ("",))[0]
     assert bool(why) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [([3, 4], ""), ([0, 0], "no weight moved"), ([3, 5], "because"), ([3], "because")],
+    ids=["the same", "still", "another", "fewer"],
+)
+def test_an_update_is_that_of_the_baseline(weights, words):
+    found = numerics.same_update(
+        Pair(seen(weights=weights, start=[0, 0]), seen(weights=[3, 4], start=[0, 0])),
+        0.01,
+        why="because",
+        try_="try",
+    )
+
+    assert words in getattr(found, "why", "")
+    assert bool(words) == isinstance(found, Failed)

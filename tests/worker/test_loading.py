@@ -81,7 +81,7 @@ def test_a_scripted_loader_refuses_what_a_dataloader_does(loading):
         loading.scripted([4], {0: 1.0}, start=0.0, cold=0.0)(persistent_workers=True)
 
 
-def test_a_step_takes_its_seconds_and_notes_what_it_was_given(loading, clock):
+def test_a_step_takes_its_seconds_and_notes_where_its_batches_were(loading, clock):
     clock.freeze()
     step = loading.step([1.0, 2.0])
 
@@ -91,7 +91,7 @@ def test_a_step_takes_its_seconds_and_notes_what_it_was_given(loading, clock):
         step(torch.zeros(1, device="meta"), torch.zeros(1, device="meta"))
 
     assert 6.0 == seconds(run())
-    assert ([7, 8, 9], ["cpu"] * 6 + ["meta"] * 2) == (step.labels, step.devices)
+    assert ["cpu"] * 6 + ["meta"] * 2 == step.devices
 
 
 @pytest.mark.parametrize("source", SOURCES)

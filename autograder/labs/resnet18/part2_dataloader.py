@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import loaders, loading, plot, speedup, table, timing
-from autograder.checks.numerics import close, shown
+from autograder.checks.numerics import shown
+from autograder.claims.epochs import TrainingLoop
 from autograder.digest import Epoch, differing
 from autograder.images import Samples, augmented
 from autograder.lab import (
@@ -165,52 +166,22 @@ def slow_augmentation(student: Any, dataset: Any, device: Any) -> Any:
 SCRIPT = {"workers": list_of(INTEGER), "pace": list_of(NUMBER), "start": NUMBER, "work": NUMBER}
 TOLD = {"rows": list_of(map_of(CELL)), "csv": TEXT, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
-COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
+COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 
 
-@part.probe(
-    pair=True,
-    values={
-        "labels": list_of(INTEGER),
-        "waits": list_of(NUMBER),
-        "work": list_of(NUMBER),
-        "queued": NUMBER,
-        "begun": INTEGER,
-        **{name: optional(NUMBER) for name in FIGURES},
-    },
-)
-def scripted_epoch(student: Any, rig: Any) -> Any:
-    """The clock moves only by what is scripted; a GPU, real or played, is not done with a step when it returns."""
-    count = rig.integer(7, 11)
-    sizes = [BATCH] * (count - 1) + [rig.integer(1, 5)]
-    waits, work, (queued,) = (
-        rig.seconds(0.2, 0.9, count),
-        rig.seconds(0.3, 0.8, count),
-        rig.seconds(0.1, 0.3, 1),
-    )
-    waits[0] += timing.START
-    begun = list[int]()
+def measured(student: Any, window: Any) -> Any:
+    """Measure an epoch whose step is a forward pass, and note what that was given."""
+    given = list[Any]()
 
-    def epoch(device: Any) -> Any:
-        window, left = rig.window(sizes), queued * (device.type != "cpu")
-        rig.script(window, waits, [], start=timing.START)
-        window.loader.starters.append(lambda: begun.append(1))
-        step = rig.loading.step(work, begun=window.model)
-        with rig.queue(window, left):
-            seen = student.measure_loading(window.loader, step, device)
-        return count * left, step.labels, rig.returned("measure_loading", seen)
+    def step(images: Any, labels: Any) -> None:
+        given.append(labels)
+        window.model(images)
 
-    left, labels, seen = rig.on_a_gpu(epoch)
-    told = {name: rig.number(seen[name]) for name in FIGURES}
-    return {
-        "labels": labels,
-        "waits": waits,
-        "work": work,
-        "queued": left,
-        "begun": len(begun),
-        **told,
-    }
+    told = student.measure_loading(window.loader, step, window.device)
+    told = window.returned("measure_loading", told)
+    told["labels"] = [label for batch in given for label in batch.tolist()]
+    return told
 
 
 @part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
@@ -478,40 +449,13 @@ def _faster(timed: Timed, bar: Bar, why: str) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def honest_throughput(scripted_epoch: Pair) -> Verdict:
-    """measure_loading counts whole iterations, waiting for data included; data_wait is that waiting."""
-    seen, known = scripted_epoch.student.values, scripted_epoch.baseline.values
-    samples = len(known["labels"])
-    if seen["labels"] != known["labels"]:
-        measured = f"step was given {len(seen['labels'])} samples of {samples}, or in another order"
-        return Failed(
-            measured,
-            "step has to get each batch once, as the loader gave it",
-            "step(images, labels)",
-        )
-    queued = known["queued"] if seen["queued"] else 0.0
-    scripts = [_epoch(known, queued, more) for more in range(max(seen["begun"], 1))][:STARTS]
-    script = next(
-        (one for one in scripts if isinstance(timing.honest(seen, one), Passed)), scripts[0]
-    )
-    found = timing.honest(seen, script)
-    if not isinstance(found, Passed):
-        return found
-    for name, expected in (("epoch_time", script.total), ("samples", samples)):
-        if not close(seen[name], expected, timing.EXACT):
-            return Failed(f"{name} is {shown(seen[name])}", f"{expected:.4g} is what passed", CLOCK)
-    return found
-
-
-STARTS = 3  # iterators: tqdm.auto asks for one when it is made, and for another in the loop
-
-
-def _epoch(known: Mapping[str, Any], queued: float, more: int) -> timing.Script:
-    """Return the epoch in which so many more iterators were asked for while the clock ran."""
-    first, *others = known["waits"]
-    waits = [first + more * timing.START, *others]
-    return timing.Script(waits, known["work"], len(known["labels"]), BATCH, queued, timing.START)
+TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
+    says="measure_loading counts whole iterations, waiting for data included; data_wait is that waiting.",
+    figures=("epoch_time", "samples"),
+    handed_on="labels",
+    start=timing.START,
+    see=CLOCK,
+)
 
 
 @part.check(basis="report")

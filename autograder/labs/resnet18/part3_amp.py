@@ -195,7 +195,7 @@ full.follows(
     "fp32_is_untouched",
     UNTOUCHED,
     says="Without use_amp the training is plain FP32, to rounding; a scaler is not used.",
-    why={
+    words={
         "short": precision.CLIPPED_ALL_THE_SAME,
         "still": (
             "no weight moved: the scaler handed in is used without use_amp and skips each step, or no step is taken",

@@ -259,7 +259,7 @@ def follows_eager(training: Pair) -> Verdict:
     shares: dict[str, float] = {}
     for mode, within in FOLLOWS.items():
         why, try_ = _why_apart(training, mode)
-        found = numerics.same_trajectory(_of(training, mode), within, why=why, try_=try_)
+        found = numerics.same_trajectory(training, within, why=why, try_=try_, of=f"{mode}_")
         if isinstance(found, Failed):
             return replace(found, measured=f"{mode.upper()}: {found.measured}")
         assert isinstance(found, Passed)
@@ -277,16 +277,6 @@ def follows_eager(training: Pair) -> Verdict:
 
 LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
 COPY = f"compile the model that is handed in, not a copy; {WRONG}"
-
-
-def _of(training: Pair, mode: str) -> Pair:
-    """Return the arrays of one precision under their own names."""
-    names = list(TRAINED)
-    sides = (
-        replace(side, arrays={name: side.arrays[f"{mode}_{name}"] for name in names})
-        for side in (training.student, training.baseline)
-    )
-    return Pair(*sides)
 
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
