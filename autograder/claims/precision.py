@@ -70,17 +70,17 @@ class HalfPrecision:
         @self.part.probe(values={"dtypes": map_of(map_of(INTEGER))}, takes=self.takes)
         def op_dtypes(student: Any, rig: Any) -> Any:
             window = rig.window()
-            with rig.op_dtypes(window) as seen:
+            with rig.op_dtypes(window) as noted:
                 try:
                     self.train(student, window)
                 except (AssertionError, RuntimeError):
                     # Of the scaler's, perhaps: what ran before it is judged all the same.
-                    if "backward" not in seen.values():
+                    if "backward" not in noted.values():
                         raise
-            return {"dtypes": seen.values()}
+            return {"dtypes": noted.values()}
 
-        def judge(seen: Observation, device: Device) -> Verdict:
-            dtypes, on_gpu = seen.values["dtypes"], device.kind == "cuda"
+        def judge(observation: Observation, device: Device) -> Verdict:
+            dtypes, on_gpu = observation.values["dtypes"], device.kind == "cuda"
             return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
 
         says = (
@@ -103,11 +103,11 @@ class HalfPrecision:
             self.train(student, window)
             return {"events": calls.events, "batches": len(window.loader)}
 
-        def judge(seen: Observation) -> Verdict:
+        def judge(observation: Observation) -> Verdict:
             calls = "scaler.scale(loss).backward(), scaler.step(optimizer), scaler.update()"
             try_ = f"{calls}; {self.where}"
             return precision.scaler_in_order(
-                seen.values["events"], seen.values["batches"], try_=try_
+                observation.values["events"], observation.values["batches"], try_=try_
             )
 
         self.part.add_check("scaler_in_order", says, "report", judge, ["scaler_calls"])

@@ -335,14 +335,14 @@ def drawing(student: Any, rig: Any) -> Any:
 )
 def sums(student: Any, rig: Any) -> Any:
     """Made outputs of nsys stats, of today's and of older ones."""
-    told, known = [], []
+    reported, expected = [], []
     for number, new in enumerate((True, False)):
         made, file = rig.sums(rig.random, new=new), rig.folder / f"stats_{number}.txt"
         file.write_text(made.text(), encoding="utf-8")
         stats = rig.returned("read_stats", student.read_stats(str(file)))
-        told.append({name: rig.number(stats[name]) for name in made.known})
-        known.append(made.known)
-    return {"told": told, "known": known}
+        reported.append({name: rig.number(stats[name]) for name in made.known})
+        expected.append(made.known)
+    return {"told": reported, "known": expected}
 
 
 # --- what is judged: the seven points ---------------------------------------------------------------------------------
