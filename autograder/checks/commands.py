@@ -30,12 +30,10 @@ class Line:
 
     def other(self, option: str, *right: object) -> str:
         """Say that an option has none of these values."""
-        values = ",".join(self.values(option))
-        if values in map(str, right):
+        value = self.value(option)
+        if value in map(str, right):
             return ""
-        return (
-            f"{option} is {values[:60] or 'not there'}; it must be {' or '.join(map(str, right))}"
-        )
+        return f"{option} is {value[:60] or 'not there'}; it must be {' or '.join(map(str, right))}"
 
     def runs_another(self, program: Sequence[str]) -> str:
         """Say that something else than a program stands after the options."""
