@@ -3,6 +3,7 @@
 Arrays and tensors
     numerics        numbers against a trusted run's
     outputs         tensors that a function returned, case by case
+    reported        lists of answers, one for each case
     precision       rounding of losses, dtypes of operators, calls on a scaler
     checkpointing   a model with checkpointing and without it
 
@@ -37,7 +38,7 @@ Texts, pictures and command lines
     report          a report's headings and points, and the figures that it names
     rendered        fills the figures of a table into a report that names them; students run it, too
     findings        faults of a training by their lines
-    commands        command lines of Nsight Systems
+    commands        command lines taken apart by a grammar; those of Nsight Systems
     torchrun        command lines of torchrun, calls between processes
 """
 

@@ -30,12 +30,10 @@ class Line:
 
     def other(self, option: str, *right: object) -> str:
         """Say that an option has none of these values."""
-        values = ",".join(self.values(option))
-        if values in map(str, right):
+        value = self.value(option)
+        if value in map(str, right):
             return ""
-        return (
-            f"{option} is {values[:60] or 'not there'}; it must be {' or '.join(map(str, right))}"
-        )
+        return f"{option} is {value[:60] or 'not there'}; it must be {' or '.join(map(str, right))}"
 
     def runs_another(self, program: Sequence[str]) -> str:
         """Say that something else than a program stands after the options."""
@@ -151,7 +149,6 @@ TRACED = {
     "cuda": ("cuda|cuda-hw|cuda-sw", "there is no kernel, copy or call in the report"),
     "nvtx": ("nvtx", "the ranges of the script are not in it"),
 }
-OLD = "nsys writes .nsys-rep; .qdrep is what it was until 2021"
 
 
 def capture_problem(words: Sequence[str], program: Sequence[str], report: str) -> str:
@@ -164,15 +161,13 @@ def capture_problem(words: Sequence[str], program: Sequence[str], report: str) -
 def stats_problem(words: Sequence[str], report: str) -> str:
     """Say how a line does not print the sums of kernels and of copies of a report as CSV."""
     line = STATS.parsed(words)
-    return line.problem or next(chain(_summed(line), _read(line, report)), "")
+    return line.problem or next(_summed(line), "") or _read(line, report, ".sqlite")
 
 
 def export_problem(words: Sequence[str], report: str) -> str:
     """Say how a line does not write a report as SQLite."""
     line = EXPORT.parsed(words)
-    return (
-        line.problem or line.other("--type", "sqlite") or next(_read(line, report, ".nsys-rep"), "")
-    )
+    return line.problem or line.other("--type", "sqlite") or _read(line, report)
 
 
 def _recorded(line: Line) -> Iterator[str]:
@@ -204,13 +199,17 @@ def _launched(line: Line, program: Sequence[str]) -> Iterator[str]:
 
 
 def _kept(line: Line, report: str) -> Iterator[str]:
-    output = line.value("--output")
-    if not output:
+    if not line.value("--output"):
         yield "without --output the report is report1, report2 and so on"
-    elif output.endswith(".qdrep"):
-        yield f"--output is {output}: {OLD}"
-    elif str(PurePath(output)).removesuffix(".nsys-rep") != report:
-        yield f"--output is {output}; the report is to be called {report}"
+    yield _file_problem("--output is", line.value("--output"), (report, f"{report}.nsys-rep"))
+
+
+def _file_problem(found: str, file: str, right: Sequence[str]) -> str:
+    if file.endswith(".qdrep"):
+        return f"{found} {file}: nsys writes .nsys-rep; .qdrep is what it was until 2021"
+    if str(PurePath(file)) in right:
+        return ""
+    return f"{found} {file or 'nothing'}; it must be {right[0]}"
 
 
 def _summed(line: Line) -> Iterator[str]:
@@ -222,9 +221,6 @@ def _summed(line: Line) -> Iterator[str]:
         yield f"--format is {line.value('--format') or 'not there'}; it must be csv"
 
 
-def _read(line: Line, report: str, exported: str = ".sqlite") -> Iterator[str]:
-    files = " ".join(line.rest[:3])
-    if files.endswith(".qdrep"):
-        yield f"it reads {files}: {OLD}"
-    if str(PurePath(files)) not in (f"{report}.nsys-rep", f"{report}{exported}"):
-        yield f"it reads {files or 'nothing'}; {report}.nsys-rep is to be read"
+def _read(line: Line, report: str, *endings: str) -> str:
+    files = [f"{report}{ending}" for ending in (".nsys-rep", *endings)]
+    return _file_problem("it reads", " ".join(line.rest[:3]), files)

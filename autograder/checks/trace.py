@@ -41,7 +41,10 @@ def decoded(said: bytes) -> Trace:
 
 def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Verdict:
     """Pass a number that the profile gives under some accepted definition; else say which mistake it looks like."""
-    finding = claims.compare(trace, quantity, value)
+    return _borne_out(claims.compare(trace, quantity, value), try_)
+
+
+def _borne_out(finding: claims.Finding, try_: str) -> Verdict:
     if finding.holds:
         return Passed(finding.words, {"definition": finding.definition})
     return Failed(finding.words, finding.why, try_)
@@ -60,10 +63,7 @@ def known(trace: Trace, quantity: str) -> str:
 
 def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:
     """Pass names that lead some table of the profile: kernels, operators by own time or by GPU work, and so on."""
-    finding = claims.compare_top(trace, named)
-    if finding.holds:
-        return Passed(finding.words, {"definition": finding.definition})
-    return Failed(finding.words, finding.why, try_)
+    return _borne_out(claims.compare_top(trace, named), try_)
 
 
 def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) -> str:

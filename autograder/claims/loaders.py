@@ -1,6 +1,6 @@
 """Claims about a loader: what its epochs deliver and in which order, how it is made, and how fast it is.
 
-loader = Loader(part, "make_loader", call, see=...)    call(function, data, batch, device, workers, seed) makes one
+loader = Loader(part, make, see=...)    make(student, data, batch, device, workers, seed) returns one
 loader.delivers()               every sample once, with workers and without
 loader.shuffles()               in another order each time;  loader.follows_the_seed()  if it is seeded
 loader.draws_afresh()           random numbers of a data set differ from worker to worker and from epoch to epoch
@@ -51,20 +51,23 @@ class Loader:
     """A function that makes a loader, and what is claimed of it."""
 
     def __init__(
-        self, part: Part, function: str, call: Callable[..., Any], *, see: str, seeded: bool = False
+        self,
+        part: Part,
+        make: Callable[..., Any],
+        *,
+        see: str,
+        takes: Sequence[str] | None = None,
+        seeded: bool = False,
     ) -> None:
-        """Name the function; *call* makes a loader with it, and *see* is where the handout shows how."""
-        self.part, self.function, self.call, self.see = part, function, call, see
+        """Say how one is made, where the handout shows it, and what that takes of the student's module."""
+        self.part, self.make, self.see = part, make, see
+        self.takes = None if takes is None else frozenset(takes)
         self.epochs = loaders.EPOCHS if seeded else loaders.EPOCHS[:2]
-
-    def _made(self, student: Any, *given: Any) -> Any:
-        return self.call(getattr(student, self.function), *given)
 
     def _probe(self, name: str, run: Callable[..., Any], **form: Any) -> None:
         slow = "let workers start as they do by default: with spawn each imports torch anew"
         hints = {"timeout": f"{slow}; {self.see}"}
-        takes = frozenset({self.function})
-        self.part.probes[name] = Probe(name, run, hints=hints, takes=takes, **form)
+        self.part.probes[name] = Probe(name, run, hints=hints, takes=self.takes, **form)
 
     def delivers(self) -> None:
         """Claim that two epochs hold every sample once."""
@@ -80,7 +83,7 @@ class Loader:
             data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
             seed = rig.integer(1, 1000)
             seeds = (seed, seed, seed + 1)[: len(self.epochs) - 1]
-            made = [self._made(student, data, BATCH, rig.device, workers, each) for each in seeds]
+            made = [self.make(student, data, BATCH, rig.device, workers, each) for each in seeds]
             return {
                 f"{epoch}_{name}": array
                 for epoch, loader in zip(self.epochs, (made[0], *made), strict=True)
@@ -117,7 +120,7 @@ class Loader:
             drawn = {}
             for source in SOURCES:
                 data = rig.loading.dice(source, SAMPLES)
-                loader = self._made(student, data, BATCH // 2, rig.device, WORKERS, 1)
+                loader = self.make(student, data, BATCH // 2, rig.device, WORKERS, 1)
                 epochs = [rig.loading.epoch(loader)["commitments"] for _ in range(2)]
                 drawn[source] = np.concatenate(epochs)
             return drawn
@@ -137,7 +140,7 @@ class Loader:
             for device, workers in loaders.KINDS:
                 with rig.loading.built() as built:
                     data, where = rig.loading.pictures(BATCH), rig.loading.device(device)
-                    self._made(student, data, BATCH, where, workers, 1)
+                    self.make(student, data, BATCH, where, workers, 1)
                 made.append({"device": device, "workers": workers, "options": built.last()})
             return {"made": made}
 
@@ -164,7 +167,7 @@ class Loader:
         """Claim a speedup over a loader without workers: 4 of them and batches of 4, an epoch of 32 reads."""
 
         def run(student: Any, data: Any, device: Any) -> Any:
-            return self._made(student, data, 4, device, 4, 1)
+            return self.make(student, data, 4, device, 4, 1)
 
         def judge(timed: Timed, bar: Bar) -> Verdict:
             problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))

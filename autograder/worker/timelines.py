@@ -40,21 +40,17 @@ class Timeline(Recording):
         super().__init__(random)
         self.gpu = gpu
         causes = [cause for cause in CAUSES[gpu] if loads in (None, cause == "data loading")]
-        self._work_more = (
-            40 if loads is False else 1
-        )  # times: more of the steps is work than any cause of idleness
-        self.cause = str(
-            random.choice(causes)
-        )  # drawn once: what is not clear is so more often for some
+        # Times: more of the steps is work than any cause of idleness.
+        self._work_more = 40 if loads is False else 1
+        # Drawn once: what is not clear is so more often for some causes.
+        self.cause = str(random.choice(causes))
         self._draw_all()
         while not self._clear():
             self._draw_all()
 
     def _draw_all(self) -> None:
         self.events.clear()
-        self.add(
-            "cpu_op", "aten::zeros", 2_000, 900
-        )  # before the first step: none of the window's business
+        self.add("cpu_op", "aten::zeros", 2_000, 900)  # before the steps: not in the window
         self.add("user_annotation", LOADER, 4_000, 9_000)
         now = MARGIN
         for number in range(STEPS):
@@ -62,9 +58,8 @@ class Timeline(Recording):
             self.add("user_annotation", f"ProfilerStep#{number + 3}", began, now - began)
         self.window = slice(MARGIN, now)
         self.length = now + MARGIN
-        self.add(
-            "user_annotation", LOADER, now - self._draw(10, 19), self._draw(8_400, 8_800)
-        )  # the longest
+        longest = self._draw(8_400, 8_800)
+        self.add("user_annotation", LOADER, now - self._draw(10, 19), longest)
         self.add("cpu_op", "aten::empty", now + 50, 6)
         if self.gpu:
             self.add("gpu_memcpy", TO_GPU, now + 300, 400)  # of no step
@@ -76,19 +71,11 @@ class Timeline(Recording):
         return self._draw(low, high) * (8 if cause == self.cause else 1)
 
     def _load(self, now: int) -> Any:
-        wait = self._long("data loading", 250, 700) + (
-            0 if self.of("user_annotation", beginning="P") else FIRST
-        )
-        if self.gpu:  # a late result: a gap of kernels that no gap of the GPU is
-            self.add(
-                "gpu_memcpy",
-                BACK,
-                now + wait // 2 + 100,
-                20,
-            )
-            self.add(
-                "cuda_runtime", "cudaEventSynchronize", now + wait // 5, 3 * wait // 5
-            )  # loading comes first
+        wait = self._long("data loading", 250, 700) + FIRST * (now < MARGIN + FIRST)
+        if self.gpu:
+            # A late result: a gap of kernels that no gap of the GPU is. Of causes, loading comes first.
+            self.add("gpu_memcpy", BACK, now + wait // 2 + 100, 20)
+            self.add("cuda_runtime", "cudaEventSynchronize", now + wait // 5, 3 * wait // 5)
         self.add("cpu_op", "aten::div", now + wait // 3, self._draw(20, 60))  # a part of loading
         return self.add("user_annotation", LOADER, now, wait)
 
@@ -176,13 +163,9 @@ class Timeline(Recording):
 
     def _clear(self) -> bool:
         first, second = sorted(self._idle().values())[:-3:-1]
-        apart = (
-            [self._long_gaps(self.painted(*GPU[:kinds])) for kinds in (3, 2, 1)]
-            if self.gpu
-            else [0]
-        )
+        gaps = [self._long_gaps(self.painted(*GPU[:kinds])) for kinds in (3, 2, 1)]
         return (
-            apart[0] not in apart[1:]
+            (not self.gpu or gaps[0] not in gaps[1:])
             and first > CLEAR * second
             and all(abs(gap - 1000) > NEAR for gap in self._gaps(self._work))
         )
@@ -199,17 +182,15 @@ class Timeline(Recording):
         """Walk back from each piece of work to the one before it: was its launch over by then?"""
         work, line = self._work, np.zeros(self.whole.stop, bool)
         launched = {
-            one["args"]["correlation"]: one["ts"] + one["dur"]
-            for one in self.of(*CALLS)
-            if "correlation" in one["args"]
+            event["args"]["correlation"]: event["ts"] + event["dur"]
+            for event in self.of(*CALLS)
+            if "correlation" in event["args"]
         }
-        for one in self.of("kernel", "gpu_memcpy"):
-            ready, before = (
-                launched.get(one["args"].get("correlation")),
-                np.flatnonzero(work[: one["ts"]]),
-            )
+        for event in self.of("kernel"):
+            ready = launched.get(event["args"].get("correlation"))
+            before = np.flatnonzero(work[: event["ts"]])
             if ready is not None and len(before) and ready <= before[-1] + 1:
-                line[before[-1] + 1 : one["ts"]] = True
+                line[before[-1] + 1 : event["ts"]] = True
         return line
 
     def _idle(self) -> dict[str, float]:
@@ -234,7 +215,7 @@ class Timeline(Recording):
 
     def known(self) -> dict[str, Any]:
         """Return the answers by their names, and numbers that usual mistakes give."""
-        waits = [one["dur"] for one in self.of("user_annotation", beginning=LOADER)[1:]]
+        waits = [event["dur"] for event in self.of("user_annotation", beginning=LOADER)[1:]]
         held = self.painted(*CALLS, holding="Synchronize")
         busy = self._loading | self.painted("cpu_op", *CALLS)
         common = {
@@ -253,7 +234,7 @@ class Timeline(Recording):
             "host_to_device_ms": self.milliseconds(copies),
             "copy_overlap_percent": 100.0 * float((copies & kernels).sum() / copies.sum()),
             "launching_percent": idle["launching"],
-            **_small("kernel", [one["dur"] for one in self.of("kernel")]),
+            **_small("kernel", [event["dur"] for event in self.of("kernel")]),
         }
 
     def _of_a_cpu(self, idle: dict[str, float]) -> dict[str, Any]:
@@ -263,7 +244,7 @@ class Timeline(Recording):
             "host_to_device_ms": None,
             "copy_overlap_percent": None,
             "python_percent": idle["Python and other"],
-            **_small("operator", [one["dur"] for one in self.of("cpu_op")]),
+            **_small("operator", [event["dur"] for event in self.of("cpu_op")]),
         }
 
     def slips(self) -> dict[str, dict[str, float]]:

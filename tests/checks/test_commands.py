@@ -41,7 +41,7 @@ CAPTURES = {
     "options too late": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi {RUN} -o base", "-o stands after the program, which gets it: options of nsys stand before it"),
     "no name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi {RUN}", "without --output the report is report1, report2 and so on"),
     "an old name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi -o base.qdrep {RUN}", "--output is base.qdrep: nsys writes .nsys-rep; .qdrep is what it was until 2021"),
-    "another name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi -o mine {RUN}", "--output is mine; the report is to be called base"),
+    "another name": (f"nsys profile -t cuda,nvtx -c cudaProfilerApi -o mine {RUN}", "--output is mine; it must be base"),
 }  # fmt: skip
 STATS = {
     "both sums": ("nsys stats --report=cuda_gpu_kern_sum,cuda_gpu_mem_time_sum --format=csv base.nsys-rep", ""),
@@ -49,14 +49,14 @@ STATS = {
     "old names, to a file": ("nsys stats -r gpukernsum:base -r gpumemtimesum --format csv:dur base.nsys-rep", ""),
     "the report first": ("nsys stats ./base.nsys-rep --report cuda_gpu_kern_sum --report cuda_gpu_mem_time_sum --format csv", ""),
     "to the terminal": ("nsys stats -f csv --output - base.nsys-rep", ""),
-    "two reports": ("nsys stats -f csv base.nsys-rep mine.nsys-rep", "it reads base.nsys-rep mine.nsys-rep; base.nsys-rep is to be read"),
+    "two reports": ("nsys stats -f csv base.nsys-rep mine.nsys-rep", "it reads base.nsys-rep mine.nsys-rep; it must be base.nsys-rep"),
     "all in one": ("nsys stats -r cuda_gpu_sum -f csv base.nsys-rep", ""),
     "kernels alone": ("nsys stats -r cuda_gpu_kern_sum -f csv base.nsys-rep", "--report is cuda_gpu_kern_sum: no sum over copies is among them (cuda_gpu_mem_time_sum)"),
     "calls alone": ("nsys stats -r cuda_api_sum -f csv base.nsys-rep", "--report is cuda_api_sum: no sum over kernels is among them (cuda_gpu_kern_sum)"),
     "no CSV": ("nsys stats base.nsys-rep", "--format is not there; it must be csv"),
     "an old report": ("nsys stats -f csv base.qdrep", "it reads base.qdrep: nsys writes .nsys-rep; .qdrep is what it was until 2021"),
-    "no report": ("nsys stats -f csv", "it reads nothing; base.nsys-rep is to be read"),
-    "another report": ("nsys stats -f csv mine.nsys-rep", "it reads mine.nsys-rep; base.nsys-rep is to be read"),
+    "no report": ("nsys stats -f csv", "it reads nothing; it must be base.nsys-rep"),
+    "another report": ("nsys stats -f csv mine.nsys-rep", "it reads mine.nsys-rep; it must be base.nsys-rep"),
 }  # fmt: skip
 EXPORTS = {
     "long": ("nsys export --type=sqlite --output=base.sqlite base.nsys-rep", ""),
@@ -65,7 +65,7 @@ EXPORTS = {
     "no kind": ("nsys export base.nsys-rep", "--type is not there; it must be sqlite"),
     "of an export": (
         "nsys export -t sqlite base.sqlite",
-        "it reads base.sqlite; base.nsys-rep is to be read",
+        "it reads base.sqlite; it must be base.nsys-rep",
     ),
 }
 

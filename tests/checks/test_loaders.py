@@ -105,3 +105,51 @@ def test_loaders_have_the_options_that_help(loaders_made, words):
 
     assert isinstance(found, Failed if words else Passed)
     assert words in f"{found.measured}; {getattr(found, 'why', '')}"
+
+
+def seeded(first, alike, another):
+    one, two, stored = seen(first, alike), seen(another, another), seen(STORED, STORED)
+    names = {"first": (one, "first"), "alike": (one, "second"), "another": (two, "first")}
+    arrays = {
+        f"{name}_{kind}": found.arrays[f"{place}_{kind}"]
+        for name, (found, place) in names.items()
+        for kind in ("commitments", "sizes")
+    }
+    return Pair(Observation("epochs", "ok", arrays=arrays), stored)
+
+
+SEEDED = {
+    "right": (seeded(MIXED, MIXED, OTHER), Passed, "the same order from the same seed"),
+    "not by the seed": (seeded(MIXED, OTHER, STORED), Failed, "with 2 workers the first epochs"),
+    "by no seed": (seeded(MIXED, MIXED, MIXED), Failed, "another seed, the same order"),
+}
+
+
+@pytest.mark.parametrize(("epochs", "kind", "words"), SEEDED.values(), ids=SEEDED)
+def test_the_order_is_the_seeds(epochs, kind, words):
+    found = loaders.seeded({2: epochs}, try_="")
+
+    assert isinstance(found, kind)
+    assert words in found.measured
+
+
+DRAWN = {
+    "right": (STORED, Passed, "12 different samples of each of torch"),
+    "one less": (STORED[:-1], Failed, "11 samples of 12"),
+    "one again": ([*STORED[:-1], 0], Failed, "11 different numbers of torch in 12 samples"),
+}
+
+
+@pytest.mark.parametrize(("samples", "kind", "words"), DRAWN.values(), ids=DRAWN)
+def test_random_numbers_are_drawn_afresh(samples, kind, words):
+    commitments = seen(samples, samples).arrays["first_commitments"]
+    dice = Observation("dice", "ok", arrays={"torch": commitments})
+    found = loaders.drawn_afresh(dice, samples=12, see="")
+
+    assert isinstance(found, kind)
+    assert words in found.measured
+
+
+def test_a_copy_that_is_waited_for_is_told():
+    assert isinstance(loaders.copied(6, 0), Passed)
+    assert "1 of 6 copies wait" in loaders.copied(6, 1).measured

@@ -283,7 +283,7 @@ def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
     why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
     measured = f"{baseline_profile.tool}, {len(baseline_profile.steps)} steps"
     try_ = "run part1_profile.py, or nsys on the script as it is, and hand in what was written"
-    return Failed(measured, why, try_) if why else Passed(measured)
+    return verdict(measured, why, try_)
 
 
 @part.check(basis="artefact", needs=[profile_is_of_the_script])

@@ -68,9 +68,11 @@ AGAIN = "run part2_dataloader.py again and hand in what it wrote, unchanged"
 
 loader = Loader(
     part,
-    "make_loader_optimized",
-    lambda make, data, batch, device, workers, _: make(data, batch, device, num_workers=workers),
+    lambda student, data, batch, device, workers, _: student.make_loader_optimized(
+        data, batch, device, num_workers=workers
+    ),
     see=BLANKS,
+    takes=["make_loader_optimized"],
 )
 loader.delivers()
 loader.shuffles()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -356,18 +357,14 @@ compiled.is_one_graph(
 @part.check(basis="scripted")
 def counts_launches(counted: Pair) -> Verdict:
     """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
-    known = counted.baseline.values["known"]
+    known = list(zip(KINDS, counted.baseline.values["known"], strict=True))
 
-    def problem(case: tuple[str, Any], right: Any) -> tuple[str, str]:
-        measured, why = launches.miscounted(case[1], right)
+    def problem(reported: Any, case: tuple[str, Any]) -> tuple[str, str]:
+        measured, why = launches.miscounted(reported, case[1])
         return f"a made trace ({case[0].replace('_', ' ')}): {measured}", why
 
-    told = list(zip(KINDS, counted.student.values["told"], strict=False))
-    found = (
-        f"{sum(counts.values())} launches ({kind})"
-        for kind, counts in zip(KINDS, known, strict=True)
-    )
-    return each(told, known, problem, LAUNCH, ", ".join(found))
+    passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in known)
+    return each(counted.student.values["told"], known, problem, LAUNCH, passed)
 
 
 @part.check(basis="scripted")
@@ -404,7 +401,7 @@ def command_is_right(commands: Pair) -> Verdict:
         wanted = (asked[name] for name in ("script", "report", "launches", "skipped"))
         return " ".join(words)[:200] or "no words", ncu.command_problem(words, ncu.Wanted(*wanted))
 
-    passed = " ".join(*told[:1])[:200]
+    passed = " ".join(word for words in told[:1] for word in words)[:200]
     return each(told, commands.baseline.values["asked"], problem, NAMES, passed)
 
 
@@ -420,7 +417,7 @@ def command_measures_what_was_asked(commands: Pair) -> Verdict:
         )
         return chosen, ncu.choice_problem(words, measured, asked["kernels"])
 
-    told = list(zip(seen["commands"], seen["measured"], strict=False))
+    told = list(zip_longest(seen["commands"], seen["measured"], fillvalue=()))
     asked = commands.baseline.values["asked"]
     passed = f"{len(asked[0]['kernels'])} kernels of each profile"
     return each(told, asked, problem, f"regex:^(one|another)$; {NAMES}", passed)

@@ -69,11 +69,11 @@ KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
 
 loader = Loader(
     part,
-    "make_loader_optimized",
-    lambda make, data, batch, device, workers, seed: make(
+    lambda student, data, batch, device, workers, seed: student.make_loader_optimized(
         data, batch, device, num_workers=workers, seed=seed
     ),
     see=ORDER,
+    takes=["make_loader_optimized"],
     seeded=True,
 )
 loader.delivers()
