@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from autograder.checks import table
-from autograder.checks.numerics import close
+from autograder.checks.forms import DEVICE, Form, Row, count, positive
 
 VALUED = {
     "nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint", "rdzv-id",
@@ -161,27 +160,25 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
     return f"a call takes {most} numbers, and there are {numbers}" if most > numbers else ""
 
 
-SHAPES = [(1, 1), (1, 2), (2, 1), (2, 2)]
-FIGURES = ("nodes", "processes", "samples_per_s", "efficiency")
+NODES = Form(
+    "nodes_results.csv",
+    (
+        count("nodes", "nodes, played on one machine"),
+        count("processes", "processes on each node"),
+        positive("samples_per_s", "of all processes together", "samples/s"),
+        positive("efficiency", "samples_per_s of a process / samples_per_s of the first row"),
+        DEVICE,
+    ),
+    rows=((1, 1), (1, 2), (2, 1), (2, 2)),
+    keys=2,
+)
 
 
-def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say how rows of a rehearsal are not those of the four shapes, or do not fit each other."""
-    if [(row.get("nodes"), row.get("processes")) for row in rows] != SHAPES:
-        return "nodes and processes are to be " + ", ".join(
-            f"{nodes} x {processes}" for nodes, processes in SHAPES
-        )
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say how the efficiencies of a rehearsal do not follow from its rates."""
     for row in rows:
-        rate, told = row.get("samples_per_s"), row.get("efficiency")
-        if (
-            not isinstance(rate, float)
-            or not isinstance(told, float)
-            or rate <= 0
-            or "device" not in row
-        ):
-            return "a row lacks samples_per_s, efficiency or device"
-        right = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
-        if not close(told, right, 0.01):
-            place = f"{row['nodes']:g} x {row['processes']:g}"
-            return f"of {rate:.4g} samples/s on {place} the efficiency is {right:.3g}, and it says {told:.3g}"
-    return table.device_problem(rows)
+        each = row["samples_per_s"] / (row["nodes"] * row["processes"])
+        wrong = NODES.mismatch(row, "efficiency", each / rows[0]["samples_per_s"], 0.01)
+        if wrong:
+            return f"{wrong}, of {row['samples_per_s']:.4g} samples/s"
+    return ""

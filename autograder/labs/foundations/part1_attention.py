@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import growth, memory, outputs, plot, speedup, table, timing
+from autograder.checks import growth, memory, outputs, plot, speedup, table
 from autograder.checks.forms import DEVICE, Form, any_number, count, positive, words
-from autograder.checks.numerics import close, shown
+from autograder.checks.slips import median_problem
 from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
@@ -47,6 +48,7 @@ GROWTH = Form(
         any_number("memory_exponent", "the same for the memory"),
         DEVICE,
     ),
+    keys=2,
 )
 part = Part(
     "part1_attention",
@@ -516,52 +518,22 @@ def leaves_inputs_alone(inputs_after: Observation) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def measures_honestly(scripted_growth: Pair) -> Verdict:
-    """measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both."""
+def _measured(scripted_growth: Pair) -> str:
     rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
-    measured = "; ".join(
-        f"{row.get('version')} at {shown(row.get('length'))}: {shown(row.get('milliseconds'))} ms"
-        for row in rows[:3]
-    )
-    why = (
-        GROWTH.problem(rows)
-        or _order_problem(rows, script)
-        or _time_problem(rows, script)
-        or _memory_problem(rows, script)
-    )
-    why = why or _exponents_problem(rows) or table.other_device(rows, script["rows"])
-    try_ = f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}"
-    return Failed(measured or "no rows", why, try_) if why else Passed(measured)
-
-
-def _order_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
-    asked = [(version, length) for version in script["versions"] for length in script["lengths"]]
-    found = [(row["version"], row["length"]) for row in rows]
-    if found == asked:
-        return ""
-    return (
-        f"{len(found)} rows, the first {found[0][0]} at {found[0][1]:g}; "
-        f"{len(asked)} are asked for, version by version"
-    )
-
-
-def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
-    told = [(f"{row['version']} at {row['length']:g}", row["milliseconds"]) for row in rows]
-    took = [second for own in script["seconds"] for second in own]
+    took, held = (chain.from_iterable(script[name]) for name in ("seconds", "bytes"))
     problems = (
-        timing.median_problem(*each, took[i], script["repeats"]) for i, each in enumerate(told)
+        median_problem(GROWTH, row, "milliseconds", seconds, script["repeats"])
+        or GROWTH.mismatch(
+            row,
+            "memory_mb",
+            size / MB,
+            0.01,
+            [(size / 2**20, "it is in MiB, and a MB is 1e6 bytes")],
+        )
+        for row, seconds, size in zip(rows, took, held, strict=True)
     )
-    return next(filter(None, problems), "")
-
-
-def _memory_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
-    held = [size for own in script["bytes"] for size in own]
-    for row, size in zip(rows, held, strict=True):
-        if not close(row["memory_mb"], size / MB, 0.01):
-            told = f"memory_mb of {row['version']} at {row['length']:g} is {row['memory_mb']:.4g}"
-            return f"{told}, and the call held {size / MB:.4g} MB (1e6 bytes)"
-    return ""
+    wrong = next(filter(None, problems), "") or _exponents_problem(rows)
+    return wrong or table.other_device(rows, script["rows"][0]["device"])
 
 
 def _exponents_problem(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -584,7 +556,20 @@ def _file_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return _exponents_problem(rows) or alone
 
 
-study = Study(part, GROWTH, "measure_growth", by=scripted_growth)
+study = Study(
+    part,
+    GROWTH,
+    "measure_growth",
+    by=scripted_growth,
+    expected=lambda known: list(product(known["versions"], known["lengths"])),
+)
+study.is_measured(
+    "measures_honestly",
+    _measured,
+    says="measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both.",
+    try_=f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}",
+    shows=["length", "milliseconds"],
+)
 
 
 def _axes(scripted_growth: Pair) -> tuple[str, str] | None:

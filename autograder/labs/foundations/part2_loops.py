@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import outputs, speedup, table, timing
-from autograder.checks.forms import DEVICE, Form, positive, words
-from autograder.checks.numerics import shown
+from autograder.checks import outputs, speedup, table
+from autograder.checks.forms import DEVICE, Form, positive, ratio, words
+from autograder.checks.slips import median_problem
 from autograder.claims.studies import Study
 from autograder.lab import (
     CELL,
@@ -45,7 +45,7 @@ SPEEDUPS = Form(
         words("function", "its name"),
         positive("loop_ms", "median of the loop's calls, after a warm-up", "ms"),
         positive("vectorized_ms", "median of yours", "ms"),
-        positive("speedup", "`loop_ms` / `vectorized_ms`", "x"),
+        ratio("speedup", "loop_ms", "vectorized_ms"),
         DEVICE,
     ),
     rows=FUNCTIONS,
@@ -482,50 +482,31 @@ def vectorized_is_faster(fast: Timed, bar: Bar) -> Verdict:
 # --- what is judged: the measurement ----------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def measures_honestly(scripted_times: Pair) -> Verdict:
-    """measure_speedups returns the median times after a warm-up, and their ratio."""
+def _measured(scripted_times: Pair) -> str:
     rows, script = scripted_times.student.values["rows"], scripted_times.baseline.values
-    measured = "; ".join(
-        f"{row.get('function')}: {shown(row.get('loop_ms'))} ms, {shown(row.get('vectorized_ms'))} ms"
-        for row in rows[:4]
-    )
-    why = (
-        SPEEDUPS.problem(rows, script["names"])
-        or _time_problem(rows, script)
-        or _ratio_problem(rows)
-    )
-    why = why or table.other_device(rows, script["rows"])
-    try_ = f"call once, then time repeats calls one by one; {WRONG}"
-    return Failed(measured or "no rows", why, try_) if why else Passed(measured)
-
-
-def _ratio_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say how rows contradict themselves."""
-    for row in rows:
-        ratio = row["loop_ms"] / row["vectorized_ms"]
-        if not table.alike(row["speedup"], ratio):
-            return f"speedup of {row['function']} is {row['speedup']:.4g}, but loop_ms / vectorized_ms is {ratio:.4g}"
-    return ""
-
-
-def _time_problem(rows: Sequence[Mapping[str, Any]], script: Mapping[str, Any]) -> str:
-    told = [
-        (row["function"], row[f"{which}_ms"], which)
-        for row in rows
-        for which in ("loop", "vectorized")
-    ]
-    took = [each for own in script["seconds"] for each in own]
     problems = (
-        timing.median_problem(f"{which} of {name}", told_ms, seconds, script["repeats"])
-        for (name, told_ms, which), seconds in zip(told, took, strict=True)
+        median_problem(SPEEDUPS, row, column, seconds, script["repeats"])
+        for row, took in zip(rows, script["seconds"], strict=True)
+        for column, seconds in zip(("loop_ms", "vectorized_ms"), took, strict=True)
     )
-    return next(filter(None, problems), "")
+    return next(filter(None, problems), "") or table.other_device(rows, script["rows"][0]["device"])
 
 
-study = Study(part, SPEEDUPS, "measure_speedups", by=scripted_times)
+study = Study(
+    part,
+    SPEEDUPS,
+    "measure_speedups",
+    by=scripted_times,
+    expected=lambda known: known["names"],
+)
+study.is_measured(
+    "measures_honestly",
+    _measured,
+    says="measure_speedups returns the median times after a warm-up, and their ratio.",
+    try_=f"call once, then time repeats calls one by one; {WRONG}",
+    shows=["loop_ms", "vectorized_ms"],
+)
 study.is_written()
 study.is_consistent(
-    _ratio_problem,
     says="The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times.",
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from autograder.checks import nightly, outputs, table, torchrun
+from autograder.checks import nightly, outputs, torchrun
 from autograder.checks.numerics import close, shown
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -20,7 +21,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Table,
     Unavailable,
     Verdict,
     list_of,
@@ -35,7 +35,8 @@ part = Part(
         "conv_relu_pool", "cuda_source", "record_profile", "compare_profiles", "node_commands", "node_groups",
         "average_over_nodes", "fold_norm", "predict", "measure_latency",
     ],
-    hands_in=["nodes_results.csv", "bonus_notes.md"],
+    hands_in=[torchrun.NODES.file, "bonus_notes.md"],
+    tables=[torchrun.NODES],
 )  # fmt: skip
 
 FUSED = 'see "One kernel" in the bonus handout'
@@ -427,12 +428,12 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
     )
 
 
-@part.check(basis="artefact")
-def nodes_results_fit(nodes_results: Table) -> Verdict:
-    """The nodes_results.csv handed in has the four shapes, and efficiencies that follow from its rates."""
-    rows = table.as_numbers(nodes_results.rows, torchrun.FIGURES)
-    why = torchrun.row_problem(rows)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
+Study(part, torchrun.NODES, "rehearse_nodes").is_consistent(
+    torchrun.row_problem,
+    says="The nodes_results.csv handed in has the four shapes, and efficiencies that follow from its rates.",
+    try_=AGAIN,
+    name="nodes_results_fit",
+)
 
 
 # --- what is judged: inference ----------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from typing import Any
 
 from autograder.checks import grid, loaders, numerics, speedup, timing
 from autograder.checks import trace as profile
-from autograder.checks.numerics import shown
-from autograder.claims.studies import Study
+from autograder.claims.studies import WRITTEN, Study, written
 from autograder.digest import Epoch, differing
 from autograder.images import Samples
 from autograder.lab import (
@@ -235,7 +234,7 @@ GRID = {
 ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUMBER, "device": TEXT}
 
 
-@part.probe(pair=True, values={**GRID, **ONCE, "rows": list_of(map_of(CELL)), "csv": TEXT})
+@part.probe(pair=True, values={**GRID, **ONCE, **WRITTEN})
 def benchmark(student: Any, rig: Any) -> Any:
     """Twelve configurations, each with a pace of its own."""
     sizes, workers = (
@@ -251,30 +250,21 @@ def benchmark(student: Any, rig: Any) -> Any:
     streams = rig.loading.streams(
         samples, waits, dict(zip(places, pace, strict=True)), start=start, cold=COLD
     )
-    folder = rig.made_folder()
-    options = {"folder": str(folder), "warm_up": warm_up, "batches": batches}
+    options = {"folder": str(rig.made_folder()), "warm_up": warm_up, "batches": batches}
     returned = student.benchmark_dataloader(
         streams, rig.device, list(sizes), list(workers), [False, True], **options
     )
-    rows = rig.rows(returned, "benchmark_dataloader")
-    script = {
+    return {
+        **written(rig, grid.RESULTS, "benchmark_dataloader", returned),
         "sizes": sizes,
         "workers": workers,
         "pace": pace,
         "waits": waits,
         "start": start,
         "samples": samples,
-    }
-    known = {
         "warm_up": warm_up,
         "batches": batches,
         "device": rig.text(rig.given("device_name")(rig.device)),
-    }
-    return {
-        **script,
-        **known,
-        "rows": rows,
-        "csv": rig.file_text(folder / part.artefacts["dataloader_results"]),
     }
 
 
@@ -430,20 +420,26 @@ def _streams(known: Mapping[str, Any]) -> list[grid.Stream]:
     ]
 
 
-@part.check(basis="scripted", needs=[counts_what_it_times])
-def measures_each_configuration(benchmark: Pair) -> Verdict:
-    """benchmark_dataloader measures each combination once, in order, with a loader that has all three options."""
+def _measured(benchmark: Pair) -> str:
     rows, known = benchmark.student.values["rows"], benchmark.baseline.values
-    places = list(product(known["sizes"], known["workers"], grid.PINS))
-    why = grid.row_problem(rows, places) or grid.paces_problem(
-        rows, _streams(known), known["device"]
-    )
-    found = "; ".join(f"{shown(row.get('throughput'))} samples/s" for row in rows[:4]) or "no rows"
-    try_ = f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}"
-    return Failed(found, why, try_) if why else Passed(f"{len(rows)} rows: {found} ...")
+    return grid.paces_problem(rows, _streams(known), known["device"])
 
 
-study = Study(part, grid.RESULTS, "benchmark_dataloader", by=benchmark)
+study = Study(
+    part,
+    grid.RESULTS,
+    "benchmark_dataloader",
+    by=benchmark,
+    expected=lambda known: list(product(known["sizes"], known["workers"], grid.PINS)),
+)
+study.is_measured(
+    "measures_each_configuration",
+    _measured,
+    says="benchmark_dataloader measures each combination once, in order, with a loader that has all three options.",
+    try_=f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}",
+    shows=["num_workers", "throughput"],
+    needs=["counts_what_it_times"],
+)
 study.is_written()
 
 
@@ -454,7 +450,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     if len(told) != len(asked):
         return Failed(f"{len(told)} answers", f"{len(asked)} tables were shown", TABLE)
     for rows, one in zip(asked, told, strict=True):
-        if why := grid.choice_problem(grid.chosen(one), rows):
+        if why := grid.choice_problem(grid.choice(one), rows):
             return Failed(
                 f"{dict(one)}"[:200], why, f'max(rows, key=lambda row: row["throughput"]); {TABLE}'
             )
@@ -465,7 +461,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
 
 
 csv_is_consistent = study.is_consistent(
-    lambda rows: grid.row_problem(rows) or grid.whole_problem(rows),
+    grid.whole_problem,
     says="The dataloader_results.csv handed in has four batch sizes, four numbers of workers and both pins, once each.",
 )
 
