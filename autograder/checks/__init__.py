@@ -18,9 +18,9 @@ Times and memory
 Tables
     table           reads a CSV; rows against rows
     forms           the form of a table, declared once: rows, schema, list of columns
+    slips           numbers that usual mistakes give
     comparison      two trainings
-    configurations  runs of a training program
-    versions        versions of one training, each with one optimization more
+    configurations  runs of a training program, and of versions that do the same work
     footprint       nets at several batch sizes and precisions
     loading, grid   numbers of workers; a benchmark of loaders
     loaders         a loader's samples, order and options

@@ -1,20 +1,24 @@
-"""Judges what torch.compile built and when, and a table of an eager and a compiled epoch on a scripted clock.
-
-A row has model, throughput, epoch_time, compile_s, loss, speedup and device. Each judge of rows says what is wrong in
-one sentence, or nothing.
-"""
+"""Judges what torch.compile built and when, and a table of an eager and a compiled epoch on a scripted clock."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, any_number, not_negative, positive, words
+from autograder.checks import slips
+from autograder.checks.forms import (
+    DEVICE,
+    Form,
+    Row,
+    any_number,
+    not_negative,
+    positive,
+    ratio,
+    words,
+)
 from autograder.checks.numerics import close, explained
+from autograder.checks.slips import PACE, Epoch
 
-MODELS = ("Eager", "Compiled")
 RESULTS = Form(
     "compile_results.csv",
     (
@@ -27,44 +31,19 @@ RESULTS = Form(
             "s",
         ),
         any_number("loss", "mean over the epoch"),
-        positive("speedup", "throughput / Eager's throughput", "x"),
+        ratio("speedup", "throughput", "first throughput"),
         DEVICE,
     ),
-    rows=MODELS,
+    rows=("Eager", "Compiled"),
 )
-PACE, WHOLE = (
-    0.02,
-    0.05,
-)  # relative: of throughput; of epoch_time, which may hold a little more than the training
 EXACT = 1e-4  # relative: of a loss beside the trusted one; right work was within 2e-7, and the rate is small
 # Relative, of losses that a student measured. Rounding grows: means of eager epochs of 20 batches that
 # differ by nothing else were up to 11 % apart (6 seeds, each with 4 or 5 roundings), and a compiled one was 16 % away.
 FAR = 0.3
 WARM = 6  # epochs that the steps of a warm-up may take
 
-Row = Mapping[str, Any]
 Seen = Mapping[str, Any]
 """What a recording backend noted: `built`, a list of {kind, batch, half}; `runs` by kind; `parameters`; `breaks`."""
-
-
-@dataclass(frozen=True)
-class Script:
-    """What the clock was told: seconds until all batches arrived, of one, of a pass, of the first, and of a build."""
-
-    samples: int
-    batches: int
-    wait: float
-    fetch: float
-    """The longest."""
-    eager: float
-    compiled: float
-    cold: float
-    forward: float
-    backward: float
-
-    def seconds(self, model: str) -> float:
-        """Return how long an epoch takes that was warmed up before."""
-        return self.wait + self.batches * (self.eager if model == "Eager" else self.compiled)
 
 
 def late_build(seen: Seen, batches: int) -> tuple[str, str]:
@@ -124,12 +103,7 @@ def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> 
 
 
 def row_problem(rows: Sequence[Row]) -> str:
-    """Say what is wrong with the form of the two rows, or how they contradict themselves."""
-    odd = RESULTS.problem(rows) or next(
-        (why for row in rows if (why := _odd_speedup(row, rows[0]))), ""
-    )
-    if odd:
-        return odd
+    """Say how two rows in the right form cannot be of an eager and a compiled epoch."""
     if rows[0]["compile_s"] != 0:
         return f"compile_s of Eager is {rows[0]['compile_s']:.4g}, and nothing is compiled there: 0"
     if not rows[1]["compile_s"] > 0:
@@ -141,76 +115,53 @@ def row_problem(rows: Sequence[Row]) -> str:
     return ""
 
 
-def _odd_speedup(row: Row, eager: Row) -> str:
-    ratio = row["throughput"] / eager["throughput"]
-    if not table.alike(row["speedup"], ratio):
-        return f"speedup of {row['model']} is {row['speedup']:.4g}, but its throughput / Eager's is {ratio:.4g}"
-    return ""
-
-
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     """Say where what has nothing to do with time differs from *trusted*, the row of the eager model."""
-    for row in rows:
-        if not close(row["loss"], trusted["loss"], EXACT):
-            told = f"loss of {row['model']} is {row['loss']:.6g}"
-            return f"{told}; an epoch from fresh weights gives {trusted['loss']:.6g}"
-        if row["device"].strip() != trusted["device"].strip():
-            return f"the device is called {row['device'][:60]!r}, and its name is {trusted['device']!r}"
-    return ""
+    losses = (RESULTS.mismatch(row, "loss", trusted["loss"], EXACT) for row in rows)
+    if wrong := next(filter(None, losses), ""):
+        return f"{wrong} for an epoch from fresh weights"
+    return RESULTS.machine_problem(rows, trusted["device"], on_gpu=True)
 
 
-def time_problem(rows: Sequence[Row], script: Script) -> str:
-    """Say how throughput or epoch_time differ from what the clock showed."""
-    for row in rows:
-        seconds, told = script.seconds(row["model"]), f"of {row['model']} is"
-        if not close(row["throughput"], script.samples / seconds, PACE):
-            why = explained(row["throughput"], _rates(script, row["model"]), PACE) or _slower(
-                row, script
-            )
-            return f"throughput {told} {row['throughput']:.4g} samples/s: {why}"
-        if not close(row["epoch_time"], seconds, WHOLE):
-            return f"epoch_time {told} {row['epoch_time']:.4g} s, and {seconds:.4g} s passed"
-    return ""
-
-
-def _rates(script: Script, model: str) -> list[tuple[float, str]]:
-    seconds, other = script.seconds(model), MODELS[model == "Eager"]
+def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any]) -> str:
+    """Say how throughput or epoch_time differ from what the clock showed; a script says what a build takes."""
     late = "in the measured epoch: warm up with"
-    return [
-        (
-            script.samples / (seconds + script.cold),
-            "it includes the slow first pass: warm up before",
-        ),
-        (script.samples / (seconds - script.wait), "it leaves out the wait for data"),
-        (script.samples / script.seconds(other), f"it is the pace of {other}"),
-        (
-            script.samples / (seconds + script.backward),
-            f"the backward graph was built {late} complete steps",
-        ),
-        (
-            script.samples / (seconds + script.forward + script.backward),
-            f"a forward and a backward graph were built {late} every shape, in the same modes",
-        ),
-    ]
-
-
-def _slower(row: Row, script: Script) -> str:
-    rate = script.samples / script.seconds(row["model"])
-    building = row["model"] == "Compiled" and row["throughput"] < rate / 2
-    return "it includes builds: warm up before" if building else f"it was {rate:.4g} samples/s"
+    both = script["forward"] + script["backward"]
+    for row, epoch, other in zip(rows, epochs, reversed(epochs), strict=True):
+        usual = [
+            (other.rate, f"it is the pace of {'Eager' if epoch is epochs[1] else 'Compiled'}"),
+            (
+                epoch.samples / (epoch.seconds + script["backward"]),
+                f"the backward graph was built {late} complete steps",
+            ),
+            (
+                epoch.samples / (epoch.seconds + both),
+                f"a forward and a backward graph were built {late} every shape, in the same modes",
+            ),
+            *epoch.slips(),
+        ]
+        building = epoch is epochs[1] and row["throughput"] < epoch.rate / 2
+        otherwise = "it includes builds: warm up before" if building else ""
+        if wrong := slips.time_problem(RESULTS, row, epoch, usual, PACE, otherwise):
+            return wrong
+    return ""
 
 
 def cold_problem(
-    told: float, script: Script, built: Sequence[Mapping[str, Any]], measured: float
+    told: float,
+    eager: Epoch,
+    script: Mapping[str, Any],
+    built: Sequence[Mapping[str, Any]],
+    measured: float,
 ) -> str:
     """Say how compile_s is not the time of the warm-up, whose builds were seen; the last epoch began at *measured*."""
-    cost = {"forward": script.forward, "backward": script.backward}
-    least = max(script.forward + script.backward, sum(cost.get(one["kind"], 0.0) for one in built))
-    most = least + WARM * script.seconds("Eager") + script.cold
+    cost = {name: script[name] for name in ("forward", "backward")}
+    least = max(sum(cost.values()), sum(cost.get(one["kind"], 0.0) for one in built))
+    most = least + WARM * eager.seconds + eager.cold
     if least * (1 - PACE) <= told <= most * (1 + PACE):
         # Before its first build a warm-up looks through the loader at most once.
         until = (
-            measured - min(one["at"] for one in built) + script.wait + script.fetch
+            measured - min(one["at"] for one in built) + eager.wait + script["fetch"]
             if built
             else told
         )

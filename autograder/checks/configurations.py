@@ -1,7 +1,7 @@
-"""Judges runs of a training program on a scripted clock, and the table that compares them; says what follows from it.
+"""Judges runs of a training program on a scripted clock, and tables that compare them; says what follows from these.
 
-A row has the configuration, the one it builds on, the figures of its run, speedup, gain and device. Each judge says
-what is wrong in one sentence, or nothing.
+One table is of configurations, each with the one that it builds on; one of versions that do the same work, each with
+one optimization more than the last.
 """
 
 from __future__ import annotations
@@ -10,19 +10,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks import table
+from autograder.checks import report, slips, table
 from autograder.checks.forms import (
     DEVICE,
     Column,
     Form,
+    Row,
+    Slip,
     any_number,
+    count,
     not_negative,
     percent,
     positive,
+    ratio,
+    samples_problem,
     words,
 )
 from autograder.checks.numerics import close, explained, shown
-from autograder.checks.timing import JUMPS, STEADY, WALL
+from autograder.model import Table, Text
 
 FIGURES = (
     "throughput",
@@ -59,82 +64,83 @@ RESULTS = Form(
         ),
         any_number("loss", "mean over the last epoch"),
         percent("accuracy", "of the samples of the last epoch"),
-        positive("speedup", "throughput / that of Baseline", "x"),
+        ratio("speedup", "throughput", "first throughput"),
         positive("gain", "throughput / that of the row it builds on; 1 for Baseline", "x"),
         DEVICE,
     ),
     rows=tuple(BUILDS_ON),
+    waits_in="epoch_time",
 )
-PACE, WHOLE = (
-    0.01,
-    0.05,
-)  # relative: of throughput, of which a stem is 2 %; of seconds, which may hold a little more
+PRINTED = (
+    "throughput",
+    "seconds",
+    "data_wait",
+    "warm_up_s",
+    "samples",
+    "steps",
+    "batch_size",
+    "loss",
+    "busy_percent",
+)
+VERSIONS = Form(
+    "final_results.csv",
+    (
+        words("version", "five rows, in their order"),
+        percent(
+            "busy_percent",
+            "share of the steps in which a kernel ran; without a GPU, an operator outside the loader",
+        ),
+        positive("throughput", "of all timed epochs", "samples/s"),
+        positive("seconds", "of all timed epochs", "s"),
+        any_number("data_wait", "of them spent waiting for the loader", "s"),
+        not_negative("warm_up_s", "before the first timed epoch", "s"),
+        count("samples", "trained on in all timed epochs; alike in all rows"),
+        count("steps", "of the optimizer in all timed epochs; alike in all rows"),
+        count("batch_size", "samples at once"),
+        positive("loss", "mean of the last epoch; at most 25 % (or 0.25) above the first row's"),
+        ratio("speedup", "throughput", "first throughput"),
+        DEVICE,
+    ),
+    rows=("Baseline", "DataLoader", "Model", "Memory", "Final"),
+    waits_in="seconds",
+)
+PACE, WHOLE = 0.01, slips.WHOLE  # relative: of throughput, of which a stem is 2 %; of seconds
 SAME = 0.03  # relative: numbers of samples that follow from rounded figures
-ROUNDED = 0.011  # seconds: two figures of two decimals, one taken from the other
-
-Row = Mapping[str, Any]
+WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
+NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
+LEAST, MOST, FIGURES_NAMED = 150, 2000, 4  # of a reflection: words; figures
 
 
 @dataclass(frozen=True)
-class Script:
-    """What the clock was told, in seconds: the waits of an epoch, a batch's work, and what comes once."""
+class Script(slips.Epoch):
+    """What the clock was told of a run of two epochs: their mean, and what else a mistake may show."""
 
-    samples: int
-    batches: int
-    wait: float
-    work: float
-    plain: float
+    plain: float = 0.0
     """Of a batch where the option is not applied."""
-    once: float
+    once: float = 0.0
     """The slow first pass, and builds."""
     uneven: float = 0.0
     """The share by which one of two epochs waits longer, and the other less long."""
 
-    @property
-    def seconds(self) -> float:
-        """Return how long an epoch takes, in the mean."""
-        return self.wait + self.batches * self.work
+    def slips(self) -> list[Slip]:
+        """Return the throughput that each usual mistake gives."""
+        apart = self.wait * self.uneven
+        rates = [self.samples / (self.seconds + it) for it in (apart, -apart)]
+        whole = "divide the samples of all by the seconds of all"
+        return [
+            *super().slips(),
+            (2 * self.rate, "it counts the samples of all epochs, and the seconds of one"),
+            (self.rate / 2, "it counts the samples of one epoch, and the seconds of two"),
+            *((rate, f"it is the rate of one epoch: {whole}") for rate in rates),
+            (sum(rates) / 2, f"it is the mean of the epochs' rates: {whole}"),
+        ]
 
 
 def pace_problem(told: Row, script: Script) -> str:
-    """Say how throughput, epoch_time or data_wait of a run are not what passed."""
-    rate = script.samples / script.seconds
-    if not close(told["throughput"], rate, PACE):
-        once = "it includes what happens once: warm up before, in the same modes"
-        why = explained(told["throughput"], _rates(script), PACE) or once * holds_once(
-            told["throughput"], script
-        )
-        return f"throughput is {shown(told['throughput'])} samples/s where {rate:.4g} passed{': ' * bool(why)}{why}"
-    if not close(told["epoch_time"], script.seconds, WHOLE):
-        return f"epoch_time is {shown(told['epoch_time'])} s, and an epoch took {script.seconds:.4g} s in the mean"
-    if not close(told["data_wait"], script.wait, WHOLE):
-        return f"data_wait is {shown(told['data_wait'])} s, and an epoch waited {script.wait:.4g} s in the mean"
-    return ""
-
-
-def _rates(script: Script) -> list[tuple[float, str]]:
-    apart = script.wait * script.uneven
-    rates = [script.samples / (script.seconds + it) for it in (apart, -apart)]
-    return [
-        (script.samples / (script.seconds - script.wait), "it leaves out the wait for data"),
-        (script.samples / script.seconds / WALL, f"{JUMPS}: {STEADY}"),
-        (
-            2 * script.samples / script.seconds,
-            "it counts the samples of all epochs, and the seconds of one",
-        ),
-        (
-            script.samples / script.seconds / 2,
-            "it counts the samples of one epoch, and the seconds of two",
-        ),
-        *(
-            (rate, "it is the rate of one epoch: divide the samples of all by the seconds of all")
-            for rate in rates
-        ),
-        (
-            sum(rates) / 2,
-            "it is the mean of the epochs' rates: divide the samples of all by the seconds of all",
-        ),
-    ]
+    """Say how throughput, epoch_time or data_wait of a run are not what passed, in the mean of its epochs."""
+    once = "it includes what happens once: warm up before, in the same modes"
+    otherwise = once if holds_once(told["throughput"], script) else ""
+    return slips.time_problem(RESULTS, told, script, script.slips(), PACE, otherwise)
 
 
 def holds_once(rate: Any, script: Script) -> bool:
@@ -143,58 +149,56 @@ def holds_once(rate: Any, script: Script) -> bool:
 
 
 def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -> str:
-    """Say what is wrong with the form of the rows, or how they contradict themselves."""
-    odd = RESULTS.problem(rows, tuple(builds_on)) or next(
-        (why for row in rows if (why := _odd(row, builds_on))), ""
-    )
-    return odd or _uneven(rows) or _ratio_problem(rows)
+    """Say how configurations contradict each other, or what they build on."""
+    for row in rows:
+        asked, name = builds_on[row["configuration"]], row["configuration"]
+        if (row["builds_on"] or "") != asked:
+            return f"builds_on of {name} is {row['builds_on']!r}, and it builds on {asked!r}"
+    return samples_problem(rows, SAME, rounded=0.0) or _gain_problem(rows)
 
 
-def _odd(row: Row, builds_on: Mapping[str, str]) -> str:
-    name = row["configuration"]
-    if (row["builds_on"] or "") != builds_on[name]:
-        return f"builds_on of {name} is {row['builds_on']!r}, and it builds on {builds_on[name]!r}"
-    if not -ROUNDED <= row["data_wait"] <= row["epoch_time"] + ROUNDED:
-        return f"data_wait of {name} is {row['data_wait']:.4g} s, and its epoch took {row['epoch_time']:.4g} s"
-    return ""
-
-
-def _uneven(rows: Sequence[Row]) -> str:
-    counts = [row["throughput"] * row["epoch_time"] for row in rows]
-    for row, count in zip(rows, counts, strict=True):
-        if not close(count, counts[0], SAME):
-            told = f"throughput x epoch_time of {row['configuration']} is {count:.4g} samples"
-            return f"{told}, and {counts[0]:.4g} in the first row"
-    return ""
-
-
-def _ratio_problem(rows: Sequence[Row]) -> str:
+def _gain_problem(rows: Sequence[Row]) -> str:
     rates = {row["configuration"]: row["throughput"] for row in rows}
     for row in rows:
-        own = row["throughput"]
-        for column, other in (("speedup", rows[0]["configuration"]), ("gain", row["builds_on"])):
-            expected = own / rates.get(other, own)
-            if not table.alike(row[column], expected):
-                told = f"{column} of {row['configuration']} is {row[column]:.4g}"
-                return f"{told}, but its throughput / that of {other or 'its own row'} is {expected:.4g}"
+        base = row["builds_on"] or row["configuration"]
+        expected = row["throughput"] / rates.get(base, row["throughput"])
+        if not table.alike(row["gain"], expected):
+            told = f"gain of {row['configuration']} is {row['gain']:.4g}"
+            return f"{told}, but its throughput / that of {base} is {expected:.4g}"
     return ""
 
 
-def copied_problem(rows: Sequence[Row], runs: Mapping[str, Row]) -> str:
-    """Say which figure of a row is not the one that its run printed."""
+def work_problem(rows: Sequence[Row]) -> str:
+    """Say how versions did other work than the first one, or trained on other samples than they say."""
     for row in rows:
-        printed = runs[row["configuration"]]
-        for name in FIGURES:
-            if not table.alike(row[name], printed[name]):
-                told = f"{name} of {row['configuration']} is {row[name]:.4g}, and its run printed {printed[name]:.4g}"
-                return told + _leak(name, row[name], printed[name])
-        if row["device"].strip() != printed["device"]:
-            return f"the device is called {row['device'][:60]!r}, and the run printed {printed['device']!r}"
+        name, samples = row["version"], row["throughput"] * row["seconds"]
+        if not close(samples, row["samples"], SAME):
+            told = f"throughput x seconds of {name} is {samples:.4g} samples"
+            return f"{told}, and {row['samples']:.4g} were trained on"
+        for column in ("samples", "steps"):
+            if row[column] != rows[0][column]:
+                told = f"{column} of {name} are {row[column]:.6g}, and {rows[0][column]:.6g} in the first row"
+                return f"{told}: that is other work, and no speedup"
     return ""
 
 
-def _leak(name: str, told: float, printed: float) -> str:
-    stories = [
+def copied_problem(
+    form: Form, figures: Sequence[str], rows: Sequence[Row], runs: Sequence[Row]
+) -> str:
+    """Say which figure of a row is not the one that its run printed, or that its profile shows."""
+    for row, printed in zip(rows, runs, strict=True):
+        for name in figures:
+            if not table.alike(row[name], printed[name]):
+                whose = "its profile shows" if name == "busy_percent" else "its run printed"
+                told = f"{name} of {form.name(row)} is {row[name]:.4g}, and {whose} {shown(printed[name])}"
+                leaks = _leaks(printed[name]) if name == "throughput" else []
+                return told + explained(row[name], leaks, 0.01)
+    return table.other_device(rows, runs[0]["device"])
+
+
+def _leaks(printed: float) -> list[Slip]:
+    """Return what a made program prints that notices how it was started."""
+    return [
         (
             3 * printed,
             ": it ran in the process of an earlier run, and what that left behind reaches it; start one for each",
@@ -208,7 +212,6 @@ def _leak(name: str, told: float, printed: float) -> str:
             ": another run took its cores at the same time; start one when the last has ended",
         ),
     ]
-    return explained(told, stories, 0.01) if name == "throughput" else ""
 
 
 def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
@@ -229,7 +232,7 @@ def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def slips(name: str, right: Any) -> list[tuple[float, str]]:
+def summary_slips(name: str, right: Any) -> list[tuple[float, str]]:
     """Return numbers that a figure of the summary is known to be mistaken for, and how."""
     if name != "memory_saved_percent":
         return []
@@ -257,3 +260,33 @@ def implausible(rows: Sequence[Row]) -> str:
             if not least <= row[name] <= most:
                 return f"{name} of {row['configuration']} is {row[name]:.4g}; it is in {unit}"
     return ""
+
+
+def learning_problem(rows: Sequence[Row]) -> str:
+    """Say which version does not learn as the first one does: fast, and another training."""
+    first = rows[0]["loss"]
+    if first > NOT_LEARNT:
+        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt that others could be compared with"
+    most = first + max(WORSE * first, WORSE)
+    worse = next((row for row in rows if row["loss"] > most), None)
+    if worse is None:
+        return ""
+    return (
+        f"the loss of {worse['version']} is {worse['loss']:.4g}, and {first:.4g} in the first row"
+    )
+
+
+def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tuple[str, str]:
+    """Look whether a reflection is whole, and its figures are the table's: what was measured, and what is wrong."""
+    words = report.words(reflection.text)
+    if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
+        return f"{words} words", report.listed(wrong)
+    if not LEAST <= words <= MOST:
+        return f"{words} words", f"it has to have {LEAST} to {MOST}, without tables and code"
+    named, wrong = report.figures(reflection, table, VERSIONS.units)
+    if wrong:
+        return f"{len(wrong)} figures that are not in the table", report.listed(wrong)
+    short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
+    return f"{words} words, {len(named)} figures of the table", "" if len(
+        named
+    ) >= FIGURES_NAMED else short

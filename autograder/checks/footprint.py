@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.checks.forms import DEVICE, Form, count, or_nothing, positive, words
-from autograder.checks.numerics import close, explained
+from autograder.checks.forms import DEVICE, Form, Row, count, or_nothing, positive, words
 
 PRECISIONS = ("FP32", "AMP")
 RESULTS = Form(
@@ -30,29 +29,17 @@ RESULTS = Form(
         positive("throughput", "of complete training steps", "samples/s"),
         DEVICE,
     ),
+    keys=3,
 )
 EXACT, PACE = 0.01, 0.02  # relative: of bytes, which are counted; of throughput on a scripted clock
 
-Row = Mapping[str, Any]
 
-
-def row_problem(rows: Sequence[Row], expected: Sequence[tuple[str, int, str]] | None = None) -> str:
-    """Say what is wrong with the form of rows; *expected* are (net, batch_size, precision), in order."""
-    if wrong := RESULTS.problem(rows):
-        return wrong
-    found = [(row["net"], row["batch_size"], row["precision"]) for row in rows]
-    if expected is not None and found != list(expected):
-        told, asked = (
-            "; ".join(" ".join(map(_plain, one)) for one in many[:4]) for many in (found, expected)
-        )
-        return f"the rows are {told}, and not {asked}, and so on"
-    return _unit_problem(rows)
-
-
-def _unit_problem(rows: Sequence[Row]) -> str:
+def unit_problem(rows: Sequence[Row]) -> str:
+    """Say that what is kept is in another unit."""
     exact = [row["saved_mb"] for row in rows if row["precision"] == "FP32"]
-    in_mib = _whole(exact, 2**20) and not _whole(exact, 10**6)
-    return "saved_mb is in MiB (1048576 bytes), and its column in MB (1e6 bytes)" * in_mib
+    if _whole(exact, 2**20) and not _whole(exact, 10**6):
+        return "saved_mb is in MiB (1048576 bytes), and its column in MB (1e6 bytes)"
+    return ""
 
 
 def whole_problem(rows: Sequence[Row], nets: Sequence[str], sizes: int) -> str:
@@ -95,65 +82,36 @@ def _whole(sizes: Sequence[float], unit: int) -> bool:
 def figure_problem(rows: Sequence[Row], known: Mapping[str, Any], *, on_gpu: bool) -> str:
     """Say how rows differ from what was scripted: *known* has nets, sizes, saved, script, steps and the device."""
     saved = list(known["saved"]) * len(known["nets"])
-    scripts = [own for own in known["script"] for _ in saved[: len(rows) // len(known["nets"])]]
-    for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=False)):
-        if not close(row["saved_mb"], right, EXACT):
-            plain = explained(
-                row["saved_mb"],
-                [(saved[number - number % 2], ": that is FP32's; use autocast")],
-                EXACT,
-            )
-            return f"saved_mb of {_named(row)} is {row['saved_mb']:.4g}, and given.saved_mb says {right:.4g}{plain}"
-        wrong = _pace_problem(row, script, known["steps"])
-        if wrong:
+    scripts = [own for own in known["script"] for _ in known["saved"]]
+    for number, (row, right, script) in enumerate(zip(rows, saved, scripts, strict=True)):
+        plain = [(saved[number - number % 2], "that is FP32's; use autocast")]
+        wrong = RESULTS.mismatch(row, "saved_mb", right, EXACT, plain)
+        if wrong := wrong or _pace_problem(row, script, known["steps"]):
             return wrong
-        if row["device"].strip() != known["device"].strip():
-            return (
-                f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
-            )
-        if not on_gpu and row["peak_memory_mb"] not in (None, ""):
-            return f"peak_memory_mb of {_named(row)} is {row['peak_memory_mb']:.4g}, and no GPU was there to ask"
-    return ""
+    return RESULTS.machine_problem(rows, known["device"], on_gpu=on_gpu)
 
 
 def _pace_problem(row: Row, script: Mapping[str, float], steps: int) -> str:
     modes = {"FP32": script["full"], "AMP": script["half"]}
-    forward, other = modes[row["precision"]], modes[PRECISIONS[row["precision"] == "FP32"]]
+    forward, another = modes[row["precision"]], PRECISIONS[row["precision"] == "FP32"]
+    other = modes[another]
     size, back, cold, step = row["batch_size"], script["backward"], script["cold"], script["step"]
     whole = forward + back + step
-    if close(row["throughput"], size / whole, PACE):
-        return ""
-    stories = [
+    again = "a model goes on that ran at another size or precision"
+    late = "it holds a slow first step: warm up with two"
+    usual = [
         *(
             (size / (it + extra), "the backward pass is left out")
             for it in (forward, other)
             for extra in (0, step)
         ),
         (size / (forward + back), "the optimizer's step is left out"),
-        (
-            size / (whole - forward + other),
-            f"it is the pace of {PRECISIONS[row['precision'] == 'FP32']}",
-        ),
+        (size / (whole - forward + other), f"it is the pace of {another}"),
         (1 / whole, "it counts steps, not images"),
-        *(
-            (
-                size * steps / (steps * whole + n * cold),
-                "it holds a slow first step: warm up with two",
-            )
-            for n in (1, 2, 3)
-        ),
-        *(
-            (size / (whole + n * step), "a model goes on that ran at another size or precision")
-            for n in (1, 2, 3)
-        ),
+        *((size * steps / (steps * whole + n * cold), late) for n in (1, 2, 3)),
+        *((size / (whole + n * step), again) for n in (1, 2, 3)),
     ]
-    told = f"throughput of {_named(row)} is {row['throughput']:.4g} images/s, and {size / whole:.4g} is right"
-    why = explained(row["throughput"], stories, PACE)
-    return f"{told}: {why}" if why else told
-
-
-def _named(row: Row) -> str:
-    return f"{row['net']} at {row['batch_size']:g} in {row['precision']}"
+    return RESULTS.mismatch(row, "throughput", size / whole, PACE, usual)
 
 
 def _plain(value: Any) -> str:

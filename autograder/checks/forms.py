@@ -1,24 +1,32 @@
 """The form of a table, declared once: what a row has, in which unit, and what a number may be.
 
-AMP = Form("amp_results.csv", (chosen("precision", "...", "FP32", "AMP"), positive("speedup", "...", "x"), DEVICE))
+AMP = Form("amp_results.csv", (words("precision", "..."), ratio("speedup", "rate", "first rate"), DEVICE))
 
-From it follow the judge of rows, the JSON Schema that students read, and the list of columns in the handout.
+From it follow the judge of rows, the JSON Schema that students read, and the list of columns in the handout; and how a
+figure is told that is not what was measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.numerics import shown
+from autograder.checks.numerics import close, explained, shown
 from autograder.model import Table
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+FIRST = "first "
+"""Before a column in a ratio: that of the first row."""
+ROUNDED = 0.0051  # half of the last of two decimals: an epoch on a GPU may take 0.02 s
 
 Row = Mapping[str, Any]
+Slip = tuple[float, str]
+"""The number that a usual mistake gives, and what the mistake is."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,8 @@ class Column:
     about: str
     schema: Mapping[str, Any]
     unit: str = ""
+    ratio: tuple[str, str] = ("", "")
+    """The columns that it is the ratio of."""
 
     @property
     def is_number(self) -> bool:
@@ -66,6 +76,16 @@ def chosen(name: str, about: str, *values: str) -> Column:
     return Column(name, about, {"enum": list(values)})
 
 
+def ratio(name: str, above: str, below: str, unit: str = "x", about: str = "") -> Column:
+    """Declare a ratio of two columns, of the same row or, with `first ` before them, of the first one."""
+    quotient = f"`{_spelt(above)} / {_spelt(below)}`{about}"
+    return replace(positive(name, quotient, unit), ratio=(above, below))
+
+
+def _spelt(column: str) -> str:
+    return f"{column.removeprefix(FIRST)} of the first row" if FIRST in column else column
+
+
 def words(name: str, about: str) -> Column:
     """Declare a text that is not empty."""
     return Column(name, about, {"type": "string", "minLength": 1})
@@ -85,8 +105,14 @@ class Form:
 
     file: str
     columns: tuple[Column, ...]
-    rows: tuple[str, ...] | None = None
-    """The names in the first column, in their order; None where they are the student's choice."""
+    rows: tuple[Any, ...] | None = None
+    """What names them, in their order: a tuple where several columns do; None where it is the student's choice."""
+    keys: int = 1
+    """So many columns name a row."""
+    each: str = ""
+    """A column: its first row is the first of those with the same value there."""
+    waits_in: str = ""
+    """A column: the seconds that data_wait is a part of."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,26 +134,96 @@ class Form:
         optional = [column.name for column in self.columns if "anyOf" in column.schema]
         return table.as_numbers(handed_in.rows, [*self.numbers, *optional])
 
-    def problem(self, rows: Sequence[Row], expected: Sequence[str | int] | None = None) -> str:
-        """Say what is wrong with rows of a file, or with those that a function returned; or nothing."""
-        asked = self.rows if expected is None else expected
-        wrong = table.form_problem(rows, self.names, self.numbers, asked) or "there are no rows" * (
-            not rows
+    def name(self, row: Row) -> str:
+        """Return what a row is of, by its keys."""
+        return ", ".join(
+            f"{column.name} {shown_name(row[column.name])}"
+            if column.is_number or "enum" in column.schema
+            else shown_name(row[column.name])
+            for column in self.columns[: self.keys]
         )
-        cells = ((row, column) for row in rows for column in self.columns if column is not DEVICE)
-        wrong = wrong or next(
-            (said for row, column in cells if (said := self._odd(row, column))), ""
-        )
-        return wrong or (table.device_problem(rows) if DEVICE in self.columns else "")
 
-    def _odd(self, row: Row, column: Column) -> str:
-        error = next(self._validators[column.name].iter_errors(row[column.name]), None)
-        if error is None:
+    def shape_problem(self, rows: Sequence[Row], expected: Collection[Any] | None = None) -> str:
+        """Say that there are other rows or columns, or texts where numbers belong; figures may be whatever they are."""
+        asked = self.rows if expected is None else expected
+        return table.form_problem(rows, self.names, self.numbers, asked, self.keys)
+
+    def problem(self, rows: Sequence[Row], expected: Collection[Any] | None = None) -> str:
+        """Say what is wrong with rows of a file, or with those that a function returned; or nothing.
+
+        *expected* are their keys, in order: tuples where a row has several.
+        """
+        wrong = self.shape_problem(rows, expected)
+        if wrong or not rows:
+            return wrong or "there are no rows"
+        problems = chain(map(self._odd, rows), map(self._odd_wait, rows))
+        odd = next(filter(None, problems), "") or self.ratio_problem(rows)
+        return odd or (table.device_problem(rows) if DEVICE in self.columns else "")
+
+    def _odd(self, row: Row) -> str:
+        for column in self.columns:
+            error = next(self._validators[column.name].iter_errors(row[column.name]), None)
+            if error is not None and column is not DEVICE:
+                cell = shown_cell(row[column.name])
+                return f"{column.name} of {self.name(row)} is {cell}, and {_needed(error)}"
+        return ""
+
+    def _odd_wait(self, row: Row) -> str:
+        """Two figures of two decimals may be off by one, where one is taken from the other."""
+        whole = row[self.waits_in] if self.waits_in else 0.0
+        if not self.waits_in or -2 * ROUNDED <= row["data_wait"] <= whole + 2 * ROUNDED:
             return ""
-        told = (
-            f"{column.name} of {shown_name(row[self.names[0]])} is {shown_cell(row[column.name])}"
-        )
-        return f"{told}, and {_needed(error)}"
+        seconds = f"{row['data_wait']:.4g} s, and {self.waits_in} {whole:.4g} s"
+        return f"data_wait of {self.name(row)} is {seconds}"
+
+    def ratio_problem(self, rows: Sequence[Row]) -> str:
+        """Say which ratio does not follow from the columns that it is of."""
+        return next(filter(None, (self._odd_ratio(row, rows) for row in rows)), "")
+
+    def _odd_ratio(self, row: Row, rows: Sequence[Row]) -> str:
+        first = next(it for it in rows if not self.each or it[self.each] == row[self.each])
+        figures = {**{FIRST + name: value for name, value in first.items()}, **row}
+        for column in self.columns:
+            above, below = column.ratio
+            if not above:
+                continue
+            quotient = figures[above] / figures[below] if figures[below] else math.inf
+            if not table.alike(row[column.name], quotient):
+                reported = f"{column.name} of {self.name(row)} is {shown(row[column.name])}"
+                percent = [(100 * quotient, ": it is in percent, and it must be a share")]
+                why = explained(row[column.name], percent, 0.005)
+                spelt = f"{_spelt(above)} / {_spelt(below)}"
+                return f"{reported}, but {spelt} is {quotient:.4g}{why}"
+        return ""
+
+    def mismatch(
+        self,
+        row: Row,
+        column: str,
+        expected: float,
+        within: float,
+        slips: Sequence[Slip] = (),
+        otherwise: str = "",
+    ) -> str:
+        """Say that a figure is not the *expected* one, and which usual slip gives it, or *otherwise*; or nothing."""
+        if close(row[column], expected, within):
+            return ""
+        of = f" of {self.name(row)}" if self.columns[0].name in row else ""
+        unit = f" {self.units[column]}" if column in self.units else ""
+        why = explained(row[column], slips, within) or otherwise
+        digits = ".4g" if within > 1e-3 else ".6g"
+        reported = "None" if row[column] is None else f"{row[column]:{digits}}"
+        told = f"{column}{of} is {reported}{unit} where {expected:{digits}} is right"
+        return f"{told}: {why}" if why else told
+
+    def machine_problem(self, rows: Sequence[Row], device: str, *, on_gpu: bool) -> str:
+        """Say which row names another device than the one it ran on, or gives a CPU a GPU's memory."""
+        for row in rows:
+            peak = row.get("peak_memory_mb")
+            if peak not in (None, "") and not on_gpu:
+                told = f"peak_memory_mb of {self.name(row)} is {peak:.4g}"
+                return f"{told}, and no GPU was there to ask: None, an empty cell"
+        return table.other_device(rows, device)
 
     @cached_property
     def _validators(self) -> dict[str, Any]:
@@ -152,7 +248,7 @@ class Form:
 
     def _values(self, column: Column) -> Mapping[str, Any]:
         """Return what a value may be: in the first column, the names of the rows."""
-        named = self.rows is not None and column is self.columns[0]
+        named = self.rows is not None and self.keys == 1 and column is self.columns[0]
         return {"enum": list(self.rows or ())} if named else column.schema
 
     def listed(self) -> str:
@@ -163,6 +259,19 @@ class Form:
 
 def _described(column: Column) -> str:
     return f"{column.about} ({column.unit})" if column.unit else column.about
+
+
+def samples_problem(rows: Sequence[Row], within: float, rounded: float = ROUNDED) -> str:
+    """Say how the epochs of rows had different numbers of samples, beyond what is lost to two decimals."""
+    first = rows[0]["throughput"] * rows[0]["epoch_time"]
+    for row in rows:
+        samples, lost = (
+            row["throughput"] * row["epoch_time"],
+            rounded * (row["throughput"] + rows[0]["throughput"]),
+        )
+        if not abs(samples - first) <= within * first + lost:
+            return f"throughput x epoch_time is {first:.4g} samples in one row and {samples:.4g} in another"
+    return ""
 
 
 def _needed(error: Any) -> str:

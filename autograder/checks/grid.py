@@ -13,8 +13,8 @@ from itertools import product
 from typing import Any
 
 from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, count, positive, words
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.forms import DEVICE, Form, Row, Slip, chosen, count, positive, ratio
+from autograder.checks.numerics import explained
 
 KEYS = ("batch_size", "num_workers", "pin_memory")
 PINS = ("False", "True")
@@ -23,21 +23,21 @@ RESULTS = Form(
     (
         count("batch_size", "samples of a batch"),
         count("num_workers", "processes that read", least=0),
-        words("pin_memory", "`True` or `False`, as the loader was asked"),
+        chosen("pin_memory", "`True` or `False`, as the loader was asked", *PINS),
         count("samples", "of the batches that count"),
         positive(
             "seconds", "from the end of the warm-up until the last of them is on the device", "s"
         ),
-        positive("throughput", "`samples / seconds`", "samples/s"),
+        ratio("throughput", "samples", "seconds", "samples/s"),
         DEVICE,
     ),
+    keys=3,
 )
 EXACT = 0.01  # relative: a scripted clock leaves nothing but rounding
 KNOWN = 1e-4  # relative: so near is a mistake to the figure that it gives, and hardly ever to another one
 EACH = 4  # batch sizes, and numbers of workers, of a table that is handed in
 ROUNDS = 2  # batches that each worker delivers while they are counted, at least
 
-Row = Mapping[str, Any]
 Place = tuple[float, float, str]
 
 
@@ -68,7 +68,7 @@ class Stream:
         """Return samples and seconds of the batches that count."""
         return self.counted(self.warm_up, self.batches)
 
-    def stories(self) -> list[tuple[float, str]]:
+    def stories(self) -> list[Slip]:
         """Return the throughput that each usual mistake gives."""
         (samples, seconds), (again, anew) = self.right, self.counted(0, self.batches)
         longer, more, skipped = (
@@ -93,44 +93,20 @@ class Stream:
         ]
 
 
-def figure_problem(
-    told: Mapping[str, Any], stream: Stream, others: Sequence[tuple[float, str]] = ()
-) -> str:
+def figure_problem(told: Row, stream: Stream, others: Sequence[Slip] = ()) -> str:
     """Say how samples, seconds and throughput are not what was scripted; *others* are paces they might be instead."""
     samples, seconds = stream.right
-    if not close(told["throughput"], samples / seconds, EXACT):
-        why = explained(told["throughput"], [*stream.stories(), *others], KNOWN)
-        words = f"throughput is {shown(told['throughput'])} samples/s where {samples / seconds:.4g} passed"
-        return f"{words}: {why}" if why else words
-    for name, right in (("samples", samples), ("seconds", seconds)):
-        if not close(told[name], right, EXACT):
-            return f"{name} is {shown(told[name])}, and {right:.4g} is right"
-    return ""
+    known = explained(told["throughput"], [*stream.stories(), *others], KNOWN)
+    return (
+        RESULTS.mismatch(told, "throughput", samples / seconds, EXACT, otherwise=known)
+        or RESULTS.mismatch(told, "samples", samples, EXACT)
+        or RESULTS.mismatch(told, "seconds", seconds, EXACT)
+    )
 
 
 def place(row: Row) -> Place:
     """Return which configuration a row is of."""
     return row["batch_size"], row["num_workers"], row["pin_memory"]
-
-
-def row_problem(rows: Sequence[Row], expected: Sequence[Place] | None = None) -> str:
-    """Say what is wrong with the form of rows, or how one contradicts itself; *expected* are in order."""
-    if odd := RESULTS.problem(rows) or next((why for row in rows if (why := _odd(row))), ""):
-        return odd
-    found = [place(row) for row in rows]
-    if expected is not None and found != list(expected):
-        told, asked = ("; ".join(map(_plain, many[:4])) for many in (found, list(expected)))
-        return f"{len(found)} rows: {told}, and so on, and not {len(expected)}: {asked}, and so on"
-    return ""
-
-
-def _odd(row: Row) -> str:
-    if row["pin_memory"] not in PINS:
-        return f"pin_memory is {str(row['pin_memory'])[:40]!r}; it must be True or False"
-    if not table.alike(row["throughput"], row["samples"] / row["seconds"]):
-        right = row["samples"] / row["seconds"]
-        return f"throughput of {_plain(place(row))} is {row['throughput']:.4g}, but samples / seconds is {right:.4g}"
-    return ""
 
 
 def whole_problem(rows: Sequence[Row]) -> str:
@@ -155,16 +131,13 @@ def whole_problem(rows: Sequence[Row]) -> str:
 def paces_problem(rows: Sequence[Row], streams: Sequence[Stream], device: str) -> str:
     """Say how a row differs from what was scripted for its configuration; the rows are all there, in order."""
     others = [
-        (stream.right[0] / stream.right[1], f"it is the pace of {_plain(place(row))}")
+        (stream.right[0] / stream.right[1], f"it is the pace of {RESULTS.name(row)}")
         for row, stream in zip(rows, streams, strict=True)
     ]
-    for row, stream in zip(rows, streams, strict=True):
-        words = figure_problem(row, stream, others)
-        if words:
-            return f"{_plain(place(row))}: {words}"
-        if row["device"].strip() != device.strip():
-            return f"the device is called {row['device'][:60]!r}, and its name is {device!r}"
-    return ""
+    problems = (
+        figure_problem(row, stream, others) for row, stream in zip(rows, streams, strict=True)
+    )
+    return next(filter(None, problems), "") or table.other_device(rows, device)
 
 
 def fastest(rows: Sequence[Row]) -> Place:
@@ -172,7 +145,7 @@ def fastest(rows: Sequence[Row]) -> Place:
     return place(max(rows, key=lambda row: row["throughput"]))
 
 
-def chosen(told: Mapping[str, Any]) -> Place | None:
+def choice(told: Mapping[str, Any]) -> Place | None:
     """Return what a student's choice names, or nothing; whole numbers may be floats, True may be text."""
     size, workers, pin = told.get(KEYS[0]), told.get(KEYS[1]), str(told.get(KEYS[2]))
     if (
@@ -190,7 +163,7 @@ def optimum_problem(text: str, rows: Sequence[Row]) -> str:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return 'it is no JSON; {"batch_size": ..., "num_workers": ..., "pin_memory": ...}'
-    told = chosen(found) if isinstance(found, dict) and set(found) == set(KEYS) else None
+    told = choice(found) if isinstance(found, dict) and set(found) == set(KEYS) else None
     if told is None:
         return f"it does not hold {', '.join(KEYS)}, and nothing else"
     return choice_problem(told, rows)
@@ -211,4 +184,4 @@ def choice_problem(told: Place | None, rows: Sequence[Row]) -> str:
 
 
 def _plain(it: Place) -> str:
-    return f"BS={it[0]:g}, Workers={it[1]:g}, Pinned={it[2]}"
+    return RESULTS.name(dict(zip(KEYS, it, strict=True)))

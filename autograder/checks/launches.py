@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.checks import table, timing
-from autograder.checks.forms import DEVICE, Form, count, positive, words
-from autograder.checks.numerics import explained, shown
+from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, Row, count, positive, ratio, words
+from autograder.checks.numerics import shown
+from autograder.checks.slips import median_problem
 
 RESULTS = Form(
     "kernel_results.csv",
@@ -18,7 +19,7 @@ RESULTS = Form(
         words("net", "its name in `nets`"),
         count("launches", "of one call, counted in a trace of it"),
         positive("ms", "median of the calls, after a warm-up", "ms"),
-        positive("speedup", "`ms` of the first net / `ms`", "x"),
+        ratio("speedup", "first ms", "ms"),
         DEVICE,
     ),
 )
@@ -26,7 +27,6 @@ RESULTS = Form(
 FIRST = 4  # launches more in the first call of a scripted net
 WATCHED = "the profiler ran, or gradients were recorded"
 
-Row = Mapping[str, Any]
 Seen = Mapping[str, Any]
 Counts = Mapping[str, float | None]
 
@@ -54,44 +54,21 @@ def _why(name: str, more: float) -> str:
     return "it is a range around launches, and none itself"
 
 
-def row_problem(rows: Sequence[Row], names: Sequence[str] | None = None) -> str:
-    """Say what is wrong with the form of rows, or how they contradict themselves."""
-    if wrong := RESULTS.problem(rows, names):
-        return wrong
-    for row in rows:
-        ratio = rows[0]["ms"] / row["ms"]
-        if not table.alike(row["speedup"], ratio):
-            told = f"speedup of {row['net']} is {row['speedup']:.4g}"
-            return f"{told}, but ms of {rows[0]['net']} / its own is {ratio:.4g}"
-    return ""
-
-
 def unlike(rows: Sequence[Row], known: Mapping[str, Any], own: Sequence[float | None]) -> str:
     """Say how rows differ from scripted nets: *known* has launches, seconds, repeats and the device.
 
     Launches may be what the student's *own* function counts, which is judged by itself.
     """
     counts = [*own, *[None] * len(rows)]  # of rows that were answered in the student's place
-    for row, launches, seconds, own_count in zip(
-        rows, known["launches"], known["seconds"], counts, strict=False
-    ):
-        if row["launches"] not in (launches, own_count):
-            told = (
-                f"launches of {row['net']} is {shown(row['launches'])}, "
-                f"and it asks for {launches} operators in a call"
-            )
-            first = "the first call was recorded, which launches more: warm up before"
-            stories = [
-                (launches + FIRST, first),
-                *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
-            ]
-            why = explained(row["launches"], stories, 0.0)
-            return f"{told}: {why}" if why else told
-        wrong = timing.median_problem(row["net"], row["ms"], seconds, known["repeats"], WATCHED)
-        if wrong:
+    nets = zip(rows, known["launches"], known["seconds"], counts, strict=False)
+    for row, launches, seconds, own_count in nets:
+        usual = [
+            (launches + FIRST, "the first call was recorded, which launches more: warm up before"),
+            *((n * launches, "several calls were recorded") for n in (2, 3, 4)),
+        ]
+        wrong = RESULTS.mismatch(row, "launches", launches, 0.0, usual)
+        if wrong and row["launches"] != own_count:
             return wrong
-        if row["device"].strip() != known["device"].strip():
-            return (
-                f"the device is called {row['device'][:60]!r}, and its name is {known['device']!r}"
-            )
-    return ""
+        if wrong := median_problem(RESULTS, row, "ms", seconds, known["repeats"], WATCHED):
+            return wrong
+    return table.other_device(rows, known["device"])

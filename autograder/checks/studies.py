@@ -5,13 +5,12 @@ A problem is one sentence, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from itertools import islice, product
 from typing import Any
 
-from autograder.checks import table
-from autograder.checks.forms import DEVICE, Form, count, positive, words
-from autograder.checks.numerics import close, explained, shown
+from autograder.checks.forms import DEVICE, Form, Row, count, positive, ratio, words
+from autograder.checks.numerics import close, shown
 from autograder.model import Failed, Pair, Passed, Verdict
 from autograder.traces.words import many
 
@@ -21,7 +20,6 @@ OTHER_CLOCK = (
     "cProfile.Profile(time.perf_counter)"
 )
 
-Row = Mapping[str, Any]
 OPTIONS = ("plain", "channels_last", "bfloat16")
 CPU = Form(
     "cpu_study.csv",
@@ -29,16 +27,38 @@ CPU = Form(
         words("option", "each with each number of threads, in their order"),
         count("threads", "that torch used"),
         positive("ms", "median of the seven calls", "ms"),
-        positive("speedup", "`ms` of the first row / `ms`", "x"),
+        ratio("speedup", "first ms", "ms"),
         DEVICE,
     ),
+    keys=2,
 )
 PACE = 0.02  # relative
 SECONDS = 0.005  # relative: reading the scripted clock takes a microsecond
 USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
-PLAN_NUMBERS = ("batch_size", *BYTES, "total", "largest_batch")
 PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
+PLANS = Form(
+    "memory_plan.csv",
+    (
+        words("model", "with ten classes, at 224 pixels: resnet18, resnet50, resnet50"),
+        count("batch_size", "images: 32, 32, 128"),
+        *(
+            count(name, about, least=0)
+            for name, about in {
+                "parameters": "bytes",
+                "buffers": "bytes",
+                "gradients": "bytes after a backward pass",
+                "optimizer": "bytes of its state after a step",
+                "activations": "bytes kept for the backward pass, and counted nowhere else",
+                "batch": "bytes of images and labels",
+                "total": "the sum of the six before",
+                "largest_batch": "images whose total is at most 16,000,000,000 bytes",
+            }.items()
+        ),
+    ),
+    rows=PLANNED,
+    keys=2,
+)
 BUDGET = 16_000_000_000  # bytes
 PIXELS = 3 * 224 * 224
 WHOLE = {
@@ -57,12 +77,7 @@ PARAMETERS = {
 
 
 def plan_problem(rows: Sequence[Row]) -> str:
-    """Say what is wrong with a file of plans."""
-    form = table.form_problem(
-        rows, ("model", *PLAN_NUMBERS), PLAN_NUMBERS, [name for name, _ in PLANNED]
-    )
-    if form:
-        return form
+    """Say how plans in the right form do not add up, or not to known numbers."""
     for row, (name, batch) in zip(rows, PLANNED, strict=True):
         expected = {
             "batch_size": batch,
@@ -157,50 +172,34 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
 # --- the CPU ----------------------------------------------------------------------------------------------------------
 
 
-def row_problem(rows: Sequence[Row], asked: Sequence[tuple[str, int]] | None = None) -> str:
-    """Say what is wrong with the rows of a study: those *asked* for, or, in a file, with any numbers of threads."""
-    if wrong := CPU.problem(rows):
-        return wrong
+def options_problem(rows: Sequence[Row]) -> str:
+    """Say that a file has not each option with each of its numbers of threads, in their order."""
     found = [(row["option"], row["threads"]) for row in rows]
     counts = list(dict.fromkeys(count for _, count in found))
-    wanted = (
-        [(option, count) for option in OPTIONS for count in counts]
-        if asked is None
-        else list(asked)
-    )
-    if found != wanted or not found:
-        return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
-    for row in rows:
-        ratio, name = rows[0]["ms"] / row["ms"], _named(row)
-        if not table.alike(row["speedup"], ratio):
-            return f"speedup of {name} is {row['speedup']:.4g}, but ms of the first row / ms is {ratio:.4g}"
-    return ""
+    if found == list(product(OPTIONS, counts)):
+        return ""
+    return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
 
 
 def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
     """Say how milliseconds differ from what a scripted clock showed."""
     for row, ms in zip(rows, expected, strict=True):
-        if not close(row["ms"], ms, PACE):
-            stories = [
-                (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
-                (ms * 0.6, "the fastest call: take the median"),
-                (ms / 1000, "in seconds"),
-                (
-                    ms * USED,
-                    "the step ran before with another number of threads: make a fresh one for each row",
-                ),
-                (
-                    ms * row["threads"],
-                    "time.process_time() adds up over threads: take time.perf_counter()",
-                ),
-            ]
-            words = explained(row["ms"], stories, PACE) or _otherwise(row["ms"], ms)
-            return f"ms of {_named(row)} is {row['ms']:.4g}, and a step took {ms:.4g}: {words}"
+        usual = [
+            (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
+            (ms * 0.6, "the fastest call: take the median"),
+            (ms / 1000, "in seconds"),
+            (
+                ms * USED,
+                "the step ran before with another number of threads: make a fresh one for each row",
+            ),
+            (
+                ms * row["threads"],
+                "time.process_time() adds up over threads: take time.perf_counter()",
+            ),
+        ]
+        if wrong := CPU.mismatch(row, "ms", ms, PACE, usual, _otherwise(row["ms"], ms)):
+            return wrong
     return ""
-
-
-def _named(row: Row) -> str:
-    return f"{row['option']}, {row['threads']:g} thread{'s' * (row['threads'] != 1)}"
 
 
 def _otherwise(told: float, ms: float) -> str:

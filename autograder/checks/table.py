@@ -77,16 +77,21 @@ def form_problem(
     rows: Sequence[Mapping[str, Any]],
     columns: Sequence[str],
     numbers: Collection[str],
-    expected: Sequence[str | int] | None = None,
+    expected: Collection[Any] | None = None,
+    keys: int = 1,
 ) -> str:
-    """Say where rows are not the *expected* ones (by their first column), have other columns, or text for numbers."""
-    key = columns[0]
-    if any(key not in row for row in rows):
-        return f"column '{key}' is missing"
-    names = [row[key] for row in rows]
-    if expected is not None and names != list(expected):
-        found = ", ".join(map(_named if key not in numbers else shown, names[:6])) or "none"
-        return f"the rows are {found}; {', '.join(map(str, expected))} are asked for, in that order"
+    """Say where rows are not the *expected* ones, have other columns, or text for numbers.
+
+    A row is named by its first column, or by a tuple of its first columns where there are several *keys*.
+    """
+    missing = [key for key in columns[:keys] if any(key not in row for row in rows)]
+    if missing:
+        return f"column '{missing[0]}' is missing"
+    names = [tuple(_cell(row[key], key in numbers) for key in columns[:keys]) for row in rows]
+    wanted = [it if isinstance(it, tuple) else (it,) for it in expected or []]
+    if expected is not None and names != wanted:
+        found, asked = (", ".join(map(_key, many[:6])) or "none" for many in (names, wanted))
+        return f"the rows are {found}; {asked} are asked for, in that order"
     for row in rows:
         odd = [name for name in columns if name not in row] or [
             name for name in row if name not in columns
@@ -95,7 +100,8 @@ def form_problem(
             return f"column '{odd[0]}' is {'missing' if odd[0] in columns else 'not asked for'}"
         text = [name for name in numbers if not isinstance(row[name], float | int)]
         if text:
-            return f"{text[0]} of {_named(row[key])} is {row[text[0]]!r}, and it must be a number"
+            name = _key([row[key] for key in columns[:keys]])
+            return f"{text[0]} of {name} is {row[text[0]]!r}, and it must be a number"
     return ""
 
 
@@ -113,11 +119,11 @@ def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:
     return ""
 
 
-def other_device(rows: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> str:
-    """Say that rows name another device than those *known* to be of the same machine."""
-    told, name = (str(of[0]["device"]).strip() for of in (rows, known))
-    return f"the device is called {told[:60]!r}, and device_name(device) of given is {name!r}" * (
-        told != name
+def other_device(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Say that a row names another device than the one that measured it."""
+    reported = {str(row["device"]).strip() for row in rows} - {name.strip()}
+    return (
+        f"the device is called {min(reported)[:60]!r}, and its name is {name!r}" if reported else ""
     )
 
 
@@ -178,8 +184,14 @@ def alike(value: float, other: Any) -> bool:
     )
 
 
-def _named(key: Any) -> str:
-    return f"{key:g}" if isinstance(key, float) else str(key)
+def _cell(value: Any, is_number: bool) -> Any:
+    """Return the value of a key; a text where a number belongs is seen to be one."""
+    return repr(value) if is_number and isinstance(value, str) else value
+
+
+def _key(key: Sequence[Any]) -> str:
+    """Name a row by what its first columns hold."""
+    return " ".join(f"{it:g}" if isinstance(it, float) else str(it)[:40] for it in key)
 
 
 def _lines(data: bytes, file: str) -> list[tuple[int, list[str]]]:

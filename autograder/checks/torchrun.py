@@ -12,8 +12,7 @@ from itertools import chain
 from typing import Any
 
 from autograder.checks.commands import Grammar, Line
-from autograder.checks.forms import DEVICE, Form, count, positive
-from autograder.checks.numerics import close
+from autograder.checks.forms import DEVICE, Form, Row, count, positive
 
 GRAMMAR = Grammar(
     "torchrun",
@@ -132,31 +131,25 @@ def talk_problem(across: Sequence[Calls], turns: int, numbers: int) -> str:
     return f"a call takes {most} numbers, and there are {numbers}" if most > numbers else ""
 
 
-SHAPES = [(1, 1), (1, 2), (2, 1), (2, 2)]
-RESULTS = Form(
+NODES = Form(
     "nodes_results.csv",
     (
         count("nodes", "nodes, played on one machine"),
         count("processes", "processes on each node"),
-        positive("samples_per_s", "samples per second of all processes together"),
+        positive("samples_per_s", "of all processes together", "samples/s"),
         positive("efficiency", "samples_per_s of a process / samples_per_s of the first row"),
         DEVICE,
     ),
+    rows=((1, 1), (1, 2), (2, 1), (2, 2)),
+    keys=2,
 )
 
 
-def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say how rows of a rehearsal are not those of the four shapes, or do not fit each other."""
-    if wrong := RESULTS.problem(rows):
-        return wrong
-    if [(row["nodes"], row["processes"]) for row in rows] != SHAPES:
-        shapes = (f"{nodes} x {processes}" for nodes, processes in SHAPES)
-        return f"nodes and processes are to be {', '.join(shapes)}"
+def row_problem(rows: Sequence[Row]) -> str:
+    """Say how the efficiencies of a rehearsal do not follow from its rates."""
     for row in rows:
-        rate, reported = row["samples_per_s"], row["efficiency"]
-        expected = rate / (row["nodes"] * row["processes"]) / rows[0]["samples_per_s"]
-        if not close(reported, expected, 0.01):
-            place = f"{row['nodes']:g} x {row['processes']:g}"
-            measured = f"of {rate:.4g} samples/s on {place} the efficiency is {expected:.3g}"
-            return f"{measured}, and it says {reported:.3g}"
+        each = row["samples_per_s"] / (row["nodes"] * row["processes"])
+        wrong = NODES.mismatch(row, "efficiency", each / rows[0]["samples_per_s"], 0.01)
+        if wrong:
+            return f"{wrong}, of {row['samples_per_s']:.4g} samples/s"
     return ""

@@ -1,6 +1,7 @@
 """Claims about a study: a function that measures, returns rows, writes them to a table and draws them.
 
 speeds = Study(part, FORM, "compare_nets", by=scripted_nets)    `by` is the probe: rows, csv, panels, picture
+speeds.is_measured("compares_all", rule, says=..., try_=..., shows=["ms"])    the rows are what was measured
 speeds.is_written()                                             the table holds the rows that are returned
 speeds.is_drawn("nets.png", {"ms": ...}, says=..., try_=...)    the figure shows them
 speeds.is_consistent(_problem, says=...)                        the rows handed in have the form, and fit each other
@@ -9,14 +10,28 @@ speeds.is_pictured("nets.png")                                  the figure hande
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import plot, table
 from autograder.checks.forms import Form, Row
-from autograder.lab import Part
+from autograder.checks.numerics import shown
+from autograder.lab import CELL, INTEGER, NUMBER, PANELS, TEXT, Part, list_of, map_of
 from autograder.model import Failed, Observation, Pair, Passed, Picture, Table, Verdict
+
+WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
+DRAWN = {**WRITTEN, "panels": PANELS}
+PICTURE = {"picture": ("uint8", 1)}
+"""What probes answer with: `written` makes it."""
+EPOCHS = {
+    "samples": INTEGER,
+    "batches": INTEGER,
+    "wait": NUMBER,
+    "work": list_of(NUMBER),
+    "cold": NUMBER,
+}
+"""What a probe answers with that scripted an epoch for each row; `checks.slips.epochs` reads it."""
 
 Rule = Callable[[Sequence[Row]], str]
 """Says how rows contradict each other, or nothing."""
@@ -24,12 +39,76 @@ Also = Callable[[Any], tuple[str, str] | None]
 """Says what else is wrong with what the probe saw, and what to try."""
 
 
+def written(
+    rig: Any, form: Form, function: str, returned: Any, figure: str = "", figures: Any = None
+) -> dict[str, Any]:
+    """Return the rows of a table, and what was written and drawn of them in the folder that was made for it."""
+    folder = rig.made_folder()
+    answer = {"rows": rig.rows(returned, function), "csv": rig.file_text(folder / form.file)}
+    if not figure:
+        return answer
+    picture = rig.file_bytes(folder / figure, plot.BYTES + 1)
+    return {**answer, "panels": figures.panels(figure), "picture": picture}
+
+
 class Study:
     """A function that measures, and what is claimed of its rows."""
 
-    def __init__(self, part: Part, form: Form, function: str, by: Callable[..., Any]) -> None:
-        """Name the function, the form of its table, and the probe that runs it where everything is known."""
-        self.part, self.form, self.function, self.probe = part, form, function, by.__name__
+    def __init__(
+        self,
+        part: Part,
+        form: Form,
+        function: str,
+        by: Callable[..., Any] | None = None,
+        expected: Callable[[Mapping[str, Any]], Collection[Any]] | None = None,
+    ) -> None:
+        """Name the function, the form of its table, and the probe that runs it where everything is known.
+
+        *expected* says by what the probe's baseline answered which rows there have to be, by their keys.
+        """
+        self.part, self.form, self.function = part, form, function
+        self.probe = by.__name__ if by else ""
+        self._keys = expected
+
+    def _expected(self, seen: Any) -> Collection[Any] | None:
+        return self._keys(seen.baseline.values) if self._keys else None
+
+    def is_measured(
+        self,
+        name: str,
+        rule: Callable[..., str | tuple[str, str] | None],
+        *,
+        says: str,
+        try_: str,
+        shows: Sequence[str],
+        needs: Sequence[str] = (),
+        reads: Sequence[str] = (),
+        loose: bool = False,
+    ) -> Any:
+        """Claim that the rows are what was measured, by a rule on the probe's answers and what else it *reads*.
+
+        *shows* names the columns that a verdict shows of the first rows; *loose* leaves figures to the rule. Return the
+        check, which others may need.
+        """
+
+        def judge(seen: Any, *others: Any) -> Verdict:
+            rows = _student(seen).values["rows"]
+            form = self.form.shape_problem if loose else self.form.problem
+            problem = form(rows, self._expected(seen)) or rule(seen, *others)
+            measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
+            if problem:
+                why = (problem, try_) if isinstance(problem, str) else problem
+                return Failed(measured, *why)
+            return Passed(f"{measured} (on a clock that the grader moves)")
+
+        return self.part.add_check(name, says, "scripted", judge, [self.probe, *reads], needs)
+
+    def _shown(self, row: Row, columns: Sequence[str]) -> str:
+        """Return some figures of a row, which may have any form."""
+        figures = ", ".join(
+            f"{shown(row.get(name))} {self.form.units.get(name, name)}" for name in columns
+        )
+        return f"{row.get(self.form.names[0])}: {figures}"
 
     def is_written(self, also: Also | None = None) -> None:
         """Claim that the table holds the rows that are returned."""
@@ -42,25 +121,6 @@ class Study:
 
         said = f"{self.function} writes {self.form.file} with the rows that it returns."
         self.part.add_check("csv_says_what_was_measured", said, "scripted", judge, [self.probe])
-
-    def is_honest(
-        self,
-        problem: Callable[[Sequence[Row], Mapping[str, Any]], str],
-        shows: Callable[[Row], str],
-        *,
-        says: str,
-        try_: str,
-    ) -> None:
-        """Claim that the rows are what was scripted: a *problem* of them, if their names, in `names`, are right."""
-
-        def judge(seen: Pair) -> Verdict:
-            rows, script = seen.student.values["rows"], seen.baseline.values
-            measured = "; ".join(map(shows, rows[:4])) or "no rows"
-            why = self.form.problem(rows, script["names"]) or problem(rows, script)
-            why = why or table.other_device(rows, script["rows"])
-            return Failed(measured, why, try_) if why else Passed(measured)
-
-        self.part.add_check("measures_honestly", says, "scripted", judge, [self.probe])
 
     def is_drawn(
         self,
@@ -76,15 +136,21 @@ class Study:
         """Claim that the figure shows the rows; *units* maps columns to what a panel's label has to match."""
 
         def judge(seen: Any) -> Verdict:
-            shown = plot.shows_the_rows(
+            drawn = plot.shows_the_rows(
                 _student(seen), figure, units, self.form.names[0], try_, apart=apart
             )
-            return _and(also, seen, shown)
+            return _and(also, seen, drawn)
 
         self.part.add_check(name, says, "scripted", judge, [self.probe])
 
     def is_consistent(
-        self, rule: Rule, *, says: str, try_: str = "", note: Rule | None = None
+        self,
+        rule: Rule | None = None,
+        *,
+        says: str,
+        try_: str = "",
+        note: Rule | None = None,
+        name: str = "csv_is_consistent",
     ) -> Any:
         """Claim that the rows handed in have the form and keep a rule; a *note* says what is odd, and costs nothing.
 
@@ -94,16 +160,14 @@ class Study:
 
         def judge(handed_in: Table) -> Verdict:
             rows = self.form.read(handed_in)
-            why = self.form.problem(rows) or rule(rows)
+            why = self.form.problem(rows) or (rule(rows) if rule else "")
             if why:
                 return Failed(f"{len(rows)} rows", why, try_)
             return Passed(
                 "; ".join(filter(None, [f"{len(rows)} rows", note(rows) if note else ""]))
             )
 
-        return self.part.add_check(
-            "csv_is_consistent", says, "artefact", judge, [_stem(self.form.file)]
-        )
+        return self.part.add_check(name, says, "artefact", judge, [_stem(self.form.file)])
 
     def is_pictured(self, figure: str, name: str = "plot_is_a_picture") -> None:
         """Claim that the figure handed in is a picture."""

@@ -115,11 +115,11 @@ PACED = {
     "a build in between": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: a build is timed"),
     "the best epoch": (
         whole(throughput=14.0),
-        "where 13.33 passed, and it is samples / seconds of all timed epochs",
+        "where 13.33 is right, and it is samples / seconds of all timed epochs",
     ),
     "a profiled epoch": (whole(seconds=86.0), "one of them is profiled"),
-    "twice as fast": (whole(throughput=80 / 3), "where 13.33 passed"),
-    "no wait": (whole(data_wait=0.0), "an epoch waited 1 s"),
+    "twice as fast": (whole(throughput=80 / 3), "where 13.33 is right"),
+    "no wait": (whole(data_wait=0.0), "where 1 is right"),
     "a short warm-up": (whole(warm_up_s=2.0), "belongs to the warm-up"),
     "no warm-up": (whole(warm_up_s=None), "belongs to the warm-up"),
 }

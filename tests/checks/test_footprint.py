@@ -37,7 +37,9 @@ def table(**changes):
         pytest.param([], "there are no rows", id="none"),
         pytest.param(table(saved_mb="1 MB"), "it must be a number", id="text"),
         pytest.param(
-            table(throughput=0.0), "throughput of Lean is 0, and has to be above 0", id="nothing"
+            table(throughput=0.0),
+            "throughput of Lean, batch_size 8, AMP is 0, and has to be above 0",
+            id="nothing",
         ),
         pytest.param(
             table(peak_memory_mb="much"), "or nothing where there is none", id="a peak in words"
@@ -47,14 +49,16 @@ def table(**changes):
     ],
 )
 def test_rows_have_their_form(rows, words):
-    found = footprint.row_problem(rows)
+    found = footprint.RESULTS.problem(rows) or footprint.unit_problem(rows)
 
     assert bool(words) == bool(found)
     assert words in found
 
 
 def test_rows_are_those_that_were_asked_for():
-    assert "and not SimpleNet 4 FP32" in footprint.row_problem(table(), [("SimpleNet", 4, "FP32")])
+    found = footprint.RESULTS.problem(table(), [("SimpleNet", 4, "FP32")])
+
+    assert "; SimpleNet 4 FP32 are asked for, in that order" in found
 
 
 @pytest.mark.parametrize(

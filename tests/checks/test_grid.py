@@ -39,17 +39,17 @@ MISTAKES = {
     "batches": (STREAM, told(4, 17.0), "it counts batches and not samples"),
     "the warm-up": (STREAM, told(40, 29.5), "the warm-up is timed"),
     "none": (STREAM, told(40, 17.5), "there is no warm-up"),
-    "another": (STREAM, told(40, 19.0), "throughput is 2.105 samples/s where 2.353 passed"),
+    "another": (STREAM, told(40, 19.0), "throughput is 2.105 samples/s where 2.353 is right"),
     "nothing": (STREAM, {"throughput": None}, "throughput is None"),
     "other samples": (
         STREAM,
         {**told(40, 17.0), "samples": 41.0},
-        "samples is 41, and 40 is right",
+        "samples is 41 where 40 is right",
     ),
     "milliseconds": (
         STREAM,
         {**told(40, 17.0), "seconds": 17000.0},
-        "seconds is 1.7e+04, and 17 is right",
+        "seconds is 1.7e+04 s where 17 is right",
     ),
 }
 
@@ -85,10 +85,10 @@ FORMS = {
     "right": (rows(), ""),
     "two decimals": (rows(1, throughput=8.004), ""),
     "none": ([], "there are no rows"),
-    "a unit": (rows(1, seconds="10 s"), "seconds of 8 is '10 s', and it must be a number"),
-    "pinned by a number": (rows(0, pin_memory=1.0), "and has to be a text"),
+    "a unit": (rows(1, seconds="10 s"), "seconds of 8 0 True is '10 s', and it must be a number"),
+    "pinned by a number": (rows(0, pin_memory=1.0), "has to be one of False, True"),
     "no samples": (rows(0, samples=0.0), "has to be at least 1"),
-    "edited": (rows(2, throughput=99.0), "throughput of BS=8, Workers=1, Pinned=False is 99, but samples / seconds is 16"),
+    "edited": (rows(2, throughput=99.0), "throughput of batch_size 8, num_workers 1, pin_memory False is 99, but samples / seconds is 16"),
     "nameless": (rows(0, device=" "), "the device is not named"),
     "two machines": (rows(0, device="another"), "the rows are from two machines"),
 }  # fmt: skip
@@ -96,7 +96,7 @@ FORMS = {
 
 @pytest.mark.parametrize(("table", "words"), FORMS.values(), ids=FORMS)
 def test_rows_have_their_form(table, words):
-    found = grid.row_problem(table)
+    found = grid.RESULTS.problem(table)
 
     assert bool(words) == bool(found)
     assert words in found
@@ -105,15 +105,15 @@ def test_rows_have_their_form(table, words):
 def test_rows_are_those_that_were_asked_for():
     asked = [grid.place(row) for row in rows()]
 
-    assert "" == grid.row_problem(rows(), asked)
-    assert "31 rows: BS=8, Workers=0, Pinned=True" in grid.row_problem(rows()[1:], asked)
+    assert "" == grid.RESULTS.problem(rows(), asked)
+    assert "the rows are 8 0 True, 8 1 False" in grid.RESULTS.problem(rows()[1:], asked)
 
 
 WHOLES = {
     "right": (rows(), ""),
     "three sizes": (rows(sizes=(8, 16, 32)), "it holds 3 batch sizes and 0, 1, 2, 3 workers, not 4 of each"),
     "never none": (rows(workers=(1, 2, 3, 4)), "0 workers among them"),
-    "one missing": (rows()[:-1], "BS=64, Workers=3, Pinned=True is missing"),
+    "one missing": (rows()[:-1], "batch_size 64, num_workers 3, pin_memory True is missing"),
     "one twice": (rows() + rows()[:1], "a configuration is there twice"),
     "fewer batches": (rows(0, samples=40), "batches counted are 5 in one row and 10 in another"),
     "more workers than batches": (rows(workers=(0, 2, 4, 8)), "10 batches are counted; with 8 workers 16 are the least"),
@@ -139,7 +139,7 @@ def paced(*rates):
 
 PACES = {
     "right": ((1.0, 1.3, 1.6), "a CPU", ""),
-    "one forgotten": ((1.0, 1.0, 1.6), "a CPU", "Pinned=True: throughput is 2.353 samples/s where 3.059 passed: it is the pace of BS=8, Workers=0, Pinned=False"),
+    "one forgotten": ((1.0, 1.0, 1.6), "a CPU", "pin_memory True is 2.353 samples/s where 3.059 is right: it is the pace of batch_size 8, num_workers 0, pin_memory False"),
     "another device": ((1.0, 1.3, 1.6), "a GPU", "the device is called 'a CPU', and its name is 'a GPU'"),
 }  # fmt: skip
 
@@ -159,8 +159,8 @@ TIED[3] |= {"throughput": 40.0, "seconds": 2.0}
 OPTIMA = {
     "right": ('{"batch_size": 8, "num_workers": 0, "pin_memory": true}', ""),
     "as text": ('{"batch_size": 8.0, "num_workers": 0, "pin_memory": "True"}', ""),
-    "a later one": ('{"batch_size": 8, "num_workers": 1, "pin_memory": true}', "BS=8, Workers=1, Pinned=True is as fast as BS=8, Workers=0"),
-    "a slower one": ('{"batch_size": 8, "num_workers": 0, "pin_memory": false}', "has 8 samples/s, and BS=8, Workers=0, Pinned=True has 40"),
+    "a later one": ('{"batch_size": 8, "num_workers": 1, "pin_memory": true}', "batch_size 8, num_workers 1, pin_memory True is as fast as batch_size 8, num_workers 0"),
+    "a slower one": ('{"batch_size": 8, "num_workers": 0, "pin_memory": false}', "has 8 samples/s, and batch_size 8, num_workers 0, pin_memory True has 40"),
     "none of them": ('{"batch_size": 9, "num_workers": 0, "pin_memory": false}', "it is no row of the table"),
     "more": ('{"batch_size": 8, "num_workers": 0, "pin_memory": true, "throughput": 40}', "and nothing else"),
     "words": ('{"batch_size": "8", "num_workers": 0, "pin_memory": true}', "and nothing else"),

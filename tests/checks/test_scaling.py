@@ -47,7 +47,8 @@ def rows():
 
 def test_what_is_right_has_no_problem():
     assert ("", "") == scaling.plan_problem([run for _, run in RUNS], KNOWN)
-    assert ["", "", ""] == [
+    assert ["", "", "", ""] == [
+        scaling.RESULTS.problem(rows()),
         scaling.row_problem(rows()),
         scaling.time_problem(rows(), KNOWN),
         scaling.whole_problem(rows()),
@@ -120,7 +121,10 @@ def changed(at, **cells):
 ODD_ROWS = {
     "nothing": ([], "there are no rows"),
     "text": (changed(1, seconds="2 s"), "it must be a number"),
-    "no time": (changed(1, seconds=0.0), "seconds of strong is 0, and has to be above 0"),
+    "no time": (
+        changed(1, seconds=0.0),
+        "seconds of scaling strong, processes 2 is 0, and has to be above 0",
+    ),
     "half a process": (changed(1, processes=1.5), "is 1.5, and has to be a whole number"),
     "no device": (changed(1, device=" "), "the device is not named"),
     "two machines": (changed(1, device="a GPU"), "the rows are from two machines"),
@@ -128,27 +132,33 @@ ODD_ROWS = {
     "weak first": ([*rows()[3:], *rows()[:3]], "scaling is weak, strong"),
     "begins with two": (rows()[1:], "the first row of strong scaling has 2 processes"),
     "a fixed batch": (changed(1, batch_size=12), "96 and 6 keep what strong scaling keeps"),
-    "fewer samples": (changed(4, samples=96), "192 and 12 keep what weak scaling keeps"),
+    "fewer samples": (
+        changed(4, samples=96, throughput=96 / 4.5),
+        "192 and 12 keep what weak scaling keeps",
+    ),
     "another rate": (
         changed(1, throughput=1.0),
-        "throughput of strong scaling with 2 processes is 1, but samples",
+        "throughput of scaling strong, processes 2 is 1, but samples",
     ),
     "upside down": (
-        changed(1, speedup=0.625),
+        changed(1, speedup=0.625, efficiency=0.3125),
         "but throughput / that of one process is 1.6: upside down",
     ),
-    "not so fast": (changed(1, speedup=1.5), "is 1.5, but throughput / that of one process is 1.6"),
+    "not so fast": (
+        changed(1, speedup=1.5, efficiency=0.75),
+        "is 1.5, but throughput / that of one process is 1.6",
+    ),
     "seconds over seconds": (
-        changed(4, speedup=4 / 4.5),
+        changed(4, speedup=4 / 4.5, efficiency=2 / 4.5),
         "is 1.778: seconds over seconds, where the work has grown",
     ),
-    "percent": (changed(1, efficiency=80.0), "but speedup / processes is 0.8: in percent"),
+    "percent": (changed(1, efficiency=80.0), "but speedup / processes is 0.8: it is in percent"),
 }
 
 
 @pytest.mark.parametrize(("table", "words"), ODD_ROWS.values(), ids=ODD_ROWS)
 def test_rows_that_contradict_themselves_are_named(table, words):
-    assert words in scaling.row_problem(table)
+    assert words in (scaling.RESULTS.problem(table) or scaling.row_problem(table))
 
 
 SECONDS = {
@@ -158,7 +168,7 @@ SECONDS = {
     "fastest": (2.5 * 0.7, "the fastest epoch"),
     "all": (2.5 * 14, "all epochs together"),
     "first": (2.5 * 8, "it is the first epoch"),
-    "whatever": (2.6, "is 2.6, and the median after the first is 2.5"),
+    "whatever": (2.6, "is 2.6 s where 2.5 is right"),
 }
 
 
@@ -171,9 +181,6 @@ def test_seconds_of_another_kind_are_recognised(seconds, words):
     ("table", "words"),
     [
         pytest.param(
-            rows()[:5], "the rows are 5 pairs of scaling and processes, not the 6", id="a row less"
-        ),
-        pytest.param(
             changed(2, device="a GPU"), "the device is called 'a GPU'", id="another device"
         ),
         pytest.param(changed(2, samples=95), "does not say which run it was", id="another run"),
@@ -181,10 +188,6 @@ def test_seconds_of_another_kind_are_recognised(seconds, words):
 )
 def test_rows_of_other_runs_are_named(table, words):
     assert words in scaling.time_problem(table, KNOWN)
-
-
-def test_of_an_even_number_of_epochs_the_median_lies_in_the_middle():
-    assert 1.5 == scaling._median([2.0, 1.0])
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,7 @@ def test_of_an_even_number_of_epochs_the_median_lies_in_the_middle():
         pytest.param([*rows(), rows()[-1]], "weak scaling is measured with 1, 2, 4, 4", id="twice"),
         pytest.param(
             changed(1, efficiency=2.5),
-            "efficiency of strong scaling with 2 processes is 2.5",
+            "efficiency of scaling strong, processes 2 is 2.5",
             id="a dream",
         ),
     ],

@@ -144,38 +144,3 @@ def test_graphs_that_pile_up_fail_before_anything_else():
         verdict.measured,
         verdict.try_,
     )
-
-
-@pytest.mark.parametrize("told", [100.0, 100.9])
-def test_the_median_of_repeated_calls_is_accepted(told):
-    assert "" == timing.median_problem("f", told, 0.1, 5)
-
-
-@pytest.mark.parametrize(
-    ("told", "words"),
-    [
-        pytest.param(
-            176.0, "f took 176 ms, and the median of its calls is 100 ms: it is the mean", id="mean"
-        ),
-        pytest.param(80.0, "it is the fastest call", id="fastest"),
-        pytest.param(500.0, "it is the slowest call", id="slowest"),
-        pytest.param(300.0, "timed while the memory was being watched", id="watched"),
-        pytest.param(285.0, "timed while the memory was being watched", id="one call, watched"),
-        pytest.param(0.1, "it is in seconds", id="seconds"),
-        pytest.param(776.0, "it includes the slow first call", id="cold"),
-        pytest.param(102.5, "it includes the slow first call", id="cold, of one call more"),
-        pytest.param(1000.0, "it includes the slow first call", id="cold in another way"),
-        pytest.param(123.0, "f took 123 ms, and the median of its calls is 100 ms", id="anything"),
-    ],
-)
-def test_another_time_is_told_by_what_it_is(told, words):
-    assert timing.median_problem("f", told, 0.1, 5).startswith("f took")
-    assert words in timing.median_problem("f", told, 0.1, 5)
-
-
-def test_the_mean_with_the_cold_call_is_told_from_a_watched_one():
-    """Where both are as long, it is the mean: nobody hits three times the median by chance."""
-    told = 291.1 * 10.8 / 7 + 3000 / 7
-
-    assert told == pytest.approx(3 * 291.1, rel=timing.EXACT)
-    assert "it includes the slow first call" in timing.median_problem("f", told, 0.2911, 7)

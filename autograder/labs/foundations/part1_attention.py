@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import growth, plot, timing
+from autograder.checks import growth, plot, table
 from autograder.checks.forms import DEVICE, Form, Row, any_number, count, positive, words
-from autograder.checks.numerics import Array, close, shown
+from autograder.checks.numerics import Array
+from autograder.checks.slips import median_problem
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.claims.studies import Study
@@ -40,6 +41,7 @@ GROWTH = Form(
         any_number("memory_exponent", "the same for the memory"),
         DEVICE,
     ),
+    keys=2,
 )
 CURVES = "attention_curves.png"
 part = Part(
@@ -347,20 +349,16 @@ def scripted_growth(student: Any, rig: Any) -> Any:
     }
 
 
-def _problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
-    """Say which row is not as scripted: its length, its time, its memory; or which exponents do not fit the rows."""
-    lengths = [row["length"] for row in rows]
-    if lengths != script["lengths"]:
-        return f"lengths are {lengths}, and {script['lengths']} are asked for, version by version"
-    names = [f"{row['version']} at {row['length']:g}" for row in rows]
-    times = {name: row["milliseconds"] for name, row in zip(names, rows, strict=True)}
-    if slow := timing.medians_problem(times, script["seconds"], script["repeats"]):
-        return slow
-    for name, row, size in zip(names, rows, script["bytes"], strict=True):
-        if not close(row["memory_mb"], size / MB, 0.01):
-            held = f"{size / MB:.4g} MB (1e6 bytes)"
-            return f"memory_mb of {name} is {row['memory_mb']:.4g}, and the call held {held}"
-    return _exponents_problem(rows)
+def _measured(scripted_growth: Pair) -> str:
+    rows, script = scripted_growth.student.values["rows"], scripted_growth.baseline.values
+    in_mib = "it is in MiB, and a MB is 1e6 bytes"
+    problems = (
+        median_problem(GROWTH, row, "milliseconds", seconds, script["repeats"])
+        or GROWTH.mismatch(row, "memory_mb", size / MB, 0.01, [(size / 2**20, in_mib)])
+        for row, seconds, size in zip(rows, script["seconds"], script["bytes"], strict=True)
+    )
+    wrong = next(filter(None, problems), "") or _exponents_problem(rows)
+    return wrong or table.other_device(rows, script["rows"][0]["device"])
 
 
 def _exponents_problem(rows: Sequence[Row]) -> str:
@@ -390,14 +388,19 @@ def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
     return (why, "for each version: axis.loglog(lengths, figures, label=version)") if why else None
 
 
-study = Study(part, GROWTH, "measure_growth", by=scripted_growth)
-study.is_honest(
-    _problem,
-    lambda row: (
-        f"{row.get('version')} at {shown(row.get('length'))}: {shown(row.get('milliseconds'))} ms"
-    ),
+study = Study(
+    part,
+    GROWTH,
+    "measure_growth",
+    by=scripted_growth,
+    expected=lambda known: list(zip(known["names"], known["lengths"], strict=True)),
+)
+study.is_measured(
+    "measures_honestly",
+    _measured,
     says="measure_growth returns the median time after a warm-up, the peak memory, and the exponents of both.",
     try_=f"warm up at each length, time repeats calls one by one, then peak_mb, then fit; {WRONG}",
+    shows=["length", "milliseconds"],
 )
 study.is_written()
 study.is_drawn(

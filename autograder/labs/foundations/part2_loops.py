@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import table, timing
-from autograder.checks.forms import DEVICE, Form, Row, positive, words
-from autograder.checks.numerics import shown
+from autograder.checks import table
+from autograder.checks.forms import DEVICE, Form, positive, ratio, words
+from autograder.checks.slips import median_problem
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.claims.several import Several
 from autograder.claims.studies import Study
-from autograder.lab import CELL, INTEGER, NUMBER, TEXT, Close, Part, list_of, map_of
+from autograder.lab import CELL, INTEGER, NUMBER, TEXT, Close, Pair, Part, list_of, map_of
 
 FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k_hits")
 SPEEDUPS = Form(
@@ -23,7 +23,7 @@ SPEEDUPS = Form(
         words("function", "its name"),
         positive("loop_ms", "median of the loop's calls, after a warm-up", "ms"),
         positive("vectorized_ms", "median of yours", "ms"),
-        positive("speedup", "`loop_ms` / `vectorized_ms`", "x"),
+        ratio("speedup", "loop_ms", "vectorized_ms"),
         DEVICE,
     ),
     rows=FUNCTIONS,
@@ -350,37 +350,31 @@ def scripted_times(student: Any, rig: Any) -> Any:
     }
 
 
-def _problem(rows: Sequence[Row], script: Mapping[str, Any]) -> str:
-    """Say which time is not as scripted, or how rows contradict themselves."""
-    times = {
-        f"{which} of {row['function']}": row[f"{which}_ms"]
-        for row in rows
-        for which in ("loop", "vectorized")
-    }
-    return timing.medians_problem(times, script["seconds"], script["repeats"]) or _ratio_problem(
-        rows
+def _measured(scripted_times: Pair) -> str:
+    rows, script = scripted_times.student.values["rows"], scripted_times.baseline.values
+    places = [(row, column) for row in rows for column in ("loop_ms", "vectorized_ms")]
+    problems = (
+        median_problem(SPEEDUPS, row, column, seconds, script["repeats"])
+        for (row, column), seconds in zip(places, script["seconds"], strict=True)
     )
+    return next(filter(None, problems), "") or table.other_device(rows, script["rows"][0]["device"])
 
 
-def _ratio_problem(rows: Sequence[Row]) -> str:
-    for row in rows:
-        ratio = row["loop_ms"] / row["vectorized_ms"]
-        if not table.alike(row["speedup"], ratio):
-            return f"speedup of {row['function']} is {row['speedup']:.4g}, but loop_ms / vectorized_ms is {ratio:.4g}"
-    return ""
-
-
-study = Study(part, SPEEDUPS, "measure_speedups", by=scripted_times)
-study.is_honest(
-    _problem,
-    lambda row: (
-        f"{row.get('function')}: {shown(row.get('loop_ms'))} ms, {shown(row.get('vectorized_ms'))} ms"
-    ),
+study = Study(
+    part,
+    SPEEDUPS,
+    "measure_speedups",
+    by=scripted_times,
+    expected=lambda known: known["names"],
+)
+study.is_measured(
+    "measures_honestly",
+    _measured,
     says="measure_speedups returns the median times after a warm-up, and their ratio.",
     try_=f"call once, then time repeats calls one by one; {WRONG}",
+    shows=["loop_ms", "vectorized_ms"],
 )
 study.is_written()
 study.is_consistent(
-    _ratio_problem,
     says="The loop_speedups.csv handed in has a row for each of the four functions, with speedups that fit the times.",
 )

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from autograder.checks import nightly, outputs, torchrun
+from autograder.claims.studies import Study
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -18,7 +19,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Table,
     Unavailable,
     Verdict,
     exactly,
@@ -34,7 +34,8 @@ part = Part(
         "conv_relu_pool", "cuda_source", "record_profile", "compare_profiles", "node_commands", "node_groups",
         "average_over_nodes", "fold_norm", "predict", "measure_latency",
     ],
-    hands_in=["nodes_results.csv", "bonus_notes.md"],
+    hands_in=[torchrun.NODES.file, "bonus_notes.md"],
+    tables=[torchrun.NODES],
 )  # fmt: skip
 
 FUSED = 'see "One kernel" in the bonus handout'
@@ -425,12 +426,12 @@ def one_of_a_node_talks(means: Pair) -> Verdict:
     )
 
 
-@part.check(basis="artefact")
-def nodes_results_fit(nodes_results: Table) -> Verdict:
-    """The nodes_results.csv handed in has the four shapes, and efficiencies that follow from its rates."""
-    rows = torchrun.RESULTS.read(nodes_results)
-    why = torchrun.row_problem(rows)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
+Study(part, torchrun.NODES, "rehearse_nodes").is_consistent(
+    torchrun.row_problem,
+    says="The nodes_results.csv handed in has the four shapes, and efficiencies that follow from its rates.",
+    try_=AGAIN,
+    name="nodes_results_fit",
+)
 
 
 # --- what is judged: inference ----------------------------------------------------------------------------------------

@@ -8,11 +8,10 @@ from typing import Any
 
 from autograder.checks import grid, loaders
 from autograder.checks import trace as profile
-from autograder.checks.numerics import shown
 from autograder.checks.reported import each
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.loaders import Loader
-from autograder.claims.studies import Study
+from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -157,7 +156,7 @@ GRID = {
 ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUMBER, "device": TEXT}
 
 
-@part.probe(pair=True, values={**GRID, **ONCE, "rows": list_of(map_of(CELL)), "csv": TEXT})
+@part.probe(pair=True, values={**GRID, **ONCE, **WRITTEN})
 def benchmark(student: Any, rig: Any) -> Any:
     """Twelve configurations, each with a pace of its own."""
     sizes = [rig.integer(3, 5), rig.integer(6, 9)]
@@ -167,25 +166,24 @@ def benchmark(student: Any, rig: Any) -> Any:
     pace, (start,) = rig.seconds(0.2, 0.9, len(places)), rig.seconds(*START, 1)
     waits = rig.seconds(0.5, 0.9, sum(asked.values()) + 3)
     stream = {"samples": sizes[-1] * len(waits), "waits": waits, "start": start}
-    paces, folder = dict(zip(places, pace, strict=True)), rig.made_folder()
+    paces = dict(zip(places, pace, strict=True))
     returned = student.benchmark_dataloader(
         rig.loading.streams(**stream, pace=paces, cold=COLD),
         rig.device,
         list(sizes),
         list(workers),
         [False, True],
-        folder=str(folder),
+        folder=str(rig.made_folder()),
         **asked,
     )
     return {
         **asked,
         **stream,
+        **written(rig, grid.RESULTS, "benchmark_dataloader", returned),
         "sizes": sizes,
         "workers": workers,
         "pace": pace,
         "device": rig.text(rig.given("device_name")(rig.device)),
-        "rows": rig.rows(returned, "benchmark_dataloader"),
-        "csv": rig.file_text(folder / part.artefacts["dataloader_results"]),
     }
 
 
@@ -287,20 +285,26 @@ def _streams(known: Mapping[str, Any]) -> list[grid.Stream]:
     ]
 
 
-@part.check(basis="scripted", needs=[counts_what_it_times])
-def measures_each_configuration(benchmark: Pair) -> Verdict:
-    """benchmark_dataloader measures each combination once, in order, with a loader that has all three options."""
+def _measured(benchmark: Pair) -> str:
     rows, known = benchmark.student.values["rows"], benchmark.baseline.values
-    places = list(product(known["sizes"], known["workers"], grid.PINS))
-    why = grid.row_problem(rows, places) or grid.paces_problem(
-        rows, _streams(known), known["device"]
-    )
-    found = "; ".join(f"{shown(row.get('throughput'))} samples/s" for row in rows[:4]) or "no rows"
-    try_ = f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}"
-    return verdict(f"{len(rows)} rows: {found} ...", why, try_)
+    return grid.paces_problem(rows, _streams(known), known["device"])
 
 
-study = Study(part, grid.RESULTS, "benchmark_dataloader", by=benchmark)
+study = Study(
+    part,
+    grid.RESULTS,
+    "benchmark_dataloader",
+    by=benchmark,
+    expected=lambda known: list(product(known["sizes"], known["workers"], grid.PINS)),
+)
+study.is_measured(
+    "measures_each_configuration",
+    _measured,
+    says="benchmark_dataloader measures each combination once, in order, with a loader that has all three options.",
+    try_=f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}",
+    shows=["num_workers", "throughput"],
+    needs=["counts_what_it_times"],
+)
 study.is_written()
 
 
@@ -311,7 +315,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     return each(
         choices.student.values["chosen"],
         asked,
-        lambda row, rows: (f"{dict(row)}"[:200], grid.choice_problem(grid.chosen(row), rows)),
+        lambda row, rows: (f"{dict(row)}"[:200], grid.choice_problem(grid.choice(row), rows)),
         f'max(rows, key=lambda row: row["throughput"]); {TABLE}',
         f"{len(asked)} tables",
     )
@@ -321,7 +325,7 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
 
 
 csv_is_consistent = study.is_consistent(
-    lambda rows: grid.row_problem(rows) or grid.whole_problem(rows),
+    grid.whole_problem,
     says="The dataloader_results.csv handed in has four batch sizes, four numbers of workers and both pins, once each.",
 )
 

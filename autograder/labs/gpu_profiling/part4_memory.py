@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from autograder.checks import footprint, memory, numerics, outputs, precision
-from autograder.checks.numerics import shown
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import HalfPrecision
 from autograder.claims.studies import Study
@@ -370,36 +370,38 @@ half.skips_overflow()
 # --- what is judged: measurements -------------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def measures_training_steps(measured: Pair, device: Device) -> Verdict:
-    """measure_memory_and_speed times complete steps after a warm-up, and says what is kept, in both precisions."""
-    rows, known = measured.student.values["rows"], measured.baseline.values
-    found = (
-        "; ".join(f"{row.get('net')}: {shown(row.get('throughput'))} images/s" for row in rows[:3])
-        or "no rows"
+def _measured(measured: Pair, device: Device) -> str:
+    seen, known = measured.student.values, measured.baseline.values
+    rows = seen["rows"]
+    wrong = footprint.unit_problem(rows) or footprint.figure_problem(
+        rows, known, on_gpu=device.kind == "cuda"
     )
-    form = footprint.row_problem(rows, _expected(known))
-    why = form or footprint.figure_problem(rows, known, on_gpu=device.kind == "cuda")
-    if not why and measured.student.values["batches"] > 1:
-        why = f"{known['steps']} timed steps had {measured.student.values['batches']} batches: making one is timed, too"
-    if not why and measured.student.values["models"] < 2 * len(rows):
-        why = "saved_mb was measured on the model that is trained then: make another one, and throw it away"
-    if not why and measured.student.values["warm"] < len(rows):
-        why = "the warm-up trained another model than the one that is measured then"
-    try_ = 'see "What to write" in the part 4 handout' if form else STEPS
-    return Failed(found, why, try_) if why else Passed(f"{found} (a clock that the grader moves)")
+    if wrong:
+        return wrong
+    if seen["batches"] > 1:
+        return (
+            f"{known['steps']} timed steps had {seen['batches']} batches: making one is timed, too"
+        )
+    if seen["models"] < 2 * len(rows):
+        return "saved_mb was measured on the model that is trained then: make another one, and throw it away"
+    if seen["warm"] < len(rows):
+        return "the warm-up trained another model than the one that is measured then"
+    return ""
 
 
 def _expected(known: Mapping[str, Any]) -> list[tuple[str, int, str]]:
-    return [
-        (net, size, mode)
-        for net in known["nets"]
-        for size in known["sizes"]
-        for mode in footprint.PRECISIONS
-    ]
+    return list(product(known["nets"], known["sizes"], footprint.PRECISIONS))
 
 
-study = Study(part, footprint.RESULTS, "benchmark_memory", by=measured)
+study = Study(part, footprint.RESULTS, "benchmark_memory", by=measured, expected=_expected)
+study.is_measured(
+    "measures_training_steps",
+    _measured,
+    says="measure_memory_and_speed times complete steps after a warm-up, and says what is kept, in both precisions.",
+    try_=STEPS,
+    shows=["throughput"],
+    reads=["device"],
+)
 study.is_written()
 
 
@@ -408,7 +410,7 @@ study.is_written()
 
 study.is_consistent(
     lambda rows: (
-        footprint.row_problem(rows)
+        footprint.unit_problem(rows)
         or footprint.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4)
     ),
     says="The memory_results.csv handed in has both nets at four batch sizes and precisions, with less kept by yours.",

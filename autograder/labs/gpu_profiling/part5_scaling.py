@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import plot, scaling
+from autograder.checks import scaling
 from autograder.claims.groups import Group, answered
-from autograder.claims.studies import Study
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
-    CELL,
     INTEGER,
     NUMBER,
-    PANELS,
     TEXT,
     Failed,
     Observation,
@@ -139,21 +137,19 @@ def drawn(rig: Any) -> dict[str, Any]:
 
 @part.probe(
     pair=True,
-    values={"rows": list_of(map_of(CELL)), "csv": TEXT, "panels": PANELS, "runs": RUNS, **PLAN},
-    arrays={"picture": ("uint8", 1)},
+    values={**DRAWN, "runs": RUNS, **PLAN},
+    arrays=PICTURE,
 )
 def measured(student: Any, rig: Any) -> Any:
     """Runs that return scripted seconds; nothing is trained."""
     plan = drawn(rig)
-    counts, samples, batch = plan["processes"], plan["samples"], plan["batch_size"]
-    wanted = [
-        run for kind in scaling.KINDS for run in scaling.planned(kind, counts, samples, batch)
-    ]
+    arguments = ([*plan["processes"]], plan["samples"], plan["batch_size"], rig.device)
+    wanted = [run for _, run in scaling.wanted(plan)]
     took = {
         one: [own for same, own in zip(wanted, plan["epochs"], strict=True) if same == one]
         for one in wanted
     }
-    asked, folder = [], rig.made_folder()
+    asked: list[list[float]] = []
 
     def run(processes: int, samples: int, batch_size: int) -> list[float]:
         asked.append([float(rig.number(it) or 0) for it in (processes, samples, batch_size)])
@@ -161,15 +157,12 @@ def measured(student: Any, rig: Any) -> Any:
         return list(left.pop(0) if len(left) == 2 else left[0])
 
     with rig.figures() as seen:
-        arguments = (run, list(counts), samples, batch, rig.device)
-        told = student.measure_scaling_efficiency(*arguments, folder=str(folder))
+        told = student.measure_scaling_efficiency(run, *arguments, folder=str(rig.made_folder()))
+    results = scaling.RESULTS
     return {
         **plan,
         "runs": asked,
-        "rows": rig.rows(told, "measure_scaling_efficiency"),
-        "csv": rig.file_text(folder / "scaling_results.csv"),
-        "panels": seen.panels("scaling_curves.png"),
-        "picture": rig.file_bytes(folder / "scaling_curves.png", plot.BYTES),
+        **written(rig, results, "measure_scaling_efficiency", told, "scaling_curves.png", seen),
     }
 
 
@@ -292,22 +285,9 @@ def plans_strong_and_weak(measured: Pair) -> Verdict:
     )
 
 
-@part.check(basis="scripted", needs=[plans_strong_and_weak])
-def efficiency_is_right(measured: Pair) -> Verdict:
-    """Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency."""
+def _measured(measured: Pair) -> str:
     rows, known = measured.student.values["rows"], measured.baseline.values
-    why = scaling.row_problem(rows) or scaling.time_problem(rows, known)
-    shares = [
-        f"{row.get('scaling')} {_short(row.get('processes'))}: {_short(row.get('efficiency'))}"
-        for row in rows
-    ]
-    found = f"efficiency {', '.join(shares[:6])}" if rows else "no rows"
-    try_ = f"speedup is a ratio of throughputs, efficiency speedup / processes; {SCALE}"
-    return Failed(found, why, try_) if why else Passed(found)
-
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float | int) else str(value)[:20]
+    return scaling.row_problem(rows) or scaling.time_problem(rows, known)
 
 
 @part.check(basis="report")
@@ -332,7 +312,21 @@ def refuses_what_says_nothing(refused: Observation) -> Verdict:
     return Passed(f"{len(REFUSED)} cases raise ValueError")
 
 
-study = Study(part, scaling.RESULTS, "measure_scaling_efficiency", by=measured)
+study = Study(
+    part,
+    scaling.RESULTS,
+    "measure_scaling_efficiency",
+    by=measured,
+    expected=lambda known: [(kind, run[0]) for kind, run in scaling.wanted(known)],
+)
+study.is_measured(
+    "efficiency_is_right",
+    _measured,
+    says="Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency.",
+    try_=f"speedup is a ratio of throughputs, efficiency speedup / processes; {SCALE}",
+    shows=["processes", "efficiency"],
+    needs=["plans_strong_and_weak"],
+)
 study.is_written()
 study.is_drawn(
     "scaling_curves.png",

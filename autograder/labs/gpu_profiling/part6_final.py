@@ -12,12 +12,12 @@ from typing import Any
 
 from autograder.checks import (
     checklist,
+    configurations,
     loaders,
     plot,
     speedup,
     table,
     timing,
-    versions,
 )
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
@@ -56,13 +56,14 @@ SAME_WORK = 'see "The same work" in the part 6 handout'
 TABLE = 'see "The table" in the part 6 handout'
 BEFORE_AFTER = 'see "Before and after" in the part 6 handout'
 PROGRAM = "training_final_optimized.py"
+NAMES = configurations.VERSIONS.rows or ()
 TABLES = ("final_results.csv", "final_comparison.png")
 STATS = ("stats_before.txt", "stats_after.txt")
 part = Part(
     "part6_final",
     writes=["run_version", "busy_percent", "compare_versions", "draw_comparison", "read_stats"],
     hands_in=[PROGRAM, *TABLES, "final_profile.gz", *STATS, "reflection.md"],
-    tables=[versions.RESULTS],
+    tables=[configurations.VERSIONS],
     made_by=dict.fromkeys(STATS, BEFORE_AFTER),
 )
 
@@ -300,7 +301,7 @@ def comparison(student: Any, rig: Any) -> Any:
     Shares are those of the own busy_percent, which is judged by itself.
     """
     folder = rig.made_folder()
-    asked, runs = rig.matched.versions(versions.VERSIONS[: rig.integer(4, 5)])
+    asked, runs = rig.matched.versions(NAMES[: rig.integer(4, 5)])
     rows = rig.rows(student.compare_versions(asked, folder=str(folder)), "compare_versions")
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
     busy = [rig.number(student.busy_percent(one["profile"])) for one in asked]
@@ -320,7 +321,7 @@ def shares(student: Any, rig: Any) -> Any:
 
 @part.probe(values={"rows": ROWS, "panels": PANELS}, arrays={"picture": ("uint8", 1)})
 def drawing(student: Any, rig: Any) -> Any:
-    rows, file = rig.matched.rows(versions.VERSIONS[:4]), rig.made_folder() / "final_comparison.png"
+    rows, file = rig.matched.rows(NAMES[:4]), rig.made_folder() / "final_comparison.png"
     with rig.figures() as figures:
         student.draw_comparison([dict(row) for row in rows], str(file.parent))
     return {
@@ -503,24 +504,21 @@ def finds_the_busy_share(shares: Pair) -> Verdict:
     )
 
 
-@part.check(basis="scripted")
-def compares_versions(comparison: Pair) -> Verdict:
-    """compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise."""
+def _compared(comparison: Pair) -> str | tuple[str, str]:
     seen, known = comparison.student.values, comparison.baseline.values["runs"]
     runs = [{**run, "busy_percent": busy} for run, busy in zip(known, seen["busy"], strict=False)]
-    rows = seen["rows"]
-    measured = "; ".join(
-        f"{row.get('version')}: {shown(row.get('throughput'))} samples/s" for row in rows[:5]
-    )
-    why = versions.compared_problem(rows, runs)
-    if why:
-        return Failed(measured or "no rows", why, TABLE)
+    rows, form = seen["rows"], configurations.VERSIONS
+    why = configurations.copied_problem(form, configurations.PRINTED, rows, runs)
+    if wrong := why or configurations.work_problem(rows):
+        return wrong
     if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
         why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
-        return Failed(
-            f"a run that failed raised {seen['raised'][:100]}", why, f"look at returncode; {TABLE}"
+        return (
+            f"a run that failed raised {seen['raised'][:100]}: {why}",
+            f"look at returncode; {TABLE}",
         )
-    return table.holds_the_rows(seen["csv"], "final_results.csv", rows)
+    csv = table.holds_the_rows(seen["csv"], form.file, rows)
+    return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
 
 
 UNITS = {
@@ -551,9 +549,22 @@ AGAIN = "run part6_final.py again and hand in the files that it wrote, unchanged
 GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with a kernel
 
 
-study = Study(part, versions.RESULTS, "compare_versions", by=comparison)
+study = Study(
+    part,
+    configurations.VERSIONS,
+    "compare_versions",
+    by=comparison,
+    expected=lambda known: [run["version"] for run in known["runs"]],
+)
+study.is_measured(
+    "compares_versions",
+    _compared,
+    says="compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise.",
+    try_=TABLE,
+    shows=["throughput"],
+)
 csv_is_consistent = study.is_consistent(
-    lambda rows: versions.row_problem(rows) or versions.learning_problem(rows),
+    lambda rows: configurations.work_problem(rows) or configurations.learning_problem(rows),
     says="The final_results.csv handed in has five versions that did the same work, with losses alike.",
 )
 study.is_pictured("final_comparison.png", name="comparison_is_a_picture")
@@ -562,7 +573,7 @@ study.is_pictured("final_comparison.png", name="comparison_is_a_picture")
 @part.check(basis="artefact", needs=[csv_is_consistent])
 def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> Verdict:
     """busy_percent of Final in final_results.csv is what the final_profile.gz handed in with it shows."""
-    last = versions.RESULTS.read(final_results)[-1]
+    last = configurations.VERSIONS.read(final_results)[-1]
     steps = len(final_profile.steps)
     if not steps or not final_profile.figure("dataloader", "steps"):
         return Failed(
@@ -577,7 +588,7 @@ def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> V
 @part.check(basis="artefact", needs=[profile_bears_out_the_table])
 def three_times_as_fast(final_results: Table, final_profile: Trace, device: Device) -> Verdict:
     """On a GPU, Final has at least 3 times the throughput of Baseline."""
-    rows = versions.RESULTS.read(final_results)
+    rows = configurations.VERSIONS.read(final_results)
     found, name = rows[-1]["speedup"], rows[0]["device"].strip()
     measured = f"{found:.4g} times as fast, measured on {name[:60]}"
     if not profile.has_gpu(final_profile):
@@ -632,7 +643,7 @@ HEADINGS = {
 @part.check(basis="artefact")
 def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
     """The reflection answers four questions in 150 to 2000 words, and names four or more figures of the table."""
-    return _said(versions.reflected(reflection, final_results, HEADINGS), BY_NAME)
+    return _said(configurations.reflected(reflection, final_results, HEADINGS), BY_NAME)
 
 
 BY_NAME = (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from autograder.checks import outputs, plot, studies, table
-from autograder.checks.numerics import shown
+from autograder.checks import outputs, studies
 from autograder.claims.groups import Group, answered
-from autograder.claims.studies import Study
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
     BOOLEAN,
     CASES,
@@ -17,14 +18,12 @@ from autograder.lab import (
     INTEGER,
     NUMBER,
     NUMBERS,
-    PANELS,
     TEXT,
     Failed,
     Observation,
     Pair,
     Part,
     Passed,
-    Table,
     Verdict,
     list_of,
     map_of,
@@ -37,7 +36,7 @@ part = Part(
         "plan_memory", "largest_batch", "timed", "profile_calls", "time_lines", "study_cpu", "train_distributed"
     ],
     hands_in=["memory_plan.csv", "cpu_study.csv", "cpu_threads.png", "bonus_notes.md"],
-    tables=[studies.CPU],
+    tables=[studies.PLANS, studies.CPU],
 )  # fmt: skip
 
 KINDS = (*studies.BYTES, "total")
@@ -175,15 +174,13 @@ def after_profiling(student: Any, rig: Any) -> Any:
 @part.probe(
     pair=True,
     values={
-        "rows": ROWS,
-        "panels": PANELS,
-        "csv": TEXT,
+        **DRAWN,
         "ms": list_of(NUMBER),
         "counts": list_of(INTEGER),
         "before": INTEGER,
         "after": INTEGER,
     },
-    arrays={"picture": ("uint8", 1)},
+    arrays=PICTURE,
 )
 def study(student: Any, rig: Any) -> Any:
     """Steps of scripted length; the clock moves only by what is scripted."""
@@ -200,10 +197,7 @@ def study(student: Any, rig: Any) -> Any:
         )
     after, _ = rig.programs.threads(), rig.programs.threads(1)
     return {
-        "rows": rig.rows(told, "study_cpu"),
-        "panels": seen.panels("cpu_threads.png"),
-        "csv": rig.file_text(rig.made_folder() / "cpu_study.csv"),
-        "picture": rig.file_bytes(rig.made_folder() / "cpu_threads.png", plot.BYTES),
+        **written(rig, studies.CPU, "study_cpu", told, "cpu_threads.png", seen),
         "ms": [
             1000 * seconds[option] / gains[count] for option in studies.OPTIONS for count in counts
         ],
@@ -262,12 +256,12 @@ def finds_the_largest_batch(budgets: Pair) -> Verdict:
     return outputs.same(budgets, 0.0, why=why, try_=try_)
 
 
-@part.check(basis="artefact")
-def memory_plan_adds_up(memory_plan: Table) -> Verdict:
-    """The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, and its rows fit each other."""
-    rows = table.as_numbers(memory_plan.rows, studies.PLAN_NUMBERS)
-    why = studies.plan_problem(rows)
-    return Failed(f"{len(rows)} rows", why, AGAIN) if why else Passed(f"{len(rows)} rows")
+Study(part, studies.PLANS, "write_plans").is_consistent(
+    studies.plan_problem,
+    says="The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, and its rows fit each other.",
+    try_=AGAIN,
+    name="memory_plan_adds_up",
+)
 
 
 # --- what is judged: profilers ----------------------------------------------------------------------------------------
@@ -334,35 +328,30 @@ def profilers_let_go(after_profiling: Observation) -> Verdict:
 # --- what is judged: the CPU ------------------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def study_is_honest(study: Pair) -> Verdict:
-    """study_cpu takes the median of warm steps, for each option and number of threads, and restores the threads."""
+def _asked(known: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return list(product(studies.OPTIONS, known["counts"]))
+
+
+def _restored(study: Pair) -> str | tuple[str, str]:
     seen, known = study.student.values, study.baseline.values
-    asked = [(option, count) for option in studies.OPTIONS for count in known["counts"]]
-    why = studies.row_problem(seen["rows"], asked) or studies.time_problem(
-        seen["rows"], known["ms"]
+    wrong = studies.time_problem(seen["rows"], known["ms"])
+    if wrong or seen["after"] == known["before"]:
+        return wrong
+    why = "whatever runs next runs with the threads of the last row"
+    return (
+        f"{seen['after']} threads afterwards, and {known['before']} before: {why}",
+        "torch.get_num_threads() first, and torch.set_num_threads in a finally",
     )
-    shares = [
-        f"{row.get('option')} {shown(row.get('threads'))}: {shown(row.get('ms'))} ms"
-        for row in seen["rows"][:3]
-    ]
-    measured = f"{', '.join(shares) or 'no rows'} (on a clock that the grader moves)"
-    if why:
-        return Failed(
-            measured,
-            why,
-            "set_num_threads, a fresh step, a call that does not count, the median of seven",
-        )
-    if seen["after"] != known["before"]:
-        measured = f"{seen['after']} threads afterwards, and {known['before']} before"
-        why = "whatever runs next runs with the threads of the last row"
-        return Failed(
-            measured, why, "torch.get_num_threads() first, and torch.set_num_threads in a finally"
-        )
-    return Passed(measured)
 
 
-cpu = Study(part, studies.CPU, "study_cpu", by=study)
+cpu = Study(part, studies.CPU, "study_cpu", by=study, expected=_asked)
+cpu.is_measured(
+    "study_is_honest",
+    _restored,
+    says="study_cpu takes the median of warm steps, for each option and number of threads, and restores the threads.",
+    try_="set_num_threads, a fresh step, a call that does not count, the median of seven",
+    shows=["threads", "ms"],
+)
 cpu.is_written()
 cpu.is_drawn(
     "cpu_threads.png",
@@ -371,7 +360,7 @@ cpu.is_drawn(
     try_="a line or bars for each option, as high as the rows say, and the unit on the axis",
 )
 cpu.is_consistent(
-    studies.row_problem,
+    studies.options_problem,
     says="The cpu_study.csv handed in has a row for each option and number of threads, and numbers that fit.",
 )
 cpu.is_pictured("cpu_threads.png")

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import loaders, loading, plot, table, timing
+from autograder.checks.forms import samples_problem
 from autograder.checks.numerics import shown
 from autograder.checks.reported import each
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.loaders import Loader
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.images import Samples, augmented
 from autograder.lab import (
     CELL,
     INTEGER,
     NUMBER,
-    PANELS,
     TEXT,
     Device,
     Failed,
@@ -33,8 +34,8 @@ from autograder.lab import (
     map_of,
     optional,
 )
-from autograder.model import verdict
 
+SWEPT, COMPARED = "num_workers_comparison.png", "dataloader_optimization.png"
 part = Part(
     "part2_dataloader",
     writes=[
@@ -45,12 +46,13 @@ part = Part(
         "compare_configurations",
     ],
     hands_in=[
-        "worker_sweep.csv",
-        "num_workers_comparison.png",
-        "dataloader_results.csv",
-        "dataloader_optimization.png",
+        loading.SWEEP.file,
+        SWEPT,
+        loading.COMPARED.file,
+        COMPARED,
         "part2_notes.md",
     ],
+    tables=[loading.SWEEP, loading.COMPARED],
 )
 
 BATCH = 8  # samples
@@ -104,8 +106,6 @@ loader.is_faster(
 # --- what is run: the measurement -------------------------------------------------------------------------------------
 
 SCRIPT = {"workers": list_of(INTEGER), "pace": list_of(NUMBER), "start": NUMBER, "work": NUMBER}
-TOLD = {"rows": list_of(map_of(CELL)), "csv": TEXT, "panels": PANELS}
-PICTURE = {"picture": ("uint8", 1)}
 FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
 COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 
@@ -182,23 +182,7 @@ def own(
     return rows
 
 
-def told(
-    rig: Any, function: str, returned: Any, files: tuple[str, str], figures: Any
-) -> dict[str, Any]:
-    """Return the rows of a table, and what was written of them."""
-    return {
-        "rows": rig.rows(returned, function),
-        "csv": rig.file_text(rig.made_folder() / files[0]),
-        "panels": figures.panels(files[1]),
-        "picture": rig.file_bytes(rig.made_folder() / files[1], plot.BYTES + 1),
-    }
-
-
-SWEEP_FILES = ("worker_sweep.csv", "num_workers_comparison.png")
-COMPARED_FILES = ("dataloader_results.csv", "dataloader_optimization.png")
-
-
-@part.probe(pair=True, values={**SCRIPT, **TOLD, "samples": INTEGER, "own": OWN}, arrays=PICTURE)
+@part.probe(pair=True, values={**SCRIPT, **DRAWN, "samples": INTEGER, "own": OWN}, arrays=PICTURE)
 def sweep(student: Any, rig: Any) -> Any:
     """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
     make_loader, step, script = scripted(rig)
@@ -209,7 +193,8 @@ def sweep(student: Any, rig: Any) -> Any:
     measured = own(
         student, rig, make_loader, step, [{"num_workers": number} for number in script["workers"]]
     )
-    return {**script, **told(rig, "sweep_workers", returned, SWEEP_FILES, figures), "own": measured}
+    answer = written(rig, loading.SWEEP, "sweep_workers", returned, SWEPT, figures)
+    return {**script, **answer, "own": measured}
 
 
 DEVICE = "a made device"
@@ -218,7 +203,7 @@ MADE = list_of(map_of(INTEGER))
 
 @part.probe(
     pair=True,
-    values={**SCRIPT, **TOLD, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN},
+    values={**SCRIPT, **DRAWN, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN},
     arrays=PICTURE,
 )
 def comparison(student: Any, rig: Any) -> Any:
@@ -238,8 +223,8 @@ def comparison(student: Any, rig: Any) -> Any:
     made, workers = make_loader.made[:16], {"num_workers": best}
     stays = {**workers, "persistent_workers": True, "prefetch_factor": 4}
     measured = own(student, rig, make_loader, step, [{"num_workers": 0}, workers, workers, stays])
-    seen = told(rig, "compare_configurations", returned, COMPARED_FILES, figures)
-    return {**script, "best": best, "made": made, "own": measured, **seen}
+    answer = written(rig, loading.COMPARED, "compare_configurations", returned, COMPARED, figures)
+    return {**script, "best": best, "made": made, "own": measured, **answer}
 
 
 @part.probe(pair=True, values={"rows": list_of(map_of(CELL))})
@@ -325,31 +310,30 @@ def _script(known: Mapping[str, Any]) -> loading.Script:
     )
 
 
-def _measured(rows: Sequence[Mapping[str, Any]], key: str) -> str:
-    told = "; ".join(
-        f"{shown(row.get(key))}: {shown(row.get('throughput'))} samples/s" for row in rows[:4]
-    )
-    return f"{told} (on a clock that the grader moves)" if told else "no rows"
+def _swept(sweep: Pair) -> tuple[str, str] | None:
+    seen, script = sweep.student.values, _script(sweep.baseline.values)
+    rows, own = seen["rows"], seen["own"]
+    settings = [loading.Setting(int(row["num_workers"])) for row in rows]
+    if loading.as_measured(rows, own):
+        why = loading.without_problem(rows, own) or table.other_device(rows, script.device)
+        return (why, COLUMNS) if why else None
+    if why := loading.figures_problem(loading.SWEEP, rows, settings, script):
+        return why, f"measure_loading twice for each loader; {CLOCK}"
+    why = loading.SWEEP.problem(rows) or loading.sweep_problem(rows)
+    return (why, COLUMNS) if why else None
 
 
-@part.check(basis="scripted")
-def sweep_is_honest(sweep: Pair) -> Verdict:
-    """sweep_workers measures the second epoch of a loader for each number of workers, whole iterations."""
-    seen, known = sweep.student.values, sweep.baseline.values
-    rows, script = seen["rows"], _script(known)
-    why, try_ = (
-        table.form_problem(rows, loading.SWEEP, loading.SWEEP_NUMBERS, known["workers"]),
-        COLUMNS,
-    )
-    if not why and loading.as_measured(rows, seen["own"]):
-        why = loading.sweep_follows(rows, seen["own"], script)
-    elif not why:
-        why, try_ = (
-            loading.sweep_figures(rows, script),
-            f"measure_loading twice for each loader; {CLOCK}",
-        )
-        why, try_ = (why, try_) if why else (loading.sweep_problem(rows, known["workers"]), COLUMNS)
-    return verdict(_measured(rows, "num_workers"), why, try_)
+sweeping = Study(
+    part, loading.SWEEP, "sweep_workers", by=sweep, expected=lambda known: known["workers"]
+)
+sweeping.is_measured(
+    "sweep_is_honest",
+    _swept,
+    says="sweep_workers measures the second epoch of a loader for each number of workers, whole iterations.",
+    try_=COLUMNS,
+    shows=["throughput"],
+    loose=True,
+)
 
 
 @part.check(basis="outputs")
@@ -389,27 +373,34 @@ def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
     )
 
 
-@part.check(basis="scripted")
-def compares_four(comparison: Pair, device: Device) -> Verdict:
-    """compare_configurations measures the second epoch of four loaders, each with one argument more."""
+def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
     seen, known = comparison.student.values, comparison.baseline.values
-    rows, script = seen["rows"], _script(known)
-    why, try_ = (
-        table.form_problem(
-            rows, loading.COMPARED, loading.COMPARED_NUMBERS, loading.CONFIGURATIONS
-        ),
-        COLUMNS,
-    )
-    if not why and loading.as_measured(rows, seen["own"]):
-        why = loading.compared_follows(rows, script, known["best"])
-    elif not why:
-        why, try_ = loading.compared_figures(rows, script, known["best"]), KEEPS
-        why, try_ = (why, try_) if why else (loading.compared_problem(rows), COLUMNS)
-    measured = _measured(rows, "configuration")
+    rows, script, best, form = seen["rows"], _script(known), known["best"], loading.COMPARED
+    if why := loading.workers_problem(rows, best):
+        return why, KEEPS
+    if loading.as_measured(rows, seen["own"]):
+        why = form.ratio_problem(rows) or table.other_device(rows, script.device)
+    else:
+        settings = loading.settings(best)
+        if why := loading.figures_problem(form, rows, settings, script):
+            return why, KEEPS
+        why = form.problem(rows) or loading.compared_problem(rows)
     if why:
-        return Failed(measured, why, try_)
+        return why
     why = loading.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
-    return verdict(measured, why, f"make_loader(**options), one for each row; {WRONG}")
+    return why and (why, f"make_loader(**options), one for each row; {WRONG}")
+
+
+comparing = Study(part, loading.COMPARED, "compare_configurations", by=comparison)
+comparing.is_measured(
+    "compares_four",
+    _compared,
+    says="compare_configurations measures the second epoch of four loaders, each with one argument more.",
+    try_=COLUMNS,
+    shows=["throughput"],
+    reads=["device"],
+    loose=True,
+)
 
 
 @part.check(basis="scripted")
@@ -419,7 +410,7 @@ def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
     found = ", ".join(
         f"{shown(row.get('configuration'))}: {shown(row.get('num_workers'))}" for row in rows[:6]
     )
-    wanted = [(name, 0) for name in loading.CONFIGURATIONS]
+    wanted = [(name, 0) for name in loading.COMPARED.rows or ()]
     if [(row.get("configuration"), row.get("num_workers")) for row in rows] == wanted:
         return Passed(f"{len(rows)} rows, each with 0 workers")
     return Failed(
@@ -430,11 +421,9 @@ def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
 @part.check(basis="scripted")
 def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
     """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
-    for seen, file in (
-        (sweep.student.values, SWEEP_FILES[0]),
-        (comparison.student.values, COMPARED_FILES[0]),
-    ):
-        found = table.holds_the_rows(seen["csv"], file, seen["rows"])
+    for seen, form in ((sweep, loading.SWEEP), (comparison, loading.COMPARED)):
+        values = seen.student.values
+        found = table.holds_the_rows(values["csv"], form.file, values["rows"])
         if isinstance(found, Failed):
             break
     return found
@@ -449,14 +438,12 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     """Both figures are written, and show the rows that are returned, with units."""
     try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
     units = {**UNITS, "epoch_time": SECONDS}
-    found = plot.shows_the_rows(
-        sweep.student, SWEEP_FILES[1], units, "num_workers", try_, apart="panels"
-    )
+    found = plot.shows_the_rows(sweep.student, SWEPT, units, "num_workers", try_, apart="panels")
     if not isinstance(found, Passed):
         return found
     units = {**UNITS, "speedup": r"\bx\b|\xd7|[Ss]peed-?up|times"}
     return plot.shows_the_rows(
-        comparison.student, COMPARED_FILES[1], units, "configuration", try_, apart="bars"
+        comparison.student, COMPARED, units, "configuration", try_, apart="bars"
     )
 
 
@@ -466,19 +453,23 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
 @part.check(basis="artefact")
 def csv_is_consistent(worker_sweep: Table, dataloader_results: Table) -> Verdict:
     """Both tables handed in hold numbers that fit each other, and the comparison has the best workers of the sweep."""
-    swept = table.as_numbers(worker_sweep.rows, loading.SWEEP_NUMBERS)
-    compared = table.as_numbers(dataloader_results.rows, loading.COMPARED_NUMBERS)
+    swept, compared = loading.SWEEP.read(worker_sweep), loading.COMPARED.read(dataloader_results)
     measured, try_ = (
         f"{len(swept)} and {len(compared)} rows",
         "run part2_dataloader.py again; hand in what it writes",
     )
+    form = loading.SWEEP.problem(swept) or loading.numbers_problem(swept)
     for file, why in (
-        (worker_sweep.file, loading.sweep_problem(swept)),
-        (dataloader_results.file, loading.compared_problem(compared)),
+        (worker_sweep.file, form or loading.sweep_problem(swept)),
+        (
+            dataloader_results.file,
+            loading.COMPARED.problem(compared) or loading.compared_problem(compared),
+        ),
     ):
         if why:
             return Failed(measured, f"{file}: {why}", try_)
-    if why := loading.uneven([*swept, *compared]):
+    every = [*swept, *compared]
+    if why := table.device_problem(every) or samples_problem(every, loading.SAME):
         return Failed(measured, f"the two tables are not of one run: {why}", try_)
     best, used = loading.fastest(swept), compared[1]["num_workers"]
     if used != best:

@@ -6,18 +6,14 @@ import math
 from typing import Any
 
 from autograder.checks import comparison as compare
-from autograder.checks import memory, numerics, plot, precision, speedup
-from autograder.checks.numerics import shown
+from autograder.checks import memory, numerics, precision, speedup
+from autograder.checks.slips import epochs
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import TRAINED, HalfPrecision
-from autograder.claims.studies import Study
+from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
 from autograder.lab import (
     BOOLEAN,
-    CELL,
     INTEGER,
-    NUMBER,
-    PANELS,
-    TEXT,
     Bar,
     Device,
     Failed,
@@ -28,14 +24,14 @@ from autograder.lab import (
     Tolerance,
     Verdict,
     list_of,
-    map_of,
     record,
 )
 
+FIGURE = "amp_comparison.png"
 part = Part(
     "part3_amp",
     writes=["train_epoch_amp", "compare_precision"],
-    hands_in=[compare.RESULTS.file, "amp_comparison.png", "part3_notes.md"],
+    hands_in=[compare.RESULTS.file, FIGURE, "part3_notes.md"],
     tables=[compare.RESULTS],
 )
 
@@ -127,22 +123,11 @@ LOGGED = record(
 
 @part.probe(
     pair=True,
-    arrays={"picture": ("uint8", 1)},
-    values={
-        "rows": list_of(map_of(CELL)),
-        "csv": TEXT,
-        "panels": PANELS,
-        "trainings": list_of(LOGGED),
-        "samples": INTEGER,
-        "batches": INTEGER,
-        "wait": NUMBER,
-        "full": NUMBER,
-        "half": NUMBER,
-        "cold": NUMBER,
-    },
+    arrays=PICTURE,
+    values={**DRAWN, **EPOCHS, "trainings": list_of(LOGGED)},
 )
 def comparison(student: Any, rig: Any) -> Any:
-    """A pass takes `full` scripted seconds, `half` in half precision, and `cold` more the first time.
+    """A pass takes scripted seconds, others in half precision, and more the first time.
 
     AMP is the slower one, as on a CPU: a speedup that cannot be below 1 is seen.
     """
@@ -152,24 +137,19 @@ def comparison(student: Any, rig: Any) -> Any:
         rig.seconds(0.2, 0.4, 1),
         rig.seconds(1.3, 2.5, 1),
     )
-    waits, cold, folder = rig.seconds(0.02, 0.1, batches), 3.0, rig.made_folder()
+    waits, cold, work = rig.seconds(0.02, 0.1, batches), 3.0, [full, full * slower]
     rig.script(window, waits, [])
-    with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
+    with rig.trainings(*work, cold) as trainings, rig.figures() as figures:
         returned = student.compare_precision(
-            trainings, window.loader, window.device, folder=str(folder)
+            trainings, window.loader, window.device, folder=str(rig.made_folder())
         )
-    written = {name: folder / name for name in ("amp_results.csv", "amp_comparison.png")}
     return {
-        "rows": rig.rows(returned, "compare_precision"),
-        "csv": rig.file_text(written["amp_results.csv"]),
-        "picture": rig.file_bytes(written["amp_comparison.png"], plot.BYTES + 1),
-        "panels": figures.panels("amp_comparison.png"),
+        **written(rig, compare.RESULTS, "compare_precision", returned, FIGURE, figures),
         "trainings": trainings.values(),
         "samples": len(window.loader.dataset),
         "batches": batches,
         "wait": sum(waits),
-        "full": full,
-        "half": full * slower,
+        "work": work,
         "cold": cold,
     }
 
@@ -286,41 +266,6 @@ full.keeps_an_honest_clock()
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def compares_both(comparison: Pair, device: Device) -> Verdict:
-    """compare_precision measures an FP32 and an AMP epoch, each from fresh weights after a warm-up on others."""
-    rows, trainings, script = (
-        comparison.student.values["rows"],
-        comparison.student.values["trainings"],
-        _script(comparison),
-    )
-    measured = "; ".join(
-        f"{row.get('precision')}: {shown(row.get('throughput'))} samples/s, accuracy {shown(row.get('accuracy'))} %"
-        for row in rows[:4]
-    )
-    problem = (
-        compare.row_problem(rows)
-        or compare.epoch_problem(trainings, script.batches)
-        or compare.time_problem(rows, script)
-        or compare.training_problem(trainings, script.batches)
-        or compare.accuracy_problem(rows, script)
-        or compare.device_problem(rows, script, on_gpu=device.kind == "cuda")
-    )
-    if problem:
-        return Failed(
-            f"{measured} (on a clock that the grader moves)" if measured else "no rows", *problem
-        )
-    return Passed(measured)
-
-
-def _script(comparison: Pair) -> compare.Script:
-    known = comparison.baseline.values
-    named = {name: known[name] for name in ("samples", "batches", "wait", "full", "half", "cold")}
-    return compare.Script(
-        **named, accuracy=known["rows"][0]["accuracy"], device=known["rows"][0]["device"]
-    )
-
-
 def _made_up(comparison: Pair) -> tuple[str, str] | None:
     """Say that the rows cannot have been measured at all; compares_both looks closer."""
     if any(it["steps"] for it in comparison.student.values["trainings"]):
@@ -331,10 +276,30 @@ def _made_up(comparison: Pair) -> tuple[str, str] | None:
     )
 
 
+def _measured(comparison: Pair, device: Device) -> str | tuple[str, str] | None:
+    seen, known = comparison.student.values, comparison.baseline.values
+    rows, trainings, right = seen["rows"], seen["trainings"], known["rows"][0]
+    return (
+        compare.epoch_problem(trainings, known["batches"])
+        or compare.time_problem(rows, epochs(known))
+        or compare.training_problem(trainings, known["batches"])
+        or compare.accuracy_problem(rows, known["samples"], right["accuracy"])
+        or compare.RESULTS.machine_problem(rows, right["device"], on_gpu=device.kind == "cuda")
+    )
+
+
 study = Study(part, compare.RESULTS, "compare_precision", by=comparison)
+study.is_measured(
+    "compares_both",
+    _measured,
+    says="compare_precision measures an FP32 and an AMP epoch, each from fresh weights after a warm-up on others.",
+    try_="time whole epochs of train_epoch_amp, after a few batches of each precision on a training of its own",
+    shows=["throughput", "accuracy"],
+    reads=["device"],
+)
 study.is_written(also=_made_up)
 study.is_drawn(
-    "amp_comparison.png",
+    FIGURE,
     UNITS,
     says="compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png.",
     try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
@@ -342,10 +307,10 @@ study.is_drawn(
     also=_made_up,
 )
 study.is_consistent(
-    lambda rows: compare.form_words(rows) or compare.run_problem(rows),
+    compare.run_problem,
     says="The amp_results.csv handed in has two rows of numbers that fit each other.",
 )
-study.is_pictured("amp_comparison.png")
+study.is_pictured(FIGURE)
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------
 

@@ -8,19 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from autograder.checks import checkpointing, memory, numerics, outputs, plot
+from autograder.checks import checkpointing, memory, numerics, outputs
 from autograder.checks.comparison import run_problem
-from autograder.checks.numerics import shown
+from autograder.checks.slips import epochs
 from autograder.claims.epochs import TrainingLoop
-from autograder.claims.studies import Study
+from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
 from autograder.lab import (
     BOOLEAN,
     CASES,
-    CELL,
     INTEGER,
     NUMBER,
     NUMBERS,
-    PANELS,
     TEXT,
     Failed,
     Pair,
@@ -28,11 +26,11 @@ from autograder.lab import (
     Passed,
     Verdict,
     list_of,
-    map_of,
     record,
 )
 from autograder.traces.words import many
 
+FIGURE = "checkpointing_comparison.png"
 part = Part(
     "part4_memory",
     writes=[
@@ -41,7 +39,7 @@ part = Part(
         "ResNet18Checkpointed",
         "compare_checkpointing",
     ],
-    hands_in=[checkpointing.RESULTS.file, "checkpointing_comparison.png", "part4_notes.md"],
+    hands_in=[checkpointing.RESULTS.file, FIGURE, "part4_notes.md"],
     tables=[checkpointing.RESULTS],
 )
 
@@ -325,21 +323,7 @@ def idle(student: Any, rig: Any) -> Any:
 # --- what is run: the comparison --------------------------------------------------------------------------------------
 
 
-@part.probe(
-    pair=True,
-    arrays={"picture": ("uint8", 1)},
-    values={
-        "rows": list_of(map_of(CELL)),
-        "csv": TEXT,
-        "panels": PANELS,
-        "samples": INTEGER,
-        "wait": NUMBER,
-        "batches": INTEGER,
-        "forward": NUMBER,
-        "cold": NUMBER,
-        "passes": list_of(INTEGER),
-    },
-)
+@part.probe(pair=True, arrays=PICTURE, values={**DRAWN, **EPOCHS, "passes": list_of(INTEGER)})
 def comparison(student: Any, rig: Any) -> Any:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
     window = rig.window(
@@ -352,21 +336,19 @@ def comparison(student: Any, rig: Any) -> Any:
     )  # so short that the first one alone changes no figure by 2 %
     rig.script(window, waits, [])
     passes: Counter[Any] = Counter()
-    trainings, folder = rig.resnet_trainings(each, cold, passes=passes), rig.made_folder()
+    trainings, folder = rig.resnet_trainings(each, cold, passes=passes), str(rig.made_folder())
     with rig.figures() as figures:
         returned = student.compare_checkpointing(
-            trainings, window.loader, window.device, folder=str(folder)
+            trainings, window.loader, window.device, folder=folder
         )
-    convolutions = sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
+    forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
+    results = checkpointing.RESULTS
     return {
-        "rows": rig.rows(returned, "compare_checkpointing"),
-        "csv": rig.file_text(folder / "checkpointing_results.csv"),
-        "picture": rig.file_bytes(folder / "checkpointing_comparison.png", plot.BYTES + 1),
-        "panels": figures.panels("checkpointing_comparison.png"),
+        **written(rig, results, "compare_checkpointing", returned, FIGURE, figures),
         "samples": len(window.loader.dataset),
         "wait": sum(waits),
         "batches": batches,
-        "forward": convolutions * each,
+        "work": [forward, 2 * forward],
         "cold": cold,
         "passes": list(passes.values())[:64],
     }
@@ -618,32 +600,6 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def compares_both(comparison: Pair) -> Verdict:
-    """compare_checkpointing measures an epoch of each model, from fresh weights after a warm-up on others."""
-    rows, known = comparison.student.values["rows"], comparison.baseline.values
-    measured = "; ".join(
-        f"{row.get('model')}: {shown(row.get('throughput'))} samples/s, {shown(row.get('saved_mb'))} MB kept"
-        for row in rows[:3]
-    )
-    script = checkpointing.Script(
-        **{name: known[name] for name in ("samples", "batches", "wait", "forward", "cold")}
-    )
-    why = (
-        checkpointing.row_problem(rows)
-        or checkpointing.figure_problem(rows, known["rows"][0])
-        or checkpointing.time_problem(rows, script)
-        or checkpointing.reuse_problem(comparison.student.values["passes"], script.batches)
-    )
-    if why:
-        return Failed(
-            f"{measured} (on a clock that the grader moves)" if measured else "no rows",
-            why,
-            COMPARE,
-        )
-    return Passed(measured)
-
-
 COMPARE = (
     "mend honest_throughput first if it fails; a warm-up and saved_mb on a training that is thrown away, then one "
     f"epoch of a fresh one; {WRONG}"
@@ -665,10 +621,27 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
     )
 
 
+def _measured(comparison: Pair) -> str:
+    rows, known = comparison.student.values["rows"], comparison.baseline.values
+    return (
+        checkpointing.row_problem(rows)
+        or checkpointing.figure_problem(rows, known["rows"][0])
+        or checkpointing.time_problem(rows, epochs(known))
+        or checkpointing.reuse_problem(comparison.student.values["passes"], known["batches"])
+    )
+
+
 study = Study(part, checkpointing.RESULTS, "compare_checkpointing", by=comparison)
+study.is_measured(
+    "compares_both",
+    _measured,
+    says="compare_checkpointing measures an epoch of each model, from fresh weights after a warm-up on others.",
+    try_=COMPARE,
+    shows=["throughput", "saved_mb"],
+)
 study.is_written()
 study.is_drawn(
-    "checkpointing_comparison.png",
+    FIGURE,
     UNITS,
     says="compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png.",
     try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
@@ -683,4 +656,4 @@ study.is_consistent(
     says="The checkpointing_results.csv handed in has two rows of numbers that fit each other.",
     note=checkpointing.doubt,
 )
-study.is_pictured("checkpointing_comparison.png")
+study.is_pictured(FIGURE)

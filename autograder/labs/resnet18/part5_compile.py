@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import compiling, numerics, outputs, plot, speedup
-from autograder.checks.comparison import samples_problem
+from autograder.checks import compiling, numerics, outputs, speedup
+from autograder.checks.comparison import EPOCHS as SAMPLES
+from autograder.checks.forms import samples_problem
 from autograder.checks.numerics import shown
+from autograder.checks.slips import epochs
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.graphs import NOTED
-from autograder.claims.studies import Study
+from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
 from autograder.lab import (
     CASES,
-    CELL,
     INTEGER,
     NUMBER,
     NUMBERS,
-    PANELS,
     TEXT,
     Bar,
     Failed,
@@ -36,10 +36,11 @@ from autograder.lab import (
     optional,
 )
 
+FIGURE = "compile_comparison.png"
 part = Part(
     "part5_compile",
     writes=["SpikeGuard", "compile_model", "train_epoch_compiled", "warm_up", "compare_compile"],
-    hands_in=[compiling.RESULTS.file, "compile_comparison.png", "part5_notes.md"],
+    hands_in=[compiling.RESULTS.file, FIGURE, "part5_notes.md"],
     tables=[compiling.RESULTS],
 )
 
@@ -169,21 +170,18 @@ def guard(student: Any, rig: Any) -> Any:
 
 # --- what is run: the comparison --------------------------------------------------------------------------------------
 
-SCRIPTED = ("wait", "fetch", "eager", "compiled", "cold", "forward", "backward")
-
 
 @part.probe(
     pair=True,
-    arrays={"picture": ("uint8", 1)},
+    arrays=PICTURE,
     values={
-        "rows": list_of(map_of(CELL)),
-        "csv": TEXT,
-        "panels": PANELS,
+        **DRAWN,
+        **EPOCHS,
         "seen": NOTED,
         "began": list_of(NUMBER),
-        "samples": INTEGER,
-        "batches": INTEGER,
-        **dict.fromkeys(SCRIPTED, NUMBER),
+        "fetch": NUMBER,
+        "forward": NUMBER,
+        "backward": NUMBER,
     },
 )
 def comparison(student: Any, rig: Any) -> Any:
@@ -197,28 +195,24 @@ def comparison(student: Any, rig: Any) -> Any:
         lambda index: began.append(rig.clock.scripted) if index == 0 else None
     )
     rig.script(window, waits, [])
-    compiler = rig.compiler(window, {"forward": forward, "backward": backward}, step=eager / faster)
-    made, where = rig.eager_trainings(eager, cold), rig.made_folder()
+    builds = {"forward": forward, "backward": backward}
+    compiler = rig.compiler(window, builds, step=eager / faster)
+    made, folder = rig.eager_trainings(eager, cold), str(rig.made_folder())
     with rig.figures() as figures:
         returned = student.compare_compile(
-            made, window.loader, window.device, folder=str(where), backend=compiler
+            made, window.loader, window.device, folder=folder, backend=compiler
         )
     return {
-        "rows": rig.rows(returned, "compare_compile"),
-        "csv": rig.file_text(where / "compile_results.csv"),
-        "picture": rig.file_bytes(where / "compile_comparison.png", plot.BYTES + 1),
-        "panels": figures.panels("compile_comparison.png"),
+        **written(rig, compiling.RESULTS, "compare_compile", returned, FIGURE, figures),
+        **builds,
         "seen": compiler.values(),
         "began": began[:1] + began[-1:],
         "samples": len(window.loader.dataset),
         "batches": len(window.loader),
-        **dict(
-            zip(
-                SCRIPTED,
-                (sum(waits), max(waits), eager, eager / faster, cold, forward, backward),
-                strict=True,
-            )
-        ),
+        "wait": sum(waits),
+        "fetch": max(waits),
+        "work": [eager, eager / faster],
+        "cold": cold,
     }
 
 
@@ -423,55 +417,47 @@ loop.returns_its_metrics(
 loop.keeps_an_honest_clock()
 
 
-@part.check(basis="scripted")
-def compares_both(comparison: Pair, comparison_amp: Observation) -> Verdict:
-    """compare_compile measures an eager and a compiled epoch, each warmed up, and the cold start apart from them."""
-    seen, known = comparison.student.values, comparison.baseline.values
-    rows = seen["rows"]
-    measured = "; ".join(
-        f"{row.get('model')}: {shown(row.get('throughput'))} samples/s after {shown(row.get('compile_s'))} s"
-        for row in rows[:3]
-    )
-    script = compiling.Script(**{name: known[name] for name in ("samples", "batches", *SCRIPTED)})
-    why = (
-        compiling.row_problem(rows)
-        or compiling.figure_problem(rows, known["rows"][0])
-        or compiling.time_problem(rows, script)
-        or compiling.cold_problem(
-            rows[1]["compile_s"], script, seen["seen"]["built"], max(seen["began"], default=0.0)
-        )
-        or compiling.mode_problem(
-            comparison_amp.values["eager"], comparison_amp.values["seen"]["built"], HALVED
-        )
-    )
-    if why:
-        return Failed(
-            f"{measured} (on a clock that the grader moves)" if measured else "no rows",
-            why,
-            COMPARE,
-        )
-    return Passed(measured)
-
-
 COMPARE = (
     "mend honest_throughput first if it fails; time warm_up for compile_s, then one epoch from fresh weights with "
     f"train_epoch_compiled; {WRONG}"
 )
 
 
+def _measured(comparison: Pair, comparison_amp: Observation) -> str:
+    seen, known = comparison.student.values, comparison.baseline.values
+    rows, script, halved = seen["rows"], epochs(known), comparison_amp.values
+    began = max(seen["began"], default=0.0)
+    built = seen["seen"]["built"]
+    return (
+        compiling.row_problem(rows)
+        or compiling.figure_problem(rows, known["rows"][0])
+        or compiling.time_problem(rows, script, known)
+        or compiling.cold_problem(rows[1]["compile_s"], script[0], known, built, began)
+        or compiling.mode_problem(halved["eager"], halved["seen"]["built"], HALVED)
+    )
+
+
 study = Study(part, compiling.RESULTS, "compare_compile", by=comparison)
+study.is_measured(
+    "compares_both",
+    _measured,
+    says="compare_compile measures an eager and a compiled epoch, each warmed up, and the cold start apart from them.",
+    try_=COMPARE,
+    shows=["throughput", "compile_s"],
+    reads=["comparison_amp"],
+)
 study.is_written()
 study.is_drawn(
-    "compile_comparison.png",
+    FIGURE,
     UNITS,
     says="compare_compile draws throughput and cold start of its rows, and writes compile_comparison.png.",
     try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
 )
 study.is_consistent(
-    lambda rows: compiling.row_problem(rows) or samples_problem(rows),
+    lambda rows: compiling.row_problem(rows) or samples_problem(rows, SAMPLES),
     says="The compile_results.csv handed in has two rows of numbers that fit each other.",
 )
-study.is_pictured("compile_comparison.png")
+study.is_pictured(FIGURE)
 
 
 # --- what only a GPU shows --------------------------------------------------------------------------------------------

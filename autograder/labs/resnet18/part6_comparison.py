@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -653,24 +653,26 @@ def _at_work(seen: Pair, options: str, found: Verdict) -> Verdict:
 # --- what is judged: the comparison -----------------------------------------------------------------------------------
 
 
-@part.check(basis="scripted")
-def starts_a_process_each(comparison: Pair) -> Verdict:
-    """compare_all runs each configuration in a process of its own, one after the other; its rows are their figures."""
-    rows, runs = comparison.student.values["rows"], comparison.baseline.values["runs"]
-    measured = "; ".join(
-        f"{row.get('configuration')}: {shown(row.get('throughput'))} samples/s" for row in rows[:6]
-    )
-    builds_on = {run["configuration"]: run["builds_on"] for run in runs}
-    why = (
-        configurations.RESULTS.problem(rows, tuple(builds_on))
-        or configurations.copied_problem(rows, {run["configuration"]: run for run in runs})
-        or configurations.row_problem(rows, builds_on)
-    )
-    try_ = f"subprocess.run([sys.executable, script, *options], ...) for each, and speedup from this table; {WRONG}"
-    return Failed(measured or "no rows", why, try_) if why else Passed(measured)
+def _builds_on(known: Mapping[str, Any]) -> dict[str, str]:
+    return {run["configuration"]: run["builds_on"] for run in known["runs"]}
 
 
-study = Study(part, configurations.RESULTS, "compare_all", by=comparison)
+def _compared(comparison: Pair) -> str:
+    rows, known = comparison.student.values["rows"], comparison.baseline.values
+    return configurations.copied_problem(
+        configurations.RESULTS, FIGURES, rows, known["runs"]
+    ) or configurations.row_problem(rows, _builds_on(known))
+
+
+study = Study(part, configurations.RESULTS, "compare_all", by=comparison, expected=_builds_on)
+study.is_measured(
+    "starts_a_process_each",
+    _compared,
+    says="compare_all runs each configuration in a process of its own, one after the other; "
+    "its rows are their figures.",
+    try_=f"subprocess.run([sys.executable, script, *options], ...) for each, and speedup from this table; {WRONG}",
+    shows=["throughput"],
+)
 study.is_written()
 
 
@@ -705,7 +707,7 @@ def summary_is_right(summaries: Pair) -> Verdict:
                 measured = (
                     f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
                 )
-                why = explained(given, configurations.slips(name, right), 1e-6)
+                why = explained(given, configurations.summary_slips(name, right), 1e-6)
                 why = (
                     why
                     or "it is of the last row, of another column, or worked out from the speedup"

@@ -1,0 +1,103 @@
+"""Numbers that usual mistakes give: each follows from the parts of a time that was scripted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.checks import timing
+from autograder.checks.forms import Form, Row, Slip
+from autograder.checks.timing import JUMPS, STEADY, WALL
+
+PACE = 0.02  # relative: of throughput
+WHOLE = 0.05  # relative: of seconds, which may hold a little more than the training
+COLD = "it includes the slow first pass: warm up before"
+NO_WAIT = "it leaves out the wait for data"
+BATCHES = "it counts batches and not samples"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What a clock was told of one epoch, in seconds."""
+
+    samples: int
+    batches: int
+    wait: float
+    """For all of its batches."""
+    work: float
+    """Of one batch."""
+    cold: float = 0.0
+    """More, where the first pass is among them."""
+
+    @property
+    def seconds(self) -> float:
+        """Return how long it takes when warmed up."""
+        return self.wait + self.batches * self.work
+
+    @property
+    def rate(self) -> float:
+        """Return its samples per second."""
+        return self.samples / self.seconds
+
+    def slips(self) -> list[Slip]:
+        """Return the throughput that each usual mistake gives."""
+        return [
+            (self.samples / (self.seconds + self.cold), COLD),
+            (self.samples / (self.seconds - self.wait), NO_WAIT),
+            (self.rate / WALL, f"{JUMPS}: {STEADY}"),
+            (self.batches / self.seconds, BATCHES),
+        ]
+
+
+def epochs(script: Mapping[str, Any]) -> list[Epoch]:
+    """Return an epoch for each of the works that a probe scripted."""
+    shared = {name: script[name] for name in ("samples", "batches", "wait", "cold")}
+    return [Epoch(**shared, work=work) for work in script["work"]]
+
+
+def time_problem(
+    form: Form,
+    row: Row,
+    epoch: Epoch,
+    slips: Sequence[Slip],
+    pace: float = PACE,
+    otherwise: str = "",
+) -> str:
+    """Say how a row's throughput, epoch_time or data_wait are not what passed."""
+    wrong = form.mismatch(row, "throughput", epoch.rate, pace, slips, otherwise)
+    wrong = wrong or form.mismatch(row, "epoch_time", epoch.seconds, WHOLE)
+    if wrong or "data_wait" not in form.names:
+        return wrong
+    return form.mismatch(row, "data_wait", epoch.wait, WHOLE)
+
+
+REPEATED = "the memory was being watched: time first"
+
+
+def median_problem(
+    form: Form, row: Row, column: str, seconds: float, repeats: int, watched: str = REPEATED
+) -> str:
+    """Say how a column, in milliseconds, is not the median of *repeats* calls of a `rig.scripted_call`."""
+    expected = 1000 * seconds
+    mean = expected * (repeats + 3.8) / repeats
+    slow = "it includes the slow first call: warm up before"
+    usual = [
+        (mean, "it is the mean, so one slow call decides it: take the median"),
+        (mean + 1000 * timing.COLD / repeats, slow),
+        (expected * 1.05, slow),
+        (expected * 1.025, slow),  # of one call more: between the middle two
+        (expected * 0.8, "it is the fastest call: take the median"),
+        (expected * 5.0, "it is the slowest call: take the median"),
+        *(
+            (expected * 3.0 * times, f"it was timed while {watched}")
+            for times in (0.8, 0.95, 1.0, 1.05, 5.0)
+        ),
+        (seconds, "it is in seconds"),
+        (
+            expected * 2.0,
+            "its clock is process_time(), which adds up what each thread computes: perf_counter()",
+        ),
+    ]
+    otherwise = slow if row[column] >= 1000 * timing.COLD / (repeats + 2) else ""
+    return form.mismatch(row, column, expected, timing.EXACT, usual, otherwise)
