@@ -86,13 +86,13 @@ def _place(rank: int) -> dict[str, int]:
 
 
 def watch(calls: list[dict[str, Any]]) -> None:
-    """Note every collective call of this process from now on: its name, whose it is, and how many numbers it takes."""
+    """Note every collective call of this process from now on: whose it is, and how many numbers it takes."""
     inside: list[str] = []
 
     def noted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not inside:
-                calls.append({"name": name, **_who(function, args, kwargs)})
+                calls.append(_who(function, args, kwargs))
             inside.append(name)
             try:
                 return function(*args, **kwargs)
@@ -114,7 +114,7 @@ def _who(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]
     ranks = (
         dist.get_process_group_ranks(group)
         if isinstance(group, dist.ProcessGroup)
-        else list(range(WORLD))
+        else list(range(dist.get_world_size()))
     )
     if group == dist.GroupMember.NON_GROUP_MEMBER:
         ranks = []

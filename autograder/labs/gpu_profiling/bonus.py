@@ -173,7 +173,7 @@ def commands(student: Any, rig: Any) -> Any:
 
 
 TURNS = 2  # averages that are taken, as in worker/nodes.py
-CALL = record(name=TEXT, ranks=list_of(INTEGER), numbers=INTEGER)
+CALL = record(ranks=list_of(INTEGER), numbers=INTEGER)
 
 
 @part.probe(
