@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 import autograder
 from autograder import checks
+from autograder.course import Course, find_root
+from autograder.course.proof import load_cases
 from autograder.lab import Part, conform
-from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Timed, Unavailable
+from autograder.model import Bar, Device, Failed, Job, Observation, Pair, Passed, Timed, Unavailable
 from tests.worker.harness import observe
 
 ROOT = Path(autograder.__file__).parent.parent
-FIXED = {"bar": Bar(1.5, "seed"), "device": Device("a CPU", "cpu", "cpu")}
+BAR = Bar(1.5, "seed")
+CPU = Device("a CPU", "cpu", "cpu")
+ANSWERS: dict[tuple[Path, str, int], Observation] = {}
+"""What the references and the baselines answered: (file, probe, seed) -> observation, for all tests of a process."""
 
 
 @dataclass
@@ -27,7 +33,8 @@ class Bench:
     part: Part
     without: Collection[str] = ()
     """Checks that a process of its own is needed for."""
-    _trusted: dict[tuple[str, int], Observation] = field(default_factory=dict)
+    device: Device = CPU
+    """What the machine is called."""
 
     @property
     def reference(self) -> Path:
@@ -35,9 +42,19 @@ class Bench:
         return ROOT / "reference" / self.lab
 
     @property
-    def source(self) -> str:
+    def solution(self) -> Path:
         """The reference's file."""
-        return (self.reference / self.part.file).read_text(encoding="utf-8")
+        return self.reference / self.part.file
+
+    @property
+    def baseline(self) -> Path:
+        """The baseline's file."""
+        return self.reference / "baseline" / self.part.file
+
+    @property
+    def source(self) -> str:
+        """The text of the reference's file."""
+        return self.solution.read_text(encoding="utf-8")
 
     def changed(self, *pairs):
         """The reference with each (old, new) replaced; old stands in it exactly once."""
@@ -46,6 +63,11 @@ class Bench:
             assert 1 == text.count(old), old
             text = text.replace(old, new)
         return text
+
+    def entry(self, id_):
+        """The text of an entry of the corpus."""
+        (case,) = [case for case in corpus(self.lab) if case.id == id_]
+        return case.submission.files[self.part.file].decode()
 
     def judged(self, path, seed=1, only=()):
         """{check: verdict} of the file at *path*; a probe runs once, the baseline beside it where it is asked for."""
@@ -60,9 +82,13 @@ class Bench:
     def evidence(self, name, path, seed, seen):
         if name in self.part.artefacts:
             return self.handed_in(self.part.artefacts[name])
-        if name not in FIXED and name not in seen:
-            seen[name] = self.paired(name, observe(self.part, name, path, seed), seed)
-        return FIXED.get(name) or seen[name]
+        if name in ("bar", "device"):
+            return BAR if name == "bar" else self.device
+        if name not in seen:
+            own = path == self.solution
+            student = self.answer(name, seed) if own else observe(self.part, name, path, seed)
+            seen[name] = self.paired(name, student, seed)
+        return seen[name]
 
     def handed_in(self, file):
         """What the reference hands in, as a check reads it."""
@@ -76,13 +102,31 @@ class Bench:
         return kind(student, self.baseline_answer(probe, seed))
 
     def baseline_answer(self, probe, seed=1):
-        if (probe, seed) not in self._trusted:
-            seen = observe(
-                self.part, probe, self.reference / "baseline" / self.part.file, seed, "baseline"
-            )
-            assert "ok" == seen.ended, seen.error
-            self._trusted[probe, seed] = seen
-        return self._trusted[probe, seed]
+        return self.answer(probe, seed, "baseline")
+
+    def answer(self, probe, seed, side="student"):
+        """The baseline's answer, or the reference's; each is asked once."""
+        path = self.baseline if side == "baseline" else self.solution
+        if (path, probe, seed) not in ANSWERS:
+            with warnings.catch_warnings(action="ignore"):
+                answer = observe(self.part, probe, path, seed, side)
+            assert "ok" == answer.ended, answer.error
+            ANSWERS[path, probe, seed] = answer
+        return ANSWERS[path, probe, seed]
+
+    def in_workers(self, workers, probe, limits, seed=7):
+        """Both sides' answers of real workers, for a probe that forks."""
+
+        def answer(side):
+            path = self.solution if side == "student" else self.baseline
+            given = (self.reference / "given").glob("*.py")
+            files = {f"given/{one.name}": one.read_bytes() for one in given}
+            files[self.part.file] = path.read_bytes()
+            return workers(Job(self.lab, self.part.id, probe, side, seed, limits, files, "cpu"))
+
+        seen = Pair(answer("student"), answer("baseline"))
+        assert ("ok", "ok") == (seen.student.ended, seen.baseline.ended), seen.student.error
+        return seen
 
     def spoilt(self, name, number):
         """Verdicts of a check on answers full of a number, and on empty ones."""
@@ -104,12 +148,13 @@ class Bench:
 
     def own_answer(self, probe):
         """The baseline's, or the reference's where no baseline is asked."""
-        if self.part.probes[probe].pair:
-            return self.baseline_answer(probe)
-        with warnings.catch_warnings(action="ignore"):
-            seen = observe(self.part, probe, self.reference / self.part.file, 1)
-        assert "ok" == seen.ended, seen.error
-        return seen
+        return self.answer(probe, 1, "baseline" if self.part.probes[probe].pair else "student")
+
+
+@cache
+def corpus(lab):
+    course = Course(find_root())
+    return load_cases(course, course.kit(lab).lab)
 
 
 def verdict(check, read):

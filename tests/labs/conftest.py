@@ -43,7 +43,10 @@ def judge(bench, tmp_path):
 
     def judged(source, seed=1, only=()):
         path = tmp_path / bench.part.file
-        path.write_text(source, encoding="utf-8")
+        if source == bench.source:
+            path = bench.solution
+        else:
+            path.write_text(source, encoding="utf-8")
         return bench.judged(path, seed, only)
 
     return judged

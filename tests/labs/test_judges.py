@@ -21,6 +21,10 @@ JUDGES = [
     for name, it in at.part.checks.items()
     if it.basis != "artefact"
 ]
+OWED = {"bar", "tools"}
+"""What says that there is no clock or no tool: only a check that reads it may be owed."""
+SHARED = {"operations_do_not_grow"}
+"""Checks that pay for some of several functions."""
 
 
 @pytest.fixture
@@ -34,6 +38,12 @@ def bench(request):
 @pytest.mark.filterwarnings("error")
 def test_a_judge_never_stumbles_over_numbers(bench, name):
     """Every number replaced by one that only a hostile worker sends, and then nothing in any list or array."""
+    expected = [Passed, Failed]
+    if OWED & set(bench.part.checks[name].reads):
+        expected.append(Unavailable)
+    if name in SHARED:
+        expected.append(Partial)
+
     for number in (0.0, -1.0, np.nan, 1e308, 5e-324):
         for found in bench.spoilt(name, number):
-            assert isinstance(found, Passed | Partial | Failed | Unavailable)
+            assert isinstance(found, tuple(expected))

@@ -1,4 +1,4 @@
-"""Part 1 judged whole: right work passes on any seed, each mistake fails the checks that show it, in the right words."""
+"""Part 1 judged whole: right work passes on any seed; mistakes are entries of the corpus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from autograder.labs.resnet18.part1_baseline import RANGES, part
 from autograder.model import Failed, Pair, Passed
 from autograder.traces.record import Row
-from tests.labs.bench import Bench, failing, says
+from tests.labs.bench import Bench, failing
 from tests.worker.harness import import_file
 
 bench = Bench("resnet18", part)
@@ -46,42 +46,6 @@ def test_whatever_a_worker_sends_becomes_a_verdict(request, probe, arrays, value
     )
 
     assert isinstance(check.judge(Pair(sent, trusted)), Failed)
-
-
-MISTAKES = {
-    "a step of the profiler before the first batch": (
-        [("            prof.step()\n", ""), ("            optimizer.zero_grad()\n            with", "            prof.step()\n            optimizer.zero_grad()\n            with")],
-        {"follows_the_schedule": "prof.step() was called before a batch was trained on"},
-    ),
-    "other colours each time": (
-        [("            transforms.ToTensor(),", "            transforms.ColorJitter(0.3),\n            transforms.ToTensor(),")],
-        {"normalises": "its colours change each time"},
-    ),
-    "data of a hundred classes": (
-        [("return datasets.CIFAR10(", "return datasets.CIFAR100(")],
-        {"reads_cifar10": "picture 0"},
-    ),
-    "a folder of its own": ([("root=folder", "root='data'")], {"falls_back": "into another folder than the one asked for"}),
-    "an epoch of ten batches": (
-        [("        fetch = perf_counter()\n\n", "        fetch = perf_counter()\n        if len(losses) == 10:\n            break\n\n")],
-        {"returns_the_metrics": "10 losses for", "honest_throughput": ""},
-    ),
-    "copies inside the window only": (
-        [('for copy in of("gpu_memcpy", "Memcpy HtoD")', 'for copy in of("gpu_memcpy", "Memcpy HtoD") if copy.start >= begin')],
-        {"finds_the_work_of_the_gpu": "that is what the window holds, and all of the trace counts"},
-    ),
-    "a frozen network": (
-        [("    model.fc = torch", "    model.requires_grad_(False)\n    model.fc = torch")],
-        {"builds_resnet18": "60 of its parameters do not train"},
-    ),
-    "bounds of its own": ([("utilization < 50", "utilization < 40")], {"finds_the_work_of_the_gpu": "gpu_utilization_band is 'medium', and for a utilization of 4"}),
-    "the last batch counted as a full one": ([("samples / seconds", "8 * len(losses) / seconds")], {"honest_throughput": "it counts the last batch as a full one"}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("changes", "fails"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_named(judge, changes, fails):
-    says(failing(judge(bench.changed(*changes), only=fails)), fails)
 
 
 def test_a_folder_within_the_folder_is_no_other_one(judge):

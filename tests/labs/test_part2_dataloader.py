@@ -1,4 +1,4 @@
-"""Part 2 judged whole: right work passes on any seed, each mistake fails the checks that show it, in the right words."""
+"""Part 2 judged whole: right work passes on any seed; mistakes are entries of the corpus."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import pytest
 
 from autograder import checks
 from autograder.labs.resnet18.part2_dataloader import part
-from autograder.model import Bar, Failed, Passed
-from tests.labs.bench import ROOT, Bench, failing
+from autograder.model import Failed, Passed
+from tests.labs.bench import ROOT, Bench, failing, says
 
 SCHEMAS = ROOT / "assignments" / "resnet18" / "schemas"
-BAR = Bar(1.3, "seed")
 bench = Bench("resnet18", part)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -27,159 +26,16 @@ def test_the_reference_passes(judge, seed):
     assert {} == failing(judge(bench.source, seed))
 
 
-AHEAD = '    ahead = {"persistent_workers": True, "prefetch_factor": 4} if num_workers else {}\n'
-SHUFFLE = "        shuffle=True,\n        num_workers=num_workers,\n"
-MEASURED = "        seen = second_epoch(make_loader(num_workers=number), step, device)\n"
+def test_samples_are_compared_before_a_clock_is_asked(judge):
+    source = bench.changed(
+        (
+            "    return DataLoader(\n        dataset,",
+            "    return DataLoader(\n        dataset if len(dataset) != 45 else [dataset[0]] * 45,",
+        )
+    )
+    fails = {"loading_is_faster": "44 of 45 samples were none of this epoch's"}
 
-# What is replaced -> {check: words in its measured or why}.
-MISTAKES = {
-    "the last batch is dropped": (
-        [(SHUFFLE, f"        drop_last=True,\n{SHUFFLE}")],
-        {"every_sample_once": "in the first epoch: 40 samples", "works_without_workers": "40 samples came out of"},
-    ),
-    "in order": (
-        [(SHUFFLE, "        num_workers=num_workers,\n")],
-        {"shuffles_each_epoch": "of the samples follow their neighbour"},
-    ),
-    "shuffled once": (
-        [(SHUFFLE, "        sampler=torch.randperm(len(dataset)).tolist(),\n        num_workers=num_workers,\n")],
-        {"shuffles_each_epoch": "two epochs have one order"},
-    ),
-    "without the seed": (
-        [("        generator=torch.Generator().manual_seed(seed),\n", "")],
-        {"order_follows_the_seed": "the seed does not decide"},
-    ),
-    "one seed for all": (
-        [("manual_seed(seed)", "manual_seed(0)")],
-        {"order_follows_the_seed": "another seed, the same order"},
-    ),
-    "workers that begin alike": (
-        [("        **ahead,\n", "        worker_init_fn=lambda worker: torch.manual_seed(0),\n        **ahead,\n")],
-        {"augments_afresh": "24 different numbers of torch in 48 samples"},
-    ),
-    "batches that are lost": (
-        [(SHUFFLE, "        sampler=range(10),\n        num_workers=num_workers,\n")],
-        {"augments_afresh": "20 samples of 48", "every_sample_once": "10 samples came out"},
-    ),
-    "a list": (
-        [("    return DataLoader(\n", "    return [dataset[:]] or DataLoader(\n")],
-        {"asks_for_what_helps": "no DataLoader was made"},
-    ),
-    "workers of its own": (
-        [("num_workers=num_workers,\n        pin", "num_workers=1,\n        pin"), (AHEAD, "    ahead = {}\n")],
-        {"asks_for_what_helps": "for cpu with 0 workers num_workers is 1"},
-    ),
-    "pinned on a CPU": (
-        [('pin_memory=device.type == "cuda",\n', "pin_memory=True,\n")],
-        {"asks_for_what_helps": "for cpu with 0 workers pin_memory is True"},
-    ),
-    "workers that leave": (
-        [(AHEAD, "    ahead = {}\n")],
-        {"asks_for_what_helps": "for cpu with 3 workers persistent_workers is False"},
-    ),
-    "options that need workers": (
-        [(AHEAD, AHEAD.replace(" if num_workers else {}", ""))],
-        {"works_without_workers": "ValueError", "asks_for_what_helps": "ValueError"},
-    ),
-    "other samples where it is timed": (
-        [("    return DataLoader(\n        dataset,", "    return DataLoader(\n        dataset if len(dataset) != 45 else [dataset[0]] * 45,")],
-        {"loading_is_faster": "44 of 45 samples were none of this epoch's"},
-    ),
-    "each batch twice": (
-        [("        step(images, labels)\n", "        step(images, labels)\n        step(images, labels)\n")],
-        {"honest_throughput": "or in another order"},
-    ),
-    "the clock starts late": (
-        [("        step(images, labels)\n", "        start = start if samples else time.perf_counter()\n        step(images, labels)\n")],
-        {"honest_throughput": "the first fetch is left out"},
-    ),
-    "an epoch in milliseconds": (
-        [('        "epoch_time": epoch_time,\n', '        "epoch_time": 1000 * epoch_time,\n')],
-        {"honest_throughput": "epoch_time is"},
-    ),
-    "batches for samples": (
-        [('        "samples": samples,\n', '        "samples": len(loader),\n')],
-        {"honest_throughput": "samples is"},
-    ),
-    "labels stay": (
-        [("labels = images.to(device, non_blocking=True), labels.to(device, non_blocking=True)", "labels = images.to(device, non_blocking=True), labels")],
-        {"moves_without_waiting": "step got tensors on: cpu, meta"},
-    ),
-    "copies that block": (
-        [("images.to(device, non_blocking=True)", "images.to(device)")],
-        {"moves_without_waiting": "3 of 6 copies wait"},
-    ),
-    "no steps": (
-        [("        step(images, labels)\n", "")],
-        {"moves_without_waiting": "nowhere", "honest_throughput": "step was given 0 samples"},
-    ),
-    "the first epoch": (
-        [("    measure_loading(loader, step, device)\n    return", "    return")],
-        {"sweep_is_honest": "it is the first epoch's", "compares_four": "it is the first epoch's"},
-    ),
-    "no rows": (
-        [("    plt.close(figure)\n    return rows\n    ### END SOLUTION\n\n\ndef best", "    plt.close(figure)\n    return []\n    ### END SOLUTION\n\n\ndef best")],
-        {"sweep_is_honest": "the rows are none", "csv_says_what_was_measured": "rows in the file, 0 returned"},
-    ),
-    "no file": (
-        [('.to_csv(Path(folder) / "worker_sweep.csv", index=False)', ".to_csv(index=False)")],
-        {"csv_says_what_was_measured": "no worker_sweep.csv in folder"},
-    ),
-    "no picture": (
-        [('    figure.savefig(Path(folder) / "num_workers_comparison.png", dpi=150)\n', "")],
-        {"figures_show_the_rows": "no num_workers_comparison.png in folder"},
-    ),
-    "a second figure without a unit": (
-        [('    panels = {"throughput": "Throughput (samples/s)"', '    panels = {"throughput": "Throughput"')],
-        {"figures_show_the_rows": "the panel of throughput does not say what it shows"},
-    ),
-    "the best without the wait": (
-        [('(-row["throughput"], row', '(-row["without_wait"], row')],
-        {"best_is_the_fastest": "that is the best without the wait for data"},
-    ),
-    "the most workers": (
-        [('key=lambda row: (-row["throughput"], row["num_workers"])', 'key=lambda row: -row["num_workers"]')],
-        {"best_is_the_fastest": "another row has a higher throughput"},
-    ),
-    "nothing chosen": (
-        [('    return min(rows, key=lambda row: (-row["throughput"], row["num_workers"]))["num_workers"]\n', "    return None\n")],
-        {"best_is_the_fastest": "it has to be the num_workers of a row"},
-    ),
-    "the most of equal ones": (
-        [('(-row["throughput"], row["num_workers"])', '(-row["throughput"], -row["num_workers"])')],
-        {"best_is_the_fastest": "that is as fast, with more workers"},
-    ),
-    "the mean of both epochs": (
-        [
-            (
-                "    measure_loading(loader, step, device)\n    return measure_loading(loader, step, device)",
-                "    one, two = [measure_loading(loader, step, device) for _ in range(2)]\n    return {name: (one[name] + two[name]) / 2 for name in one}",
-            )
-        ],
-        {
-            "sweep_is_honest": "it is of both epochs",
-            "compares_four": "it is of both epochs",
-        },
-    ),
-    "no better configuration": (
-        [("workers, pinned, stays)", "workers, pinned, pinned)")],
-        {"compares_four": "workers start anew in it"},
-    ),
-    "nothing without workers": (
-        [('**({"persistent_workers": True, "prefetch_factor": 4} if best else {})', '"persistent_workers": True')],
-        {"survives_a_best_of_zero": "ValueError"},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_fails_the_check_that_shows_it(judge, pairs, fails):
-    """The corpus states all that a mistake fails; here is what the check says."""
-    found = failing(judge(bench.changed(*pairs), only=fails))
-
-    assert set(fails) == set(found)
-    for name, words in fails.items():
-        assert words in f"{found[name].measured} {found[name].why}"
+    says(failing(judge(source, only=fails)), fails)
 
 
 SWEEP = "num_workers,throughput,epoch_time,data_wait,without_wait,device\n0,10,10,5,20,AMD\n2,20,5,0,20,AMD\n4,18,5.56,0.5,19.8,AMD\n"

@@ -2,99 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import re
-import shutil
-import sys
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-import autograder
 from autograder import checks
-from autograder.labs.resnet18.part6_comparison import PROGRAM, part
-from autograder.model import Device, Failed, Observation, Pair, Passed, Text, Unavailable
+from autograder.labs.resnet18.part6_comparison import part
+from autograder.model import Device, Failed, Passed, Text, Unavailable
+from tests.labs.bench import Bench, failing
 from tests.worker.harness import observe
 
-ROOT = Path(autograder.__file__).parent.parent
-REFERENCE = ROOT / "reference" / "resnet18"
-BASELINE = REFERENCE / "baseline" / part.file
-REPORTS = ("report_is_complete", "report_agrees_with_csv", "bottlenecks_have_evidence")
 MACHINE = Device("AMD EPYC, 2 cores", "cpu", "cpu")
-
+bench = Bench("resnet18", part, device=MACHINE)
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.fixture(autouse=True)
-def surroundings(monkeypatch):
-    """What a worker has: `given` to import, no display."""
-    monkeypatch.syspath_prepend(str(REFERENCE))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] in ("given", part.id)]:
-        del sys.modules[name]
-
-
-@pytest.fixture
-def judge(tmp_path):
-    """judge(only, file, pairs, seed) -> {check: verdict} of the reference, with (old, new) replaced in one file."""
-
-    def judged(only, file=PROGRAM, pairs=(), seed=1):
-        for name in (part.file, PROGRAM):
-            shutil.copy(REFERENCE / name, tmp_path / name)
-        text = (tmp_path / file).read_text(encoding="utf-8")
-        for old, new in pairs:
-            assert 1 == text.count(old), old
-            text = text.replace(old, new)
-        (tmp_path / file).write_text(text, encoding="utf-8")
-        seen = {}
-        chosen = [part.checks[name] for name in part.checks if name in only]
-        path = tmp_path / part.file
-        return {
-            check.name: verdict(check, {n: evidence(n, path, seed, seen) for n in check.reads})
-            for check in chosen
-        }
-
-    return judged
-
-
-def evidence(name, path, seed, seen):
-    if name == "device":
-        return MACHINE
-    if name in part.artefacts:
-        return handed_in(part.artefacts[name])
-    if name not in seen:
-        student = observe(part, name, path, seed)
-        seen[name] = (
-            Pair(student, baseline_answer(name, seed)) if part.probes[name].pair else student
-        )
-    return seen[name]
-
-
 def handed_in(file, change=lambda text: text):
-    data = (REFERENCE / file).read_bytes()
+    data = (bench.reference / file).read_bytes()
     return checks.read(data if file.endswith(".png") else change(data.decode()).encode(), file)
-
-
-@functools.cache
-def baseline_answer(probe, seed=1):
-    seen = observe(part, probe, BASELINE, seed, "baseline")
-    assert "ok" == seen.ended, seen.error
-    return seen
-
-
-def verdict(check, read):
-    for one in read.values():
-        student = one.student if isinstance(one, Pair) else one
-        if isinstance(student, Observation) and student.ended != "ok":
-            return Failed(student.ended, student.error, "")
-    return check.judge(**read)
-
-
-def failing(verdicts):
-    return {name: it for name, it in verdicts.items() if not isinstance(it, Passed | Unavailable)}
 
 
 def test_the_part_declares_nothing_unknown():
@@ -102,135 +28,15 @@ def test_the_part_declares_nothing_unknown():
 
 
 def test_the_reference_passes(judge):
-    assert {} == failing(judge(part.checks))
+    assert {} == failing(judge(bench.source))
 
 
-# File and what is replaced -> {check: words in its measured or why}.
-MISTAKES = {
-    "another device": (
-        PROGRAM,
-        [('"device": device_name(device)', '"device": "a T4"')],
-        {"trains_as_the_plain_loop": "it is called"},
-    ),
-    "no loss": (PROGRAM, [('"loss": last["loss"]', '"loss": None')], {"trains_as_the_plain_loop": "the last of losses"}),
-    "nothing saved": (
-        PROGRAM,
-        [("        torch.save(plain.state_dict(), options.save)\n", "        pass\n")],
-        {"saves_a_plain_model": "no file was written"},
-    ),
-    "saved before the training": (
-        PROGRAM,
-        [("    epochs = [train", "    torch.save(plain.state_dict(), options.save)\n    epochs = [train"), ("    if options.save:\n", "    if False:\n")],
-        {"trains_as_the_plain_loop": "the weights that were saved never moved"},
-    ),
-    "the wait of all epochs": (
-        PROGRAM,
-        [("for epoch in epochs) / len(epochs)", "for epoch in epochs)")],
-        {"figures_are_honest": "data_wait is"},
-    ),
-    "Python by its name": (
-        "part6_comparison.py",
-        [("subprocess.run([sys.executable, str(script)", "subprocess.run(['no-such-python', str(script)")],
-        {"a_failed_run_is_an_error": "the program was not found"},
-    ),
-    "nothing printed": (
-        PROGRAM,
-        [("    print(json.dumps(figures))\n", "")],
-        {"figures_are_honest": "nothing was printed, and there is no JSON object"},
-    ),
-    "something else printed": (
-        PROGRAM,
-        [("    print(json.dumps(figures))\n", "    print(figures)\n")],
-        {"figures_are_honest": "the last line is"},
-    ),
-    "a figure missing": (
-        PROGRAM,
-        [('        "warm_up_s": warm_up_s,\n', "")],
-        {"figures_are_honest": "returned no 'warm_up_s'"},
-    ),
-    "a choice that nobody asked for": (
-        PROGRAM,
-        [("    return options\n    ### END", "    if options.compile and options.amp:\n        parser.error('choose')\n    return options\n    ### END")],
-        {"refuses_what_it_cannot_do": "--amp --compile ended with status 2"},
-    ),
-    "warm-up in milliseconds": (
-        PROGRAM,
-        [('"warm_up_s": warm_up_s', '"warm_up_s": 1000 * warm_up_s')],
-        {"compiles_before_the_clock": "the builds took"},
-    ),
-    "rows in another order": (
-        part.file,
-        [("    draw_dashboard(rows, folder)\n    return rows", "    draw_dashboard(rows, folder)\n    return rows[::-1]")],
-        {"starts_a_process_each": "are asked for, in that order"},
-    ),
-    "a failed run is a row": (
-        part.file,
-        [("        raise RuntimeError(f", "        return {}\n        raise RuntimeError(f")],
-        {"a_failed_run_is_an_error": "it returned {}"},
-    ),
-    "a summary without a name": (
-        part.file,
-        [('        "leanest": leanest["configuration"],\n', "")],
-        {"summary_is_right": "leanest is None"},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("file", "pairs", "fails"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_fails_the_check_that_shows_it(judge, file, pairs, fails):
-    found = failing(judge(fails, file, pairs))
-
-    assert set(fails) == set(found)
-    for name, words in fails.items():
-        assert words in f"{found[name].measured} {found[name].why}"
-
-
-def test_a_program_that_was_not_handed_in_is_named(judge, tmp_path):
-    (tmp_path / part.file).write_bytes((REFERENCE / part.file).read_bytes())
+def test_a_program_that_was_not_handed_in_is_named(tmp_path):
+    (tmp_path / part.file).write_bytes(bench.solution.read_bytes())
     seen = observe(part, "plain", tmp_path / part.file, 1)
 
     assert "raised" == seen.ended
     assert "optimized_training.py was not handed in" in seen.error
-
-
-def hostile(seen, number):
-    """The same answer with every number replaced."""
-
-    def everywhere(value):
-        if isinstance(value, dict):
-            return {key: everywhere(item) for key, item in value.items()}
-        if isinstance(value, list):
-            return [everywhere(item) for item in value]
-        return number if isinstance(value, float) else value
-
-    arrays = {
-        name: np.full_like(array, number)
-        for name, array in seen.arrays.items()
-        if array.dtype.kind == "f"
-    }
-    return replace(seen, values=everywhere(dict(seen.values)), arrays={**seen.arrays, **arrays})
-
-
-def emptied(seen):
-    """The same answer with nothing in any list or array."""
-    values = {key: [] if isinstance(value, list) else value for key, value in seen.values.items()}
-    return replace(
-        seen, values=values, arrays={name: array[:0] for name, array in seen.arrays.items()}
-    )
-
-
-QUICK = ("plain", "half", "comparison", "summaries")
-
-
-@pytest.mark.parametrize("number", [0.0, -1.0, np.nan, 1e308, 5e-324])
-@pytest.mark.filterwarnings("error")
-def test_a_judge_never_stumbles_over_numbers(number):
-    for probe in QUICK:
-        answer = baseline_answer(probe)
-        for student in (hostile(answer, number), emptied(answer)):
-            for check in part.checks.values():
-                if check.reads == (probe,):
-                    assert isinstance(check.judge(Pair(student, answer)), Passed | Failed)
 
 
 def test_a_table_of_another_machine_is_owed():

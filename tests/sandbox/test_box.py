@@ -61,13 +61,6 @@ def may_have_a_group() -> bool:
 boxed = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 
-@pytest.fixture(scope="module")
-def fenced():
-    with Workers("bubblewrap") as warm:
-        warm.warm()
-        yield warm
-
-
 def job(code: str, *, seconds: float = 20, memory_mb: int = 512, **files: str) -> Job:
     """A submission that does *code* when it is imported."""
     named = {

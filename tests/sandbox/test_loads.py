@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 
 import pytest
 
 from autograder.clock.pairs import alternating
 from autograder.model import Job, Limits
-from autograder.sandbox import BoxError, Workers, try_out
 from autograder.sandbox.load import Load
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker
-from autograder.sandbox.workers import PRELOAD
 from autograder.stopwatch import Stopwatch
 from tests import timed_toy
 from tests.timed_toy import LAB, LOADER
@@ -28,17 +25,6 @@ TWO = START + WORKERS.format("num_workers=2, persistent_workers=True")
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
     monkeypatch.setattr("autograder.sandbox.load.READ_SECONDS", (0.001, 0.002))
-
-
-@pytest.fixture(scope="module")
-def fenced():
-    isolation = "none"
-    with contextlib.suppress(BoxError):
-        try_out()
-        isolation = "bubblewrap"
-    with Workers(isolation, [*PRELOAD, "tests.timed_toy"]) as warm:
-        warm.warm()
-        yield warm
 
 
 def job(code: str, side: str = "student") -> Job:

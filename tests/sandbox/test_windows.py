@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import signal
@@ -13,12 +12,11 @@ import pytest
 from autograder.clock.pairs import alternating, sequential
 from autograder.errors import MovedError, SpoiltError
 from autograder.model import Close, Job, Limits, Tolerance
-from autograder.sandbox import BoxError, Workers, tree, try_out
+from autograder.sandbox import tree
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker
-from autograder.sandbox.workers import PRELOAD
 from autograder.stopwatch import Stopwatch
 from tests import timed_toy
 from tests.timed_toy import BASELINE, FILE, LAB, TRAIN, TWICE_AS_FAST
@@ -29,20 +27,6 @@ WITHIN = Tolerance(losses=1e-4, weights=1e-4)
 DEFINES = (
     "import os, sys, threading, time\nimport torch\n\ndef honest(x):\n    return x.sum()[None]\n\n"
 )
-
-
-def fence() -> str:
-    with contextlib.suppress(BoxError):
-        try_out()
-        return "bubblewrap"
-    return "none"
-
-
-@pytest.fixture(scope="module")
-def fenced():
-    with Workers(fence(), [*PRELOAD, "tests.timed_toy"]) as warm:
-        warm.warm()
-        yield warm
 
 
 def job(code: str, side: str = "student", probe: str = "sums") -> Job:
