@@ -256,7 +256,7 @@ MISTAKES = {
     ),
     "a NaN for the mean": (
         [("sum(losses) / len(losses)", "float('nan')")],
-        {"returns_the_metrics": "loss is no finite number"},
+        {"returns_the_metrics": "it is no finite number"},
     ),
     "the last loss for the mean": (
         [("sum(losses) / len(losses)", "losses[-1]")],
