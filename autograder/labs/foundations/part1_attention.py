@@ -14,18 +14,15 @@ from autograder.checks.numerics import Array
 from autograder.checks.slips import median_problem
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
-from autograder.claims.studies import Study
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import (
-    CELL,
     INTEGER,
     NUMBER,
-    PANELS,
     TEXT,
     Close,
     Pair,
     Part,
     list_of,
-    map_of,
 )
 
 GROWTH = Form(
@@ -293,11 +290,9 @@ attention.leaves_inputs_alone(
 
 @part.probe(
     pair=True,
-    arrays={"picture": ("uint8", 1)},
+    arrays=PICTURE,
     values={
-        "rows": list_of(map_of(CELL)),
-        "csv": TEXT,
-        "panels": PANELS,
+        **DRAWN,
         "scales": list_of(TEXT),
         "names": list_of(TEXT),
         "lengths": list_of(INTEGER),
@@ -336,10 +331,7 @@ def scripted_growth(student: Any, rig: Any) -> Any:
             calls, make_inputs, lengths, rig.device, folder=str(rig.made_folder()), repeats=repeats
         )
     return {
-        "rows": rig.rows(returned, "measure_growth"),
-        "csv": rig.file_text(rig.made_folder() / GROWTH.file),
-        "picture": rig.file_bytes(rig.made_folder() / CURVES, plot.BYTES + 1),
-        "panels": figures.panels(CURVES),
+        **written(rig, GROWTH, "measure_growth", returned, CURVES, figures),
         "scales": figures.scales(CURVES),
         "names": [version for version in versions for _ in lengths],
         "lengths": lengths * 2,

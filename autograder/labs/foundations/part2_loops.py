@@ -13,8 +13,8 @@ from autograder.checks.slips import median_problem
 from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.claims.several import Several
-from autograder.claims.studies import Study
-from autograder.lab import CELL, INTEGER, NUMBER, TEXT, Close, Pair, Part, list_of, map_of
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import INTEGER, NUMBER, TEXT, Close, Pair, Part, list_of
 
 FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k_hits")
 SPEEDUPS = Form(
@@ -321,8 +321,7 @@ means.faster(
 @part.probe(
     pair=True,
     values={
-        "rows": list_of(map_of(CELL)),
-        "csv": TEXT,
+        **WRITTEN,
         "names": list_of(TEXT),
         "seconds": list_of(NUMBER),
         "repeats": INTEGER,
@@ -342,8 +341,7 @@ def scripted_times(student: Any, rig: Any) -> Any:
         cases, rig.device, folder=str(rig.made_folder()), repeats=repeats
     )
     return {
-        "rows": rig.rows(returned, "measure_speedups"),
-        "csv": rig.file_text(rig.made_folder() / SPEEDUPS.file),
+        **written(rig, SPEEDUPS, "measure_speedups", returned),
         "names": names,
         "seconds": [each for own in seconds for each in own],
         "repeats": repeats,

@@ -10,7 +10,7 @@ from typing import Any
 from autograder.checks import footprint, memory, numerics, outputs, precision
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import HalfPrecision
-from autograder.claims.studies import Study
+from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -193,8 +193,7 @@ def scripted(
 @part.probe(
     pair=True,
     values={
-        "rows": ROWS,
-        "csv": TEXT,
+        **WRITTEN,
         "nets": list_of(TEXT),
         "sizes": list_of(INTEGER),
         "saved": list_of(NUMBER),
@@ -213,7 +212,7 @@ def measured(student: Any, rig: Any) -> Any:
         rig.integer(4, 9),
         sorted({rig.integer(3, 9), rig.integer(10, 20)}),
     )
-    script, passed, folder = [], dict[Any, list[float]](), rig.made_folder()
+    script, passed = [], dict[Any, list[float]]()
     for _ in names:
         (full,), (faster,), (backward,) = (
             rig.seconds(0.2, 0.5, 1),
@@ -233,12 +232,9 @@ def measured(student: Any, rig: Any) -> Any:
     nets = {name: scripted(rig, passed, **own) for name, own in zip(names, script, strict=True)}
     options = {"image_size": 8, "classes": 4, "steps": steps}
     returned = student.benchmark_memory(
-        nets, list(sizes), rig.device, folder=str(folder), **options
+        nets, list(sizes), rig.device, folder=str(rig.made_folder()), **options
     )
-    told = {
-        "rows": rig.rows(returned, "benchmark_memory"),
-        "csv": rig.file_text(folder / "memory_results.csv"),
-    }
+    told = written(rig, footprint.RESULTS, "benchmark_memory", returned)
     told["batches"] = max((len(set(batches[-steps:])) for batches in passed.values()), default=0)
     told["models"] = len(passed)
     told["warm"] = sum(len(batches) >= steps + WARM_UP for batches in passed.values())

@@ -23,7 +23,7 @@ from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
 from autograder.claims.precision import HalfPrecision
-from autograder.claims.studies import Study
+from autograder.claims.studies import WRITTEN, Study, written
 from autograder.digest import Epoch, differing
 from autograder.lab import (
     BOOLEAN,
@@ -286,10 +286,9 @@ ROWS = list_of(map_of(CELL))
 
 
 COMPARED = {
-    "rows": ROWS,
+    **WRITTEN,
     "runs": ROWS,
     "busy": list_of(optional(NUMBER)),
-    "csv": TEXT,
     "raised": TEXT,
 }
 
@@ -300,13 +299,12 @@ def comparison(student: Any, rig: Any) -> Any:
 
     Shares are those of the own busy_percent, which is judged by itself.
     """
-    folder = rig.made_folder()
     asked, runs = rig.matched.versions(NAMES[: rig.integer(4, 5)])
-    rows = rig.rows(student.compare_versions(asked, folder=str(folder)), "compare_versions")
+    returned = student.compare_versions(asked, folder=str(rig.made_folder()))
+    answer = written(rig, configurations.VERSIONS, "compare_versions", returned)
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
     busy = [rig.number(student.busy_percent(one["profile"])) for one in asked]
-    csv = rig.file_text(folder / "final_results.csv")
-    return {"rows": rows, "runs": runs, "busy": busy, "csv": csv, "raised": raised}
+    return {**answer, "runs": runs, "busy": busy, "raised": raised}
 
 
 @part.probe(pair=True, values={"told": list_of(optional(NUMBER)), "known": list_of(NUMBER)})
