@@ -21,6 +21,7 @@ BYTES = 1024 * 1024
 ROWS = 10_000
 COLUMNS = 64
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+SHOWN = 6  # names of rows in a message
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -90,8 +91,7 @@ def form_problem(
     names = [tuple(_cell(row[key], key in numbers) for key in columns[:keys]) for row in rows]
     wanted = [it if isinstance(it, tuple) else (it,) for it in expected or []]
     if expected is not None and names != wanted:
-        found, asked = (", ".join(map(_key, many[:6])) or "none" for many in (names, wanted))
-        return f"the rows are {found}; {asked} are asked for, in that order"
+        return _order_problem(names, wanted)
     for row in rows:
         odd = [name for name in columns if name not in row] or [
             name for name in row if name not in columns
@@ -103,6 +103,23 @@ def form_problem(
             name = _key([row[key] for key in columns[:keys]])
             return f"{text[0]} of {name} is {row[text[0]]!r}, and it must be a number"
     return ""
+
+
+def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any]]) -> str:
+    """Show both from the first difference on, where they do not fit into a line."""
+    if not names:
+        return f"there are no rows; {_some(wanted)} are asked for, in that order"
+    same = [name == other for name, other in zip(names, wanted, strict=False)]
+    skipped = [*same, False].index(False) if max(len(names), len(wanted)) > SHOWN else 0
+    where = f"from row {skipped + 1} on " if skipped else ""
+    asked = f"{_some(wanted[skipped:])} are asked for, in that order"
+    return f"{where}the rows are {_some(names[skipped:])}; {asked}"
+
+
+def _some(names: Sequence[Sequence[Any]]) -> str:
+    """Join the first names of rows."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(map(_key, names[:SHOWN])) or "none") + more
 
 
 def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import plot, table
-from autograder.checks.forms import Form, Row
+from autograder.checks.forms import Form, Row, shown_name
 from autograder.checks.numerics import shown
 from autograder.lab import CELL, INTEGER, NUMBER, PANELS, TEXT, Part, list_of, map_of
 from autograder.model import Failed, Observation, Pair, Passed, Picture, Table, Verdict
@@ -105,10 +105,13 @@ class Study:
 
     def _shown(self, row: Row, columns: Sequence[str]) -> str:
         """Return some figures of a row, which may have any form."""
+        keys = self.form.names[: self.form.keys]
         figures = ", ".join(
-            f"{shown(row.get(name))} {self.form.units.get(name, name)}" for name in columns
+            f"{shown(row.get(name))} {self.form.units.get(name, name)}"
+            for name in columns
+            if name not in keys
         )
-        return f"{row.get(self.form.names[0])}: {figures}"
+        return f"{' '.join(shown_name(row.get(name)) for name in keys)}: {figures}"
 
     def is_written(self, also: Also | None = None) -> None:
         """Claim that the table holds the rows that are returned."""

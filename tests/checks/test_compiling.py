@@ -96,7 +96,7 @@ def test_right_rows_have_no_problem():
 
 
 ROWS = {
-    "no rows": ([], "the rows are none"),
+    "no rows": ([], "there are no rows"),
     "the other way round": (rows()[::-1], "the rows are Compiled, Eager"),
     "text for a number": (rows({}, {"speedup": "1.25x"}), "speedup of Compiled is '1.25x'"),
     "no throughput": (rows({"throughput": 0.0}), "throughput of Eager is 0, and has to be above 0"),

@@ -194,7 +194,7 @@ def test_sweeps_that_contradict_themselves(rows, workers, words):
 
 
 COMPARISONS = {
-    "no rows": ([], "the rows are none"),
+    "no rows": ([], "there are no rows"),
     "other names": (compared(1, configuration="workers"), "the rows are Baseline, workers"),
     "no seconds": (
         compared(1, epoch_time=0.0),

@@ -94,7 +94,7 @@ def test_only_named_columns_become_numbers():
     [
         pytest.param([{"precision": "FP32", "throughput": 1.5}], "", id="right"),
         pytest.param([{"throughput": 1, "precision": "FP32"}], "", id="columns in another order"),
-        pytest.param([], "the rows are none; FP32 are asked for, in that order", id="none"),
+        pytest.param([], "there are no rows; FP32 are asked for, in that order", id="none"),
         pytest.param(
             [{"precision": "AMP"}],
             "the rows are AMP; FP32 are asked for, in that order",

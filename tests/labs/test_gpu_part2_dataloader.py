@@ -43,7 +43,7 @@ def test_seconds_that_do_not_fit_cost_the_table_too(judge):
     """Whoever is graded is told of the measurement first, and of the table when that is right."""
     source = bench.entry("stream_in_milliseconds")
     fails = {
-        "counts_what_it_times": "and",
+        "counts_what_it_times": "is right",
         "measures_each_configuration": "but samples / seconds is",
     }
 

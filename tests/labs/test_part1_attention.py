@@ -145,7 +145,7 @@ def test_figures_of_kept_bytes_that_are_missing_are_no_pass():
         pytest.param("", "there are no rows", id="a header only"),
         pytest.param("by_hand,512,1,2,1.0,2.0,AMD\n", "by_hand was measured at one length", id="one length"),
         pytest.param("a,512,1,2,1.0,2.0,AMD\na,1024,2,8,1.9,2.0,AMD\n", "a: time_exponent is 1.9, and the rows give 1", id="other"),
-        pytest.param("a,512,1 ms,2,1.0,2.0,AMD\n", "milliseconds of a is '1 ms'", id="a unit"),
+        pytest.param("a,512,1 ms,2,1.0,2.0,AMD\n", "milliseconds of a 512 is '1 ms'", id="a unit"),
     ],
 )  # fmt: skip
 def test_a_file_that_contradicts_itself_fails(rows, words):

@@ -48,7 +48,7 @@ ROWS = "Baseline,0,10,10,5,1,AMD\n+ workers,2,20,5,0,2,AMD\n+ pin_memory,2,20,5,
     [
         pytest.param(SWEEP, COMPARED + ROWS, "", id="right"),
         pytest.param(SWEEP.replace("2,20,5,0", "2,20x,5,0"), COMPARED + ROWS, "worker_sweep.csv: throughput of 2 is '20x'", id="a unit"),
-        pytest.param(SWEEP, COMPARED, "dataloader_results.csv: the rows are none", id="a header only"),
+        pytest.param(SWEEP, COMPARED, "dataloader_results.csv: there are no rows", id="a header only"),
         pytest.param(SWEEP, COMPARED + ROWS.replace("AMD", "T4"), "not of one run: the rows are from two machines", id="two machines"),
         pytest.param(SWEEP, COMPARED + ROWS.replace(",10,10,", ",10,20,").replace(",5,0", ",10,0").replace(",4,0", ",8,0"), "not of one run: throughput x epoch_time is 100 samples in one row and 200", id="other data"),
         pytest.param(SWEEP, COMPARED + ROWS.replace(",2,2", ",4,2"), "2 workers are the fastest of the sweep, and 4 were", id="another best"),

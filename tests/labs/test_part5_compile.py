@@ -43,7 +43,7 @@ HEADER = "model,throughput,epoch_time,compile_s,loss,speedup,device\n"
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        pytest.param("", "the rows are none", id="a header only"),
+        pytest.param("", "there are no rows", id="a header only"),
         pytest.param("Eager,10,2,0,2,1,AMD\nCompiled,20,1,30,2,2x,AMD\n", "'2x'", id="a unit"),
         pytest.param(
             "Eager,10,2,0,2,1,AMD\nCompiled,20,1,0,2,2,AMD\n",
