@@ -63,6 +63,12 @@ class Costs(Claimed):
         """Claim at most so many times the bytes for *large* inputs."""
         self._grows("moves_at_most", "moved", small, large, at_most, grown)
 
+    def allocates_at_most(
+        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+    ) -> None:
+        """Claim that at most so many times the bytes are made for *large* inputs."""
+        self._grows("allocates_at_most", "made", small, large, at_most, grown)
+
     def keeps_at_most(
         self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
     ) -> None:

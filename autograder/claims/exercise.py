@@ -17,7 +17,8 @@ from autograder.claims.costs import Costs
 from autograder.claims.graphs import Graphs
 from autograder.claims.results import Results
 from autograder.claims.speed import Speed
+from autograder.claims.training import Trains
 
 
-class Exercise(Results, Costs, Graphs, Speed):
+class Exercise(Results, Trains, Costs, Graphs, Speed):
     """What is claimed of one function."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Unpack
 
 from autograder.checks import compiling, outputs
@@ -36,16 +37,14 @@ WAITS = "the host waits until the device has caught up, and cannot queue what co
 
 
 class Graphs(Claimed):
-    """one_graph, fetches_nothing."""
+    """one_graph, builds_nothing_later, captures_less, fetches_nothing."""
 
     def one_graph(self, calls: Sequence[Sizes], builds: int = 1, **words: Unpack[Words]) -> None:
         """Claim that, compiled, each of these calls runs one graph, and that so many are built for all of them."""
 
         def compiled(student: Any, rig: Any) -> dict[str, Any]:
             compiler = rig.compiler()
-            run = rig.compiled(lambda given: self.call(student, given), compiler)
-            for sizes in calls:
-                run(self.given(rig, Case("compiled", sizes)))
+            self._run_compiled(student, rig, compiler, calls)
             told = compiler.values()
             runs = sum(told["runs"].values())
             return {"built": len(told["built"]), "runs": runs, "breaks": told["breaks"]}
@@ -68,6 +67,68 @@ class Graphs(Claimed):
         probe = self.add_probe(self.named("compiled"), compiled, values=values)
         said = f"Compiled, {self.function} is one graph, whatever the numbers are."
         self.add_check("is_one_graph", said, "report", judge, [probe], words, structural=True)
+
+    def builds_nothing_later(
+        self, first: Sequence[Sizes], later: Sequence[Sizes], **words: Unpack[Words]
+    ) -> None:
+        """Claim that, after the *first* compiled calls, *later* ones run what is there."""
+
+        def rebuilt(student: Any, rig: Any) -> dict[str, Any]:
+            compiler = rig.compiler()
+            run = self._run_compiled(student, rig, compiler, first)
+            compiler.forget()
+            self._run_compiled(student, rig, compiler, later, run)
+            told = compiler.values()
+            return {"built": len(told["built"]), "runs": sum(told["runs"].values())}
+
+        def judge(found: Observation) -> Verdict:
+            built, runs = found.values["built"], found.values["runs"]
+            measured = f"{runs} graphs ran in {len(later)} later calls, {built} were built for them"
+            if built:
+                return Failed(measured, words["why"], words["try_"])
+            why = f"nothing was left to compile, or {words['why']}"
+            return Passed(measured) if runs else Failed(measured, why, words["try_"])
+
+        values = {"built": INTEGER, "runs": INTEGER}
+        probe = self.add_probe(self.named("rebuilt"), rebuilt, values=values)
+        said = f"Compiled, {self.function} is built for the first calls and not again."
+        claim = "builds_nothing_later"
+        self.add_check(claim, said, "report", judge, [probe], words, structural=True)
+
+    def captures_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
+        """Claim that, compiled, at most this share of the baseline's operations is captured."""
+
+        def captured(student: Any, rig: Any) -> dict[str, Any]:
+            compiler = rig.compiler()
+            self._run_compiled(student, rig, compiler, [sizes])
+            return {"operations": compiler.operations}
+
+        def judge(pair: Pair) -> Verdict:
+            mine, plain = (side.values["operations"] for side in (pair.student, pair.baseline))
+            measured = f"{mine} operations are captured where the slow version has {plain}; "
+            measured += f"allowed {at_most:.0%} of them"
+            if not mine:
+                return Failed(measured, "nothing was left to compile", words["try_"])
+            if mine <= at_most * plain:
+                return Passed(measured)
+            return Failed(measured, words["why"], words["try_"])
+
+        probe = self.add_probe(
+            self.named("captured"), captured, pair=True, values={"operations": INTEGER}
+        )
+        said = (
+            f"Compiled, {self.function} is at most {at_most:.0%} of the slow version's operations."
+        )
+        self.add_check("captures_less", said, "report", judge, [probe], words, structural=True)
+
+    def _run_compiled(
+        self, student: Any, rig: Any, compiler: Any, calls: Sequence[Sizes], run: Any = None
+    ) -> Any:
+        """Compile the call, unless it *run*s compiled already, and make these calls."""
+        run = run or rig.compiled(partial(self.call, student), compiler, both=True)
+        for sizes in calls:
+            run(self.given(rig, Case("compiled", sizes)))
+        return run
 
     def fetches_nothing(self, sizes: Sizes | None = None, **words: Unpack[Words]) -> None:
         """Claim that no value is brought to the host."""

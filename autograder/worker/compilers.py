@@ -58,11 +58,13 @@ class Compiler:
         self._built: list[dict[str, Any]] = []
         self._runs: Counter[str] = Counter()
         self._parameters = 0
+        self.operations = 0  # of all graphs that were captured
         self._breaks.clear()
 
     def __call__(self, graph: Any, inputs: Any, **_: Any) -> Any:
         """Take a graph from torch.compile, with whatever options come along."""
         self._parameters = max(self._parameters, sum(isinstance(it, nn.Parameter) for it in inputs))
+        self.operations += sum(node.op.startswith("call_") for node in graph.graph.nodes)
         return self._aot(graph, inputs)
 
     def values(self) -> dict[str, Any]:

@@ -382,9 +382,10 @@ class Rig:
         """Return a backend for torch.compile that notes what it builds; that takes scripted *seconds* by its kind."""
         return Compiler(self.clock, None if window is None else window.loader, seconds or {}, step)
 
-    def compiled(self, module: Any, compiler: Compiler) -> Any:
-        """Compile a module of the student's in as many graphs as it takes; the baseline's stays as it is."""
-        return torch.compile(module, backend=compiler) if self.side == "student" else module
+    def compiled(self, module: Any, compiler: Compiler, *, both: bool = False) -> Any:
+        """Compile a module of the student's, or of *both* sides, in as many graphs as it takes."""
+        mine = both or self.side == "student"
+        return torch.compile(module, backend=compiler) if mine else module
 
     def eager_trainings(self, seconds: float, cold: float) -> EagerTrainings:
         """Return a maker of trainings whose forward pass takes *seconds* where it is not compiled."""

@@ -117,3 +117,52 @@ def test_a_mistake_that_another_check_answers_for_costs_that_check_alone(tmp_pat
     found = judged(tripled, right.replace("3 * x", "x if odd else 3 * x"), right, tmp_path)
 
     assert (Failed, Passed) == (type(found["odd_ones"]), type(found["all"]))
+
+
+SCALED = """
+def scaled(x, factor):
+    return x * factor.item() if factor.item() > 0 else x
+"""
+
+
+@pytest.fixture
+def scaled():
+    """An exercise about what is captured when a function is compiled."""
+    exercise = Exercise("scaled")
+    exercise.inputs(
+        lambda random, rows=(2, 9), size=1.0: {
+            "x": random.normal(size=(rows, 3)),
+            "factor": size * np.ones(1),
+        }
+    )
+    return exercise
+
+
+def test_what_is_compiled_is_built_once_for_later_calls(scaled, tmp_path):
+    first = [{"rows": 2}, {"rows": 3}]
+    words = {"why": "a number became part of the graph", "try_": "x * factor"}
+    scaled.builds_nothing_later(first, [{"rows": 5}, {"rows": 7, "size": 2.0}], **words)
+    right = "def scaled(x, factor):\n    return x * factor\n"
+    by_rows = "def scaled(x, factor):\n    return x * factor * [1] [0] if x.shape[0] != 7 else x + factor\n"
+    found = [
+        judged(scaled, text, SCALED, tmp_path)["builds_nothing_later"]
+        for text in (right, by_rows, "def scaled(x, factor):\n    return x\n")
+    ]
+
+    assert isinstance(found[0], Passed), found[0]
+    assert [Failed, Failed] == [type(it) for it in found[1:]]
+    assert "a number became part of the graph" == found[1].why
+    assert "nothing was left to compile" in found[2].why
+
+
+def test_fewer_operations_are_captured_than_of_a_loop(scaled, tmp_path):
+    scaled.captures_less(0.5, {"rows": 9}, why="each row is captured", try_="x * factor")
+    right = "def scaled(x, factor):\n    return x * factor\n"
+    loop = "import torch\n\n\ndef scaled(x, factor):\n    return torch.stack([row * factor for row in x])\n"
+    found = [
+        judged(scaled, text, loop, tmp_path)["captures_less"]
+        for text in (right, loop, "def scaled(x, factor):\n    return x\n")
+    ]
+
+    assert isinstance(found[0], Passed), found[0]
+    assert ["each row is captured", "nothing was left to compile"] == [it.why for it in found[1:]]
