@@ -110,7 +110,12 @@ def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any
     if not names:
         return f"there are no rows; {_some(wanted)} are asked for, in that order"
     same = [name == other for name, other in zip(names, wanted, strict=False)]
-    skipped = [*same, False].index(False) if max(len(names), len(wanted)) > SHOWN else 0
+    alike = [*same, False].index(False)
+    if alike == len(wanted):
+        return f"row {alike + 1} is not asked for: {_some(names[alike:])}"
+    if alike == len(names):
+        return f"after row {alike} there is no {_some(wanted[alike:])}"
+    skipped = alike if max(len(names), len(wanted)) > SHOWN else 0
     where = f"from row {skipped + 1} on " if skipped else ""
     asked = f"{_some(wanted[skipped:])} are asked for, in that order"
     return f"{where}the rows are {_some(names[skipped:])}; {asked}"
@@ -119,7 +124,7 @@ def _order_problem(names: Sequence[Sequence[Any]], wanted: Sequence[Sequence[Any
 def _some(names: Sequence[Sequence[Any]]) -> str:
     """Join the first names of rows."""
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return (", ".join(map(_key, names[:SHOWN])) or "none") + more
+    return ", ".join(map(_key, names[:SHOWN])) + more
 
 
 def device_problem(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -58,7 +58,7 @@ def test_rows_have_their_form(rows, words):
 def test_rows_are_those_that_were_asked_for():
     found = footprint.RESULTS.problem(table(), [("SimpleNet", 4, "FP32")])
 
-    assert "; SimpleNet 4 FP32 are asked for, in that order" in found
+    assert "row 2 is not asked for: SimpleNet 4 AMP, SimpleNet 8 FP32" in found
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,17 @@ def test_only_named_columns_become_numbers():
     )
 
 
+def test_many_rows_are_shown_from_the_first_difference_on():
+    keys = [(name, size) for name in ("small", "large") for size in (1, 2, 4, 8)]
+    rows = [{"name": name, "size": size} for name, size in [*keys[:5], *reversed(keys[5:])]]
+    found = table.form_problem(rows, ["name", "size"], ["size"], keys, keys=2)
+
+    assert (
+        "from row 6 on the rows are large 8, large 4, large 2; large 2, large 4, large 8 are asked for, in that order"
+        == found
+    )
+
+
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
