@@ -79,7 +79,7 @@ simulate: .venv/ready
 	$(BIN)/python -m autograder.clock.simulator > docs/measurements/decision-rule.md
 
 gpu: .venv/ready
-	@$(BIN)/python -c 'import sys; from autograder.device import gpu_names; sys.exit(not gpu_names())' || { echo "perflab: no NVIDIA GPU here; points that need one stay owed"; exit 2; }
+	@$(BIN)/python -c 'import sys; from autograder.machine.device import gpu_names; sys.exit(not gpu_names())' || { echo "perflab: no NVIDIA GPU here; points that need one stay owed"; exit 2; }
 	$(BIN)/python -m pytest -q -rs -m gpu
 	for lab in $$(ls reference); do $(BIN)/perflab calibrate $$lab --device cuda:0 || exit 1; done
 	$(MAKE) evidence

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import landlock
+from autograder.machine import landlock
 from autograder.sandbox import BoxError, cgroup, gpu, try_out
 
 YAMA = Path("/proc/sys/kernel/yama/ptrace_scope")
@@ -54,7 +54,7 @@ def _package(name: str, wanted: str) -> Callable[[], Finding]:
 
 
 def _fence() -> Finding:
-    from autograder.device import gpu_names
+    from autograder.machine.device import gpu_names
 
     wanted, lent = "grading work that is not trusted", gpu.nodes("cuda:0") if gpu_names() else ()
     with_gpu = ", with a GPU in it" if lent else ""
@@ -96,7 +96,7 @@ def _memory() -> Finding:
 
 
 def _gpu() -> Finding:
-    from autograder.device import gpu_names
+    from autograder.machine.device import gpu_names
 
     names = gpu_names()
     return Finding(

@@ -28,6 +28,7 @@ from autograder import batch, scoring
 from autograder.diff import moved
 from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
 from autograder.grade import Kit, Session, beside_others, grade
+from autograder.machine.processes import die_with, how
 from autograder.model import (
     CheckResult,
     Compared,
@@ -37,7 +38,6 @@ from autograder.model import (
     Submission,
     load_result,
 )
-from autograder.ties import die_with, how
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")

@@ -10,16 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from autograder import device, submission
+from autograder import submission
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grade import Clock, Run, Session, Squeeze, grade
+from autograder.machine import device
+from autograder.machine.turns import Turns, during
 from autograder.model import Result
 from autograder.sandbox import BoxError, Workers, gpu, try_out
 from autograder.sandbox.ballast import Ballast
 from autograder.sandbox.card import Card
 from autograder.stopwatch import Stopwatch
-from autograder.turns import Turns, during
 
 POLL_SECONDS = 0.5
 Isolation = Literal["bubblewrap", "none", "best"]

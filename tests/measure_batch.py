@@ -18,10 +18,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder import batch, device
+from autograder import batch
 from autograder.course import find_root
 from autograder.gradebook import Journal
 from autograder.lanes import Work
+from autograder.machine import device
 from autograder.report.html import write
 from autograder.rounds import Rounds
 from autograder.submission import name_of

@@ -7,10 +7,10 @@ import pytest
 
 from autograder.course import Course, find_root
 from autograder.course.proof import full
-from autograder.device import gpu_names
-from autograder.digest import projection as trusted
 from autograder.grade import grade
+from autograder.machine.device import gpu_names
 from autograder.practice import open_session
+from autograder.protocol.digest import projection as trusted
 from autograder.submission import load
 
 COURSE = Course(find_root())

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from autograder import batch, job, lanes
-from autograder.device import node
 from autograder.errors import UserError
 from autograder.job import FORMAT, GradeJob, Grader, grade_one
+from autograder.machine.device import node
 from autograder.model import Compared, Observation, load_result
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.digest import Epoch, differing
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
+from autograder.protocol.digest import Epoch, differing
 
 EPOCHS = ("first", "second", "alike", "another")
 """Two of one loader, the first of another with the same seed, the first of one with another seed."""

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import loaders, speedup
-from autograder.digest import Epoch, differing
-from autograder.images import Samples
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -32,6 +30,8 @@ from autograder.lab import (
     record,
 )
 from autograder.model import Bar, Close, Failed, Observation, Pair, Timed, Verdict
+from autograder.protocol.digest import Epoch, differing
+from autograder.protocol.images import Samples
 
 BATCH, WORKERS = 8, 2
 SAMPLES = 24  # that are random numbers

@@ -194,8 +194,8 @@ class Run:
         from autograder.cli.progress import Progress
         from autograder.gradebook import Journal
         from autograder.intake import together
+        from autograder.machine.turns import only_one
         from autograder.rounds import Rounds
-        from autograder.turns import only_one
 
         out, console = self.work.out, make_console()
         before = self._before([one.name for one in found])

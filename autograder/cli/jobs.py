@@ -44,9 +44,9 @@ def grade_one(files: tuple[Path, ...]) -> int:
 
 def _answer(grader: Grader) -> None:
     """Serve whoever started this, and end with it; what is wrong with the course or the machine stops a class."""
-    from autograder.device import node
     from autograder.lanes import NOWHERE_TO_WRITE
-    from autograder.ties import die_with
+    from autograder.machine.device import node
+    from autograder.machine.processes import die_with
 
     die_with(os.getppid())
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)

@@ -119,7 +119,7 @@ def forget(
 
     from autograder import forget as memory
     from autograder.cli.grades import refresh
-    from autograder.turns import only_one
+    from autograder.machine.turns import only_one
 
     if bool(students) == (older_than is not None):
         raise UserError("forget: name students, or say --older-than DAYS")

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from autograder.device import VISIBLE, node
-from autograder.ties import how
+from autograder.machine.device import VISIBLE, node
+from autograder.machine.processes import how
 
 COMMAND = [sys.executable, "-P", "-m", "autograder.cli", "grade-one", "-"]
 RANK = "PARSL_WORKER_RANK"  # of this worker among those of its node, from 0

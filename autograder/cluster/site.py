@@ -30,7 +30,7 @@ HEARTBEAT = {
 }  # seconds; a node that is silent for longer is gone
 LABEL = "nodes"
 # Parsl's own relay of messages outlives a Parsl that was killed, and its pilots with it, unless it is tied to it.
-TIED = "import os; from autograder.ties import die_with; die_with(os.getppid()); os.execlp('{0}', '{0}')"
+TIED = "import os; from autograder.machine.processes import die_with; die_with(os.getppid()); os.execlp('{0}', '{0}')"
 
 
 @dataclass(frozen=True)

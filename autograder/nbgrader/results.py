@@ -19,9 +19,9 @@ from autograder.errors import NotGradedError, PerflabError
 from autograder.grade import Kit, Session, grade
 from autograder.gradebook import Circumstances, Journal
 from autograder.lanes import Work, still
+from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result
 from autograder.practice import Isolation, open_session
-from autograder.turns import only_one
 
 
 @dataclass(frozen=True)

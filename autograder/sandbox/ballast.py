@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.device import VISIBLE
 from autograder.errors import OwedError, SpoiltError
+from autograder.machine.device import VISIBLE
 from autograder.model import Job, Observation
 from autograder.sandbox.card import Card
 

@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-from autograder import turns
 from autograder.errors import UserError
+from autograder.machine import turns
 from autograder.model import OWN_LABS
 from autograder.sandbox import gpu, seccomp, tree, usage, view
 

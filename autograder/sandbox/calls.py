@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autograder.digest import COMMITMENT_BYTES, commitment
 from autograder.model import Close
-from autograder.revealed import seal
+from autograder.protocol.digest import COMMITMENT_BYTES, commitment
+from autograder.protocol.revealed import seal
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import Talk, generator
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder import device
+from autograder.machine import device
 
 SHARED = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools")
 INSIDE = "cuda:0"

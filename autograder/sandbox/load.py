@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from autograder.digest import Epoch, differing
+from autograder.protocol.digest import Epoch, differing
 from autograder.sandbox.store import Store
 from autograder.sandbox.windows import Talk, generator
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from autograder.revealed import SEALS
+from autograder.protocol.revealed import SEALS
 
 if TYPE_CHECKING:
     import numpy as np

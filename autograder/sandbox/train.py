@@ -15,10 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autograder import images
-from autograder.digest import projection
 from autograder.model import Tolerance
-from autograder.revealed import seal
+from autograder.protocol import images
+from autograder.protocol.digest import projection
+from autograder.protocol.revealed import seal
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import Talk, generator
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from autograder.errors import MovedError, WireError
 from autograder.model import Job
+from autograder.protocol.wire import Message, encode, receive
 from autograder.sandbox import tree
 from autograder.sandbox.store import Store
 from autograder.sandbox.watch import Stopped, Watched
 from autograder.sandbox.workers import Workers, task
-from autograder.wire import Message, encode, receive
 
 if TYPE_CHECKING:
     import numpy as np

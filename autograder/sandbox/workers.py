@@ -17,11 +17,11 @@ from typing import Any, Literal, Self
 
 from autograder.errors import WireError, WorkerLostError
 from autograder.model import OWN_LABS, Job, Observation
+from autograder.protocol.wire import Message, encode, receive
 from autograder.sandbox import box, cgroup, stage, usage
 from autograder.sandbox.card import Card, Gauge
 from autograder.sandbox.usage import Inherited
 from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
-from autograder.wire import Message, encode, receive
 
 PRELOAD = (
     *("torch", "torchvision", "pandas", "matplotlib.pyplot"),

@@ -6,7 +6,7 @@ import ctypes
 import os
 import signal
 
-from autograder import landlock
+from autograder.machine import landlock
 
 NEW_USER, NEW_NS, NEW_PID, NEW_NET, NEW_IPC, NEW_UTS, NEW_CGROUP = (
     0x10000000, 0x00020000, 0x20000000, 0x40000000, 0x08000000, 0x04000000, 0x02000000

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.digest import commitment
+from autograder.protocol.digest import commitment
 from autograder.worker.returned import BadReturn
 
 LOOK_SECONDS = 0.0005

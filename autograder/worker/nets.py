@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from autograder.images import CLASSES, SIDE, draw
+from autograder.protocol.images import CLASSES, SIDE, draw
 
 WIDTH = 8  # channels
 

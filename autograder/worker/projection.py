@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.digest import FIRST, SECOND, STEP
+from autograder.protocol.digest import FIRST, SECOND, STEP
 
 
 def projection(weights: Tensor, challenge: int) -> int:

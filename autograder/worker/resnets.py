@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torchvision import models
 from torchvision.models.resnet import BasicBlock
 
-from autograder.images import CLASSES
+from autograder.protocol.images import CLASSES
 from autograder.worker.clock import VirtualClock
 from autograder.worker.hooks import Hook
 

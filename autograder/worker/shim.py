@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from autograder.lab import Part, Probe, load_part
-from autograder.wire import Message, encode
+from autograder.protocol.wire import Message, encode
 from autograder.worker import windows
 from autograder.worker.once import once
 from autograder.worker.raised import ImportFailed, as_text, in_words

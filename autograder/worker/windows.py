@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch.utils.data import TensorDataset
 
-from autograder.digest import commitment
 from autograder.lab import Probe
-from autograder.revealed import unseal
-from autograder.wire import Message, encode, receive
+from autograder.protocol.digest import commitment
+from autograder.protocol.revealed import unseal
+from autograder.protocol.wire import Message, encode, receive
 from autograder.worker.loads import Store, epoch
 from autograder.worker.nets import Loader
 from autograder.worker.once import called, tensors

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.checks import loaders
-from autograder.digest import commitment
 from autograder.model import Failed, Observation, Pair, Passed
+from autograder.protocol.digest import commitment
 
 STORED = list(range(12))
 MIXED, OTHER = [3, 9, 0, 6, 11, 1, 8, 4, 10, 2, 7, 5], [5, 0, 10, 3, 8, 1, 6, 11, 2, 9, 4, 7]

@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 60.0  # of a server and a browser on a busy machine
 CLASS = {"ada": "return 2.0", "bob": "return -1.0", "cleo": "while True: pass"}
 SERVER = """
 import sys
-from autograder.ties import die_with
+from autograder.machine.processes import die_with
 die_with(int(sys.argv[1]))  # whatever becomes of the tests
 from jupyter_server.serverapp import ServerApp
 app = ServerApp()

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder import device, landlock, turns
 from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
+from autograder.machine import device, landlock, turns
 from autograder.model import Job, Limits
 from autograder.practice import fence_for
 from autograder.sandbox import (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.digest import commitment
 from autograder.model import Close
-from autograder.revealed import unseal
+from autograder.protocol.digest import commitment
+from autograder.protocol.revealed import unseal
+from autograder.protocol.wire import Message
 from autograder.sandbox.calls import SHOWN, Calls, difference
 from autograder.sandbox.watch import Stopped
-from autograder.wire import Message
 
 
 class FakeTalk:

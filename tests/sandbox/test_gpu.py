@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from autograder import device
+from autograder.machine import device
 from autograder.sandbox import BoxError, box, gpu, seccomp, try_out
 
 NODES = ("null", "nvidia-modeset", "nvidia-uvm", "nvidia0", "nvidia1", "nvidia2", "nvidiactl")

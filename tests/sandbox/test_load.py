@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.digest import commitment
+from autograder.protocol.digest import commitment
+from autograder.protocol.wire import Message
 from autograder.sandbox.load import Load
-from autograder.wire import Message
 
 
 class FakeTalk:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from autograder.model import Limits
+from autograder.protocol.wire import Message, encode
 from autograder.sandbox.watch import Stopped, Watched
 from autograder.sandbox.windows import Talk
-from autograder.wire import Message, encode
 
 FORM = {"commitments": ("uint8", (64,))}
 GOOD = encode(Message("ANSWER", {}, {"commitments": np.zeros(64, np.uint8)}))

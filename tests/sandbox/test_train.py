@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.digest import projection
 from autograder.model import Tolerance
-from autograder.revealed import unseal
+from autograder.protocol.digest import projection
+from autograder.protocol.revealed import unseal
+from autograder.protocol.wire import Message
 from autograder.sandbox.train import BATCH, Train, Trained, differing
 from autograder.sandbox.watch import Stopped
-from autograder.wire import Message
 
 
 class FakeTalk:

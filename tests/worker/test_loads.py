@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from autograder.digest import COMMITMENT_BYTES
+from autograder.protocol.digest import COMMITMENT_BYTES
 from autograder.worker.loads import Store, epoch
 from autograder.worker.returned import BadReturn
 

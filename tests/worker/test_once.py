@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.digest import Epoch, differing
+from autograder.protocol.digest import Epoch, differing
 from autograder.worker.once import SAMPLES
 from tests import timed_toy
 from tests.timed_toy import BASELINE, LOADER

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import digest
+from autograder.protocol import digest
 from autograder.worker.projection import projection
 
 WEIGHTS = np.random.default_rng(1).standard_normal(1000).astype(np.float32)

@@ -24,7 +24,6 @@ from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
 from autograder.claims.precision import HalfPrecision
 from autograder.claims.studies import WRITTEN, Study, written
-from autograder.digest import Epoch, differing
 from autograder.lab import (
     BOOLEAN,
     CELL,
@@ -49,6 +48,7 @@ from autograder.lab import (
     optional,
     record,
 )
+from autograder.protocol.digest import Epoch, differing
 from autograder.traces import Trace
 
 POINTS = 'see "Seven points" in the part 6 handout'

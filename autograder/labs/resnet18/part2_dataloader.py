@@ -15,7 +15,6 @@ from autograder.checks.reported import each
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.loaders import Loader
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
-from autograder.images import Samples, augmented
 from autograder.lab import (
     CELL,
     INTEGER,
@@ -34,6 +33,7 @@ from autograder.lab import (
     map_of,
     optional,
 )
+from autograder.protocol.images import Samples, augmented
 
 SWEPT, COMPARED = "num_workers_comparison.png", "dataloader_optimization.png"
 part = Part(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.images import Samples, augmented
+from autograder.protocol.images import Samples, augmented
 
 
 def test_a_picture_is_augmented_by_its_random_numbers():

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.ties import how
+from autograder.machine.processes import how
 
-CHILD = "import os, time; from autograder.ties import die_with; die_with(os.getppid()); print(os.getpid(), flush=True); time.sleep(60)"
+CHILD = "import os, time; from autograder.machine.processes import die_with; die_with(os.getppid()); print(os.getpid(), flush=True); time.sleep(60)"
 PARENT = (
     f"import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', {CHILD!r}]).wait())"
 )
-LATE = "from autograder.ties import die_with; die_with(1); print('still here')"
+LATE = "from autograder.machine.processes import die_with; die_with(1); print('still here')"
 
 
 def test_a_tied_process_ends_with_the_one_that_started_it():

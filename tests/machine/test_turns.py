@@ -11,13 +11,13 @@ from contextlib import ExitStack
 import pytest
 
 from autograder.errors import UserError
-from autograder.turns import QUIET_SECONDS, Turns, during, holder, number, only_one
+from autograder.machine.turns import QUIET_SECONDS, Turns, during, holder, number, only_one
 
 # Says when it is in, and leaves when its input ends.
 OTHER = """
 import sys
 from pathlib import Path
-from autograder.turns import Turns
+from autograder.machine.turns import Turns
 with getattr(Turns({device!r}, Path({place!r})), {how!r})():
     print("in", flush=True)
     sys.stdin.read()
@@ -204,7 +204,7 @@ def test_a_holder_that_cannot_be_seen_is_none_that_is_made_up(tmp_path):
 HAS = """
 import sys
 from pathlib import Path
-from autograder.turns import number
+from autograder.machine.turns import number
 print(number(290, Path({place!r})), flush=True)
 sys.stdin.read()
 """

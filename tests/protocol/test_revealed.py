@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from autograder.revealed import ALIGNMENT, seal, unseal
+from autograder.protocol.revealed import ALIGNMENT, seal, unseal
 
 CALLS = [
     {

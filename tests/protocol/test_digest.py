@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.digest import COMMITMENT_BYTES, Epoch, commitment, differing, mix64, projection
+from autograder.protocol.digest import (
+    COMMITMENT_BYTES,
+    Epoch,
+    commitment,
+    differing,
+    mix64,
+    projection,
+)
 
 WEIGHTS = np.array([0.0, 1.0, -2.5, np.nan, 3e-40], dtype=np.float32)
 MASK = (1 << 64) - 1

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import WireError
-from autograder.wire import ARRAYS_CAP, HEADER_CAP, Message, decode_json, encode, receive
+from autograder.protocol.wire import ARRAYS_CAP, HEADER_CAP, Message, decode_json, encode, receive
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:

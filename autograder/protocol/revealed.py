@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autograder.wire import DTYPES, MAX_DIMENSIONS
+from autograder.protocol.wire import DTYPES, MAX_DIMENSIONS
 
 if TYPE_CHECKING:
     import numpy as np

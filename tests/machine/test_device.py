@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import device
 from autograder.errors import UserError
+from autograder.machine import device
 
 
 def tier(name, kind):
