@@ -7,15 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from autograder import overrides, sheet, standing, submission
+from autograder import overrides, sheet, standing
 from autograder.errors import SubmissionError, UserError
 from autograder.grade import Kit, Session, grade
+from autograder.handed_in import submission
+from autograder.handed_in.notebook import NOTHING, Released
+from autograder.handed_in.submission import name_of, plain
+from autograder.handed_in.unpack import ARCHIVE, CAPS, is_file, passed_over
 from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
-from autograder.notebook import NOTHING, Released
 from autograder.standing import Standing
-from autograder.submission import name_of, plain
-from autograder.unpack import ARCHIVE, CAPS, is_file, passed_over
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 

@@ -15,12 +15,12 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from autograder import submission
 from autograder.config import LOWEST_BAR
 from autograder.course import Course
 from autograder.course.proof import load_cases
 from autograder.course.reach import Remembered
 from autograder.grade import Kit, PartGrader, Session
+from autograder.handed_in import submission
 from autograder.lab import Part
 from autograder.model import Compared, Device, Submission
 

@@ -16,7 +16,8 @@ from autograder import checks, scoring
 from autograder.checks import memory
 from autograder.config import LabConfig
 from autograder.errors import OwedError, SpoiltError, SubmissionError
-from autograder.imports import ALLOWED
+from autograder.handed_in.imports import ALLOWED
+from autograder.handed_in.notebook import NOTHING, Released, cells_in, in_cells
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
@@ -38,7 +39,6 @@ from autograder.model import (
     Unavailable,
     Verdict,
 )
-from autograder.notebook import NOTHING, Released, cells_in, in_cells
 
 Run = Callable[[Job], Observation]
 Clock = Callable[[Probe, Job, Job, float], Compared]

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from autograder import submission
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grade import Clock, Run, Session, Squeeze, grade
+from autograder.handed_in import submission
 from autograder.machine import device
 from autograder.machine.turns import Turns, during
 from autograder.model import Result

@@ -58,8 +58,8 @@ class Practice:
 
     def grader(self, part: Part) -> PartGrader:
         """Grade the files as they are on disk now."""
-        from autograder import submission
         from autograder.grade import PartGrader
+        from autograder.handed_in import submission
 
         if part.id not in self._graders:
             handed_in = submission.load(self.folder, self.kit.lab.files, released=self.kit.released)

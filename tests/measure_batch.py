@@ -21,11 +21,11 @@ from pathlib import Path
 from autograder import batch
 from autograder.course import find_root
 from autograder.gradebook import Journal
+from autograder.handed_in.submission import name_of
 from autograder.lanes import Work
 from autograder.machine import device
 from autograder.report.html import write
 from autograder.rounds import Rounds
-from autograder.submission import name_of
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 PAGE = Path("docs/measurements/batch.md")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.agenda import is_aside, tasks
-from autograder.roster import Student
+from autograder.handed_in.roster import Student
 from autograder.standing import Standing
 from tests.samples import a_part, a_result, a_silent_check
 

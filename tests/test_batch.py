@@ -9,8 +9,8 @@ import pytest
 
 from autograder import batch, overrides, standing
 from autograder.errors import UserError
+from autograder.handed_in.submission import name_of
 from autograder.model import read_result
-from autograder.submission import name_of
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 FILE = "part1_toy.py"

@@ -151,7 +151,7 @@ def test_what_arrives_is_graded_until_somebody_stops_it(grade, tmp_path, monkeyp
         if len(polls) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("autograder.watch.QUIET_SECONDS", 0)
+    monkeypatch.setattr("autograder.handed_in.arrivals.QUIET_SECONDS", 0)
     monkeypatch.setattr("autograder.cli.grading.time.sleep", sleep)
     status, output, errors = grade(tmp_path / "in", "--watch")
 

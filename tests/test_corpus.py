@@ -8,7 +8,6 @@ from hashlib import sha256
 
 import pytest
 
-from autograder import submission
 from autograder.course import Course, find_root
 from autograder.course.automatic import owners
 from autograder.course.build import stale
@@ -22,6 +21,7 @@ from autograder.course.proof import (
     untimed,
 )
 from autograder.grade import grade
+from autograder.handed_in import submission
 from autograder.practice import open_session
 
 pytestmark = pytest.mark.slow

@@ -8,10 +8,10 @@ import pytest
 from autograder.course import Course, find_root
 from autograder.course.proof import full
 from autograder.grade import grade
+from autograder.handed_in.submission import load
 from autograder.machine.device import gpu_names
 from autograder.practice import open_session
 from autograder.protocol.digest import projection as trusted
-from autograder.submission import load
 
 COURSE = Course(find_root())
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_names(), reason="wants an NVIDIA GPU")]

@@ -17,10 +17,10 @@ import pytest
 from autograder import batch, drift, rounds
 from autograder.errors import UserError
 from autograder.gradebook import Journal
+from autograder.handed_in.submission import RECORD
 from autograder.lanes import LATER, Work
 from autograder.model import Compared, Device, Observation, load_result
 from autograder.rounds import ASIDE, UNREAD, Rounds
-from autograder.submission import RECORD
 from tests.toy import CSV, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"

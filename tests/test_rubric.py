@@ -11,8 +11,8 @@ import pytest
 
 from autograder import overrides, rubric
 from autograder.errors import UserError
+from autograder.handed_in.roster import Student
 from autograder.overrides import applied
-from autograder.roster import Student
 from autograder.standing import Standing
 from tests.samples import a_result
 

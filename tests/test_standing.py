@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import overrides, standing, times
+from autograder import overrides, standing
 from autograder.config import LabConfig, LatePolicy
 from autograder.errors import ReadError, UserError
+from autograder.handed_in import times
+from autograder.handed_in.roster import Roster, Student
+from autograder.handed_in.submission import packed
+from autograder.handed_in.times import Handed, moment
 from autograder.model import Submission, to_json
 from autograder.overrides import decide
-from autograder.roster import Roster, Student
 from autograder.standing import Rules
-from autograder.submission import packed
-from autograder.times import Handed, moment
 from tests.samples import a_result
 
 POLICY = LatePolicy(grace_minutes=10, per_day=0.1, at_most=0.5)

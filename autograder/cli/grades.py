@@ -284,7 +284,7 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
 
     from autograder import standing
     from autograder.course import read_tree
-    from autograder.similar import find, limit
+    from autograder.handed_in.similar import find, limit
 
     results = standing.read(folder).whole
     labs = {one.result.lab for one in results}

@@ -30,7 +30,7 @@ from autograder.errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autograder.downloads import Attempt
+    from autograder.handed_in.downloads import Attempt
     from autograder.lanes import Work
     from autograder.model import Result
     from autograder.standing import Rules
@@ -125,10 +125,10 @@ def grade(
               perflab grade resnet18 incoming/ --watch --out results
     """
     from autograder.course import find_root, own
-    from autograder.intake import Intake
+    from autograder.handed_in.arrivals import Arrivals, forever
+    from autograder.handed_in.intake import Intake
     from autograder.lanes import Work
     from autograder.practice import open_session
-    from autograder.watch import Arrivals, forever
 
     own.refuse_inside(find_root(root), paths)
     course = open_course(root)
@@ -193,7 +193,7 @@ class Run:
         """Grade these, and show all that is there."""
         from autograder.cli.progress import Progress
         from autograder.gradebook import Journal
-        from autograder.intake import together
+        from autograder.handed_in.intake import together
         from autograder.machine.turns import only_one
         from autograder.rounds import Rounds
 

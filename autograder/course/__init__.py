@@ -14,8 +14,8 @@ from autograder.course.own import CONFIG as CONFIG
 from autograder.course.own import RELEASED
 from autograder.errors import CourseError, nearest
 from autograder.grade import Kit
+from autograder.handed_in.notebook import Released
 from autograder.lab import Lab, load_lab
-from autograder.notebook import Released
 
 PACKAGED = Path(__file__).parents[1] / "_course"
 

@@ -14,7 +14,7 @@ from autograder.checks import rendered
 from autograder.course import Course, read_tree
 from autograder.course.judged import with_table
 from autograder.errors import CourseError
-from autograder.notebook import STUB
+from autograder.handed_in.notebook import STUB
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_TEXT, END_TEXT = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"

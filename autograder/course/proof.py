@@ -10,7 +10,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder import submission
 from autograder.config import LabConfig, read_yaml
 from autograder.course import Course, automatic
 from autograder.course.beside import undeclared
@@ -19,6 +18,7 @@ from autograder.course.lanes import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grade import Kit, Session, grade
+from autograder.handed_in import submission
 from autograder.lab import Lab, Part, same_part
 from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission
 from autograder.sandbox.stage import temporary

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder import sheet
-from autograder.downloads import MOODLE
 from autograder.export import in_class
+from autograder.handed_in.downloads import MOODLE
 from autograder.report.words import points
 from autograder.scoring import worth
 from autograder.standing import Standing

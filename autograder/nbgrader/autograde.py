@@ -11,16 +11,17 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
-from autograder import notebook, standing
+from autograder import standing
 from autograder.course.build import SHARED
 from autograder.course.own import RELEASED
 from autograder.errors import NotGradedError, SubmissionError, UserError
+from autograder.handed_in import notebook
+from autograder.handed_in.unpack import CAPS, in_words
 from autograder.nbgrader import gradebook, late, leaks
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.release import HANDOUT
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
 from autograder.nbgrader.source import code_cell, text_cell
-from autograder.unpack import CAPS, in_words
 
 Step = tuple[Any, Any]  # a notebook and nbgrader's resources
 

@@ -7,10 +7,10 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from autograder import times
+from autograder.handed_in import times
+from autograder.handed_in.times import Handed
 from autograder.model import Result
 from autograder.standing import Rules, stand
-from autograder.times import Handed
 
 
 def governs(rules: Rules, lab: str) -> bool:

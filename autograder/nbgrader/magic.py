@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder import submission
 from autograder.course import Course, find_root
 from autograder.errors import UserError, nearest
 from autograder.grade import PartGrader, Session
+from autograder.handed_in import submission
 from autograder.model import CheckResult
 from autograder.nbgrader.cells import Bundle, bundle
 from autograder.practice import lab_of, open_session

@@ -13,8 +13,8 @@ from autograder.course import Course, own, read_tree
 from autograder.course.build import SHARED, built, stale
 from autograder.course.judged import with_table
 from autograder.errors import CourseError, UserError
+from autograder.handed_in.submission import zipped
 from autograder.nbgrader import leaks, source
-from autograder.submission import zipped
 
 CONFIG = "nbgrader_config.py"
 TEMPLATE = Path(__file__).parent / CONFIG

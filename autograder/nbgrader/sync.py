@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder import standing, submission
+from autograder import standing
 from autograder.batch import HANDED_IN, RESULT
 from autograder.errors import NotGradedError, ReadError, SubmissionError, UserError
+from autograder.handed_in import submission
+from autograder.handed_in.notebook import OURS
 from autograder.model import PartResult, Result, Submission
 from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.results import read_by_a_machine
 from autograder.nbgrader.source import PYTHON, code_cell
-from autograder.notebook import OURS
 from autograder.standing import Rules
 
 MADE = {"made": "of files"}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from autograder.roster import Student
+    from autograder.handed_in.roster import Student
 
 TEMPLATES = Path(__file__).parent / "templates"
 CLASS, ANONYMOUS, FEEDBACK = "index.html", "anonymous.html", "feedback.html"

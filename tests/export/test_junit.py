@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from autograder.export import junit
-from autograder.roster import Student
+from autograder.handed_in.roster import Student
 from autograder.standing import Standing
 from tests.samples import a_check, a_part, a_result
 

@@ -18,11 +18,11 @@ from autograder import export
 from autograder.errors import UserError
 from autograder.export import canvas, moodle
 from autograder.export import csv as plain
+from autograder.handed_in.roster import Student
+from autograder.handed_in.times import Handed
 from autograder.overrides import Override, applied
-from autograder.roster import Student
 from autograder.scoring import Late
 from autograder.standing import Standing
-from autograder.times import Handed
 from tests.samples import a_check, a_part, a_result, a_silent_check
 
 ADA = Student("ada", "Lovelace, Ada", "ada@example.org", "1001", "657737")

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from autograder import checks
+from autograder.handed_in.submission import load
 from autograder.labs.gpu_profiling.part1_profile import part
 from autograder.model import Failed, Pair, Passed, Text, Unavailable
-from autograder.submission import load
 from tests.labs.bench import ROOT, Bench, failing
 from tests.labs.scripted_profiles import answers, of_torch, trace_of, with_a_gpu, without_one
 

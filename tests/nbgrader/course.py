@@ -16,10 +16,10 @@ import pytest
 
 from autograder.course.build import strip_code
 from autograder.grade import Kit, Session
+from autograder.handed_in.notebook import Released
 from autograder.model import Job, Observation
 from autograder.nbgrader.release import CONFIG, settings
 from autograder.nbgrader.source import Json, code_cell, notebook
-from autograder.notebook import Released
 from tests.toy import CSV, good, toy_kit, toy_session
 
 LAB, PART = "toy", "part1_toy"

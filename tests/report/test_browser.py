@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import batch, times
+from autograder import batch
 from autograder.course import Course, find_root
+from autograder.handed_in import times
+from autograder.handed_in.times import Handed, moment
 from autograder.model import Submission
 from autograder.report.html import write
 from autograder.standing import rules
-from autograder.times import Handed, moment
 from tests import chromium
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
 

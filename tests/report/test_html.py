@@ -9,17 +9,17 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autograder import times
 from autograder.config import LabConfig
 from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
+from autograder.handed_in import times
+from autograder.handed_in.roster import Roster, Student
+from autograder.handed_in.times import Handed
 from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
-from autograder.roster import Roster, Student
 from autograder.scoring import LatePolicy
 from autograder.standing import Rules, rules
-from autograder.times import Handed
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 
 LATE_LAB = LabConfig("resnet18", 1, "2027-01-20T23:59+05:30", LatePolicy(0, 0.1, 0.5), {})

@@ -20,11 +20,11 @@ from typing import Any
 from autograder.course import Course, find_root
 from autograder.errors import OwedError, SpoiltError
 from autograder.grade import Session, grade
+from autograder.handed_in.submission import load
 from autograder.model import Device, Job, Limits, Observation
 from autograder.sandbox import Workers
 from autograder.sandbox.ballast import Ballast
 from autograder.sandbox.card import Card, Gauge
-from autograder.submission import load
 
 MB = 1 << 20
 UUID = "GPU-made-up"

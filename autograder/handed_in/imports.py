@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterator
 
-from autograder.tokens import Word, words
+from autograder.handed_in.tokens import Word, words
 
 PACKAGES = ("torch", "torchvision", "numpy", "pandas", "matplotlib", "PIL", "tqdm")
 ALLOWED = f"the standard library, {', '.join(PACKAGES)} and given"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.errors import CourseError, SubmissionError
-from autograder.notebook import (
+from autograder.handed_in.notebook import (
     CODE,
     STUB,
     TEXT,

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import SubmissionError
+from autograder.handed_in.notebook import Released
+from autograder.handed_in.submission import load, packed, unpacked
+from autograder.handed_in.unpack import MIB, Caps
 from autograder.model import Submission
-from autograder.notebook import Released
-from autograder.submission import load, packed, unpacked
-from autograder.unpack import MIB, Caps
 
 PY, CSV, PNG = "part3_amp.py", "amp_results.csv", "amp_comparison.png"
 LISTED = [PY, CSV, PNG]
@@ -925,6 +925,6 @@ def test_an_archive_that_may_not_be_read_is_damaged(
 ):
     """Nobody's grading stops at it."""
     home = folder(tmp_path / "ada", {"a.zip": WORK})
-    monkeypatch.setattr("autograder.unpack._read_below", lambda *_: 1 / 0)
+    monkeypatch.setattr("autograder.handed_in.unpack._read_below", lambda *_: 1 / 0)
 
     assert ({}, ("a.zip",)) == (load(home, LISTED).files, load(home, LISTED).left_out)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from autograder.similar import find
+from autograder.handed_in.similar import find
 
 HANDED_OUT = "def train(model, loader):\n" + "".join(
     f"    step_{n} = loader.read({n}, model, None)\n" for n in range(30)

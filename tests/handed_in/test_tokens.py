@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.tokens import LONGEST_LINE, tokens, words
+from autograder.handed_in.tokens import LONGEST_LINE, tokens, words
 
 SOURCE = '''\
 import os  # it's a comment

@@ -7,8 +7,8 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autograder.downloads import Attempt
 from autograder.errors import UserError
+from autograder.handed_in.downloads import Attempt
 
 QUIET_SECONDS = 10.0  # without a change, after which nobody is writing any more
 POLL_SECONDS = 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.imports import imported, others
+from autograder.handed_in.imports import imported, others
 
 SOURCES = {
     "each form of import": (

@@ -8,10 +8,11 @@ from zipfile import ZipFile
 
 import pytest
 
-from autograder import sheet, times
-from autograder.intake import TOGETHER, Intake, note, together
-from autograder.roster import Roster, Student
-from autograder.times import Handed, moment
+from autograder import sheet
+from autograder.handed_in import times
+from autograder.handed_in.intake import TOGETHER, Intake, note, together
+from autograder.handed_in.roster import Roster, Student
+from autograder.handed_in.times import Handed, moment
 from tests.toy import toy_kit
 
 FILE = "part1_toy.py"

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from autograder.errors import UserError
-from autograder.intake import Intake
-from autograder.roster import Roster, Student
-from autograder.watch import POLL_SECONDS, QUIET_SECONDS, Arrivals, forever
+from autograder.handed_in.arrivals import POLL_SECONDS, QUIET_SECONDS, Arrivals, forever
+from autograder.handed_in.intake import Intake
+from autograder.handed_in.roster import Roster, Student
 from tests.toy import toy_kit
 
 FILE = "part1_toy.py"

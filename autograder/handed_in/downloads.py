@@ -17,10 +17,10 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from autograder.errors import UserError
-from autograder.roster import Roster, Student
-from autograder.submission import name_of, plain
-from autograder.times import Handed, moment
-from autograder.unpack import ARCHIVE, is_file, passed_over
+from autograder.handed_in.roster import Roster, Student
+from autograder.handed_in.submission import name_of, plain
+from autograder.handed_in.times import Handed, moment
+from autograder.handed_in.unpack import ARCHIVE, is_file, passed_over
 
 NO_SUBMISSION = "no folder, archive or notebook with a submission, so not looked at"
 NO_FILE = "no submission of a file, so not looked at"

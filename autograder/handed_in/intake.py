@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder import batch, downloads, scoring, times
+from autograder import batch, scoring
 from autograder.config import LabConfig
-from autograder.downloads import Attempt
+from autograder.handed_in import downloads, times
+from autograder.handed_in.downloads import Attempt
+from autograder.handed_in.roster import Roster, Student
+from autograder.handed_in.submission import name_of
+from autograder.handed_in.times import Handed
+from autograder.handed_in.unpack import is_file
 from autograder.lanes import NOWHERE_TO_WRITE
-from autograder.roster import Roster, Student
-from autograder.submission import name_of
-from autograder.times import Handed
-from autograder.unpack import is_file
 
 # Files below --out, where each submission has a folder: tables, pages, keys, the journal as SQLite keeps it, jobs.
 OURS = (

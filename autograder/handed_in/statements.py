@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
 
-from autograder.tokens import OPEN, tokens
+from autograder.handed_in.tokens import OPEN, tokens
 
 Kind = Literal[
     "future", "import", "definition", "assignment", "computed", "constant", "main", "other"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from autograder.tokens import Word, words
+from autograder.handed_in.tokens import Word, words
 
 RUN = 16  # words of a mark: about two lines
 FEW = 4  # submissions that share a mark by more than the lab; or this part of a large class:

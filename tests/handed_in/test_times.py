@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import times
 from autograder.errors import UserError
-from autograder.times import Handed, moment
+from autograder.handed_in import times
+from autograder.handed_in.times import Handed, moment
 
 MOMENTS = {
     "ISO with its offset": ("2027-01-20T23:59+05:30", "2027-01-20T23:59:00+05:30"),

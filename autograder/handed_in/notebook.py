@@ -19,7 +19,7 @@ from textwrap import dedent
 from typing import Any
 
 from autograder.errors import CourseError, SubmissionError
-from autograder.statements import Statement, plain, split
+from autograder.handed_in.statements import Statement, plain, split
 
 SUFFIX = ".ipynb"
 STUB = (

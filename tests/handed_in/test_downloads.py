@@ -12,10 +12,10 @@ from zipfile import ZipFile
 
 import pytest
 
-from autograder import downloads
-from autograder.downloads import collect, find, recognised
 from autograder.errors import UserError
-from autograder.roster import Roster, Student
+from autograder.handed_in import downloads
+from autograder.handed_in.downloads import collect, find, recognised
+from autograder.handed_in.roster import Roster, Student
 
 ADA = Student("ada", "Ada Lovelace", "ada@example.org", "1001", "657737", extension_hours=48)
 BEN = Student("ben", "Ben Okri", "ben@example.org", "1002", "657768")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import roster
 from autograder.errors import UserError
-from autograder.roster import Roster, Student
+from autograder.handed_in import roster
+from autograder.handed_in.roster import Roster, Student
 
 WHOLE = """student,name,email,canvas_id,moodle_id,extension_hours
 ada,Ada Lovelace,ada@example.org,1001,657737,48

@@ -13,13 +13,22 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from autograder import imports, notebook
 from autograder.errors import SubmissionError
+from autograder.handed_in import imports, notebook
+from autograder.handed_in.notebook import NOTHING, Released
+from autograder.handed_in.tokens import Word, words
+from autograder.handed_in.unpack import (
+    ARCHIVE,
+    CAPS,
+    DAMAGED,
+    Caps,
+    Entry,
+    entries,
+    in_words,
+    passed_over,
+)
 from autograder.model import Submission, from_json, to_json
-from autograder.notebook import NOTHING, Released
-from autograder.tokens import Word, words
 from autograder.traces import is_profile
-from autograder.unpack import ARCHIVE, CAPS, DAMAGED, Caps, Entry, entries, in_words, passed_over
 
 GRADER = "autograder"
 # How a text begins that names it, and what may stand in a piece of an f-string.

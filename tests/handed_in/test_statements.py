@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import pytest
 
-from autograder import statements
-from autograder.statements import plain, split
-from autograder.tokens import OPEN
+from autograder.handed_in import statements
+from autograder.handed_in.statements import plain, split
+from autograder.handed_in.tokens import OPEN
 
 KINDS = {
     "an import": ("import torch", ["import"]),

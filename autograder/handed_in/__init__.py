@@ -1,0 +1,1 @@
+"""What students handed in, and whose it is: found, unpacked, read, never run."""
