@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder.grading.scoring import worth
 from autograder.model import Outcome, Result, SettledBy
-from autograder.scoring import worth
 from autograder.standing import Standing
 
 ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again

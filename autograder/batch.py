@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder import overrides, sheet, standing
 from autograder.errors import SubmissionError, UserError
-from autograder.grade import Kit, Session, grade
+from autograder.grading.grade import Kit, Session, grade
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import NOTHING, Released
 from autograder.handed_in.submission import name_of, plain

@@ -14,8 +14,8 @@ from typing import Any
 
 from autograder import __version__, labs
 from autograder.config import PartConfig
-from autograder.grade import Kit, Session
 from autograder.gradebook import Circumstances
+from autograder.grading.grade import Kit, Session
 from autograder.lanes import Work
 
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from autograder import batch
 from autograder.course import Course, find_root
 from autograder.errors import ReadError, UserError
-from autograder.grade import Kit, Session, beside_others, grade
+from autograder.grading.grade import Kit, Session, beside_others, grade
 from autograder.lanes import later, squeezed_later
 from autograder.machine.device import VISIBLE, node
 from autograder.model import Submission, from_json, load_result, to_json

@@ -24,10 +24,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from autograder import batch, scoring
+from autograder import batch
 from autograder.diff import moved
 from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
-from autograder.grade import Kit, Session, beside_others, grade
+from autograder.grading import scoring
+from autograder.grading.grade import Kit, Session, beside_others, grade
 from autograder.machine.processes import die_with, how
 from autograder.model import (
     CheckResult,

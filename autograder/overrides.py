@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder import scoring, sheet
+from autograder import sheet
 from autograder.errors import ReadError, UserError, nearest
+from autograder.grading import scoring
 from autograder.model import CheckResult, Outcome, PartResult, Result, from_json, to_json
 
 FILE = "overrides.jsonl"

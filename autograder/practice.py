@@ -12,7 +12,8 @@ from typing import Literal
 
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.grade import Clock, Run, Session, Squeeze, grade
+from autograder.grading.grade import Clock, Run, Session, Squeeze, grade
+from autograder.grading.stopwatch import Stopwatch
 from autograder.handed_in import submission
 from autograder.machine import device
 from autograder.machine.turns import Turns, during
@@ -20,7 +21,6 @@ from autograder.model import Result
 from autograder.sandbox import BoxError, Workers, gpu, try_out
 from autograder.sandbox.ballast import Ballast
 from autograder.sandbox.card import Card
-from autograder.stopwatch import Stopwatch
 
 POLL_SECONDS = 0.5
 Isolation = Literal["bubblewrap", "none", "best"]

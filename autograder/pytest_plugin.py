@@ -20,7 +20,7 @@ from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from autograder.course import Course
-    from autograder.grade import Kit, PartGrader, Session
+    from autograder.grading.grade import Kit, PartGrader, Session
     from autograder.lab import Lab, Part
     from autograder.model import CheckResult, PartResult
 
@@ -58,7 +58,7 @@ class Practice:
 
     def grader(self, part: Part) -> PartGrader:
         """Grade the files as they are on disk now."""
-        from autograder.grade import PartGrader
+        from autograder.grading.grade import PartGrader
         from autograder.handed_in import submission
 
         if part.id not in self._graders:

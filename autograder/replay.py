@@ -7,7 +7,7 @@ from pathlib import Path
 from autograder import batch
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.grade import Session, grade
+from autograder.grading.grade import Session, grade
 from autograder.handed_in import submission
 from autograder.model import Result
 

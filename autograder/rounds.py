@@ -24,11 +24,12 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder import batch, drift, scoring
+from autograder import batch, drift
 from autograder.circumstances import circumstances, machine, still_good
 from autograder.errors import ReadError, UserError
-from autograder.grade import Session, grade
 from autograder.gradebook import MOST_TRIES, Journal
+from autograder.grading import scoring
+from autograder.grading.grade import Session, grade
 from autograder.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.model import Device, Result, Submission, load_result
 

@@ -12,16 +12,17 @@ from datetime import datetime
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from autograder import overrides, scoring
+from autograder import overrides
 from autograder.config import LabConfig
 from autograder.errors import ReadError, UserError
+from autograder.grading import scoring
+from autograder.grading.scoring import Late
 from autograder.handed_in import roster as rosters
 from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import RECORD
 from autograder.handed_in.times import Handed
 from autograder.model import Result, load_result
-from autograder.scoring import Late
 
 RESULT, HANDED_IN = "result.json", "handed_in.zip"
 

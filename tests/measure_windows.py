@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from statistics import median, quantiles
 
+from autograder.grading.stopwatch import Stopwatch
 from autograder.model import Close, Job, Limits
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.train import Train
 from autograder.sandbox.windows import TimedWorker
 from autograder.sandbox.workers import PRELOAD
-from autograder.stopwatch import Stopwatch
 from tests import timed_toy as toy
 
 ECHO = "def total(x): return x"

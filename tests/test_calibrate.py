@@ -15,7 +15,7 @@ from autograder.checks import plot
 from autograder.checks.numerics import shares
 from autograder.config import CheckConfig, LabConfig, PartConfig
 from autograder.course.proof import Case
-from autograder.grade import Kit
+from autograder.grading.grade import Kit
 from autograder.lab import NUMBER, Failed, Part, Passed
 from autograder.model import Compared, Limits, Observation, Submission, Unavailable
 from tests import toy

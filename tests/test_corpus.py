@@ -20,7 +20,7 @@ from autograder.course.proof import (
     undecorated,
     untimed,
 )
-from autograder.grade import grade
+from autograder.grading.grade import grade
 from autograder.handed_in import submission
 from autograder.practice import open_session
 

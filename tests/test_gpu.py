@@ -7,7 +7,7 @@ import pytest
 
 from autograder.course import Course, find_root
 from autograder.course.proof import full
-from autograder.grade import grade
+from autograder.grading.grade import grade
 from autograder.handed_in.submission import load
 from autograder.machine.device import gpu_names
 from autograder.practice import open_session

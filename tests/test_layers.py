@@ -152,7 +152,7 @@ def test_parts_do_not_import_each_other():
 
 def test_the_guard_sees_an_upward_import(tmp_path, monkeypatch):
     """A guard that watches nothing must not pass."""
-    (tmp_path / "scoring.py").write_text("from autograder.grade import grade\n")
+    (tmp_path / "scoring.py").write_text("from autograder.grading.grade import grade\n")
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
 
     assert problems() == ["scoring.py: 'scoring' must not import 'grade'"]

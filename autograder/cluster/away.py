@@ -19,7 +19,7 @@ from typing import Any
 from autograder import batch
 from autograder.cluster import site as sites
 from autograder.errors import GoneError, ReadError, UserError
-from autograder.grade import Session
+from autograder.grading.grade import Session
 from autograder.job import GradeJob, write
 from autograder.lanes import Errand, Work
 from autograder.model import Device, Job, Observation, Result, from_json, load_result, to_json

@@ -13,7 +13,7 @@ from autograder.course import own
 from autograder.course.own import CONFIG as CONFIG
 from autograder.course.own import RELEASED
 from autograder.errors import CourseError, nearest
-from autograder.grade import Kit
+from autograder.grading.grade import Kit
 from autograder.handed_in.notebook import Released
 from autograder.lab import Lab, load_lab
 

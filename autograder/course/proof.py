@@ -17,7 +17,7 @@ from autograder.course.build import stale
 from autograder.course.lanes import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
-from autograder.grade import Kit, Session, grade
+from autograder.grading.grade import Kit, Session, grade
 from autograder.handed_in import submission
 from autograder.lab import Lab, Part, same_part
 from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission

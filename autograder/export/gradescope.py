@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.export import told
+from autograder.grading.scoring import worth
 from autograder.model import CheckResult
 from autograder.report.words import SETTLED_BY, bonus, points
-from autograder.scoring import worth
 from autograder.standing import Standing
 
 IMAGE = Path(__file__).parent / "gradescope_image"

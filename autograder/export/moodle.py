@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from autograder import sheet
 from autograder.export import in_class
+from autograder.grading.scoring import worth
 from autograder.handed_in.downloads import MOODLE
 from autograder.report.words import points
-from autograder.scoring import worth
 from autograder.standing import Standing
 
 HEADER = (

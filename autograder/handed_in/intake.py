@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder import batch, scoring
+from autograder import batch
 from autograder.config import LabConfig
+from autograder.grading import scoring
 from autograder.handed_in import downloads, times
 from autograder.handed_in.downloads import Attempt
 from autograder.handed_in.roster import Roster, Student

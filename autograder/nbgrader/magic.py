@@ -14,7 +14,7 @@ from typing import Any
 
 from autograder.course import Course, find_root
 from autograder.errors import UserError, nearest
-from autograder.grade import PartGrader, Session
+from autograder.grading.grade import PartGrader, Session
 from autograder.handed_in import submission
 from autograder.model import CheckResult
 from autograder.nbgrader.cells import Bundle, bundle

@@ -16,8 +16,8 @@ from autograder import batch, journal_file, standing
 from autograder.circumstances import changed, circumstances, machine, rests_on, still_good
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
-from autograder.grade import Kit, Session, grade
 from autograder.gradebook import Circumstances, Journal
+from autograder.grading.grade import Kit, Session, grade
 from autograder.lanes import Work, still
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result

@@ -9,9 +9,9 @@ from typing import Any
 from autograder.config import PartConfig
 from autograder.course.build import BEGIN, strip_code
 from autograder.errors import CourseError
+from autograder.grading.scoring import worth
 from autograder.handed_in.notebook import OURS, Cell, cells_of
 from autograder.lab import Check, Part
-from autograder.scoring import worth
 
 Json = dict[str, Any]
 SOLUTION = {"solution": True}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from autograder import agenda, drift, standing
 from autograder.drift import Drift
 from autograder.errors import ReadError
+from autograder.grading.scoring import Late, worth
 from autograder.model import CheckResult, Result
 from autograder.overrides import by_hand
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
@@ -30,7 +31,6 @@ from autograder.report.words import (
     repeated,
     time,
 )
-from autograder.scoring import Late, worth
 from autograder.standing import Rules, Standing
 from autograder.traces.words import shown
 

@@ -15,8 +15,8 @@ from autograder.report import stats
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from autograder.grading.scoring import Late
     from autograder.model import CheckResult, Outcome, PartResult, Result, SettledBy
-    from autograder.scoring import Late
 
 SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")
 SLOWEST = 5  # submissions that are named

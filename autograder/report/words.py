@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from autograder.grading.scoring import figure
 from autograder.model import without_bonus
-from autograder.scoring import figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,9 +6,9 @@ import pytest
 
 from autograder.claims.exercise import Exercise
 from autograder.claims.several import Several
+from autograder.grading.scoring import points_for
 from autograder.lab import Part
 from autograder.model import Failed, Observation, Partial, Passed
-from autograder.scoring import points_for
 from tests.claims.harness import judged
 
 BOTH = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x / 2\n"

@@ -23,7 +23,7 @@ from autograder.course.proof import (
     undecorated,
 )
 from autograder.errors import CourseError
-from autograder.grade import grade
+from autograder.grading.grade import grade
 from autograder.model import CheckResult, Limits, Observation, PartResult
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 

@@ -16,10 +16,10 @@ import jsonschema
 import pytest
 
 from autograder.export import gradescope
+from autograder.grading.scoring import Late
 from autograder.handed_in.roster import Student
 from autograder.model import to_json
 from autograder.overrides import Override, applied
-from autograder.scoring import Late
 from autograder.standing import Standing
 from tests.samples import a_check, a_part, a_result, with_bonus
 

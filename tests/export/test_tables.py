@@ -18,10 +18,10 @@ from autograder import export
 from autograder.errors import UserError
 from autograder.export import canvas, moodle
 from autograder.export import csv as plain
+from autograder.grading.scoring import Late
 from autograder.handed_in.roster import Student
 from autograder.handed_in.times import Handed
 from autograder.overrides import Override, applied
-from autograder.scoring import Late
 from autograder.standing import Standing
 from tests.samples import a_check, a_part, a_result, a_silent_check
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
 )  # nbgrader and what it stands on warn of themselves
 
 from autograder import batch  # noqa: E402
-from autograder.grade import grade  # noqa: E402
+from autograder.grading.grade import grade  # noqa: E402
 from autograder.model import load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from tests.nbgrader import course  # noqa: E402

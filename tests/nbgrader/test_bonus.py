@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder.grade import Kit  # noqa: E402
+from autograder.grading.grade import Kit  # noqa: E402
 from autograder.handed_in.notebook import Released  # noqa: E402
 from autograder.lab import Lab  # noqa: E402
 from autograder.model import load_result  # noqa: E402

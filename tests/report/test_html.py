@@ -12,13 +12,13 @@ import pytest
 from autograder.config import LabConfig
 from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
+from autograder.grading.scoring import LatePolicy
 from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed
 from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
-from autograder.scoring import LatePolicy
 from autograder.standing import Rules, rules
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 

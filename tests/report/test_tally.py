@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from autograder.grading.scoring import Late
 from autograder.model import Device, Owed
 from autograder.overrides import BY_HAND
 from autograder.report.tally import Row, rates, shares, spent, waiting
-from autograder.scoring import Late
 from tests.samples import a_class, a_part, a_result, a_silent_check, rows
 
 

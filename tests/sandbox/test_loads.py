@@ -7,11 +7,11 @@ import time
 import pytest
 
 from autograder.clock.pairs import alternating
+from autograder.grading.stopwatch import Stopwatch
 from autograder.model import Job, Limits
 from autograder.sandbox.load import Load
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker
-from autograder.stopwatch import Stopwatch
 from tests import timed_toy
 from tests.timed_toy import LAB, LOADER
 

@@ -11,13 +11,13 @@ import pytest
 
 from autograder.clock.pairs import alternating, sequential
 from autograder.errors import MovedError, SpoiltError
+from autograder.grading.stopwatch import Stopwatch
 from autograder.model import Close, Job, Limits, Tolerance
 from autograder.sandbox import tree
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.train import Train
 from autograder.sandbox.watch import Stopped
 from autograder.sandbox.windows import TimedWorker
-from autograder.stopwatch import Stopwatch
 from tests import timed_toy
 from tests.timed_toy import BASELINE, FILE, LAB, TRAIN, TWICE_AS_FAST
 
@@ -405,7 +405,7 @@ def test_a_fault_of_the_baseline_is_never_the_students(fenced):
 
 def test_a_part_that_is_twice_as_fast_passes_a_bar_of_one_and_a_half(fenced, monkeypatch):
     """The one test that truly times; short windows, and the gate stands open. On a machine too busy nobody passes."""
-    monkeypatch.setattr("autograder.stopwatch.LONGEST_WINDOW_SECONDS", 0.04)
+    monkeypatch.setattr("autograder.grading.stopwatch.LONGEST_WINDOW_SECONDS", 0.04)
     stopwatch = Stopwatch(fenced)
     stopwatch._session.examined = time.monotonic()
     found = stopwatch(

@@ -7,18 +7,18 @@ from random import Random
 
 import pytest
 
-from autograder import stopwatch as module
 from autograder.clock.pairs import TIMED
 from autograder.errors import MovedError, SpoiltError
-from autograder.model import Job, Limits
-from autograder.sandbox.watch import Stopped
-from autograder.stopwatch import (
+from autograder.grading import stopwatch as module
+from autograder.grading.stopwatch import (
     CHECK_SECONDS,
     LONGEST_WINDOW_SECONDS,
     MOST_BYTES,
     WINDOW_SECONDS,
     Stopwatch,
 )
+from autograder.model import Job, Limits
+from autograder.sandbox.watch import Stopped
 from tests import timed_toy
 
 PROBE = timed_toy.part.probes["sums"]

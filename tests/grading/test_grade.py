@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import grade as grading
 from autograder import lanes
 from autograder.checks import memory
 from autograder.errors import OwedError, SpoiltError
-from autograder.grade import ENDS, WAITED, grade, probe_seed
+from autograder.grading import grade as grading
+from autograder.grading.grade import ENDS, WAITED, grade, probe_seed
 from autograder.model import Compared, Failed, Observation, Owed, Pair, Passed, Submission
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
@@ -182,7 +182,7 @@ def test_a_probe_that_uses_up_its_time_leaves_a_third_of_it_to_the_others():
 
 def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
     """No more are started, and what rests on them says after which; files are judged as ever."""
-    monkeypatch.setattr("autograder.grade.TIMEOUTS", 1)
+    monkeypatch.setattr("autograder.grading.grade.TIMEOUTS", 1)
     late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
     _, checks, run = graded({("both", "student"): late})
 

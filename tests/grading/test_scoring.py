@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from autograder import scoring
 from autograder.config import CheckConfig, LatePolicy
+from autograder.grading import scoring
 from autograder.model import (
     FORMAT,
     OWED,

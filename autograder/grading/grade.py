@@ -12,10 +12,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from autograder import checks, scoring
+from autograder import checks
 from autograder.checks import memory
 from autograder.config import LabConfig
 from autograder.errors import OwedError, SpoiltError, SubmissionError
+from autograder.grading import scoring
 from autograder.handed_in.imports import ALLOWED
 from autograder.handed_in.notebook import NOTHING, Released, cells_in, in_cells
 from autograder.lab import Check, Lab, Part, Probe, conform
