@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from autograder import overrides, sheet, standing
+from autograder import sheet
 from autograder.errors import SubmissionError, UserError
 from autograder.grading.grade import Kit, Session, grade
 from autograder.handed_in import submission
@@ -16,7 +16,8 @@ from autograder.handed_in.submission import name_of, plain
 from autograder.handed_in.unpack import ARCHIVE, CAPS, is_file, passed_over
 from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
-from autograder.standing import Standing
+from autograder.results import overrides, standing
+from autograder.results.standing import Standing
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
 

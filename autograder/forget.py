@@ -7,10 +7,10 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from autograder import drift, standing
 from autograder.errors import UserError, nearest
 from autograder.gradebook import Journal
 from autograder.handed_in import times
+from autograder.results import drift, standing
 
 OF_ALL = ("index.html", "grades.csv", "anonymous.html")
 """Made from all results; written again by whoever removes one. The last has no names, and is kept up to date."""

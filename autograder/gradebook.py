@@ -16,9 +16,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from autograder.drift import Drift
 from autograder.errors import UserError
 from autograder.journal_file import JournalFile
+from autograder.results.drift import Drift
 
 MOST_TRIES = 3  # of what is owed again
 MOST_LOST = 2  # graders that one submission may take down

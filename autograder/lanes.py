@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from autograder import batch
-from autograder.diff import moved
 from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
 from autograder.grading import scoring
 from autograder.grading.grade import Kit, Session, beside_others, grade
@@ -39,6 +38,7 @@ from autograder.model import (
     Submission,
     load_result,
 )
+from autograder.results.diff import moved
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")

@@ -24,7 +24,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder import batch, drift
+from autograder import batch
 from autograder.circumstances import circumstances, machine, still_good
 from autograder.errors import ReadError, UserError
 from autograder.gradebook import MOST_TRIES, Journal
@@ -32,6 +32,7 @@ from autograder.grading import scoring
 from autograder.grading.grade import Session, grade
 from autograder.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.model import Device, Result, Submission, load_result
+from autograder.results import drift
 
 TICK_SECONDS = 0.5
 # Of one attempt; workers have limits of their own, so this is for a grader that hangs.

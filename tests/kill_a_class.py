@@ -21,10 +21,10 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from autograder import diff
 from autograder.course import find_root
 from autograder.gradebook import Journal
 from autograder.model import load_result
+from autograder.results import diff
 
 LAB, PART, CHECK, SEED = "foundations", "part2_loops", "distances_keep_digits", "5"
 CODE = (find_root() / "reference" / LAB / f"{PART}.py").read_text()

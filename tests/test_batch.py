@@ -7,10 +7,11 @@ import os
 
 import pytest
 
-from autograder import batch, overrides, standing
+from autograder import batch
 from autograder.errors import UserError
 from autograder.handed_in.submission import name_of
 from autograder.model import read_result
+from autograder.results import overrides, standing
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 FILE = "part1_toy.py"

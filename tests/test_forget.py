@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from autograder import cli, drift
+from autograder import cli
 from autograder.errors import UserError
 from autograder.forget import forget, of, older
 from autograder.gradebook import Circumstances, Journal
@@ -16,6 +16,7 @@ from autograder.handed_in import times
 from autograder.handed_in.times import Handed
 from autograder.journal_file import FILE
 from autograder.model import to_json
+from autograder.results import drift
 from tests.samples import a_result
 
 UNDER = Circumstances("resnet18", "1", "code", "0.1.0", "cpu", "none", "", "{}")

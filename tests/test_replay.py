@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import batch, diff
+from autograder import batch
 from autograder.errors import UserError
 from autograder.model import load_result
 from autograder.replay import replay
+from autograder.results import diff
 from tests.toy import FakeWorkers, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"

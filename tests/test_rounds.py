@@ -14,12 +14,13 @@ from zipfile import ZipFile
 
 import pytest
 
-from autograder import batch, drift, rounds
+from autograder import batch, rounds
 from autograder.errors import UserError
 from autograder.gradebook import Journal
 from autograder.handed_in.submission import RECORD
 from autograder.lanes import LATER, Work
 from autograder.model import Compared, Device, Observation, load_result
+from autograder.results import drift
 from autograder.rounds import ASIDE, UNREAD, Rounds
 from tests.toy import CSV, good, toy_kit, toy_session
 

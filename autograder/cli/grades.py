@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from autograder.model import Result
-    from autograder.overrides import Override
-    from autograder.standing import Rules, Standing
+    from autograder.results.overrides import Override
+    from autograder.results.standing import Rules, Standing
 
 BY_NUMBER = ("canvas", "moodle")
 TABLE = "utf-8-sig"  # by its first bytes a spreadsheet knows that names are in UTF-8
@@ -30,7 +30,7 @@ roster_option = click.option(
 
 def rules_for(folder: Path, root: Path | None, roster: Path | None) -> Rules:
     """Find what a class is held to: the late policies of the course, and the roster with its extensions."""
-    from autograder.standing import rules
+    from autograder.results.standing import rules
 
     return rules(open_course(root).config.labs, folder, roster)
 
@@ -72,8 +72,8 @@ def export(
     \b
     Example:  perflab export results --to canvas --roster roster.csv --out canvas.csv
     """
-    from autograder import standing
     from autograder.export import settled
+    from autograder.results import standing
 
     rules = rules_for(folder, root, roster)
     if system in BY_NUMBER and rules.roster is None:
@@ -165,8 +165,8 @@ def override(
     Example:  perflab override results/ada amp_is_faster 4 --reason "the timer of that machine was broken"
               perflab override results/* augmentation_is_faster 1 --reason "we have no GPU"
     """
-    from autograder import overrides, standing
-    from autograder.agenda import listed
+    from autograder.results import overrides, standing
+    from autograder.results.agenda import listed
 
     homes, wanted, who = _homes(results), overrides.wanted(points), _who()
     before = {home: standing.load(home / standing.RESULT) for home in homes}
@@ -191,7 +191,7 @@ def override(
 
 def _homes(results: Sequence[Path]) -> list[Path]:
     """Name the folders of results; of several, or of a pattern in quotes, whatever else lies there is passed over."""
-    from autograder.standing import RESULT
+    from autograder.results.standing import RESULT
 
     if len(results) == 1 and "*" not in str(results[0]):
         return [results[0].parent if results[0].name == RESULT else results[0]]
@@ -222,8 +222,8 @@ def rubric(
     \b
     Example:  perflab rubric results --out rubric.csv
     """
-    from autograder import overrides, standing
-    from autograder import rubric as sheets
+    from autograder.results import overrides, standing
+    from autograder.results import rubric as sheets
 
     if (out is None) == (filled is None):
         raise UserError("rubric: give --out to write the sheet, or --read to read it back")
@@ -257,7 +257,7 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
     """
     from dataclasses import asdict
 
-    from autograder.diff import in_all, moved, scored
+    from autograder.results.diff import in_all, moved, scored
 
     before, after = (_by_name(folder) for folder in (old, new))
     found = moved(before, after)
@@ -282,9 +282,9 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
     """
     from dataclasses import asdict
 
-    from autograder import standing
     from autograder.course import read_tree
     from autograder.handed_in.similar import find, limit
+    from autograder.results import standing
 
     results = standing.read(folder).whole
     labs = {one.result.lab for one in results}
@@ -307,7 +307,7 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
 
 
 def _by_name(folder: Path) -> dict[str, Result]:
-    from autograder import standing
+    from autograder.results import standing
 
     return {one.result.submission: one.result for one in standing.read(folder).whole}
 
@@ -327,8 +327,9 @@ def _who() -> dict[str, str]:
 
 def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
     """Write pages and grades.csv again, so that all show the same."""
-    from autograder import batch, standing
+    from autograder import batch
     from autograder.report.html import write
+    from autograder.results import standing
 
     rules = rules_for(folder, root, roster)
     written = write(folder, rules)

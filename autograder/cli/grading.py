@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from autograder.handed_in.downloads import Attempt
     from autograder.lanes import Work
     from autograder.model import Result
-    from autograder.standing import Rules
+    from autograder.results.standing import Rules
 
     Place = AbstractContextManager[tuple[Work, int]]
     """Who grades, and in how many lanes."""
@@ -224,7 +224,7 @@ class Run:
         """Read what stood before; what only waits for the clock has not stood yet."""
         from autograder.batch import RESULT
         from autograder.lanes import LATER
-        from autograder.standing import read
+        from autograder.results.standing import read
 
         if not any(self.work.out.glob(f"*/{RESULT}")):
             return {}
@@ -240,8 +240,8 @@ class Run:
 
     def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
         """Of those who were graded before: whose points or outcomes are others now, and why."""
-        from autograder.diff import in_all, moved, scored
-        from autograder.standing import RESULT, load
+        from autograder.results.diff import in_all, moved, scored
+        from autograder.results.standing import RESULT, load
 
         after = {name: load(self.work.out / name / RESULT) for name in before}
         moves = [
@@ -260,10 +260,10 @@ class Run:
 
     def _show(self, names: Sequence[str], console: Console) -> tuple[str, int]:
         """Write pages and grades of the whole folder; say what is to be done about this work, count our faults."""
-        from autograder.agenda import tasks
         from autograder.batch import write_grades
         from autograder.report.html import write
-        from autograder.standing import read
+        from autograder.results.agenda import tasks
+        from autograder.results.standing import read
 
         out = self.work.out
         pages = write(out, self.rules)

@@ -23,7 +23,7 @@ from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
-    from autograder.standing import Rules
+    from autograder.results.standing import Rules
 
 
 @cli.command()
@@ -68,11 +68,11 @@ def replay(
     """
     from dataclasses import asdict
 
-    from autograder import diff
     from autograder.batch import RESULT
     from autograder.model import load_result
     from autograder.practice import open_session
     from autograder.replay import replay as again
+    from autograder.results import diff
 
     folder = folder.parent if folder.name == RESULT else folder
     old = load_result(folder / RESULT)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from autograder.agenda import listed
 from autograder.errors import UserError
 from autograder.model import CheckResult
-from autograder.overrides import by_hand
 from autograder.report.words import clean, explained, points
-from autograder.standing import Standing
+from autograder.results.agenda import listed
+from autograder.results.overrides import by_hand
+from autograder.results.standing import Standing
 
 
 def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Standing]:

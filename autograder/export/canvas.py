@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from autograder import sheet
 from autograder.errors import UserError
 from autograder.export import in_class
-from autograder.standing import Standing
+from autograder.results.standing import Standing
 
 HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder import sheet
-from autograder.overrides import by_hand
-from autograder.standing import Standing
+from autograder.results.overrides import by_hand
+from autograder.results.standing import Standing
 
 HEADER = (
     "student",

@@ -15,7 +15,7 @@ from autograder.export import told
 from autograder.grading.scoring import worth
 from autograder.model import CheckResult
 from autograder.report.words import SETTLED_BY, bonus, points
-from autograder.standing import Standing
+from autograder.results.standing import Standing
 
 IMAGE = Path(__file__).parent / "gradescope_image"
 STATUS = {

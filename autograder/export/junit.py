@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from autograder.export import told
 from autograder.model import CheckResult, PartResult, Result
 from autograder.report.words import clean
-from autograder.standing import Standing
+from autograder.results.standing import Standing
 
 KINDS = {
     "partial": "failure",

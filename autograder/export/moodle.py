@@ -12,7 +12,7 @@ from autograder.export import in_class
 from autograder.grading.scoring import worth
 from autograder.handed_in.downloads import MOODLE
 from autograder.report.words import points
-from autograder.standing import Standing
+from autograder.results.standing import Standing
 
 HEADER = (
     "Identifier",

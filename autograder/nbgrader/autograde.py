@@ -11,7 +11,6 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
-from autograder import standing
 from autograder.course.build import SHARED
 from autograder.course.own import RELEASED
 from autograder.errors import NotGradedError, SubmissionError, UserError
@@ -22,6 +21,7 @@ from autograder.nbgrader.cells import show
 from autograder.nbgrader.release import HANDOUT
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
 from autograder.nbgrader.source import code_cell, text_cell
+from autograder.results import standing
 
 Step = tuple[Any, Any]  # a notebook and nbgrader's resources
 

@@ -10,7 +10,7 @@ from typing import Any
 from autograder.handed_in import times
 from autograder.handed_in.times import Handed
 from autograder.model import Result
-from autograder.standing import Rules, stand
+from autograder.results.standing import Rules, stand
 
 
 def governs(rules: Rules, lab: str) -> bool:

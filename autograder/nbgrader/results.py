@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder import batch, journal_file, standing
+from autograder import batch, journal_file
 from autograder.circumstances import changed, circumstances, machine, rests_on, still_good
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
@@ -22,6 +22,7 @@ from autograder.lanes import Work, still
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result
 from autograder.practice import Isolation, open_session
+from autograder.results import standing
 
 
 @dataclass(frozen=True)

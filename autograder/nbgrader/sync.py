@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder import standing
 from autograder.batch import HANDED_IN, RESULT
 from autograder.errors import NotGradedError, ReadError, SubmissionError, UserError
 from autograder.handed_in import submission
@@ -18,7 +17,8 @@ from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.results import read_by_a_machine
 from autograder.nbgrader.source import PYTHON, code_cell
-from autograder.standing import Rules
+from autograder.results import standing
+from autograder.results.standing import Rules
 
 MADE = {"made": "of files"}
 

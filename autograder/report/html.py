@@ -11,12 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import agenda, drift, standing
-from autograder.drift import Drift
 from autograder.errors import ReadError
 from autograder.grading.scoring import Late, worth
 from autograder.model import CheckResult, Result
-from autograder.overrides import by_hand
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip
 from autograder.report.words import (
@@ -31,7 +28,10 @@ from autograder.report.words import (
     repeated,
     time,
 )
-from autograder.standing import Rules, Standing
+from autograder.results import agenda, drift, standing
+from autograder.results.drift import Drift
+from autograder.results.overrides import by_hand
+from autograder.results.standing import Rules, Standing
 from autograder.traces.words import shown
 
 if TYPE_CHECKING:

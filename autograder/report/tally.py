@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from autograder.agenda import is_aside, is_told
 from autograder.model import without_bonus
-from autograder.overrides import by_hand
 from autograder.report import stats
+from autograder.results.agenda import is_aside, is_told
+from autograder.results.overrides import by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

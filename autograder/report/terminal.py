@@ -6,9 +6,9 @@ import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autograder.overrides import by_hand
 from autograder.report.pairs import line, strip
 from autograder.report.words import BASES, SETTLED_BY, bonus, clean, explained, points, repeated
+from autograder.results.overrides import by_hand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,8 +19,8 @@ from autograder.export import gradescope
 from autograder.grading.scoring import Late
 from autograder.handed_in.roster import Student
 from autograder.model import to_json
-from autograder.overrides import Override, applied
-from autograder.standing import Standing
+from autograder.results.overrides import Override, applied
+from autograder.results.standing import Standing
 from tests.samples import a_check, a_part, a_result, with_bonus
 
 VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from autograder.export import junit
 from autograder.handed_in.roster import Student
-from autograder.standing import Standing
+from autograder.results.standing import Standing
 from tests.samples import a_check, a_part, a_result
 
 # Of junit-10.xsd: an element -> what it must have, what it may have, what may stand in it.

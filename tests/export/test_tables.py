@@ -21,8 +21,8 @@ from autograder.export import csv as plain
 from autograder.grading.scoring import Late
 from autograder.handed_in.roster import Student
 from autograder.handed_in.times import Handed
-from autograder.overrides import Override, applied
-from autograder.standing import Standing
+from autograder.results.overrides import Override, applied
+from autograder.results.standing import Standing
 from tests.samples import a_check, a_part, a_result, a_silent_check
 
 ADA = Student("ada", "Lovelace, Ada", "ada@example.org", "1001", "657737")

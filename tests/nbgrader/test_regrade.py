@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder import batch, standing  # noqa: E402
+from autograder import batch  # noqa: E402
 from autograder.config import LatePolicy  # noqa: E402
 from autograder.gradebook import Journal  # noqa: E402
 from autograder.handed_in import times  # noqa: E402
@@ -28,6 +28,7 @@ from autograder.lanes import Work  # noqa: E402
 from autograder.model import Compared, load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import sync  # noqa: E402
+from autograder.results import standing  # noqa: E402
 from autograder.rounds import Rounds  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, gradebook, hand_in, nbgrader, released, written  # noqa: E402

@@ -11,7 +11,7 @@ from autograder.course import Course, find_root
 from autograder.errors import NotGradedError
 from autograder.nbgrader import results
 from autograder.nbgrader.results import Source, read_by_a_machine, verdict
-from autograder.overrides import applied, decide
+from autograder.results.overrides import applied, decide
 from tests.nbgrader import course
 from tests.samples import a_part, a_result, a_silent_check
 

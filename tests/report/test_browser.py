@@ -12,7 +12,7 @@ from autograder.handed_in import times
 from autograder.handed_in.times import Handed, moment
 from autograder.model import Submission
 from autograder.report.html import write
-from autograder.standing import rules
+from autograder.results.standing import rules
 from tests import chromium
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check
 

@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.config import LabConfig
-from autograder.drift import Drift
 from autograder.errors import ReadError, UserError
 from autograder.grading.scoring import LatePolicy
 from autograder.handed_in import times
@@ -19,7 +18,8 @@ from autograder.handed_in.times import Handed
 from autograder.model import to_json
 from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
-from autograder.standing import Rules, rules
+from autograder.results.drift import Drift
+from autograder.results.standing import Rules, rules
 from tests.samples import a_check, a_class, a_part, a_result, a_silent_check, rows, with_bonus
 
 LATE_LAB = LabConfig("resnet18", 1, "2027-01-20T23:59+05:30", LatePolicy(0, 0.1, 0.5), {})

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.grading.scoring import Late
 from autograder.model import Device, Owed
-from autograder.overrides import BY_HAND
 from autograder.report.tally import Row, rates, shares, spent, waiting
+from autograder.results.overrides import BY_HAND
 from tests.samples import a_class, a_part, a_result, a_silent_check, rows
 
 

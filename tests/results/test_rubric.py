@@ -9,11 +9,11 @@ from zipfile import ZipFile
 
 import pytest
 
-from autograder import overrides, rubric
 from autograder.errors import UserError
 from autograder.handed_in.roster import Student
-from autograder.overrides import applied
-from autograder.standing import Standing
+from autograder.results import overrides, rubric
+from autograder.results.overrides import applied
+from autograder.results.standing import Standing
 from tests.samples import a_result
 
 ITEM = "part3_amp.explains_where_autocast_goes"

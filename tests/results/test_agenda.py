@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.agenda import is_aside, tasks
 from autograder.handed_in.roster import Student
-from autograder.standing import Standing
+from autograder.results.agenda import is_aside, tasks
+from autograder.results.standing import Standing
 from tests.samples import a_part, a_result, a_silent_check
 
 RUBRIC = a_silent_check(id="why", outcome="unavailable", basis="person", max_points=1)

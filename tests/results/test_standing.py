@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import overrides, standing
 from autograder.config import LabConfig, LatePolicy
 from autograder.errors import ReadError, UserError
 from autograder.handed_in import times
@@ -15,8 +14,9 @@ from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import packed
 from autograder.handed_in.times import Handed, moment
 from autograder.model import Submission, to_json
-from autograder.overrides import decide
-from autograder.standing import Rules
+from autograder.results import overrides, standing
+from autograder.results.overrides import decide
+from autograder.results.standing import Rules
 from tests.samples import a_result
 
 POLICY = LatePolicy(grace_minutes=10, per_day=0.1, at_most=0.5)

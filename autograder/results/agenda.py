@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
 from autograder.model import Outcome, Result, SettledBy
-from autograder.standing import Standing
+from autograder.results.standing import Standing
 
 ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again
 MOST_NAMES = 8  # in one line

@@ -12,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from autograder import overrides
 from autograder.config import LabConfig
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring
@@ -23,6 +22,7 @@ from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import RECORD
 from autograder.handed_in.times import Handed
 from autograder.model import Result, load_result
+from autograder.results import overrides
 
 RESULT, HANDED_IN = "result.json", "handed_in.zip"
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.diff import Move, circumstances, in_all, moved, outcomes, scored
 from autograder.model import Device
-from autograder.overrides import Override, applied
+from autograder.results.diff import Move, circumstances, in_all, moved, outcomes, scored
+from autograder.results.overrides import Override, applied
 from tests.samples import H100, a_check, a_part, a_result
 
 OTHER = Device("Tesla T4", "cuda", "t4", {"torch": "2.15.1", "nsys": "2026.1"})

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.model import CheckResult, Result
-from autograder.overrides import by_hand
+from autograder.results.overrides import by_hand
 
 CIRCUMSTANCES = ("lab_version", "submission_sha256", "seed", "isolation")
 

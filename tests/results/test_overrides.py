@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import overrides
 from autograder.errors import ReadError, UserError
-from autograder.overrides import Override, applied, by_hand, decide
+from autograder.results import overrides
+from autograder.results.overrides import Override, applied, by_hand, decide
 from tests.samples import a_check, a_part, a_result, every_outcome
 
 RESULT = a_result()

@@ -15,8 +15,8 @@ from autograder.checks.rendered import rendered
 from autograder.errors import UserError
 from autograder.lab import number as part_number
 from autograder.model import CheckResult, PartResult
-from autograder.overrides import BY_HAND, Override, decide, wanted
-from autograder.standing import Standing, kept
+from autograder.results.overrides import BY_HAND, Override, decide, wanted
+from autograder.results.standing import Standing, kept
 
 # 12 digits alone, or 123e45, a spreadsheet would rewrite; older sheets have them so.
 HASH = "sha256 "
