@@ -21,8 +21,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from autograder.batch.journal import Journal
 from autograder.course import find_root
-from autograder.gradebook import Journal
 from autograder.model import load_result
 from autograder.results import diff
 

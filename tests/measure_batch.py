@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder import batch
+from autograder.batch import store
+from autograder.batch.journal import Journal
+from autograder.batch.lanes import Work
+from autograder.batch.rounds import Rounds
 from autograder.course import find_root
-from autograder.gradebook import Journal
 from autograder.handed_in.submission import name_of
-from autograder.lanes import Work
 from autograder.machine import device
 from autograder.report.html import write
-from autograder.rounds import Rounds
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 PAGE = Path("docs/measurements/batch.md")
@@ -91,7 +91,7 @@ def grade(home: Path) -> None:
 
     kit = toy_kit()
     with Journal(home / "out") as journal:
-        found = {name_of(path): path for path in batch.find([home / "in"], kit.lab.files)}
+        found = {name_of(path): path for path in store.find([home / "in"], kit.lab.files)}
         for _ in Rounds(Work(kit, opened, home / "out"), journal, 7, LANES).run(found):
             pass
 

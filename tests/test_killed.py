@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.batch.journal import Journal
 from autograder.course import find_root
-from autograder.gradebook import Journal
 
 pytestmark = pytest.mark.slow
 REFERENCE = find_root() / "reference" / "resnet18"

@@ -8,8 +8,8 @@ import json
 import pytest
 from rich.console import Console
 
+from autograder.batch.rounds import Event
 from autograder.cli.progress import Progress
-from autograder.rounds import Event
 
 FIGURES = {"score": 4.0, "max_score": 14.0, "owed": 6.0, "seconds": 1.26}
 EVENTS = [

@@ -327,12 +327,12 @@ def _who() -> dict[str, str]:
 
 def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
     """Write pages and grades.csv again, so that all show the same."""
-    from autograder import batch
+    from autograder.batch import store
     from autograder.report.html import write
     from autograder.results import standing
 
     rules = rules_for(folder, root, roster)
     written = write(folder, rules)
     click.echo(
-        f"{batch.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages"
+        f"{store.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages"
     )

@@ -30,8 +30,8 @@ from autograder.errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from autograder.batch.lanes import Work
     from autograder.handed_in.downloads import Attempt
-    from autograder.lanes import Work
     from autograder.model import Result
     from autograder.results.standing import Rules
 
@@ -124,10 +124,10 @@ def grade(
     Example:  perflab grade resnet18 handed_in/ --roster roster.csv --out results
               perflab grade resnet18 incoming/ --watch --out results
     """
+    from autograder.batch.lanes import Work
     from autograder.course import find_root, own
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
-    from autograder.lanes import Work
     from autograder.practice import open_session
 
     own.refuse_inside(find_root(root), paths)
@@ -158,7 +158,7 @@ def grade(
 
 def _here(work: Work) -> Place:
     """Grade on this machine: say what is wrong with it before anything is written."""
-    from autograder.rounds import lanes_for
+    from autograder.batch.rounds import lanes_for
 
     with work.open() as session:
         return nullcontext((work, lanes_for(session.device)))
@@ -168,8 +168,8 @@ def _on_nodes(
     work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]
 ) -> Place:
     """Grade as a site file says."""
+    from autograder.batch.job import FORMAT, GradeJob
     from autograder.cluster.away import cluster
-    from autograder.job import FORMAT, GradeJob
 
     click.echo(f"{site}: waiting for the first node; Ctrl-C ends that", err=True)
     course = str(root.resolve())
@@ -191,11 +191,11 @@ class Run:
 
     def grade(self, found: Sequence[Attempt], *, resume: bool) -> int:
         """Grade these, and show all that is there."""
+        from autograder.batch.journal import Journal
+        from autograder.batch.rounds import Rounds
         from autograder.cli.progress import Progress
-        from autograder.gradebook import Journal
         from autograder.handed_in.intake import together
         from autograder.machine.turns import only_one
-        from autograder.rounds import Rounds
 
         out, console = self.work.out, make_console()
         before = self._before([one.name for one in found])
@@ -222,8 +222,8 @@ class Run:
 
     def _before(self, names: Sequence[str]) -> dict[str, Result]:
         """Read what stood before; what only waits for the clock has not stood yet."""
-        from autograder.batch import RESULT
-        from autograder.lanes import LATER
+        from autograder.batch.lanes import LATER
+        from autograder.batch.store import RESULT
         from autograder.results.standing import read
 
         if not any(self.work.out.glob(f"*/{RESULT}")):
@@ -260,7 +260,7 @@ class Run:
 
     def _show(self, names: Sequence[str], console: Console) -> tuple[str, int]:
         """Write pages and grades of the whole folder; say what is to be done about this work, count our faults."""
-        from autograder.batch import write_grades
+        from autograder.batch.store import write_grades
         from autograder.report.html import write
         from autograder.results.agenda import tasks
         from autograder.results.standing import read

@@ -14,7 +14,7 @@ from autograder.cli.base import DONE, cli
 from autograder.errors import PerflabError, UserError
 
 if TYPE_CHECKING:
-    from autograder.job import Grader
+    from autograder.batch.job import Grader
 
 ANSWERS = "-"
 
@@ -29,7 +29,7 @@ def grade_one(files: tuple[Path, ...]) -> int:
     \b
     Example:  perflab grade-one jobs/17.json
     """
-    from autograder.job import Grader, read
+    from autograder.batch.job import Grader, read
 
     with Grader() as grader:
         if files == (Path(ANSWERS),):
@@ -44,7 +44,7 @@ def grade_one(files: tuple[Path, ...]) -> int:
 
 def _answer(grader: Grader) -> None:
     """Serve whoever started this, and end with it; what is wrong with the course or the machine stops a class."""
-    from autograder.lanes import NOWHERE_TO_WRITE
+    from autograder.batch.lanes import NOWHERE_TO_WRITE
     from autograder.machine.device import node
     from autograder.machine.processes import die_with
 

@@ -68,10 +68,10 @@ def replay(
     """
     from dataclasses import asdict
 
-    from autograder.batch import RESULT
+    from autograder.batch.replay import replay as again
+    from autograder.batch.store import RESULT
     from autograder.model import load_result
     from autograder.practice import open_session
-    from autograder.replay import replay as again
     from autograder.results import diff
 
     folder = folder.parent if folder.name == RESULT else folder
@@ -117,7 +117,7 @@ def forget(
     """
     from datetime import UTC, datetime
 
-    from autograder import forget as memory
+    from autograder.batch import forget as memory
     from autograder.cli.grades import refresh
     from autograder.machine.turns import only_one
 

@@ -16,12 +16,12 @@ from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 
-from autograder import batch
+from autograder.batch import store
+from autograder.batch.job import GradeJob, write
+from autograder.batch.lanes import Errand, Work
 from autograder.cluster import site as sites
 from autograder.errors import GoneError, ReadError, UserError
 from autograder.grading.grade import Session
-from autograder.job import GradeJob, write
-from autograder.lanes import Errand, Work
 from autograder.model import Device, Job, Observation, Result, from_json, load_result, to_json
 from autograder.sandbox.stage import temporary
 
@@ -49,7 +49,7 @@ class Engine:
             (mine / "settled.json").write_text(
                 json.dumps(to_json(errand.settled)), encoding="utf-8"
             )
-        kept = Path(self.like.out) / name / batch.HANDED_IN
+        kept = Path(self.like.out) / name / store.HANDED_IN
         told = {
             "submission": str(kept),
             "settled": "settled.json" if errand.settled else "",
@@ -58,7 +58,7 @@ class Engine:
         answer = self.ask(
             mine, timed=errand.timed, round=errand.round, out=str(mine), beside=True, **told
         )
-        result = self._result(mine / name / batch.RESULT, errand)
+        result = self._result(mine / name / store.RESULT, errand)
         if result.device != self.device:
             where, other = answer["where"]["node"], result.device
             mend = "let the site file ask for nodes that are alike"

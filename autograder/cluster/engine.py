@@ -18,10 +18,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from autograder.batch.rounds import MOST_SECONDS
 from autograder.cluster import node
 from autograder.cluster import site as sites
 from autograder.errors import UserError
-from autograder.rounds import MOST_SECONDS
 
 Submit = Callable[[str], "Future[dict[str, Any]]"]
 

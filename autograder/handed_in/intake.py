@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder import batch
+from autograder.batch import store
+from autograder.batch.lanes import NOWHERE_TO_WRITE
 from autograder.config import LabConfig
 from autograder.grading import scoring
 from autograder.handed_in import downloads, times
@@ -19,7 +20,6 @@ from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import name_of
 from autograder.handed_in.times import Handed
 from autograder.handed_in.unpack import is_file
-from autograder.lanes import NOWHERE_TO_WRITE
 
 # Files below --out, where each submission has a folder: tables, pages, keys, the journal as SQLite keeps it, jobs.
 OURS = (
@@ -62,11 +62,11 @@ class Intake:
                     f"{path}: this is the download of a class; unpack it into a folder, and name that"
                 )
             else:
-                inside = batch.find([path], list(self.listed))
+                inside = store.find([path], list(self.listed))
                 named, strangers = self._named(inside)
                 found, notes = [*found, *named], [*notes, *strangers]
                 notes += [
-                    f"{name}: {downloads.NO_SUBMISSION}" for name in batch.others(path, inside)
+                    f"{name}: {downloads.NO_SUBMISSION}" for name in store.others(path, inside)
                 ]
         notes += [f"{one.files[0][1]}: {why}" for one in found if (why := self._misnamed(one.name))]
         found = [one for one in found if not self._misnamed(one.name)]

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder import batch, journal_file
-from autograder.circumstances import changed, circumstances, machine, rests_on, still_good
+from autograder.batch import journal_file, store
+from autograder.batch.circumstances import changed, circumstances, machine, rests_on, still_good
+from autograder.batch.journal import Circumstances, Journal
+from autograder.batch.lanes import Work, still
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
-from autograder.gradebook import Circumstances, Journal
 from autograder.grading.grade import Kit, Session, grade
-from autograder.lanes import Work, still
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result
 from autograder.practice import Isolation, open_session
@@ -44,7 +44,7 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
         course = _course(source.course)
         kit = course.kit(source.lab)
         submission = replace(
-            batch.load_or_say(handed_in, kit.lab.files, kit.released), name=student
+            store.load_or_say(handed_in, kit.lab.files, kit.released), name=student
         )
         if reason := stale(source, submission, kit):
             if not source.grade_when_absent:
@@ -52,7 +52,7 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
                     f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}"
                 )
             _grade(source, submission, kit, _session(course, source.device, source.isolation))
-        return read_by_a_machine(standing.load(source.folder / student / batch.RESULT))
+        return read_by_a_machine(standing.load(source.folder / student / store.RESULT))
     except NotGradedError:
         raise
     except PerflabError as problem:
@@ -82,7 +82,7 @@ def programs_of(source: Source) -> list[str]:
 
 def stale(source: Source, submission: Submission, kit: Kit) -> str:
     """Say why the recorded result, if any, is not that of this submission; a broken one raises what is wrong."""
-    file = source.folder / submission.name / batch.RESULT
+    file = source.folder / submission.name / store.RESULT
     if not file.is_file():
         return f"no result for {submission.name} in {source.folder}"
     result = load_result(file)
@@ -105,7 +105,7 @@ def _outdated(source: Source, result: Result, kit: Kit) -> str:
         return ""
     with Journal(source.folder) as journal:
         under = journal.made_under(
-            result.submission, batch.digest(result.submission, source.folder)
+            result.submission, store.digest(result.submission, source.folder)
         )
     if under is None:
         return ""
@@ -130,11 +130,11 @@ def _grade(source: Source, submission: Submission, kit: Kit, session: Session) -
         settled = _settled(work, journal, submission, under)
         attempt = journal.start(submission.name, submission.sha256)
         try:
-            batch.keep(submission, source.folder)
+            store.keep(submission, source.folder)
             result = grade(
                 submission, kit, session, seed=settled.seed if settled else seed, settled=settled
             )
-            batch.save(result, source.folder)
+            store.save(result, source.folder)
         except BaseException:
             journal.stop()
             raise
@@ -142,7 +142,7 @@ def _grade(source: Source, submission: Submission, kit: Kit, session: Session) -
         journal.end(
             attempt,
             "again" if undecided else "graded",
-            batch.digest(submission.name, source.folder),
+            store.digest(submission.name, source.folder),
         )
         if (
             last is None or last.finished
@@ -155,7 +155,7 @@ def _settled(
 ) -> Result | None:
     """Read what still counts of the result that is there."""
     before = journal.before(submission.name, submission.sha256)
-    if not before.result_sha256 or before.result_sha256 != batch.digest(submission.name, work.out):
+    if not before.result_sha256 or before.result_sha256 != store.digest(submission.name, work.out):
         return None
     good = still_good(before.parts, under.parts)
     return still(work, submission.name, good) if good else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.batch import HANDED_IN, RESULT
+from autograder.batch.store import HANDED_IN, RESULT
 from autograder.errors import NotGradedError, ReadError, SubmissionError, UserError
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import OURS

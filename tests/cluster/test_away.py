@@ -9,16 +9,16 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from tests.test_rounds import Class, settled
 
-from autograder import batch, lanes
+from autograder.batch import lanes, store
+from autograder.batch.job import FORMAT, GradeJob
+from autograder.batch.journal import MOST_CUT_OFF, MOST_LOST
+from autograder.batch.lanes import Errand, Work
 from autograder.cluster import away
 from autograder.cluster.away import Engine, cluster
 from autograder.errors import GoneError, UserError
-from autograder.gradebook import MOST_CUT_OFF, MOST_LOST
-from autograder.job import FORMAT, GradeJob
-from autograder.lanes import Errand, Work
 from autograder.model import Submission, to_json
-from tests.test_rounds import Class, settled
 from tests.toy import FakeWorkers, toy_kit, toy_session, toy_submission
 
 
@@ -96,7 +96,7 @@ def test_who_takes_down_what_grades_it_is_set_aside_at_last(elsewhere, outcome):
 
 def test_an_attempt_that_waits_in_a_queue_is_not_killed(elsewhere, monkeypatch):
     """The limit is kept where it is graded; here the run's own clock is far ahead."""
-    monkeypatch.setattr("autograder.rounds.MOST_SECONDS", -1.0)
+    monkeypatch.setattr("autograder.batch.rounds.MOST_SECONDS", -1.0)
     elsewhere.hand_in(ada="a")
 
     assert {"ada": "graded"} == settled(elsewhere.grade())
@@ -119,7 +119,7 @@ class Node:
                 result = lanes.grade(
                     toy_submission(), toy_kit(), session, seed=self.heard[0]["seed"]
                 )
-                batch.save(replace(result, **self.changes), file.parent)
+                store.save(replace(result, **self.changes), file.parent)
             if self.answer:
                 lane.send_bytes(json.dumps(self.answer).encode())
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
+from autograder.batch.journal import Journal
 from autograder.course import find_root
-from autograder.gradebook import Journal
 from tests.cluster.classes import KINDS, PERFLAB, command, hand_in, named, start, until, verdicts
 
 pytest.importorskip("parsl", reason="parsl is an extra: pip install 'perflab[cluster]'")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import lanes
+from autograder.batch import lanes
 from autograder.checks import memory
 from autograder.errors import OwedError, SpoiltError
 from autograder.grading import grade as grading

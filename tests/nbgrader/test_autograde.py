@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder import batch  # noqa: E402
+from autograder.batch import store  # noqa: E402
 from autograder.grading.grade import grade  # noqa: E402
 from autograder.model import load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
@@ -176,7 +176,7 @@ def scores(root: Path, student: str) -> dict[str, tuple[float | None, bool]]:
 
 
 def result_of(root: Path, student: str) -> Any:
-    return load_result(root / "results" / LAB / student / batch.RESULT)
+    return load_result(root / "results" / LAB / student / store.RESULT)
 
 
 def feedback(root: Path, student: str) -> str:
@@ -271,10 +271,10 @@ def again(root: Path, *options: str) -> int:
 
 def test_an_unchanged_submission_is_not_graded_again(one: Path):
     """Its result is taken as it is."""
-    before = (one / "results" / LAB / "ada_right" / batch.RESULT).read_bytes()
+    before = (one / "results" / LAB / "ada_right" / store.RESULT).read_bytes()
 
     assert 0 == again(one)
-    assert before == (one / "results" / LAB / "ada_right" / batch.RESULT).read_bytes()
+    assert before == (one / "results" / LAB / "ada_right" / store.RESULT).read_bytes()
 
 
 def test_a_changed_submission_is_graded_anew(one: Path):
@@ -294,7 +294,7 @@ def _absent(root: Path) -> None:
 
 
 def _broken(root: Path) -> None:
-    (root / "results" / LAB / "ada_right" / batch.RESULT).write_text("{")
+    (root / "results" / LAB / "ada_right" / store.RESULT).write_text("{")
 
 
 def _of_another_version(root: Path) -> None:
@@ -313,12 +313,12 @@ def _of_other_points(root: Path) -> None:
 def _of_one_check(root: Path) -> None:
     (root / "results" / LAB / "journal.sqlite").unlink()
     kit = course.kit()
-    handed_in = batch.load_or_say(
+    handed_in = store.load_or_say(
         root / "submitted" / "ada_right" / LAB, kit.lab.files, kit.released
     )
     result = grade(handed_in, kit, course.session(), seed=1, only="positive")
-    (root / "results" / LAB / "ada_right" / batch.RESULT).write_text(
-        json.dumps(batch.to_json(result)).replace(
+    (root / "results" / LAB / "ada_right" / store.RESULT).write_text(
+        json.dumps(store.to_json(result)).replace(
             f'"submission": "{LAB}"', '"submission": "ada_right"'
         )
     )
@@ -329,7 +329,7 @@ def _edited_by_hand(root: Path) -> None:
 
 
 def _rewritten(root: Path, old: str, new: str) -> None:
-    file = root / "results" / LAB / "ada_right" / batch.RESULT
+    file = root / "results" / LAB / "ada_right" / store.RESULT
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder import batch  # noqa: E402
+from autograder.batch import store  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import Synced, sync  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
@@ -201,10 +201,10 @@ def test_sync_leaves_ungraded_what_autograde_does(graded: tuple[Path, int]):
     """`perflab grade` fails every check of such a notebook, with the reason; a gradebook gets no zero for it."""
     kit, root = course.kit(), graded[0]
     for student in ("cut_in_half", "zoe_is_right"):
-        handed_in = batch.load_or_say(
+        handed_in = store.load_or_say(
             root / "submitted" / student / LAB, kit.lab.files, kit.released
         )
-        batch.grade_one(
+        store.grade_one(
             replace(handed_in, name=student), kit, course.session(), root / "graded", seed=1
         )
     seen = list(

@@ -19,17 +19,17 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder import batch  # noqa: E402
+from autograder.batch import store  # noqa: E402
+from autograder.batch.journal import Journal  # noqa: E402
+from autograder.batch.lanes import Work  # noqa: E402
+from autograder.batch.rounds import Rounds  # noqa: E402
 from autograder.config import LatePolicy  # noqa: E402
-from autograder.gradebook import Journal  # noqa: E402
 from autograder.handed_in import times  # noqa: E402
 from autograder.handed_in.times import Handed  # noqa: E402
-from autograder.lanes import Work  # noqa: E402
 from autograder.model import Compared, load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import sync  # noqa: E402
 from autograder.results import standing  # noqa: E402
-from autograder.rounds import Rounds  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, gradebook, hand_in, nbgrader, released, written  # noqa: E402
 
@@ -198,7 +198,7 @@ def test_what_nbgrader_had_graded_is_not_graded_again_by_the_grading_machine(gra
 
 def test_a_result_that_somebody_edited_is_graded_again(grader: Grader):
     """It is not what the journal says was written."""
-    file = grader.root / "results" / LAB / "bob" / batch.RESULT
+    file = grader.root / "results" / LAB / "bob" / store.RESULT
     file.write_text(file.read_text().replace('"outcome": "failed"', '"outcome": "passed"'))
 
     assert 0 == grader.autograde()
@@ -225,7 +225,7 @@ def test_sync_says_who_moved_too(grader: Grader):
 def _results(grader: Grader) -> list[Any]:
     return [
         load_result(path)
-        for path in sorted((grader.root / "results" / LAB).glob(f"*/{batch.RESULT}"))
+        for path in sorted((grader.root / "results" / LAB).glob(f"*/{store.RESULT}"))
     ]
 
 

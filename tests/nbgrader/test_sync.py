@@ -20,7 +20,8 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder import batch, cli  # noqa: E402
+from autograder import cli  # noqa: E402
+from autograder.batch import store  # noqa: E402
 from autograder.errors import UserError  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import Synced, sync  # noqa: E402
@@ -53,8 +54,8 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (home / "table.csv").write_bytes(course.CSV)
     kit = course.kit()
     for path in sorted((root / "plain").iterdir()):
-        batch.grade_one(
-            batch.load_or_say(path, kit.lab.files), kit, course.session(), root / "results", seed=1
+        store.grade_one(
+            store.load_or_say(path, kit.lab.files), kit, course.session(), root / "results", seed=1
         )
     return root
 
@@ -206,7 +207,7 @@ def test_a_broken_result_does_not_keep_the_others_out(released: Path, tmp_path: 
     """It is named, and its student keeps what stood there."""
     url = f"sqlite:///{shutil.copy(released / 'gradebook.db', tmp_path)}"
     shutil.copytree(released / "results", tmp_path / "results")
-    (tmp_path / "results" / "bob" / batch.RESULT).write_text("{")
+    (tmp_path / "results" / "bob" / store.RESULT).write_text("{")
     seen = push(tmp_path, url)
 
     assert ["", True, ""] == [seen[0].problem, "cannot be read" in seen[1].problem, seen[2].problem]
@@ -216,9 +217,9 @@ def test_a_broken_result_does_not_keep_the_others_out(released: Path, tmp_path: 
 def test_points_that_changed_since_the_release_are_refused(released: Path, tmp_path: Path):
     """Nothing of that result is written."""
     url = f"sqlite:///{shutil.copy(released / 'gradebook.db', tmp_path)}"
-    file = tmp_path / "results" / "ada" / batch.RESULT
+    file = tmp_path / "results" / "ada" / store.RESULT
     file.parent.mkdir(parents=True)
-    text = (released / "results" / "ada" / batch.RESULT).read_text()
+    text = (released / "results" / "ada" / store.RESULT).read_text()
     file.write_text(text.replace('"max_points": 2.0', '"max_points": 2.5', 1))
     [seen] = push(tmp_path, url)
 
@@ -232,9 +233,9 @@ def test_points_that_changed_since_the_release_are_refused(released: Path, tmp_p
 def test_a_part_that_is_new_since_the_release_is_refused(released: Path, tmp_path: Path):
     """Or one that is gone."""
     url = f"sqlite:///{shutil.copy(released / 'gradebook.db', tmp_path)}"
-    file = tmp_path / "results" / "ada" / batch.RESULT
+    file = tmp_path / "results" / "ada" / store.RESULT
     file.parent.mkdir(parents=True)
-    text = (released / "results" / "ada" / batch.RESULT).read_text()
+    text = (released / "results" / "ada" / store.RESULT).read_text()
     file.write_text(text.replace(f'"id": "{PART}"', '"id": "part2_new"'))
     [seen] = push(tmp_path, url)
 

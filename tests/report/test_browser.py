@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import batch
+from autograder.batch import store
 from autograder.course import Course, find_root
 from autograder.handed_in import times
 from autograder.handed_in.times import Handed, moment
@@ -51,8 +51,8 @@ def pages(tmp_path_factory):
             ),
         )
         parts = (*result.parts[1:], a_part("part3_amp", "Mixed precision", *more))
-        batch.save(replace(result, parts=parts, notes=(HOSTILE,)), out)
-        batch.keep(Submission(result.submission, "", {"amp_results.csv": CSV}), out)
+        store.save(replace(result, parts=parts, notes=(HOSTILE,)), out)
+        store.keep(Submission(result.submission, "", {"amp_results.csv": CSV}), out)
     times.write(out, {"student01": Handed(at=moment("2027-01-22T20:00+05:30"))})  # a column more
     write(out, rules(Course(find_root()).config.labs, out), anonymous=True)
     return out
@@ -115,7 +115,7 @@ def long_lab(tmp_path_factory):
     parts = [a_part(f"part{n}_of_some_length", "A title", a_check()) for n in range(1, 7)]
     whole = [*parts, replace(a_part("bonus", "Bonus", a_check()), bonus=True)]
     for n in range(5):
-        batch.save(a_result(*whole, submission=f"student{n}"), out)
+        store.save(a_result(*whole, submission=f"student{n}"), out)
     times.write(
         out,
         {

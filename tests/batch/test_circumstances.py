@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder import labs
-from autograder.circumstances import SHARED, changed, rests_on
+from autograder.batch.circumstances import SHARED, changed, rests_on
 from tests.toy import toy_kit
 
 PART = "part1_toy"

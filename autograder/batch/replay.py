@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder import batch
+from autograder.batch import store
 from autograder.course import Course
 from autograder.errors import UserError
 from autograder.grading.grade import Session, grade
@@ -15,11 +15,11 @@ from autograder.model import Result
 def replay(folder: Path, old: Result, course: Course, session: Session) -> Result:
     """Grade the files kept in *folder* again; what was drawn at random then is drawn alike now."""
     kit = course.kit(old.lab)
-    handed_in = submission.unpacked(folder / batch.HANDED_IN, old.submission, kit.lab.files)
+    handed_in = submission.unpacked(folder / store.HANDED_IN, old.submission, kit.lab.files)
     if handed_in.sha256 != old.submission_sha256:
         kept, then = handed_in.sha256[:12], old.submission_sha256[:12]
         raise UserError(
-            f"{folder / batch.HANDED_IN}: its files hash to {kept}, the result was of {then}"
+            f"{folder / store.HANDED_IN}: its files hash to {kept}, the result was of {then}"
         )
     parts = [part.id for part in old.parts]
     return grade(handed_in, kit, session, seed=old.seed, attempt=old.attempt, parts=parts)

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from autograder import batch
+from autograder.batch import store
 from autograder.errors import UserError
 from autograder.handed_in.submission import name_of
 from autograder.model import read_result
@@ -27,8 +27,8 @@ def hand_in(folder, name, **files):
 
 def graded(paths, out):
     kit = toy_kit()
-    loaded = [batch.load_or_say(path, kit.lab.files) for path in paths]
-    return [batch.grade_one(one, kit, toy_session(FakeWorkers()), out, seed=1) for one in loaded]
+    loaded = [store.load_or_say(path, kit.lab.files) for path in paths]
+    return [store.grade_one(one, kit, toy_session(FakeWorkers()), out, seed=1) for one in loaded]
 
 
 def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
@@ -38,8 +38,8 @@ def test_a_folder_of_submissions_is_many_and_a_submission_is_one(tmp_path):
         hand_in(tmp_path, name)
     (tmp_path / "readme.txt").write_text("")
 
-    assert [zoe, ada, bob] == batch.find([tmp_path], [FILE])
-    assert [ada] == batch.find([ada], [FILE])
+    assert [zoe, ada, bob] == store.find([tmp_path], [FILE])
+    assert [ada] == store.find([ada], [FILE])
 
 
 MISTAKES = {
@@ -55,7 +55,7 @@ MISTAKES = {
 def test_what_cannot_be_found_is_said(tmp_path, paths, message):
     """One line, with what was expected."""
     with pytest.raises(UserError, match=message.replace("(", "\\(")):
-        batch.find(paths(tmp_path), [FILE])
+        store.find(paths(tmp_path), [FILE])
 
 
 def test_names_that_differ_after_a_dot_are_two_submissions(tmp_path):
@@ -64,15 +64,15 @@ def test_names_that_differ_after_a_dot_are_two_submissions(tmp_path):
     for name in names:
         (tmp_path / name).write_bytes(b"")
 
-    assert ["lab.ada", "lab.bob"] == [name_of(path) for path in batch.find([tmp_path], [FILE])]
+    assert ["lab.ada", "lab.bob"] == [name_of(path) for path in store.find([tmp_path], [FILE])]
 
 
 def test_what_was_kept_reads_back_as_what_was_handed_in(tmp_path):
     """The timed round and `perflab replay` work with it."""
-    handed_in = batch.load_or_say(hand_in(tmp_path, "ada", notes__txt=b"not listed"), [FILE])
-    batch.keep(handed_in, tmp_path / "out")
+    handed_in = store.load_or_say(hand_in(tmp_path, "ada", notes__txt=b"not listed"), [FILE])
+    store.keep(handed_in, tmp_path / "out")
 
-    assert handed_in == batch.kept("ada", tmp_path / "out", [FILE])
+    assert handed_in == store.kept("ada", tmp_path / "out", [FILE])
 
 
 def test_a_result_reads_back_as_what_was_written(tmp_path):
@@ -100,7 +100,7 @@ def test_grades_have_what_a_person_set_by_hand(tmp_path):
     made = overrides.decide(ada, owed.check, owed.points, "seen on a GPU", by="meera", at="now")
     overrides.append(tmp_path / "out/ada", [made])
     lines = (
-        batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path / "out")
+        store.write_grades(standing.read(tmp_path / "out").whole, tmp_path / "out")
         .read_text()
         .splitlines()
     )
@@ -116,7 +116,7 @@ def test_grades_are_numbers_and_never_formulas(tmp_path):
     """A spreadsheet must not run a student's name."""
     graded([hand_in(tmp_path, "=cmd")], tmp_path / "out")
     lines = (
-        batch.write_grades(standing.read(tmp_path / "out").whole, tmp_path).read_text().splitlines()
+        store.write_grades(standing.read(tmp_path / "out").whole, tmp_path).read_text().splitlines()
     )
 
     assert (

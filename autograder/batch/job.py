@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from autograder import batch
+from autograder.batch import store
+from autograder.batch.lanes import later, squeezed_later
 from autograder.course import Course, find_root
 from autograder.errors import ReadError, UserError
 from autograder.grading.grade import Kit, Session, beside_others, grade
-from autograder.lanes import later, squeezed_later
 from autograder.machine.device import VISIBLE, node
 from autograder.model import Submission, from_json, load_result, to_json
 from autograder.practice import open_session
@@ -148,17 +148,17 @@ class Grader:
         result = grade(
             handed_in, kit, session, seed=seed, parts=chosen, only=job.only, settled=settled
         )
-        if path.name != batch.HANDED_IN:
-            batch.keep(handed_in, out)
-        return batch.save(result, out)
+        if path.name != store.HANDED_IN:
+            store.keep(handed_in, out)
+        return store.save(result, out)
 
 
 def _handed_in(path: Path, kit: Kit) -> Submission:
     if not path.exists():
         raise UserError(f"{path}: there is no such file or folder")
-    if path.name == batch.HANDED_IN:
-        return batch.kept(path.parent.name, path.parent.parent, kit.lab.files)
-    return batch.load_or_say(path, kit.lab.files, kit.released)
+    if path.name == store.HANDED_IN:
+        return store.kept(path.parent.name, path.parent.parent, kit.lab.files)
+    return store.load_or_say(path, kit.lab.files, kit.released)
 
 
 def _now() -> str:

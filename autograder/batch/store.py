@@ -8,13 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from autograder import sheet
+from autograder.batch.journal_file import FILE as JOURNAL
 from autograder.errors import SubmissionError, UserError
 from autograder.grading.grade import Kit, Session, grade
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import NOTHING, Released
 from autograder.handed_in.submission import name_of, plain
 from autograder.handed_in.unpack import ARCHIVE, CAPS, is_file, passed_over
-from autograder.journal_file import FILE as JOURNAL
 from autograder.model import Result, Submission, to_json
 from autograder.results import overrides, standing
 from autograder.results.standing import Standing

@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from autograder import batch
+from autograder.batch import store
 from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
 from autograder.grading import scoring
 from autograder.grading.grade import Kit, Session, beside_others, grade
@@ -226,10 +226,10 @@ def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
     lab, released = work.kit.lab, work.kit.released
     if order.path:
         return replace(
-            batch.load_or_say(Path(order.path), lab.files, released), name=order.name
+            store.load_or_say(Path(order.path), lab.files, released), name=order.name
         ), None
-    return batch.kept(order.name, work.out, lab.files), load_result(
-        work.out / order.name / batch.RESULT
+    return store.kept(order.name, work.out, lab.files), load_result(
+        work.out / order.name / store.RESULT
     )
 
 
@@ -243,7 +243,7 @@ def _graded(
     clocked: bool,
 ) -> dict[str, Any]:
     if before is None:
-        batch.keep(handed_in, work.out)
+        store.keep(handed_in, work.out)
         before = still(work, handed_in.name, go.good) if go.good else None
     errand = Errand(handed_in, before.seed if before else go.seed, before, clocked, go.round)
     result, note = _result(work, session, errand)
@@ -252,8 +252,8 @@ def _graded(
     outcome = "timing" if put_off else "again" if undecided else "graded"
     if go.last and outcome == "again":
         result = scoring.left_to_a_person(result)
-    batch.save(result, work.out)
-    written = batch.digest(result.submission, work.out)
+    store.save(result, work.out)
+    written = store.digest(result.submission, work.out)
     return {"outcome": outcome, "result_sha256": written, "note": note, **figures(result)}
 
 
@@ -282,7 +282,7 @@ def _graded_twice(
 
 def still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
     """Read the result that is there, less what has to be judged again, at the points that checks are worth now."""
-    before = load_result(work.out / name / batch.RESULT)
+    before = load_result(work.out / name / store.RESULT)
     parts = [
         replace(
             part,

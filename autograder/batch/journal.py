@@ -16,8 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
 
+from autograder.batch.journal_file import JournalFile
 from autograder.errors import UserError
-from autograder.journal_file import JournalFile
 from autograder.results.drift import Drift
 
 MOST_TRIES = 3  # of what is owed again

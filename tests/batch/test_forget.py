@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 
 from autograder import cli
+from autograder.batch.forget import forget, of, older
+from autograder.batch.journal import Circumstances, Journal
+from autograder.batch.journal_file import FILE
 from autograder.errors import UserError
-from autograder.forget import forget, of, older
-from autograder.gradebook import Circumstances, Journal
 from autograder.handed_in import times
 from autograder.handed_in.times import Handed
-from autograder.journal_file import FILE
 from autograder.model import to_json
 from autograder.results import drift
 from tests.samples import a_result

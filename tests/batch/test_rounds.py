@@ -14,14 +14,14 @@ from zipfile import ZipFile
 
 import pytest
 
-from autograder import batch, rounds
+from autograder.batch import rounds, store
+from autograder.batch.journal import Journal
+from autograder.batch.lanes import LATER, Work
+from autograder.batch.rounds import ASIDE, UNREAD, Rounds
 from autograder.errors import UserError
-from autograder.gradebook import Journal
 from autograder.handed_in.submission import RECORD
-from autograder.lanes import LATER, Work
 from autograder.model import Compared, Device, Observation, load_result
 from autograder.results import drift
-from autograder.rounds import ASIDE, UNREAD, Rounds
 from tests.toy import CSV, good, toy_kit, toy_session
 
 FILE = "part1_toy.py"
@@ -148,7 +148,7 @@ class Class:
 
     def result(self, name):
         """Read a result."""
-        return load_result(self.root / "out" / name / batch.RESULT)
+        return load_result(self.root / "out" / name / store.RESULT)
 
     def checks(self, name):
         """Read the checks of a result."""
@@ -205,8 +205,8 @@ def test_grades_are_those_of_one_submission_graded_alone(a_class):
     a_class.grade()
     together = a_class.result("ada")
     with a_class.work().open() as session:
-        handed_in = batch.load_or_say(a_class.root / "in" / "ada", a_class.kit.lab.files)
-        alone = batch.grade_one(handed_in, a_class.kit, session, a_class.root / "alone", seed=7)
+        handed_in = store.load_or_say(a_class.root / "in" / "ada", a_class.kit.lab.files)
+        alone = store.grade_one(handed_in, a_class.kit, session, a_class.root / "alone", seed=7)
 
     assert together == alone
 
@@ -258,7 +258,7 @@ def test_what_was_kept_and_cannot_be_read_stops_nobody(a_class, how):
     with Journal(a_class.root / "out") as journal:
         events = a_class.events(journal)
         next(e for e in events if e.what == "round" and e.facts["round"] == "timed")
-        how(a_class.root / "out" / "ada" / batch.HANDED_IN)
+        how(a_class.root / "out" / "ada" / store.HANDED_IN)
         last = [(e.what, e.submission) for e in events]
 
     assert {"ada": "aside", "bob": "graded"} == settled(last)
@@ -304,11 +304,11 @@ def other_given(a_class):
 
 
 def lost_result(a_class):
-    (a_class.root / "out" / "ada" / batch.RESULT).unlink()
+    (a_class.root / "out" / "ada" / store.RESULT).unlink()
 
 
 def edited_result(a_class):
-    file = a_class.root / "out" / "ada" / batch.RESULT
+    file = a_class.root / "out" / "ada" / store.RESULT
     file.write_text(file.read_text().replace('"passed"', '"failed"'))
 
 
@@ -611,7 +611,7 @@ def test_a_second_grade_of_what_cannot_be_read_back_is_told(a_class):
     with Journal(a_class.root / "out") as journal:
         events = a_class.events(journal, twice=1)
         next(e for e in events if e.what == "round" and e.facts["round"] == "twice")
-        (a_class.root / "out" / "ada" / batch.HANDED_IN).unlink()
+        (a_class.root / "out" / "ada" / store.HANDED_IN).unlink()
         [told] = [e.facts["moved"] for e in events if e.what == "twice"]
 
     assert "not there; only submissions graded with --out are kept" in told[0][2]
@@ -641,7 +641,7 @@ def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class)
         next(run.run({}))
         for name in ("ada", "ada", "bob"):
             journal.start(
-                name, batch.load_or_say(a_class.root / "in" / name, a_class.kit.lab.files).sha256
+                name, store.load_or_say(a_class.root / "in" / name, a_class.kit.lab.files).sha256
             )
     with Journal(a_class.root / "out") as journal:
         happened = list(a_class.events(journal))
@@ -670,7 +670,7 @@ def test_what_stops_a_lane_for_a_reason_stops_the_run_with_it(a_class, monkeypat
     def full(*_):
         raise OSError(28, "No space left on device", "out/ada/result.json.part")
 
-    monkeypatch.setattr(batch, "save", full)
+    monkeypatch.setattr(store, "save", full)
     with pytest.raises(
         UserError, match=r"No space left on device: .*; mend that, then go on with --resume"
     ):

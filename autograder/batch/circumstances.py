@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder import __version__, labs
+from autograder.batch.journal import Circumstances
+from autograder.batch.lanes import Work
 from autograder.config import PartConfig
-from autograder.gradebook import Circumstances
 from autograder.grading.grade import Kit, Session
-from autograder.lanes import Work
 
 HERE = Path(__file__).parent
 SHARED = ("checks", "claims", "worker")

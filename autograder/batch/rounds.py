@@ -24,13 +24,13 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder import batch
-from autograder.circumstances import circumstances, machine, still_good
+from autograder.batch import store
+from autograder.batch.circumstances import circumstances, machine, still_good
+from autograder.batch.journal import MOST_TRIES, Journal
+from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
-from autograder.gradebook import MOST_TRIES, Journal
 from autograder.grading import scoring
 from autograder.grading.grade import Session, grade
-from autograder.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.model import Device, Result, Submission, load_result
 from autograder.results import drift
 
@@ -220,7 +220,7 @@ class Rounds:
             return Event("starts", order.name, seat.lane.number, {"attempt": 2})
         history = self.journal.history(order.name, seat.digest, self.asked_seed)
         standing = history.standing
-        if standing != "aside" and history.result_sha256 != batch.digest(order.name, self.work.out):
+        if standing != "aside" and history.result_sha256 != store.digest(order.name, self.work.out):
             standing = "new"
         if standing != "aside" and (self._clocked or standing == "new"):
             good = {} if self._clocked else self._good(order, seat.digest)
@@ -237,13 +237,13 @@ class Rounds:
         seat.lane.tell(None)
         if standing == "aside":
             return self._aside(seat, order, session)
-        facts = figures(load_result(self.work.out / order.name / batch.RESULT))
+        facts = figures(load_result(self.work.out / order.name / store.RESULT))
         return self._done(seat, order, "kept", facts, waits=standing in ("timing", "again"))
 
     def _good(self, order: Order, digest: str) -> dict[str, list[str]]:
         """Say what of a result that no longer counts as a whole still does: the files are the same, a part is not."""
         before = self.journal.before(order.name, digest, self.asked_seed)
-        same = before.result_sha256 == batch.digest(order.name, self.work.out)
+        same = before.result_sha256 == store.digest(order.name, self.work.out)
         return still_good(before.parts, self._parts) if before.result_sha256 and same else {}
 
     def _judged(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
@@ -314,12 +314,12 @@ class Rounds:
             seed=self.seed, parts=self.work.parts, only=self.work.only, settled=before, refusal=refusal,
         )  # fmt: skip
         result = scoring.left_to_a_person(result)
-        batch.save(result, self.work.out)
+        store.save(result, self.work.out)
         return Event("aside", order.name, seat.lane.number, {**figures(result), "why": why})
 
     def _so_far(self, order: Order) -> Result | None:
         with suppress(ReadError):
-            return load_result(self.work.out / order.name / batch.RESULT)
+            return load_result(self.work.out / order.name / store.RESULT)
         return None
 
     def _end(self, seats: Sequence[Seat]) -> None:

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from autograder import batch, job, lanes
+from autograder.batch import job, lanes, store
+from autograder.batch.job import FORMAT, GradeJob, Grader, grade_one
 from autograder.errors import UserError
-from autograder.job import FORMAT, GradeJob, Grader, grade_one
 from autograder.machine.device import node
 from autograder.model import Compared, Observation, load_result
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
@@ -59,7 +59,7 @@ class Toy:
         return file
 
     def result(self):
-        return load_result(self.root / "out/ada" / batch.RESULT)
+        return load_result(self.root / "out/ada" / store.RESULT)
 
     def outcomes(self):
         return {check.id: check.outcome for check in self.result().parts[0].checks}
@@ -73,9 +73,9 @@ def toy(monkeypatch, tmp_path):
 def test_a_job_is_graded_as_by_perflab_grade(toy):
     """The same result from the same seed, with the files kept beside it; the session ends with it."""
     file = grade_one(toy.job())
-    handed_in = batch.load_or_say(toy.root / "in/ada", toy_kit().lab.files)
+    handed_in = store.load_or_say(toy.root / "in/ada", toy_kit().lab.files)
     session = replace(toy_session(FakeWorkers()), clock=lambda *_: Compared("PASS", "2.00x", 1.0))
-    alone = batch.grade_one(handed_in, toy_kit(), session, toy.root / "alone", seed=7)
+    alone = store.grade_one(handed_in, toy_kit(), session, toy.root / "alone", seed=7)
 
     assert (toy.root / "out/ada/result.json").resolve() == file.resolve()
     assert alone == toy.result()
@@ -87,7 +87,7 @@ def test_a_half_written_result_is_never_seen(toy, monkeypatch):
     """It gets its name when it is whole; what was there before stays until then."""
     grade_one(toy.job())
     before = toy.result()
-    monkeypatch.setattr(batch, "to_json", lambda result: {"cannot be": object()})
+    monkeypatch.setattr(store, "to_json", lambda result: {"cannot be": object()})
     with pytest.raises(TypeError):
         grade_one(toy.job(seed=8))
 

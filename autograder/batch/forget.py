@@ -7,8 +7,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from autograder.batch.journal import Journal
 from autograder.errors import UserError, nearest
-from autograder.gradebook import Journal
 from autograder.handed_in import times
 from autograder.results import drift, standing
 

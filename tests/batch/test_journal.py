@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder import journal_file
+from autograder.batch import journal_file
+from autograder.batch.journal import Before, Circumstances, Ground, History, Journal, Last
 from autograder.errors import UserError
-from autograder.gradebook import Before, Circumstances, Ground, History, Journal, Last
 from autograder.results.drift import Drift
 
 UNDER = Circumstances("toy", "1", "code", "0.1.0", "cpu", "none", "", "parts")

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from autograder.batch.lanes import Lane, Work, share
 from autograder.errors import UserError
-from autograder.lanes import Lane, Work, share
 
 
 @pytest.mark.parametrize(

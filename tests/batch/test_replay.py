@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import batch
+from autograder.batch import store
+from autograder.batch.replay import replay
 from autograder.errors import UserError
 from autograder.model import load_result
-from autograder.replay import replay
 from autograder.results import diff
 from tests.toy import FakeWorkers, good, toy_kit, toy_session
 
@@ -20,8 +20,8 @@ COURSE = SimpleNamespace(kit=lambda lab: toy_kit())
 def grade(path, out):
     """Grade one submission into a folder of results."""
     kit = toy_kit()
-    return batch.grade_one(
-        batch.load_or_say(path, kit.lab.files), kit, toy_session(FakeWorkers()), out, seed=5
+    return store.grade_one(
+        store.load_or_say(path, kit.lab.files), kit, toy_session(FakeWorkers()), out, seed=5
     )
 
 
@@ -36,7 +36,7 @@ def graded(tmp_path, name="ada"):
 
 def again(folder, run=None):
     """Replay it with workers that answer as before, or as *run* does."""
-    old = load_result(folder / batch.RESULT)
+    old = load_result(folder / store.RESULT)
     return old, replay(folder, old, COURSE, toy_session(run or FakeWorkers()))
 
 
@@ -72,7 +72,7 @@ def test_files_that_changed_since_are_refused(tmp_path):
     mine, other = graded(tmp_path, "ada"), graded(tmp_path, "bob")
     (tmp_path / "in" / "bob" / FILE).write_text("def work(): return 1")
     grade(tmp_path / "in" / "bob", tmp_path / "out")
-    (mine / batch.HANDED_IN).write_bytes((other / batch.HANDED_IN).read_bytes())
+    (mine / store.HANDED_IN).write_bytes((other / store.HANDED_IN).read_bytes())
 
     with pytest.raises(
         UserError, match=r"handed_in\.zip: its files hash to [0-9a-f]{12}, the result was of"
@@ -83,7 +83,7 @@ def test_files_that_changed_since_are_refused(tmp_path):
 def test_a_result_without_its_files_cannot_be_replayed(tmp_path):
     """And it says what would be needed."""
     folder = graded(tmp_path)
-    (folder / batch.HANDED_IN).unlink()
+    (folder / store.HANDED_IN).unlink()
 
     with pytest.raises(UserError, match="not there; only submissions graded with --out are kept"):
         again(folder)
