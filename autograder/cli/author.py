@@ -158,7 +158,7 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     """
     from datetime import UTC, datetime
 
-    from autograder import calibrate as measure
+    from autograder.course import calibrate as measure
     from autograder.practice import open_session
 
     course, console = open_course(root), make_console()

@@ -14,7 +14,7 @@ from autograder.config import LabConfig, read_yaml
 from autograder.course import Course, automatic
 from autograder.course.beside import undeclared
 from autograder.course.build import stale
-from autograder.course.lanes import Lanes, Open, Task
+from autograder.course.pool import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
 from autograder.grading.grade import Kit, Session, grade

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import calibrate
-from autograder.calibrate import Line, Share, Speed, draw, page
 from autograder.checks import plot
 from autograder.checks.numerics import shares
 from autograder.config import CheckConfig, LabConfig, PartConfig
+from autograder.course import calibrate
+from autograder.course.calibrate import Line, Share, Speed, draw, page
 from autograder.course.proof import Case
 from autograder.grading.grade import Kit
 from autograder.lab import NUMBER, Failed, Part, Passed
