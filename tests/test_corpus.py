@@ -22,7 +22,7 @@ from autograder.course.proof import (
 )
 from autograder.grading.grade import grade
 from autograder.handed_in import submission
-from autograder.practice import open_session
+from autograder.student.practice import open_session
 
 pytestmark = pytest.mark.slow
 COURSE = Course(find_root())

@@ -10,8 +10,8 @@ from autograder.course.proof import full
 from autograder.grading.grade import grade
 from autograder.handed_in.submission import load
 from autograder.machine.device import gpu_names
-from autograder.practice import open_session
 from autograder.protocol.digest import projection as trusted
+from autograder.student.practice import open_session
 
 COURSE = Course(find_root())
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_names(), reason="wants an NVIDIA GPU")]

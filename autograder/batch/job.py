@@ -24,7 +24,7 @@ from autograder.errors import ReadError, UserError
 from autograder.grading.grade import Kit, Session, beside_others, grade
 from autograder.machine.device import VISIBLE, node
 from autograder.model import Submission, from_json, load_result, to_json
-from autograder.practice import open_session
+from autograder.student.practice import open_session
 
 FORMAT = 1  # 1: the first.
 

@@ -109,7 +109,7 @@ def course_check(
     Example:  perflab course check resnet18 --timed few
     """
     from autograder.course.proof import fair, prove
-    from autograder.practice import open_session
+    from autograder.student.practice import open_session
 
     course, console = open_course(root), make_console()
     run_seed = seed if seed is not None else secrets.randbits(48)
@@ -159,7 +159,7 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     from datetime import UTC, datetime
 
     from autograder.course import calibrate as measure
-    from autograder.practice import open_session
+    from autograder.student.practice import open_session
 
     course, console = open_course(root), make_console()
     with open_session(course, device, "best", rehearsal=False) as session:

@@ -128,7 +128,7 @@ def grade(
     from autograder.course import find_root, own
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
-    from autograder.practice import open_session
+    from autograder.student.practice import open_session
 
     own.refuse_inside(find_root(root), paths)
     course = open_course(root)

@@ -71,8 +71,8 @@ def replay(
     from autograder.batch.replay import replay as again
     from autograder.batch.store import RESULT
     from autograder.model import load_result
-    from autograder.practice import open_session
     from autograder.results import diff
+    from autograder.student.practice import open_session
 
     folder = folder.parent if folder.name == RESULT else folder
     old = load_result(folder / RESULT)

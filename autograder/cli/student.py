@@ -51,7 +51,7 @@ def check(
     \b
     Example:  perflab check part3
     """
-    from autograder.practice import check_folder, open_session, watched
+    from autograder.student.practice import check_folder, open_session, watched
 
     course, console = open_course(root), make_console()
     with open_session(course, device) as session:

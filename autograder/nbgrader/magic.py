@@ -18,7 +18,7 @@ from autograder.grading.grade import PartGrader, Session
 from autograder.handed_in import submission
 from autograder.model import CheckResult
 from autograder.nbgrader.cells import Bundle, bundle
-from autograder.practice import lab_of, open_session
+from autograder.student.practice import lab_of, open_session
 
 MISSED = ("failed", "partial", "skipped", "error")
 

@@ -21,8 +21,8 @@ from autograder.errors import NotGradedError, PerflabError
 from autograder.grading.grade import Kit, Session, grade
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result
-from autograder.practice import Isolation, open_session
 from autograder.results import standing
+from autograder.student.practice import Isolation, open_session
 
 
 @dataclass(frozen=True)

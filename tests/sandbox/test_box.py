@@ -23,7 +23,6 @@ from autograder.errors import UserError, WorkerLostError
 from autograder.lab import load_lab
 from autograder.machine import device, landlock, turns
 from autograder.model import Job, Limits
-from autograder.practice import fence_for
 from autograder.sandbox import (
     BoxError,
     Workers,
@@ -36,6 +35,7 @@ from autograder.sandbox import (
     usage,
     view,
 )
+from autograder.student.practice import fence_for
 
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import pytest
 
-from autograder import pytest_plugin
 from autograder.lab import Lab, Part, load_lab
 from autograder.model import Observation
+from autograder.student import pytest_plugin
 from tests.toy import FakeWorkers, toy_session
 
 pytest_plugins = ["pytester"]

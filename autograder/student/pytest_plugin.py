@@ -52,7 +52,7 @@ class Practice:
     @cached_property
     def session(self) -> Session:
         """The same session that `perflab check` opens."""
-        from autograder.practice import open_session
+        from autograder.student.practice import open_session
 
         return self._open.enter_context(open_session(self.course))
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder import practice
 from autograder.course import Course, find_root
 from autograder.errors import UserError
+from autograder.student import practice
 
 COURSE = Course(find_root())
 

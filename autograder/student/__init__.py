@@ -1,0 +1,1 @@
+"""What a student runs: the checks that grade, in one folder, from pytest or `perflab check`."""
