@@ -78,7 +78,7 @@ def doctor(as_json: bool) -> int:
     """
     from dataclasses import asdict
 
-    from autograder.doctor import REQUIRED, examine
+    from autograder.cli.doctor import REQUIRED, examine
 
     findings = examine()
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder import doctor
+from autograder.cli import doctor
 from autograder.sandbox import BoxError
 
 
