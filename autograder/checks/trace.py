@@ -11,7 +11,7 @@ from typing import Any
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Passed, Text, Verdict, from_json
 from autograder.sandbox import evaluate
-from autograder.traces import claims
+from autograder.traces import figures_claimed
 from autograder.traces.events import STEP
 from autograder.traces.record import Trace
 from autograder.traces.stats import EDITED
@@ -41,10 +41,10 @@ def decoded(said: bytes) -> Trace:
 
 def agrees(trace: Trace, quantity: str, value: float, *, try_: str) -> Verdict:
     """Pass a number that the profile gives under some accepted definition; else say which mistake it looks like."""
-    return _borne_out(claims.compare(trace, quantity, value), try_)
+    return _borne_out(figures_claimed.compare(trace, quantity, value), try_)
 
 
-def _borne_out(finding: claims.Finding, try_: str) -> Verdict:
+def _borne_out(finding: figures_claimed.Finding, try_: str) -> Verdict:
     if finding.holds:
         return Passed(finding.words, {"definition": finding.definition})
     return Failed(finding.words, finding.why, try_)
@@ -57,13 +57,13 @@ def has_gpu(trace: Trace) -> bool:
 
 def known(trace: Trace, quantity: str) -> str:
     """Say what the profile knows of a quantity, in a few words, or nothing."""
-    first = next(claims.accepted(trace, quantity), None)
+    first = next(figures_claimed.accepted(trace, quantity), None)
     return f"{shown(first.value, first.unit)} ({titled(first)})" if first else ""
 
 
 def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:
     """Pass names that lead some table of the profile: kernels, operators by own time or by GPU work, and so on."""
-    return _borne_out(claims.compare_top(trace, named), try_)
+    return _borne_out(figures_claimed.compare_top(trace, named), try_)
 
 
 def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) -> str:

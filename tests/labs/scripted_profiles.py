@@ -17,7 +17,7 @@ import yaml
 from autograder.checks.trace import has_gpu
 from autograder.claims.answers import idle
 from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
-from autograder.traces import Trace, claims, read
+from autograder.traces import Trace, figures_claimed, read
 from tests.labs.bench import ROOT
 from tests.traces.made import PID, event, export, kineto, step
 
@@ -137,7 +137,7 @@ def answers(trace: Trace, **changed: Any) -> dict[str, Any]:
     parts = idle(trace)
     for name, question in (ON_A_GPU if gpu else ON_A_CPU).items():
         if question.quantity:
-            first = next(claims.accepted(trace, question.quantity), None)
+            first = next(figures_claimed.accepted(trace, question.quantity), None)
             found[name] = round(first.value / question.unit, 3) if first else None
         elif question.slice:
             share = next((share for one, share in parts if one.name == question.slice), 0.0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autograder.report.profile_page import KEY
-from autograder.traces.claims import QUANTITIES
 from autograder.traces.definitions import DEFINITIONS
+from autograder.traces.figures_claimed import QUANTITIES
 from tests.traces import test_ncu, test_stats
 from tests.traces.made import event, export, kernel, kineto, processor, read_made, training
 

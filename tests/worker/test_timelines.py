@@ -7,7 +7,7 @@ import pytest
 
 from autograder.claims.answers import idle
 from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
-from autograder.traces import claims, read
+from autograder.traces import figures_claimed, read
 from autograder.worker.profiles import Profiles
 from autograder.worker.rig import Rig
 from autograder.worker.timelines import Timeline
@@ -25,7 +25,7 @@ def test_what_is_known_is_what_the_file_says(tmp_path, seed, gpu):
     assert made.cause == known["gap_cause"] == idle(trace)[0][0].name
     for name, question in questions.items():
         if question.quantity and known[name] is not None:
-            figure = next(claims.accepted(trace, question.quantity))
+            figure = next(figures_claimed.accepted(trace, question.quantity))
             assert pytest.approx(figure.value / question.unit) == known[name], name
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.traces.claims import DEFINED, QUANTITIES, compare, compare_top, plain
 from autograder.traces.definitions import DEFINITIONS
+from autograder.traces.figures_claimed import DEFINED, QUANTITIES, compare, compare_top, plain
 from autograder.traces.record import Figure, Row, Trace
 from autograder.traces.words import shortened
 
