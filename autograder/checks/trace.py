@@ -18,7 +18,7 @@ from autograder.traces.stats import EDITED
 from autograder.traces.words import shown, titled
 
 BYTES = 64 * 1024 * 1024
-EARLY, WARM_UP = "prof.step before a batch", "warm-up"  # as worker/profiles.py notes them
+EARLY, WARM_UP = "prof.step before a batch", "warm-up"  # as worker/rigs/profiles.py notes them
 
 
 @lru_cache(maxsize=4)  # several checks read one file

@@ -53,7 +53,7 @@ SLOW_IMPORT = (
     "{} took {:.0f} s of CPU time to be imported, and each probe imports it anew: "
     'put what runs there below `if __name__ == "__main__":`'
 )
-WAITED = "processes did not end"  # as worker/forked.py says it
+WAITED = "processes did not end"  # as worker/rigs/forked.py says it
 TIMEOUTS = 3
 """After so many probes that ran out of time no other of the part is started."""
 OVERTIME = "this part was stopped after its time had run out in {}"

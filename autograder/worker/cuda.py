@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.worker.returned import BadReturn, text
+from autograder.worker.rigs.returned import BadReturn, text
 
 ARCHITECTURE = "sm_80"  # an A100's; every nvcc from 11 to 13 knows it
 THREADS = 256  # of a block

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from autograder.worker.clock import VirtualClock
-from autograder.worker.returned import text
+from autograder.worker.rigs.clock import VirtualClock
+from autograder.worker.rigs.returned import text
 
 
 class Queued:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from autograder.worker.clock import VirtualClock
+from autograder.worker.rigs.clock import VirtualClock
 
 # How far the first class is ahead of the second: rounding decides nothing, nor does TF32.
 CLEAR = 0.5

@@ -12,7 +12,7 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 
-from autograder.worker.returned import text
+from autograder.worker.rigs.returned import text
 
 
 class Machine:

@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from torch.profiler import record_function
 
-from autograder.worker.launches import Made
-from autograder.worker.returned import text
+from autograder.worker.rigs.launches import Made
+from autograder.worker.rigs.returned import text
 
 STEP = "ProfilerStep"
 

@@ -14,8 +14,8 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from autograder.worker import forked
-from autograder.worker.returned import flat
+from autograder.worker.rigs import forked
+from autograder.worker.rigs.returned import flat
 
 NODES, PROCESSES = 2, 2
 WORLD = NODES * PROCESSES

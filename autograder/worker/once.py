@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from autograder.lab import Probe
-from autograder.worker.loads import epoch
-from autograder.worker.returned import flat, series
 from autograder.worker.rig import Rig
+from autograder.worker.rigs.loads import epoch
+from autograder.worker.rigs.returned import flat, series
 
 CALLS = 4  # of a function
 SAMPLES = 45  # of a data set: no round number, so that the last batch is shorter

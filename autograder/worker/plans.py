@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torchvision import models
 
-from autograder.worker.counters import Saved
+from autograder.worker.rigs.counters import Saved
 
 Made = tuple[nn.Module, nn.Module, torch.optim.Optimizer]
 MakeTraining = Callable[[], Made]

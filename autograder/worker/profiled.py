@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.worker.clock import VirtualClock
+from autograder.worker.rigs.clock import VirtualClock
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MONITORING: Any = getattr(

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from autograder.worker.returned import BadReturn
+from autograder.worker.rigs.returned import BadReturn
 
 PLAIN = (bool, int, float, type(None))
 WIDEST = 600  # characters of what an error says

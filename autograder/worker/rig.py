@@ -29,39 +29,39 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from autograder.worker import returned
-from autograder.worker.answers import Answers, changed, copies
-from autograder.worker.calls import Calls
-from autograder.worker.clock import VirtualClock
-from autograder.worker.compilers import Compiler, EagerTrainings, refusal, register
-from autograder.worker.counters import Counter, Saved
 from autograder.worker.cuda import Threads, compiled
 from autograder.worker.decorated import Decorated
 from autograder.worker.downloads import Downloads, picture
-from autograder.worker.fetches import GPU, Always, Queue, Waits, played
-from autograder.worker.figures import Figures
-from autograder.worker.hooks import Hook
 from autograder.worker.inference import Inference
-from autograder.worker.launches import Launches
-from autograder.worker.loading import Loading
 from autograder.worker.machines import Machine
-from autograder.worker.matched import Matched
-from autograder.worker.nets import Loader, Net, make_loader, make_net
 from autograder.worker.nightly import Nightly
 from autograder.worker.nodes import Nodes
 from autograder.worker.plans import Plans
 from autograder.worker.profiled import Programs
-from autograder.worker.profiles import Profiles
-from autograder.worker.programs import Program, loader_for, made_program, weights_of
-from autograder.worker.ranks import Ranks
-from autograder.worker.recorders import Dtypes, Graphs, ScalerCalls
-from autograder.worker.resnets import ResNets, scripted, smaller_loss
-from autograder.worker.returned import BadReturn, Returned
-from autograder.worker.scripted import NEXT, ScriptedCall, ScriptedNet
+from autograder.worker.rigs import returned
+from autograder.worker.rigs.answers import Answers, changed, copies
+from autograder.worker.rigs.calls import Calls
+from autograder.worker.rigs.clock import VirtualClock
+from autograder.worker.rigs.compilers import Compiler, EagerTrainings, refusal, register
+from autograder.worker.rigs.counters import Counter, Saved
+from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
+from autograder.worker.rigs.figures import Figures
+from autograder.worker.rigs.hooks import Hook
+from autograder.worker.rigs.launches import Launches
+from autograder.worker.rigs.loading import Loading
+from autograder.worker.rigs.matched import Matched
+from autograder.worker.rigs.nets import Loader, Net, make_loader, make_net
+from autograder.worker.rigs.profiles import Profiles
+from autograder.worker.rigs.programs import Program, loader_for, made_program, weights_of
+from autograder.worker.rigs.ranks import Ranks
+from autograder.worker.rigs.recorders import Dtypes, Graphs, ScalerCalls
+from autograder.worker.rigs.resnets import ResNets, scripted, smaller_loss
+from autograder.worker.rigs.returned import BadReturn, Returned
+from autograder.worker.rigs.scripted import NEXT, ScriptedCall, ScriptedNet
+from autograder.worker.rigs.trainings import Made, Trainings
 from autograder.worker.sizes import Sizes
 from autograder.worker.sums import Sums
 from autograder.worker.tiles import Tiles, kinds, layers, pooled
-from autograder.worker.trainings import Made, Trainings
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")
@@ -168,7 +168,7 @@ class Rig:
         GPU.uninstall()
 
     def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
-        """Return a training for several processes, which have so many *seconds* for it; see `worker/ranks.py`."""
+        """Return a training for several processes, which have so many *seconds* for it; see `worker/rigs/ranks.py`."""
         return Ranks(self._random, self.seed, self.folder, figures, seconds)
 
     def nodes(self) -> Nodes:
@@ -401,7 +401,7 @@ class Rig:
         return Program(Path(str(student.__file__)).parent / name, self.folder)
 
     def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
-        """Write a program whose last line of output are the *figures* of its options; see `worker/programs.py`."""
+        """Write a program whose last line of output are the *figures* of its options; see `worker/rigs/programs.py`."""
         return made_program(self.folder, figures)
 
     def made_folder(self) -> Path:

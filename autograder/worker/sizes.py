@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from autograder.worker.clock import VirtualClock
-from autograder.worker.hooks import Hook
+from autograder.worker.rigs.clock import VirtualClock
+from autograder.worker.rigs.hooks import Hook
 
 MOST = 200  # sizes that are told
 

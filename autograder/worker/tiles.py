@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from autograder.worker.answers import copies
-from autograder.worker.returned import text
+from autograder.worker.rigs.answers import copies
+from autograder.worker.rigs.returned import text
 
 MOST = 64  # names that are told
 

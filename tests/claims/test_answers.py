@@ -20,7 +20,7 @@ from autograder.labs.resnet18.part1_baseline import questions as four
 from autograder.model import Failed, Passed, Text
 from autograder.traces.record import Figure, Row, Slice, Trace
 from autograder.worker.rig import Rig
-from autograder.worker.timelines import Timeline
+from autograder.worker.rigs.timelines import Timeline
 
 ROOT = Path(autograder.__file__).parent.parent
 SCHEMA = json.loads(

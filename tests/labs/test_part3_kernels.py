@@ -9,7 +9,7 @@ from autograder import checks
 from autograder.checks.launches import RESULTS
 from autograder.labs.gpu_profiling.part3_kernels import part
 from autograder.model import Failed, Unavailable
-from autograder.worker.launches import Made
+from autograder.worker.rigs.launches import Made
 from tests.labs.bench import Bench, failing
 
 bench = Bench("gpu_profiling", part)

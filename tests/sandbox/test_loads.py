@@ -117,7 +117,7 @@ def test_what_is_not_the_data_set_stops_the_comparison(fenced, code, words):
 PATCHED = """
 time.sleep = lambda seconds: None
 time.perf_counter = time.monotonic = lambda: 0.0
-import autograder.worker.loads as loads
+import autograder.worker.rigs.loads as loads
 loads.sleep = lambda seconds: None
 """
 

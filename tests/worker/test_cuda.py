@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.worker.cuda import Threads, _first_error, compiled
-from autograder.worker.returned import BadReturn
+from autograder.worker.rigs.returned import BadReturn
 
 NAME = 'extern "C" __global__ void conv_relu_pool('
 ARGUMENTS = """const float *images, const float *weight, const float *bias, float *out,

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from autograder.worker.clock import VirtualClock
 from autograder.worker.decorated import Decorated
+from autograder.worker.rigs.clock import VirtualClock
 
 
 @pytest.fixture

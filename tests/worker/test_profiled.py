@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.worker.clock import VirtualClock
 from autograder.worker.profiled import AGAIN, COLD, PATTERN, USED, Programs
+from autograder.worker.rigs.clock import VirtualClock
 
 
 @pytest.fixture

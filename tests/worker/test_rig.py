@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.worker import returned
-from autograder.worker.clock import VirtualClock
 from autograder.worker.rig import BadReturn, Returned, Rig
+from autograder.worker.rigs import returned
+from autograder.worker.rigs.clock import VirtualClock
 
 
 @pytest.fixture

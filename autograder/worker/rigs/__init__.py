@@ -1,0 +1,1 @@
+"""What a probe works with: trainings, clocks, recorders and made profiles that parts share."""

@@ -1,0 +1,240 @@
+"""What probes about data loading are handed: data sets, loaders whose epochs take scripted time, recorders.
+
+Scripted  make_loader(**options), and the step that trains on a batch; neither needs a process, and the clock moves
+Streams   make_loader(**options) of loaders each batch of which has a wait of its own, for those who count batches
+Built     which DataLoaders student code made, with which arguments
+Moves     how it moved batches to the device
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from itertools import cycle
+from typing import Any, Self
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+from autograder.worker.rigs.clock import VirtualClock
+from autograder.worker.rigs.loads import epoch
+from autograder.worker.rigs.nets import Loader
+
+SIDE = 4  # pixels
+AHEAD = 2  # batches that a worker keeps ready if nobody says how many
+FURTHER = 0.8  # of the wait, with more of them
+LATER = 0.9  # of the wait, in the epochs after the second
+SOURCES: Mapping[str, Callable[[], float]] = {
+    "torch": lambda: float(torch.rand(())),
+    "numpy": lambda: float(np.random.random()),  # noqa: NPY002 the global one, as augmentations use it
+    "random": random.random,
+}
+
+
+class Dice(Dataset[Tensor]):
+    """Samples that are nothing but a random number of the process that reads them: an augmentation, bare."""
+
+    def __init__(self, source: str, samples: int) -> None:
+        self._source, self._samples = source, samples
+
+    def __len__(self) -> int:
+        return self._samples
+
+    def __getitem__(self, index: int) -> Tensor:
+        if not 0 <= index < self._samples:
+            raise IndexError(index)
+        return torch.tensor([SOURCES[self._source]()], dtype=torch.float64)
+
+
+class _Made:
+    """Makes loaders on a scripted clock, of one data set; their first epoch takes *cold* seconds more."""
+
+    _each = True
+    """Whether each worker takes its time to start, unless it stayed."""
+
+    def __init__(self, clock: VirtualClock, samples: int, *, start: float, cold: float) -> None:
+        clock.freeze()
+        images = torch.arange(samples * 3.0 * SIDE * SIDE).reshape(-1, 3, SIDE, SIDE)
+        self.dataset = TensorDataset(images, torch.arange(samples))
+        self._clock, self._start, self._cold = clock, start, cold
+        self.made: list[dict[str, int]] = []
+        """The epochs that each loader began, and whether it pins memory."""
+
+    def _loader(self, batch_size: int, **options: Any) -> Loader:
+        """Make one; what a DataLoader refuses is refused."""
+        with warnings.catch_warnings(action="ignore"):  # of more workers than cores
+            asked = DataLoader(self.dataset, batch_size, **options)
+        loader = Loader(self.dataset, batch_size)
+        begun = {"epochs": 0, "pins": int(asked.pin_memory)}
+        self.made.append(begun)
+
+        def fetched(index: int) -> None:
+            begun["epochs"] += index == 0
+            first = begun["epochs"] == 1
+            self._clock.advance(self._wait(asked, index, begun["epochs"]))
+            if index == 0:
+                starts = asked.num_workers if self._each else 1
+                if self._each and asked.persistent_workers and not first:
+                    starts = 0
+                self._clock.advance(starts * self._start + self._cold * first)
+
+        loader.listeners.append(fetched)
+        return loader
+
+    def _wait(self, asked: DataLoader[Any], _index: int, _epoch: int) -> float:
+        raise NotImplementedError
+
+
+class Scripted(_Made):
+    """make_loader(**options): batches of the given sizes, whose epochs take scripted seconds by the options.
+
+    An epoch of n workers takes n times *start*, unless they stayed from the last one, and *pace[n]* for each batch.
+    Those after the second are faster.
+    """
+
+    def __init__(
+        self, clock: VirtualClock, sizes: Sequence[int], pace: Mapping[int, float], **more: float
+    ) -> None:
+        super().__init__(clock, sum(sizes), **more)
+        self._batch, self._pace = sizes[0], pace
+
+    def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
+        return self._loader(self._batch, num_workers=num_workers, **options)
+
+    def _wait(self, asked: DataLoader[Any], _index: int, epoch: int) -> float:
+        wait = self._pace.get(asked.num_workers, max(self._pace.values()))
+        wait *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
+        return wait * (LATER if epoch > 2 else 1.0)
+
+
+class Streams(_Made):
+    """make_loader(batch_size, num_workers, pin_memory): each batch comes after a scripted wait, whose pace they decide.
+
+    Batch i is waited for pace x waits[i] seconds, over and over. Whoever begins to iterate waits for the *start* of the
+    workers.
+    """
+
+    _each = False
+
+    def __init__(
+        self,
+        clock: VirtualClock,
+        samples: int,
+        waits: Sequence[float],
+        pace: Mapping[tuple[int, int, bool], float],
+        **more: float,
+    ) -> None:
+        super().__init__(clock, samples, **more)
+        self._waits, self._pace = waits, pace
+
+    def __call__(
+        self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any
+    ) -> Loader:
+        options |= {"num_workers": num_workers, "pin_memory": pin_memory}
+        return self._loader(batch_size, **options)
+
+    def _wait(self, asked: DataLoader[Any], index: int, _epoch: int) -> float:
+        options = (asked.batch_size or 0, asked.num_workers, bool(asked.pin_memory))
+        return self._pace.get(options, 1.0) * self._waits[index % len(self._waits)]
+
+
+class Step:
+    """step(images, labels): takes scripted seconds, and notes what it was given."""
+
+    def __init__(self, clock: VirtualClock, seconds: Sequence[float]) -> None:
+        """One after the other, over and over."""
+        self.devices: list[str] = []
+        """Of each batch: where its images and its labels were."""
+        self._clock, self._seconds = clock, cycle(seconds)
+
+    def __call__(self, images: Tensor, labels: Tensor) -> None:
+        self._clock.advance(next(self._seconds), busy=True)
+        self.devices += [images.device.type, labels.device.type]
+
+
+class Built:
+    """A context: notes the DataLoaders that are made."""
+
+    def __init__(self) -> None:
+        self._made: list[DataLoader[Any]] = []
+
+    def last(self) -> dict[str, Any] | None:
+        """Return the arguments of the last one, or nothing if there is none."""
+        if not self._made:
+            return None
+        made = self._made[-1]
+        return {
+            "num_workers": int(made.num_workers),
+            "pin_memory": bool(made.pin_memory),
+            "persistent_workers": bool(made.persistent_workers),
+        }
+
+    def __enter__(self) -> Self:
+        """Watch DataLoader.__init__, which every way to make one ends in."""
+        made, begin = self._made, DataLoader.__init__
+
+        @wraps(begin)
+        def init(loader: DataLoader[Any], *args: Any, **kwargs: Any) -> None:
+            begin(loader, *args, **kwargs)
+            made.append(loader)
+
+        self._watch = patch.object(DataLoader, "__init__", init)
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.stop()
+
+
+class Moves(TorchFunctionMode):
+    """Counts tensors that are moved, and those of them that are waited for."""
+
+    def __init__(self, loader: Loader | None = None) -> None:
+        """Watch this thread while active, or while a batch of *loader* is being worked on."""
+        super().__init__()
+        self._loader = loader
+        self.moved = self.waited = 0
+        self.by_dimensions: Counter[int] = Counter()
+        """Tensors moved, by how many dimensions they have."""
+
+    def values(self) -> dict[str, int]:
+        """Return how many there were."""
+        return {"moved": self.moved, "waited": self.waited}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        counts = self._loader is None or self._loader.step is not None
+        if counts and getattr(func, "__name__", "") in ("to", "cuda"):
+            self.moved += 1
+            self.by_dimensions[args[0].dim() if isinstance(args[0], Tensor) else -1] += 1
+            self.waited += not (kwargs.get("non_blocking") or any(one is True for one in args))
+        return func(*args, **kwargs)
+
+
+class Loading:
+    """The toolkit."""
+
+    epoch = staticmethod(epoch)
+    built = Built
+    device = staticmethod(torch.device)
+    dice = Dice
+    moves = Moves
+
+    def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
+        self._random = random
+        self.scripted, self.streams, self.step = (
+            partial(kind, clock) for kind in (Scripted, Streams, Step)
+        )
+
+    def pictures(self, samples: int) -> TensorDataset:
+        """Return samples that nobody has seen: an image and a label each."""
+        images = self._random.normal(size=(samples, 3, SIDE, SIDE)).astype(np.float32)
+        labels = self._random.integers(0, 10, samples)
+        return TensorDataset(torch.from_numpy(images), torch.from_numpy(labels))

@@ -1,0 +1,198 @@
+"""Networks with the parts of torchvision's ResNets, and segments of them: small, so that a step takes milliseconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torchvision import models
+from torchvision.models.resnet import BasicBlock
+
+from autograder.protocol.images import CLASSES
+from autograder.worker.rigs.clock import VirtualClock
+from autograder.worker.rigs.hooks import Hook
+
+M = TypeVar("M", bound=nn.Module)
+# Channels, everywhere: so each layer keeps about as much for the backward pass as the others.
+WIDTH = 8
+GROUPS = 2  # of a GroupNorm
+BLOCKS = 2  # of a layer, as in ResNet-18
+
+
+class SmallResNet(nn.Module):
+    """conv1, bn1, relu, maxpool, layer1 to layer4, avgpool, fc: as a torchvision ResNet has them, in its order."""
+
+    def __init__(self, norm: Callable[[int], nn.Module], blocks: int = BLOCKS) -> None:
+        """Draw the weights from torch's current seed."""
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, WIDTH, 3, padding=1, bias=False)
+        self.bn1 = norm(WIDTH)
+        self.relu = nn.ReLU(inplace=True)
+        self.maxpool = nn.MaxPool2d(3, stride=1, padding=1)
+        for name in ("layer1", "layer2", "layer3", "layer4"):
+            setattr(
+                self,
+                name,
+                nn.Sequential(*[BasicBlock(WIDTH, WIDTH, norm_layer=norm) for _ in range(blocks)]),
+            )
+        self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
+        self.fc = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Classify images (batch, 3, height, width)."""
+        x = images
+        for segment in segments(self):
+            x = segment(x)
+        logits: Tensor = self.fc(torch.flatten(self.avgpool(x), 1))
+        return logits
+
+
+def group_norm(channels: int) -> nn.Module:
+    """Return a norm that looks at one sample at a time, so that a batch may be cut anywhere."""
+    return nn.GroupNorm(GROUPS, channels)
+
+
+def segments(net: Any) -> list[nn.Module]:
+    """Cut a ResNet, small or torchvision's, into what is checkpointed: its stem and its four layers."""
+    stem = nn.Sequential(net.conv1, net.bn1, net.relu, net.maxpool)
+    return [stem, net.layer1, net.layer2, net.layer3, net.layer4]
+
+
+SEGMENTS: dict[str, Callable[[], nn.Module]] = {
+    "a stem": lambda: nn.Sequential(
+        nn.Conv2d(3, WIDTH, 3), nn.BatchNorm2d(WIDTH), nn.ReLU(), nn.MaxPool2d(2)
+    ),
+    "a residual block": lambda: BasicBlock(3, 3),
+    "a dropout": lambda: nn.Sequential(
+        nn.Conv2d(3, WIDTH, 3), nn.Dropout(0.4), nn.Conv2d(WIDTH, 4, 3)
+    ),
+    "a cumulative BatchNorm": lambda: nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=None), nn.SiLU()
+    ),
+    "a BatchNorm1d": lambda: nn.Sequential(
+        nn.Flatten(), nn.Linear(192, 9), nn.BatchNorm1d(9, momentum=0.3)
+    ),
+}  # each takes images (batch, 3, 8, 8)
+
+
+class FailsLater(nn.Module):
+    """Squares its input once, and raises from then on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x * x."""
+        self.runs += 1
+        if self.runs > 1:
+            raise ArithmeticError
+        return x * x
+
+
+class ResNets:
+    """`rig.nets`: the same fresh weights at each call; torch's own random numbers stay as they were."""
+
+    segments = staticmethod(segments)
+    fails_later = FailsLater
+
+    def __init__(self, seed: int, device: torch.device) -> None:
+        self._seed, self._device = seed, device
+
+    def small(self, norm: str = "batch") -> SmallResNet:
+        """Return a small ResNet with BatchNorms, or with *norm* group, which keeps samples apart."""
+        return self._drawn(lambda: SmallResNet(nn.BatchNorm2d if norm == "batch" else group_norm))
+
+    def resnet18(self) -> nn.Module:
+        """Return torchvision's."""
+        make: Callable[[], nn.Module] = lambda: models.resnet18(weights=None, num_classes=CLASSES)  # noqa: E731 its type
+        return self._drawn(make)
+
+    def segment(self, kind: str) -> nn.Module:
+        """Return one of SEGMENTS, and let what it draws while it runs be the same at each call too."""
+        torch.manual_seed(self._seed)
+        make: Callable[[], nn.Module] = SEGMENTS[kind]
+        segment = make()
+        for module in segment.modules():
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
+                draw_norm(module)
+        return segment.to(self._device)
+
+    def _drawn(self, make: Callable[[], M]) -> M:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._seed)
+            return make().to(self._device)
+
+
+def draw_norm(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> None:
+    """Let a norm be none that leaves its input as it is: weights and statistics as after some training."""
+    with torch.no_grad():
+        for tensor, least in (
+            (norm.weight, 0.5),
+            (norm.bias, -0.5),
+            (norm.running_mean, -0.5),
+            (norm.running_var, 0.5),
+        ):
+            assert tensor is not None
+            tensor.uniform_(least, least + 1)
+
+
+class Smaller(nn.Module):
+    """A criterion's value, divided."""
+
+    def __init__(self, criterion: nn.Module, by: int) -> None:
+        """Divide *by* a power of two, so that no digit is lost."""
+        super().__init__()
+        self.criterion, self.by = criterion, by
+
+    def forward(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        loss: Tensor = self.criterion(outputs, labels) / self.by
+        return loss
+
+
+def smaller_loss(criterion: nn.Module, by: int) -> nn.Module:
+    """Return a criterion whose value is so many times smaller, or itself."""
+    return criterion if by == 1 else Smaller(criterion, by)
+
+
+def scripted(
+    make: Callable[[], Any],
+    clock: VirtualClock,
+    seconds: float,
+    cold: float,
+    half: float,
+    passes: Counter[nn.Module],
+) -> Callable[[Any], Any]:
+    """Return a make_training whose networks take *seconds* for a convolution, under autocast the share *half* of that.
+
+    The very first backward pass takes *cold* seconds. *passes* counts, by the last layer of each network.
+    """
+    left = [cold]
+
+    def wait(layer: nn.Conv2d, *_: Any) -> None:
+        clock.advance(
+            seconds * (half if torch.is_autocast_enabled(layer.weight.device.type) else 1.0),
+            busy=True,
+        )
+
+    def begin(*_: Any) -> None:
+        clock.advance(left[0], busy=True)
+        left[0] = 0.0
+
+    def passed(layer: nn.Module, _: Any, logits: Tensor) -> None:
+        passes[layer] += 1
+        if logits.requires_grad:
+            logits.register_hook(begin)
+
+    def make_training(device: torch.device) -> Any:
+        model, criterion, optimizer = make()
+        for module in model.modules():
+            if isinstance(module, nn.Conv2d):
+                module.register_forward_pre_hook(Hook(wait))
+        model.fc.register_forward_hook(Hook(passed))
+        return model.to(device), criterion, optimizer
+
+    return make_training
