@@ -15,10 +15,8 @@ import copy
 import ctypes
 import importlib
 import os
-import resource
-import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -29,39 +27,26 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from autograder.worker.cuda import Threads, compiled
-from autograder.worker.decorated import Decorated
-from autograder.worker.downloads import Downloads, picture
-from autograder.worker.inference import Inference
-from autograder.worker.machines import Machine
-from autograder.worker.nightly import Nightly
-from autograder.worker.nodes import Nodes
-from autograder.worker.plans import Plans
-from autograder.worker.profiled import Programs
 from autograder.worker.rigs import returned
 from autograder.worker.rigs.answers import Answers, changed, copies
 from autograder.worker.rigs.calls import Calls
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.compilers import Compiler, EagerTrainings, refusal, register
-from autograder.worker.rigs.counters import Counter, Saved
+from autograder.worker.rigs.counters import Saved
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
-from autograder.worker.rigs.launches import Launches
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
 from autograder.worker.rigs.nets import Loader, Net, make_loader, make_net
 from autograder.worker.rigs.profiles import Profiles
-from autograder.worker.rigs.programs import Program, loader_for, made_program, weights_of
+from autograder.worker.rigs.programs import Program
 from autograder.worker.rigs.ranks import Ranks
 from autograder.worker.rigs.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.rigs.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.rigs.returned import BadReturn, Returned
-from autograder.worker.rigs.scripted import NEXT, ScriptedCall, ScriptedNet
+from autograder.worker.rigs.scripted import NEXT, ScriptedCall
 from autograder.worker.rigs.trainings import Made, Trainings
-from autograder.worker.sizes import Sizes
-from autograder.worker.sums import Sums
-from autograder.worker.tiles import Tiles, kinds, layers, pooled
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")
@@ -124,19 +109,8 @@ class Rig:
     refusal = staticmethod(refusal)
     changed = staticmethod(changed)
     returned = Returned
-    picture = staticmethod(picture)
-    loader_for = staticmethod(loader_for)
-    weights_of = staticmethod(weights_of)
     backend = staticmethod(register)
     profiles = Profiles
-    launches = Launches
-    machine = Machine
-    nightly = Nightly
-    tiles = Tiles
-    pooled = staticmethod(pooled)
-    sums = Sums
-
-    traffic = Counter
     figures = Figures
 
     def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
@@ -144,14 +118,10 @@ class Rig:
         self.seed, self.side, self.folder = seed, side, folder
         self.device = torch.device(device)
         self.nets = ResNets(seed, self.device)
-        self.downloads = Downloads(seed)
         self.clock = VirtualClock()
         self._random = np.random.default_rng(seed)
         self.loading = Loading(self._random, self.clock)
-        self.plans = Plans(self._random)
         self.calls = Calls(self.device, exact=side != "student")
-        self.programs = Programs(self._random, self.clock)
-        self.sizes = Sizes(self.clock)
         self.matched = Matched(self)
 
     def install(self) -> None:
@@ -170,40 +140,6 @@ class Rig:
     def ranks(self, figures: Sequence[str] = ("losses",), seconds: float | None = None) -> Ranks:
         """Return a training for several processes, which have so many *seconds* for it; see `worker/rigs/ranks.py`."""
         return Ranks(self._random, self.seed, self.folder, figures, seconds)
-
-    def nodes(self) -> Nodes:
-        """Return tensors for the processes of two nodes."""
-        return Nodes(self._random, self.folder)
-
-    def inference(self) -> Inference:
-        """Return layers, a model and requests to infer with."""
-        return Inference(self._random, self.clock)
-
-    def layers(self) -> list[tuple[Any, ...]]:
-        """Return (case, images, weight, bias) to convolve, rectify and pool."""
-        return [(case, *map(self.tensor, drawn)) for case, drawn in layers(self._random).items()]
-
-    def transposed(self) -> list[Tensor]:
-        """Return images that are not contiguous, with weights and a bias for them."""
-        _, images, weight, bias = self.layers()[2]
-        return [images.transpose(2, 3), weight, bias]
-
-    @staticmethod
-    def tools() -> list[str]:
-        """Return what there is here of what kernels need."""
-        return [name for name in ("g++", "nvcc") if shutil.which(name)] + ["Triton"] * bool(kinds())
-
-    def nvcc(self, source: str) -> dict[str, Any]:
-        """Say what nvcc makes of a source."""
-        return compiled(source, self.folder)
-
-    def threads(self, source: str) -> Threads:
-        """Return a kernel whose threads run one after another, on the CPU."""
-        return Threads(source, self.folder)
-
-    def decorated(self) -> Decorated:
-        """Return what looks at functions before and after a decorator."""
-        return Decorated(self.clock, lambda count: self.seconds(0.1, 0.9, count))
 
     def integer(self, low: int, high: int) -> int:
         """Draw a secret whole number, both ends included; both sides draw the same ones."""
@@ -296,24 +232,6 @@ class Rig:
             Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
         )
 
-    def busy_since(self, loader: Loader) -> Callable[[], float]:
-        """Return what tells the seconds of computing since the last pass over *loader* began."""
-        begun = [0.0]
-        loader.listeners.append(
-            lambda index: begun.__setitem__(0, begun[0] if index else self.clock.worked)
-        )
-        return lambda: self.clock.worked - begun[0]
-
-    @contextlib.contextmanager
-    def half_as_on_a_gpu(self) -> Iterator[None]:
-        """Let float16 be what autocast takes where nothing else is asked for."""
-        kind, before = self.device.type, torch.get_autocast_dtype(self.device.type)
-        torch.set_autocast_dtype(kind, torch.float16)
-        try:
-            yield
-        finally:
-            torch.set_autocast_dtype(kind, before)
-
     def queue(self, window: Window, seconds: float) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
         return Queue(
@@ -400,10 +318,6 @@ class Rig:
         """Return a program that was handed in beside the student's file."""
         return Program(Path(str(student.__file__)).parent / name, self.folder)
 
-    def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
-        """Write a program whose last line of output are the *figures* of its options; see `worker/rigs/programs.py`."""
-        return made_program(self.folder, figures)
-
     def made_folder(self) -> Path:
         """Make a folder for results: not the one that student code runs in, so that who writes there is noticed."""
         made = self.folder / "results"
@@ -465,10 +379,6 @@ class Rig:
         later = self._random.permutation([5.0, *[2 - NEXT, NEXT] * (repeats // 2 - 1)]).tolist()
         return ScriptedCall(self.clock, seconds, size, pattern=[0.8, *later, 1.0], cold=3.0)
 
-    def scripted_net(self, seconds: float, rows: int, operators: int, repeats: int) -> ScriptedNet:
-        """Return a network of a known number of operators that takes these seconds for inputs of so many *rows*."""
-        return ScriptedNet(self.scripted_call({rows: seconds}, {}, repeats), operators)
-
     @staticmethod
     def given(name: str) -> Any:
         """Return what the lab hands out under this name."""
@@ -478,9 +388,3 @@ class Rig:
         """Let memory that is freed be gone, so that what the process holds is what it uses."""
         # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
         ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
-
-    def peak_mb(self) -> float:
-        """Return the most MB (1e6 bytes) that was ever held: of the GPU's memory, or by this process without one."""
-        if self.device.type == "cuda":
-            return torch.cuda.max_memory_allocated(self.device) / 1e6
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6

@@ -12,6 +12,8 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
 from types import ModuleType
@@ -72,11 +74,21 @@ def _time(
 
 def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, Rig]:
     """Import the part's probe and the student's file."""
-    part = load_part(f"autograder.labs.{task['lab']}.{task['part']}")
+    name = f"autograder.labs.{task['lab']}.{task['part']}"
+    part = load_part(name)
     probe = part.probes[task["probe"]]
-    rig = Rig(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
+    kind = toolkit(sys.modules[name])
+    rig = kind(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
     rig.install()
     return probe, taken(import_student(part, staged), probe), rig
+
+
+def toolkit(part: ModuleType) -> type[Rig]:
+    """Return what a part's probes are handed: its own rig, where one stands beside it."""
+    if not hasattr(part, "__path__") or find_spec(f"{part.__name__}.rig") is None:
+        return Rig
+    own: type[Rig] = import_module(f"{part.__name__}.rig").Rig
+    return own
 
 
 def run_probe(probe: Probe, student: ModuleType, rig: Rig) -> tuple[dict[str, Any], dict[str, Any]]:

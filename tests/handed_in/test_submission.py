@@ -769,7 +769,11 @@ def test_a_notebook_of_unknown_name_is_not_guessed_at(tmp_path: Path):
     [
         pytest.param("from autograder.worker import plans\n", 1, id="imported"),
         pytest.param("import torch, autograder.worker as w\n", 1, id="among others"),
-        pytest.param("x = importlib.import_module('autograder.worker.plans')\n", 1, id="by a text"),
+        pytest.param(
+            "x = importlib.import_module('autograder.labs.resnet18.bonus.rig.plans')\n",
+            1,
+            id="by a text",
+        ),
         pytest.param('x = sys.modules[f"autograder.{y}"]\n', 1, id="by a text with a value in it"),
         pytest.param("x = f'{load(\"autograder.worker\")}'\n", 1, id="by a piece of a text"),
         pytest.param(

@@ -1,0 +1,390 @@
+"""Part 1: where the time goes. nsys by its command lines, a profile by torch, eleven questions, the planted faults."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from autograder.checks import commands, plot
+from autograder.checks import trace as profile
+from autograder.claims.answers import Answers, Question, Slips, Values, idle, percent
+from autograder.errors import SubmissionError
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Picture,
+    Text,
+    Unavailable,
+    Verdict,
+    list_of,
+    map_of,
+)
+from autograder.labs.gpu_profiling.part1_profile import judges
+from autograder.model import verdict
+from autograder.traces import Trace
+
+part = Part(
+    "part1_profile",
+    writes=["nsys_commands", "profile_training", "analyse_profile"],
+    hands_in=[
+        "baseline_profile.gz",
+        "answers.json",
+        "baseline_analysis.txt",
+        "baseline_timeline.png",
+        "part1_notes.md",
+    ],
+    made_by={
+        "baseline_analysis.txt": 'write it as "The report" in the part 1 handout shows it',
+        "baseline_timeline.png": "perflab trace baseline_profile.gz --page baseline_timeline.png",
+    },
+)
+
+RANGES = ("copy", "forward", "backward", "optimizer_step")
+PASSED_OVER, RECORDED = 2, 8  # batches of the profile
+LEAST = 5  # steps of one that is handed in
+CONVOLUTIONS = 3  # of SimpleNet
+BYTES = 16 * 1024 * 1024  # of a profile
+FAULTS = 3  # that are to be named
+NSYS = 'see "nsys" in the part 1 handout'
+SCHEDULE = 'see "The schedule" in the part 1 handout'
+QUESTIONS = 'see "Eleven questions" in the part 1 handout'
+READ = "let analyse_profile read the profile that you hand in, and write what it returns; perflab trace shows figures"
+
+# What is planted in given/training_unoptimized.py, by what stands in the line.
+PLANTED: Mapping[str, str] = {
+    "small batches": r"^\s*batch_size\b",
+    "one process loads": r"num_workers=0|DataLoader\(|spanned\(loader\)",
+    "pageable memory": r"pin_memory=False",
+    "copies that are waited for": r"(images|labels)\.to\(device\)",
+    "waits for the device": r"synchronize\(device\)$",
+    "values fetched at every step": r"\.item\(\)",
+    "photos decoded and resized anew": r"^\s.*transform",
+}
+CAUSED: Mapping[str, tuple[str, ...]] = {  # which of them show as what
+    "data loading": ("one process loads", "photos decoded and resized anew"),
+    "synchronising": (
+        "waits for the device",
+        "values fetched at every step",
+        "copies that are waited for",
+    ),
+    "launching": ("small batches",),
+}
+
+
+# --- what is run ------------------------------------------------------------------------------------------------------
+
+
+@part.probe(
+    pair=True,
+    values={"lines": map_of(list_of(TEXT)), "program": list_of(TEXT), "report": TEXT},
+)
+def command_lines(student: Any, rig: Any) -> Any:
+    """A program and a report of secret names."""
+    number = rig.integer(10, 99)
+    program = ["python", "-m", f"given.training_{number}", "--batches", str(rig.integer(20, 60))]
+    asked = {"program": program, "report": f"baseline_{number}"}
+    if rig.side != "student":
+        return {"lines": {}, **asked}
+    seen = rig.returned("nsys_commands", student.nsys_commands(list(program), asked["report"]))
+    lines = {name: _words(rig, seen[name]) for name in ("capture", "stats", "export")}
+    return {"lines": lines, **asked}
+
+
+def _words(rig: Any, line: Any) -> list[str]:
+    """Take a list of words, or the line as it would be typed."""
+    if isinstance(line, str):
+        text = str(rig.text(line, 2000)).replace("\\\n", " ").replace("\\ ", " ")
+        try:
+            return shlex.split(text)[:100]
+        except ValueError:  # a quote that is never closed
+            return text.split()[:100]
+    return [rig.text(word) for word in (line if isinstance(line, list | tuple) else ())][:100]
+
+
+@part.probe(
+    arrays={"profile": ("uint8", 1)},
+    values={"asked": list_of(INTEGER), "stepped": INTEGER, "passed_on": BOOLEAN, "still": BOOLEAN},
+)
+def profiled(student: Any, rig: Any) -> Any:
+    """A training with the ranges of the script; what the profiler wrote is read outside."""
+    window = rig.window([4] * rig.integer(32, 40), momentum=0.9)
+    train = rig.profiles.training(window)
+    folder = rig.made_folder()
+    returned = student.profile_training(train, folder=str(folder))
+    file = rig.file_bytes(folder / part.artefacts["baseline_profile"], BYTES + 1)
+    told = {"asked": train.asked, "stepped": train.stepped, "passed_on": returned is train.losses}
+    return {**told, "still": rig.profiles.profiling(), "profile": file}
+
+
+US, MS = 1e3, 1e6  # ns
+
+
+def form(work: Mapping[str, Question], small: Mapping[str, Question]) -> dict[str, Question]:
+    """Declare eleven questions, some of which have names of their own with a GPU and without one."""
+    return {
+        **work,
+        "gap_cause": Question("gpu"),
+        "host_to_device_ms": Question("data", "h2d_time", MS),
+        "copy_overlap_percent": percent("data", "copy_overlap"),
+        "data_wait_percent": percent("data", "data_loading"),
+        **small,
+        "host_busy_percent": percent("cpu", "host_busy"),
+        "longest_wait_ms": Question("cpu", "longest_wait", MS),
+    }
+
+
+ON_A_GPU = form(
+    {
+        "gpu_utilization_percent": percent("gpu", "gpu_utilization"),
+        "gaps_over_1ms": Question("gpu", "gaps"),
+    },
+    {
+        "small_kernels_percent": percent("work", "small_kernels"),
+        "kernel_mean_us": Question("work", "kernel_mean", US),
+        "launching_percent": percent("work", slice="launching"),
+    },
+)
+ON_A_CPU = form(
+    {
+        "operators_percent": percent("gpu", "operator_share"),
+        "operator_gaps_over_1ms": Question("gpu", "operator_gaps"),
+    },
+    {
+        "small_operators_percent": percent("work", "small_operators"),
+        "operator_mean_us": Question("work", "operator_mean", US),
+        "python_percent": percent("work", slice="Python and other"),
+    },
+)
+questions = Answers(part, "analyse_profile", ON_A_GPU, ON_A_CPU, reason="data", see=QUESTIONS)
+
+
+@questions.asks
+def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
+    """Profiles, two with a GPU and one without, of which everything is known; the last one mostly loads."""
+    for gpu, loads in ((True, False), (False, None), (True, True)):
+        timeline = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads)
+        yield timeline.data(copies=True), timeline.known(), timeline.slips()
+
+
+@part.probe(pair=True, values={"lines": map_of(list_of(INTEGER))})
+def planted(student: Any, rig: Any) -> Any:
+    """The lines of the script in which a fault stands; the student's process is not asked."""
+    return {
+        "lines": rig.profiles.lines("given.training_unoptimized", PLANTED)
+        if rig.side != "student"
+        else {}
+    }
+
+
+# --- what is judged: command lines ------------------------------------------------------------------------------------
+
+
+def _line(seen: Pair, name: str, problem: Callable[..., str], *more: Any) -> Verdict:
+    words = seen.student.values["lines"].get(name, [])
+    measured = " ".join(words)[:300] or "nothing"
+    why = problem(words, *more, seen.baseline.values["report"])
+    return verdict(measured, why, NSYS)
+
+
+@part.check(basis="outputs")
+def captures_the_training(command_lines: Pair) -> Verdict:
+    """The capture line records CUDA and NVTX of the program's training, into the report that was named."""
+    return _line(
+        command_lines, "capture", commands.capture_problem, command_lines.baseline.values["program"]
+    )
+
+
+@part.check(basis="outputs")
+def sums_up_the_report(command_lines: Pair) -> Verdict:
+    """The stats line prints the sums over kernels and over copies of the report, as CSV."""
+    return _line(command_lines, "stats", commands.stats_problem)
+
+
+@part.check(basis="outputs")
+def exports_for_others(command_lines: Pair) -> Verdict:
+    """The export line writes the report as SQLite."""
+    return _line(command_lines, "export", commands.export_problem)
+
+
+# --- what is judged: the profile --------------------------------------------------------------------------------------
+
+
+@part.check(basis="report")
+def trains_once_and_stops(profiled: Observation) -> Verdict:
+    """profile_training calls train once, for ten batches or more, and returns what it returned."""
+    seen, least = profiled.values, PASSED_OVER + RECORDED
+    measured = f"train was called {len(seen['asked'])} times, on_step {seen['stepped']} times"
+    if len(seen["asked"]) != 1:
+        return Failed(
+            measured, "it was not called once: a second training has another profile", SCHEDULE
+        )
+    if seen["stepped"] < least:
+        why = f"of {seen['asked'][0]} batches; {least} are passed over, warmed up with and recorded"
+        return Failed(measured, why, f"train(on_step=prof.step, batches={least}); {SCHEDULE}")
+    if seen["still"]:
+        return Failed(
+            "a profiler is still recording",
+            "it was started and never stopped",
+            "with profile(...) as prof:",
+        )
+    if not seen["passed_on"]:
+        return Failed(
+            measured, "the losses that train returned are not returned", "return train(...)"
+        )
+    return Passed(measured)
+
+
+@part.check(basis="report")
+def follows_the_schedule(profiled: Observation) -> Verdict:
+    """profile_training writes a profile of batches 3 to 10, a ProfilerStep each, with the script's ranges."""
+    data, file = profiled.arrays["profile"].tobytes(), part.artefacts["baseline_profile"]
+    try_ = f"schedule(wait=1, warmup=1, active=8, repeat=1), and prof.step as on_step; {SCHEDULE}"
+    if not data:
+        return Failed(f"no {file} in folder", "nothing was exported there under that name", try_)
+    try:
+        why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER, RANGES)
+    except SubmissionError as error:
+        why = str(error)
+    return (
+        Failed(f"{file} of {len(data)} bytes", why, try_)
+        if why
+        else Passed("steps 2 to 9, with their ranges")
+    )
+
+
+FINDS = {
+    "gaps": ("how much of the steps is work, the gaps in it, and their largest cause", "gpu"),
+    "copies_and_waits": (
+        "the time of copies to the GPU, their overlap with kernels, and the wait for data",
+        "data",
+    ),
+    "small_work": (
+        "the share of short kernels, their mean, and the idle time that launching costs",
+        "work",
+    ),
+    "load_of_the_cpu": ("how busy the CPU is, and the longest wait for the loader", "cpu"),
+}
+for _name, (_what, _group) in FINDS.items():
+    questions.knows(f"finds_the_{_name}", f"analyse_profile finds {_what}.", _group)
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def profile_is_of_the_script(baseline_profile: Trace) -> Verdict:
+    """The baseline_profile.gz handed in is of training_unoptimized: its steps, its ranges, its wait for data."""
+    why = profile.of_another(baseline_profile, LEAST, RANGES, CONVOLUTIONS, workers=False)
+    measured = f"{baseline_profile.tool}, {len(baseline_profile.steps)} steps"
+    try_ = "run part1_profile.py, or nsys on the script as it is, and hand in what was written"
+    return verdict(measured, why, try_)
+
+
+@part.check(basis="artefact", needs=[profile_is_of_the_script])
+def the_gpu_was_recorded(baseline_profile: Trace) -> Verdict:
+    """The profile handed in holds the work of a GPU: owed where there is none."""
+    kernels = baseline_profile.figure("busy_kernel", "steps")
+    if kernels is not None:
+        return Passed(f"kernels ran {kernels:.1f} % of the steps")
+    if baseline_profile.tool == "kineto" and not baseline_profile.devices:
+        return Unavailable("the profile was recorded without a GPU")
+    why = baseline_profile.notes[0] if baseline_profile.notes else "no kernel is in it"
+    try_ = "--trace=cuda,nvtx of nsys, ProfilerActivity.CUDA of torch.profiler; and was torch installed with CUDA?"
+    return Failed(f"{baseline_profile.tool}, no kernel", why, try_)
+
+
+COMPLETE = "answers_are_complete"
+questions.fits(
+    COMPLETE, "The answers.json handed in holds the eleven answers, with a reason for what is null."
+)
+ANSWERED = {
+    "gaps": (
+        "Utilization, gaps and their cause in answers.json are what the profile handed in with it says.",
+        "gpu",
+    ),
+    "data": (
+        "Copies, their overlap and the wait for data in answers.json are what the profile says.",
+        "data",
+    ),
+    "work": (
+        "Short work, its mean and the cost of launching in answers.json are what the profile says.",
+        "work",
+    ),
+    "cpu": (
+        "The load of the CPU and the longest wait in answers.json are what the profile says.",
+        "cpu",
+    ),
+}
+for _name, (_says, _group) in ANSWERED.items():
+    questions.fits(
+        f"answers_know_the_{_name}",
+        _says,
+        _group,
+        trace="baseline_profile",
+        try_=READ,
+        needs=[COMPLETE],
+    )
+
+
+REPORT = part.made_by["baseline_analysis.txt"]
+
+
+@part.check(basis="artefact")
+def analysis_fits_the_profile(baseline_analysis: Text, baseline_profile: Trace) -> Verdict:
+    """baseline_analysis.txt gives the share of work that the profile shows, and a potential that it allows."""
+    found, problem = judges.parsed(baseline_analysis)
+    if found is None:
+        return Failed(baseline_analysis.file, problem, REPORT)
+    return judges.shares_problem(found, baseline_profile, try_=REPORT)
+
+
+@part.check(basis="artefact")
+def names_planted_faults(baseline_analysis: Text, planted: Pair) -> Verdict:
+    """The bottlenecks in baseline_analysis.txt name lines of the script that cost time, three different faults."""
+    found, problem = judges.parsed(baseline_analysis)
+    if found is None:
+        return Failed(baseline_analysis.file, problem, REPORT)
+    faults = planted.baseline.values["lines"]
+    named = {name for here in judges.faults_found(found, faults) for name in here}
+    problem = judges.faults_problem(found, faults, FAULTS)
+    measured = (
+        f"{len(found.entries)} bottlenecks; {', '.join(sorted(named)) or 'none of the faults'}"
+    )
+    return (
+        Failed(measured, problem, 'look where the waits come from; "line 12: ..."')
+        if problem
+        else Passed(measured)
+    )
+
+
+@part.check(basis="artefact", needs=[names_planted_faults])
+def starts_with_the_largest(
+    baseline_analysis: Text, baseline_profile: Trace, planted: Pair
+) -> Verdict:
+    """The first bottleneck in baseline_analysis.txt is one that causes the most idle time in the profile."""
+    found, problem = judges.parsed(baseline_analysis)
+    causes = [one.name for one, _ in idle(baseline_profile) if one.name in CAUSED]
+    if found is None or not causes:
+        return Failed(
+            baseline_analysis.file, problem or "the profile puts idle time to nothing", REPORT
+        )
+    first = judges.faults_found(found, planted.baseline.values["lines"])[0]
+    measured = f"first: {', '.join(first) or 'no fault'}; the profile's largest cause: {causes[0]}"
+    if any(name in CAUSED[causes[0]] for name in first):
+        return Passed(measured)
+    return Failed(
+        measured, f"what shows as {causes[0]} costs more", "gap_cause says where to look first"
+    )
+
+
+@part.check(basis="artefact")
+def timeline_is_a_picture(baseline_timeline: Picture) -> Verdict:
+    """The baseline_timeline.png handed in is a picture of a timeline that can be read."""
+    return plot.is_drawn(baseline_timeline, try_=part.made_by["baseline_timeline.png"])

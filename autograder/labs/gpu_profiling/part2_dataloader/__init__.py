@@ -1,0 +1,364 @@
+"""Part 2: the data loader. Workers that stay, copies nobody waits for, 32 configurations measured by whole batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+from autograder.checks import loaders
+from autograder.checks import trace as profile
+from autograder.checks.reported import each
+from autograder.claims.epochs import TrainingLoop
+from autograder.claims.loaders import Loader
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Table,
+    Text,
+    Tolerance,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+from autograder.labs.gpu_profiling.part2_dataloader import judges
+from autograder.model import verdict
+from autograder.traces import Trace
+
+part = Part(
+    "part2_dataloader",
+    writes=[
+        "make_loader_optimized",
+        "train_epoch_optimized",
+        "measure_loader",
+        "benchmark_dataloader",
+        "best_configuration",
+    ],
+    hands_in=[
+        "dataloader_results.csv",
+        "dataloader_optimum.json",
+        "before_profile.gz",
+        "after_profile.gz",
+        "part2_notes.md",
+    ],
+    tables=[judges.RESULTS],
+)
+
+BATCH = 8
+RANGES = ("copy", "forward", "backward", "optimizer_step")
+LEAST, CONVOLUTIONS = 5, 3  # steps of a profile; of SimpleNet
+BLANKS = 'see "The four blanks" in the part 2 handout'
+STEPS = 'see "A step that waits for nothing" in the part 2 handout'
+COUNTED = 'see "Which batches count" in the part 2 handout'
+TABLE = 'see "The table" in the part 2 handout'
+AGAIN = "run part2_dataloader.py again and hand in what it wrote, unchanged"
+
+
+# --- the loader -------------------------------------------------------------------------------------------------------
+
+loader = Loader(
+    part,
+    lambda student, data, batch, device, workers, _: student.make_loader_optimized(
+        data, batch, device, num_workers=workers
+    ),
+    see=BLANKS,
+    takes=["make_loader_optimized"],
+)
+loader.delivers()
+loader.shuffles()
+loader.has_options("fills_the_blanks")
+loader.is_faster()
+
+
+# --- what is run: the training ----------------------------------------------------------------------------------------
+
+
+def train(student: Any, window: Any) -> Any:
+    """Call the student's training loop, and count how often a profiler would move on."""
+    steps = list[int]()
+    losses = student.train_epoch_optimized(
+        window.model,
+        window.loader,
+        window.criterion,
+        window.optimizer,
+        window.device,
+        on_step=lambda: steps.append(1),
+    )
+    return {"losses": losses, "on_step": len(steps)}
+
+
+MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
+
+
+@part.probe(values=MOVES)
+def moves(student: Any, rig: Any) -> Any:
+    window = rig.window([4] * 24)
+    with rig.loading.moves() as seen:
+        train(student, window)
+    return {"batches": len(window.loader), **seen.values()}
+
+
+# --- what is run: the measurement -------------------------------------------------------------------------------------
+
+FIGURES = ("samples", "seconds", "throughput")
+START, COLD = (1.0, 2.0), 3.0  # seconds: of the workers, as drawn; of the first iterator
+CASE = {
+    "warm_up": INTEGER,
+    "batches": INTEGER,
+    "samples": INTEGER,
+    "start": NUMBER,
+    "waits": list_of(NUMBER),
+}
+TOLD = {name: optional(NUMBER) for name in FIGURES}
+
+
+@part.probe(pair=True, values={"cases": list_of(record(**CASE, told=record(**TOLD)))})
+def counted(student: Any, rig: Any) -> Any:
+    """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait."""
+    cases = []
+    for more in (5, -2):
+        asked = {"warm_up": rig.integer(2, 4), "batches": rig.integer(5, 8)}
+        count, (start,) = sum(asked.values()) + more, rig.seconds(*START, 1)
+        stream = {"samples": BATCH * count - 3, "waits": rig.seconds(0.2, 0.9, count)}
+        stream["start"] = start
+        loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
+        returned = student.measure_loader(loader, rig.device, **asked)
+        seen = rig.returned("measure_loader", returned)
+        told = {name: rig.number(seen[name]) for name in FIGURES}
+        cases.append({**asked, **stream, "told": told})
+    return {"cases": cases}
+
+
+@part.probe(values=MOVES)
+def copies(student: Any, rig: Any) -> Any:
+    """To a device without memory, so that any machine can show it."""
+    loader = rig.loading.streams(BATCH * 6, [0.1], {}, start=0.0, cold=0.0)(BATCH)
+    with rig.loading.moves() as seen:
+        student.measure_loader(loader, rig.loading.device("meta"), warm_up=1, batches=4)
+    return {**seen.values(), "batches": 1 + 4}
+
+
+GRID = {
+    "sizes": list_of(INTEGER),
+    "workers": list_of(INTEGER),
+    "pace": list_of(NUMBER),
+    "waits": list_of(NUMBER),
+}
+ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUMBER, "device": TEXT}
+
+
+@part.probe(pair=True, values={**GRID, **ONCE, **WRITTEN})
+def benchmark(student: Any, rig: Any) -> Any:
+    """Twelve configurations, each with a pace of its own."""
+    sizes = [rig.integer(3, 5), rig.integer(6, 9)]
+    workers = [0, rig.integer(1, 3), rig.integer(4, 6)]
+    asked = {"warm_up": rig.integer(2, 3), "batches": rig.integer(4, 6)}
+    places = list(product(sizes, workers, (False, True)))
+    pace, (start,) = rig.seconds(0.2, 0.9, len(places)), rig.seconds(*START, 1)
+    waits = rig.seconds(0.5, 0.9, sum(asked.values()) + 3)
+    stream = {"samples": sizes[-1] * len(waits), "waits": waits, "start": start}
+    paces = dict(zip(places, pace, strict=True))
+    returned = student.benchmark_dataloader(
+        rig.loading.streams(**stream, pace=paces, cold=COLD),
+        rig.device,
+        list(sizes),
+        list(workers),
+        [False, True],
+        folder=str(rig.made_folder()),
+        **asked,
+    )
+    return {
+        **asked,
+        **stream,
+        **written(rig, judges.RESULTS, "benchmark_dataloader", returned),
+        "sizes": sizes,
+        "workers": workers,
+        "pace": pace,
+        "device": rig.text(rig.given("device_name")(rig.device)),
+    }
+
+
+@part.probe(
+    pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(map_of(CELL))}
+)
+def choices(student: Any, rig: Any) -> Any:
+    """Tables in which the largest batch, the most workers and pinned memory are not the fastest; some are equal."""
+    asked, answers = [], []
+    for ties, low, high in (
+        (0, 0, 4),
+        (1, 0, 3),
+        (0, 6, 8),
+    ):  # what most recipes take, row 5, is never the best
+        places = list(product((16, 64), (0, 2, 4), (False, True)))[:-1]
+        rates = rig.seconds(20, 90, len(places))
+        best = rig.integer(low, high)
+        rates[best : best + 1 + ties] = [95.0] * (1 + ties)
+        rows = [  # 24 batches each, so the least seconds are a small batch's
+            {
+                **dict(zip(judges.KEYS, place, strict=True)),
+                "samples": size,
+                "seconds": size / rate,
+                "throughput": rate,
+            }
+            for place, rate in zip(places, rates, strict=True)
+            for size in (24 * place[0],)
+        ]
+        asked.append(rig.rows(rows, "the table"))
+        answers.append(student.best_configuration([dict(row) for row in rows]))
+    return {"asked": asked, "chosen": rig.rows(answers, "best_configuration")}
+
+
+# --- what is judged: the training -------------------------------------------------------------------------------------
+
+FOLLOWS = Tolerance(losses=3e-6, weights=4e-7)  # of plain float32, as in the lab resnet18, part 1
+
+
+def _copied(seen: Observation) -> Verdict:
+    moved, waited, batches = (seen.values[name] for name in MOVES)
+    if moved < 2 * batches:
+        measured = f"{moved} tensors were moved in {batches} batches"
+        return Failed(
+            measured, "images and labels of each belong on the device", "images.to(device, ...)"
+        )
+    return loaders.copied(moved, waited)
+
+
+loop = TrainingLoop(part, "train_epoch_optimized", train)
+follows_the_script = loop.follows(
+    "follows_the_script",
+    FOLLOWS,
+    says="train_epoch_optimized trains as the script does: losses and weights, batch by batch; on_step after each.",
+    see=STEPS,
+    counts="on_step",
+    momentum=0.9,
+)
+loop.waits_rarely(
+    "waits_for_nothing",
+    says="Between steps the host waits for no copy and no value: non_blocking, and the losses fetched at the end.",
+    needs=[follows_the_script],
+    also={moves: _copied},
+)
+
+
+# --- what is judged: the measurement ----------------------------------------------------------------------------------
+
+
+@part.check(basis="scripted")
+def counts_what_it_times(counted: Pair) -> Verdict:
+    """measure_loader times the batches after the warm-up, as many as asked for, of one iterator; and counts samples."""
+    known = counted.baseline.values["cases"]
+
+    def problem(case: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[str, str]:
+        stream = judges.Stream(**{name: right[name] for name in CASE}, batch_size=BATCH, cold=COLD)
+        asked = f"warm_up={right['warm_up']}, batches={right['batches']}"
+        batches = -(-right["samples"] // BATCH)
+        return f"a loader of {batches} batches, {asked}", judges.figure_problem(
+            case["told"], stream
+        )
+
+    try_ = f"one iter(loader), and islice twice; {COUNTED}"
+    passed = f"{len(known)} loaders, on a clock that the grader moves"
+    return each(counted.student.values["cases"], known, problem, try_, passed)
+
+
+@part.check(basis="report")
+def times_the_copies(copies: Observation) -> Verdict:
+    """measure_loader moves images and labels to the device with non_blocking=True, those of the warm-up, too."""
+    return _copied(copies)
+
+
+def _streams(known: Mapping[str, Any]) -> list[judges.Stream]:
+    places = product(known["sizes"], known["workers"], judges.PINS)
+    once = {name: known[name] for name in ("samples", "start", "warm_up", "batches")}
+    return [
+        judges.Stream(
+            **once, batch_size=size, waits=[pace * wait for wait in known["waits"]], cold=COLD
+        )
+        for (size, _, _), pace in zip(places, known["pace"], strict=True)
+    ]
+
+
+def _measured(benchmark: Pair) -> str:
+    rows, known = benchmark.student.values["rows"], benchmark.baseline.values
+    return judges.paces_problem(rows, _streams(known), known["device"])
+
+
+study = Study(
+    part,
+    judges.RESULTS,
+    "benchmark_dataloader",
+    by=benchmark,
+    expected=lambda known: list(product(known["sizes"], known["workers"], judges.PINS)),
+)
+study.is_measured(
+    "measures_each_configuration",
+    _measured,
+    says="benchmark_dataloader measures each combination once, in order, with a loader that has all three options.",
+    try_=f"make_loader(batch_size=..., num_workers=..., pin_memory=...); {TABLE}",
+    shows=["num_workers", "throughput"],
+    needs=["counts_what_it_times"],
+)
+study.is_written()
+
+
+@part.check(basis="outputs")
+def best_is_the_fastest(choices: Pair) -> Verdict:
+    """best_configuration returns the configuration with the highest throughput; of equal ones, the first."""
+    asked = choices.baseline.values["asked"]
+    return each(
+        choices.student.values["chosen"],
+        asked,
+        lambda row, rows: (f"{dict(row)}"[:200], judges.choice_problem(judges.choice(row), rows)),
+        f'max(rows, key=lambda row: row["throughput"]); {TABLE}',
+        f"{len(asked)} tables",
+    )
+
+
+# --- what is judged: the files that are handed in ---------------------------------------------------------------------
+
+
+csv_is_consistent = study.is_consistent(
+    judges.whole_problem,
+    says="The dataloader_results.csv handed in has four batch sizes, four numbers of workers and both pins, once each.",
+)
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def optimum_is_the_best_row(dataloader_results: Table, dataloader_optimum: Text) -> Verdict:
+    """The dataloader_optimum.json handed in is the best row of the table handed in with it."""
+    why = judges.optimum_problem(dataloader_optimum.text, judges.RESULTS.read(dataloader_results))
+    measured = dataloader_optimum.text.strip()[:120] or "nothing"
+    return verdict(measured, why, AGAIN)
+
+
+@part.check(basis="artefact")
+def profiles_are_of_both(before_profile: Trace, after_profile: Trace) -> Verdict:
+    """before_profile.gz is of the script as it is, after_profile.gz of your training with workers: steps and ranges."""
+    measured = f"{len(before_profile.steps)} steps before, {len(after_profile.steps)} after"
+    for trace, workers in ((before_profile, False), (after_profile, True)):
+        if why := profile.of_another(trace, LEAST, RANGES, CONVOLUTIONS, workers=workers):
+            return Failed(
+                measured, f"{trace.file}: {why}", f"keep the ranges copy, forward, ...; {STEPS}"
+            )
+    return Passed(measured)
+
+
+@part.check(basis="artefact", needs=[profiles_are_of_both])
+def waits_less_for_data(before_profile: Trace, after_profile: Trace) -> Verdict:
+    """After, a smaller share of the steps is waiting for data than before."""
+    before, after = (
+        it.figure("dataloader", "steps") or 0.0 for it in (before_profile, after_profile)
+    )
+    measured = f"{before:.1f} % of the steps before, {after:.1f} % after"
+    why = "the workers do not keep up, or are not there; a profile of one cannot be the other's"
+    return Passed(measured) if after < before else Failed(measured, why, f"more workers; {AGAIN}")

@@ -1,0 +1,341 @@
+"""Part 5: scaling. Two processes that train as one, and a table that says what more of them are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from autograder.claims.groups import Group, answered
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Failed,
+    Observation,
+    Pair,
+    Part,
+    Passed,
+    Verdict,
+    exactly,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.labs.gpu_profiling.part5_scaling import judges
+
+part = Part(
+    "part5_scaling",
+    writes=["setup_ddp", "train_ddp", "measure_scaling_efficiency"],
+    hands_in=["scaling_results.csv", "scaling_curves.png", "part5_notes.md"],
+    tables=[judges.RESULTS],
+)
+
+START = 'see "Who is who" in the part 5 handout'
+TOGETHER = 'see "Two processes, one training" in the part 5 handout'
+SCALE = 'see "Strong and weak" in the part 5 handout'
+WORLD = 2
+PATIENCE = 40.0  # seconds for the processes together, on a machine where much else runs
+
+
+# --- what is run: joining ---------------------------------------------------------------------------------------------
+
+JOINED = record(backend=TEXT, rank=INTEGER, world=INTEGER)
+PLACE = record(
+    gpus=INTEGER, rank=INTEGER, local=INTEGER, world=INTEGER, device=TEXT, joined=list_of(JOINED)
+)
+
+
+@part.probe(pair=True, values={"places": exactly(2, PLACE)})
+def places(student: Any, rig: Any) -> Any:
+    """The second of two machines with four GPUs, and of two without; nothing is really joined."""
+    found = []
+    for gpus in (4, 0):
+        local = rig.integer(1, 3)
+        here = {"gpus": gpus, "rank": 4 + local, "world": 8}
+        device, joined = f"cuda:{local}" if gpus else "cpu", []
+        if rig.side == "student":
+            with rig.machine(student, **here, local_rank=local) as machine:
+                device, joined = machine.named(student.setup_ddp()), machine.joined[:8]
+        found.append({**here, "local": local, "device": device, "joined": joined})
+    return {"places": found}
+
+
+# --- what is run: two processes ---------------------------------------------------------------------------------------
+
+FIGURES = ("losses", "seconds")
+LOADING = 0.02  # seconds of each sample
+
+
+@part.probe(pair=True, **answered(*FIGURES))
+def ranks(student: Any, rig: Any) -> Any:
+    """Two processes, each alone on its machine; loading and passes take scripted seconds, others in each epoch."""
+    training = rig.ranks(FIGURES, PATIENCE)
+    passes = [rig.seconds(0.1, 0.9, training.epochs) for _ in range(WORLD)]
+    if rig.side != "student":
+        loading = LOADING * -(-training.samples // WORLD)
+        slowest = np.array(
+            [training.steps * max(both) + loading for both in zip(*passes, strict=True)]
+        )
+        return {**training.alone(), **{f"seconds{rank}": slowest for rank in range(WORLD)}}
+
+    def train_ddp(_: Any, train: Any, rank: int, model: Any, dataset: Any) -> Any:
+        rig.clock.freeze()
+        script = iter([seconds for seconds in passes[rank] for _ in range(training.steps)])
+        dataset.wait = partial(rig.clock.advance, LOADING)
+        model.register_forward_hook(lambda *_: rig.clock.advance(next(script, 0.0), busy=True))
+        arguments = (
+            model,
+            dataset,
+            training.criterion,
+            training.make_optimizer,
+            training.batch_size,
+        )
+        return train(*arguments, training.epochs, student.setup_ddp(), seed=training.order)
+
+    return training.together(student.train_ddp, train_ddp)
+
+
+# --- what is run: the table -------------------------------------------------------------------------------------------
+
+PATTERN = (1.0, 0.7, 1.0, 1.3, 2.9)  # of the epochs after the first; their median is 1.0
+COLD = 4.0
+SECOND = 1.07  # times the first run of one process does the second one take, as two runs differ
+RUNS = list_of(list_of(NUMBER))
+PLAN = {
+    "processes": list_of(INTEGER),
+    "samples": INTEGER,
+    "batch_size": INTEGER,
+    "epochs": RUNS,
+    "device": TEXT,
+}
+
+
+def drawn(rig: Any) -> dict[str, Any]:
+    """Draw a plan, and what each run of it takes."""
+    counts, share, batches = [1, 2, rig.integer(3, 5)], rig.integer(3, 9), rig.integer(20, 60)
+    batch = share * counts[1] * counts[2]
+    (alone,), (lost,) = rig.seconds(2.0, 9.0, 1), rig.seconds(0.1, 0.3, 1)
+    losses = [1 + lost * (count - 1) for count in counts]
+    times = [alone * more / count for more, count in zip(losses, counts, strict=True)]
+    times += [alone * (1 + (more - 1) / 3) for more in losses]
+    orders = [rig.random.permutation(PATTERN).tolist() for _ in times]
+    epochs = [
+        [time * one for one in (COLD, *order)] for time, order in zip(times, orders, strict=True)
+    ]
+    epochs[len(counts)] = [
+        SECOND * one for one in epochs[0]
+    ]  # one process is the same run in both, made twice
+    device = rig.text(rig.given("device_name")(rig.device))
+    return {
+        "processes": counts, "samples": batch * batches, "batch_size": batch, "epochs": epochs, "device": device
+    }  # fmt: skip
+
+
+@part.probe(
+    pair=True,
+    values={**DRAWN, "runs": RUNS, **PLAN},
+    arrays=PICTURE,
+)
+def measured(student: Any, rig: Any) -> Any:
+    """Runs that return scripted seconds; nothing is trained."""
+    plan = drawn(rig)
+    arguments = ([*plan["processes"]], plan["samples"], plan["batch_size"], rig.device)
+    wanted = [run for _, run in judges.wanted(plan)]
+    took = {
+        one: [own for same, own in zip(wanted, plan["epochs"], strict=True) if same == one]
+        for one in wanted
+    }
+    asked: list[list[float]] = []
+
+    def run(processes: int, samples: int, batch_size: int) -> list[float]:
+        asked.append([float(rig.number(it) or 0) for it in (processes, samples, batch_size)])
+        left = took.get((processes, samples, batch_size), plan["epochs"])
+        return list(left.pop(0) if len(left) == 2 else left[0])
+
+    with rig.figures() as seen:
+        told = student.measure_scaling_efficiency(run, *arguments, folder=str(rig.made_folder()))
+    results = judges.RESULTS
+    return {
+        **plan,
+        "runs": asked,
+        **written(rig, results, "measure_scaling_efficiency", told, "scaling_curves.png", seen),
+    }
+
+
+REFUSED = {  # processes, samples, batch_size, and what a run returns
+    "epochs of 0 seconds": ([1, 2], 96, 12, [1.0, 0.0, 0.0]),
+    "one epoch of 0 seconds among others": ([1, 2], 96, 12, [1.0, 1.0, 0.0, 1.0]),
+    "a run of one epoch": ([1, 2], 96, 12, [1.0]),
+    "5 processes for a batch of 12": ([1, 5], 96, 12, []),  # before the first run
+    "no run of one process": ([2, 4], 96, 12, []),
+}
+
+
+LATE = "a run was made first"
+
+
+@part.probe(values={"taken": map_of(TEXT)})
+def refused(student: Any, rig: Any) -> Any:
+    """What cannot be compared; "" where it was refused, and otherwise what came."""
+    taken = {}
+    for case, (counts, samples, batch, epochs) in REFUSED.items():
+        runs: list[int] = []
+        run, folder = returning(epochs or [1.0] * 3, runs), str(rig.folder)
+        try:
+            student.measure_scaling_efficiency(
+                run, list(counts), samples, batch, rig.device, folder=folder
+            )
+            taken[case] = "rows were returned"
+        except ValueError:
+            taken[case] = "" if epochs or not runs else LATE
+        except ArithmeticError as error:
+            taken[case] = type(error).__name__[:60]
+    return {"taken": taken}
+
+
+def returning(epochs: list[float], runs: list[int]) -> Callable[..., list[float]]:
+    """Return a run that takes so many seconds, whatever is asked for; *runs* has one more then."""
+
+    def run(*_: Any, **__: Any) -> list[float]:
+        runs.append(1)
+        return list(epochs)
+
+    return run
+
+
+# --- what is judged: joining ------------------------------------------------------------------------------------------
+
+
+@part.check(basis="report")
+def joins_the_group(places: Pair) -> Verdict:
+    """setup_ddp joins by nccl and takes GPU LOCAL_RANK of its machine; without a GPU it joins by gloo on the CPU."""
+    for told, known in zip(
+        places.student.values["places"], places.baseline.values["places"], strict=True
+    ):
+        here = f"rank {known['rank']}, LOCAL_RANK {known['local']}, {known['gpus']} GPUs"
+        joined = told["joined"][0] if len(told["joined"]) == 1 else None
+        asked = ("nccl" if known["gpus"] else "gloo", known["rank"], known["world"])
+        found = f"{here}: device {told['device']}, {len(told['joined'])} groups joined" + (
+            f", by {joined['backend'] or 'any backend'} as rank {joined['rank']} of {joined['world']}"
+            if joined
+            else ""
+        )
+        if told["device"] != known["device"]:
+            why = "RANK counts the processes of all machines, LOCAL_RANK those of this one, as GPUs are counted"
+            return Failed(
+                found,
+                why,
+                f"torch.device('cuda', int(os.environ['LOCAL_RANK'])) where CUDA is; {START}",
+            )
+        if not joined or (joined["rank"], joined["world"]) != asked[1:]:
+            why = "torchrun has put rank and size into the environment, and one group is joined with them"
+            return Failed(found, why, f"dist.init_process_group(backend), without a rank; {START}")
+        if joined["backend"] and asked[0] not in joined["backend"]:
+            why = "nccl moves tensors from GPU to GPU and needs GPUs; gloo is what works without"
+            return Failed(found, why, f"'nccl' if torch.cuda.is_available() else 'gloo'; {START}")
+    return Passed("on a machine with four GPUs, and on one without")
+
+
+# --- what is judged: two processes ------------------------------------------------------------------------------------
+
+
+CLOCK = 2e-3  # relative: each reading of a scripted clock takes a microsecond of it
+group = Group(part, ranks, TOGETHER, own_order=True)
+group.divides_samples(
+    "In each epoch every sample is one process's, also where each process is alone on its machine.",
+    "DistributedSampler(dataset, seed=seed) asks the group for rank and size",
+)
+group.new_order_each_epoch("shuffles_each_epoch")
+group.trains_as_one("trains_as_one_process", needs=["divides_the_samples"])
+group.same(
+    "losses",
+    "loss_is_of_all",
+    "The losses are means over the samples of all processes, the same in each of them.",
+    "it is that of this process alone or of one batch, or batches count alike, whatever their size",
+    "dist.all_reduce the sum of the losses and the number of samples",
+)
+group.same(
+    "seconds",
+    "time_is_of_the_slowest",
+    "The seconds of an epoch are those of the process that took longest, the same in each of them.",
+    "an epoch is over when the last process is done: "
+    "it is another process's, a sum or mean, or without loading",
+    "dist.all_reduce(seconds, op=dist.ReduceOp.MAX)",
+    basis="scripted",
+    within=CLOCK,
+)
+
+
+# --- what is judged: the table ----------------------------------------------------------------------------------------
+
+
+@part.check(basis="scripted")
+def plans_strong_and_weak(measured: Pair) -> Verdict:
+    """Strong scaling keeps the data set and the whole batch, weak scaling each process's share of both."""
+    found, why = judges.plan_problem(measured.student.values["runs"], measured.baseline.values)
+    runs = len(measured.student.values["runs"])
+    return (
+        Failed(found, why, f"run(processes, samples, batch_size); {SCALE}")
+        if why
+        else Passed(f"{runs} runs")
+    )
+
+
+def _measured(measured: Pair) -> str:
+    rows, known = measured.student.values["rows"], measured.baseline.values
+    return judges.row_problem(rows) or judges.time_problem(rows, known)
+
+
+@part.check(basis="report")
+def refuses_what_says_nothing(refused: Observation) -> Verdict:
+    """Times that are no times, batches that do not divide, and no single process to compare with are a ValueError."""
+    taken = refused.values["taken"]
+    for case in REFUSED:
+        if taken.get(case) == LATE:
+            why = (
+                "what cannot be compared is known before anything runs, and a run may take a night"
+            )
+            return Failed(
+                f"{case}: {LATE}", why, f"look at processes and batch_size first; {SCALE}"
+            )
+        if taken.get(case, "nothing") != "":
+            why = "figures made of it look like any others, or a division by zero ends a night of measurements"
+            return Failed(
+                f"{case}: {taken.get(case, 'nothing')}, and no ValueError",
+                why,
+                f"raise ValueError; {SCALE}",
+            )
+    return Passed(f"{len(REFUSED)} cases raise ValueError")
+
+
+study = Study(
+    part,
+    judges.RESULTS,
+    "measure_scaling_efficiency",
+    by=measured,
+    expected=lambda known: [(kind, run[0]) for kind, run in judges.wanted(known)],
+)
+study.is_measured(
+    "efficiency_is_right",
+    _measured,
+    says="Each row has the median epoch after the first, and what follows from it: throughput, speedup, efficiency.",
+    try_=f"speedup is a ratio of throughputs, efficiency speedup / processes; {SCALE}",
+    shows=["processes", "efficiency"],
+    needs=["plans_strong_and_weak"],
+)
+study.is_written()
+study.is_drawn(
+    "scaling_curves.png",
+    {"speedup": r"[Ss]peed-?up", "efficiency": r"[Ee]fficiency"},
+    says="measure_scaling_efficiency draws speedup and efficiency of its rows, and writes scaling_curves.png.",
+    try_="a panel for each, with a line of strong and one of weak scaling, and its name on the axis",
+)
+study.is_consistent(
+    lambda rows: judges.row_problem(rows) or judges.whole_problem(rows),
+    says="The scaling_results.csv handed in has both kinds of scaling, for one and more processes, in rows that fit.",
+)
+study.is_pictured("scaling_curves.png")

@@ -1,0 +1,106 @@
+"""A comparison of two profiles is judged: rows, verdict, page."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.labs.gpu_profiling.bonus import judges
+from autograder.model import Failed, Observation, Pair, Passed
+
+ROWS = [
+    {"range": "load", "before_ms": 10.0, "after_ms": 4.0, "change_ms": -6.0},
+    {"range": "forward", "before_ms": 20.0, "after_ms": 21.0, "change_ms": 1.0},
+]
+PAGE = """Not slower: 30.5 ms before, 25.5 ms after
+
+| range | before_ms | after_ms | change_ms |
+|---|---|---|---|
+| load | 10.00 | 4.00 | -6.00 |
+| forward | 20.00 | 21.00 | +1.00 |
+"""
+KNOWN = {"before_ms": 30.5, "after_ms": 25.5, "slower": False, "rows": ROWS, "page": ""}
+TOLD = {**KNOWN, "page": PAGE}
+
+
+def row(number, **change):
+    return {**TOLD, "rows": [{**it, **change} if i == number else it for i, it in enumerate(ROWS)]}
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        pytest.param(TOLD, "", id="right"),
+        pytest.param(
+            {**TOLD, "rows": ROWS[:1]}, "each once, are forward, load", id="a range is missing"
+        ),
+        pytest.param(
+            row(0, before_ms=30.0),
+            "before_ms of 'load' is 30, and it is 10",
+            id="three steps in one",
+        ),
+        pytest.param(row(0, after_ms=None), "after_ms of 'load' is None", id="nothing"),
+        pytest.param(
+            row(1, change_ms=-1.0), "change_ms of 'forward' is -1, and it is 1", id="the wrong way"
+        ),
+        pytest.param({**TOLD, "rows": ROWS[::-1]}, "the largest change", id="another order"),
+    ],
+)
+def test_rows(told, words):
+    assert_says(judges.row_problem(told, KNOWN), words)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        pytest.param(PAGE, "", id="right"),
+        pytest.param(
+            "\n".join(line.strip("|") for line in PAGE.splitlines()), "", id="no bars at the ends"
+        ),
+        pytest.param(PAGE.replace("Not slower", "**Not** slower"), "", id="emphasis"),
+        pytest.param(
+            PAGE.replace("Not slower", "Slower"),
+            "says slower, and slower is False",
+            id="another verdict",
+        ),
+        pytest.param("", "0 rows in profile_report.md", id="no page"),
+        pytest.param(
+            PAGE.replace("Not slower", "A comparison"), "does not say: slower", id="no verdict"
+        ),
+        pytest.param(PAGE.replace("| load", "| wait"), "not the row of 'load'", id="another name"),
+        pytest.param(
+            PAGE.replace("21.00", "23.00"), "not the row of 'forward'", id="another number"
+        ),
+        pytest.param(
+            PAGE.replace(" -6.00 |", ""), "not the row of 'load'", id="a column is missing"
+        ),
+        pytest.param(PAGE.replace("-6.00", "less"), "not the row of 'load'", id="words"),
+    ],
+)
+def test_pages(page, words):
+    assert_says(judges.page_problem({**TOLD, "page": page}, KNOWN), words)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "words"),
+    [
+        pytest.param([TOLD, TOLD], Passed, "2 pairs of made profiles", id="both"),
+        pytest.param(
+            [TOLD, row(0, before_ms=1.0)],
+            Failed,
+            "made profiles 2: load",
+            id="the second",
+        ),
+    ],
+)
+def test_each_pair_of_profiles_is_judged(told, kind, words):
+    run = Pair(*(Observation("nights", "ok", {"reports": it}) for it in (told, [KNOWN, KNOWN])))
+
+    found = judges.each(run, judges.row_problem, "try")
+
+    assert isinstance(found, kind)
+    assert words in found.measured
+
+
+def assert_says(found, words):
+    assert words in found
+    assert bool(words) == bool(found)

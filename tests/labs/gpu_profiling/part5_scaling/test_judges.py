@@ -1,0 +1,208 @@
+"""Runs and rows of strong and weak scaling: what is wrong is said in one sentence that names the usual mistake."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.labs.gpu_profiling.part5_scaling import judges
+
+COUNTS, SAMPLES, BATCH = [1, 2, 4], 96, 12
+EPOCHS = [8.0, 0.7, 1.0, 1.0, 1.3, 2.0]  # median after the first: 1.0
+KNOWN = {
+    "processes": COUNTS,
+    "samples": SAMPLES,
+    "batch_size": BATCH,
+    "epochs": [[one * scale for one in EPOCHS] for scale in (4, 2.5, 2, 4, 4.5, 5)],
+    "device": "a CPU",
+}
+RUNS = [
+    (kind, run) for kind in judges.KINDS for run in judges.planned(kind, COUNTS, SAMPLES, BATCH)
+]
+
+
+def rows():
+    """The right ones."""
+    found = []
+    for (kind, (count, samples, batch)), epochs in zip(RUNS, KNOWN["epochs"], strict=True):
+        rate = samples / epochs[2]
+        alone = (
+            rate
+            if count == 1
+            else next(row["throughput"] for row in found if row["scaling"] == kind)
+        )
+        values = (
+            kind,
+            count,
+            batch,
+            samples,
+            epochs[2],
+            rate,
+            rate / alone,
+            rate / alone / count,
+            "a CPU",
+        )
+        found.append(dict(zip(judges.RESULTS.names, values, strict=True)))
+    return found
+
+
+def test_what_is_right_has_no_problem():
+    assert ("", "") == judges.plan_problem([run for _, run in RUNS], KNOWN)
+    assert ["", "", "", ""] == [
+        judges.RESULTS.problem(rows()),
+        judges.row_problem(rows()),
+        judges.time_problem(rows(), KNOWN),
+        judges.whole_problem(rows()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        pytest.param(
+            (2, SAMPLES, BATCH),
+            "each process keeps its batch while the data set stays",
+            id="Lab 02's",
+        ),
+        pytest.param((2, SAMPLES, 2 * BATCH), "would grow with the square", id="the batch of all"),
+        pytest.param(
+            (2, 2 * SAMPLES, 2 * BATCH),
+            "the batch of each process stays",
+            id="weak with larger batches",
+        ),
+        pytest.param(
+            (2, 2 * SAMPLES, BATCH // 2),
+            "the batch of each process stays",
+            id="weak with smaller batches",
+        ),
+        pytest.param(
+            (2, SAMPLES // 2, BATCH), "samples are those of all processes", id="samples of one"
+        ),
+        pytest.param((3, 5.0, 7.0), "it belongs to neither kind", id="whatever"),
+        pytest.param((0, 5.0, 7.0), "it belongs to neither kind", id="no process"),
+    ],
+)
+def test_a_run_that_nobody_wants_is_recognised(run, words):
+    measured, why = judges.plan_problem([run], KNOWN)
+
+    assert f"a run of {run[0]} processes" in measured
+    assert words in why
+
+
+@pytest.mark.parametrize(
+    ("runs", "measured", "why"),
+    [
+        pytest.param(
+            [],
+            "a run of 1 process, 96 samples and batches of 12 was never",
+            "strong scaling",
+            id="none",
+        ),
+        pytest.param(
+            RUNS[:3],
+            "a run of 2 processes, 192 samples and batches of 12",
+            "weak scaling",
+            id="no weak",
+        ),
+    ],
+)
+def test_a_run_that_is_missing_is_named(runs, measured, why):
+    found = judges.plan_problem([run for _, run in runs], KNOWN)
+
+    assert measured in found[0]
+    assert f"{why} needs it" == found[1]
+
+
+def changed(at, **cells):
+    table = rows()
+    table[at].update(cells)
+    return table
+
+
+ODD_ROWS = {
+    "nothing": ([], "there are no rows"),
+    "text": (changed(1, seconds="2 s"), "it must be a number"),
+    "no time": (
+        changed(1, seconds=0.0),
+        "seconds of scaling strong, processes 2 is 0, and has to be above 0",
+    ),
+    "half a process": (changed(1, processes=1.5), "is 1.5, and has to be a whole number"),
+    "no device": (changed(1, device=" "), "the device is not named"),
+    "two machines": (changed(1, device="a GPU"), "the rows are from two machines"),
+    "one kind": (rows()[:3], "scaling is strong; rows of 'strong' come first"),
+    "weak first": ([*rows()[3:], *rows()[:3]], "scaling is weak, strong"),
+    "begins with two": (rows()[1:], "the first row of strong scaling has 2 processes"),
+    "a fixed batch": (changed(1, batch_size=12), "96 and 6 keep what strong scaling keeps"),
+    "fewer samples": (
+        changed(4, samples=96, throughput=96 / 4.5),
+        "192 and 12 keep what weak scaling keeps",
+    ),
+    "another rate": (
+        changed(1, throughput=1.0),
+        "throughput of scaling strong, processes 2 is 1, but samples",
+    ),
+    "upside down": (
+        changed(1, speedup=0.625, efficiency=0.3125),
+        "but throughput / that of one process is 1.6: upside down",
+    ),
+    "not so fast": (
+        changed(1, speedup=1.5, efficiency=0.75),
+        "is 1.5, but throughput / that of one process is 1.6",
+    ),
+    "seconds over seconds": (
+        changed(4, speedup=4 / 4.5, efficiency=2 / 4.5),
+        "is 1.778: seconds over seconds, where the work has grown",
+    ),
+    "percent": (changed(1, efficiency=80.0), "but speedup / processes is 0.8: it is in percent"),
+}
+
+
+@pytest.mark.parametrize(("table", "words"), ODD_ROWS.values(), ids=ODD_ROWS)
+def test_rows_that_contradict_themselves_are_named(table, words):
+    assert words in (judges.RESULTS.problem(table) or judges.row_problem(table))
+
+
+SECONDS = {
+    "with the first": (2.5 * 1.15, "the first epoch is among them"),
+    "mean of all": (2.5 * 14 / 6, "it is the mean, and the first epoch"),
+    "mean": (2.5 * 1.2, "which one slow epoch decides"),
+    "fastest": (2.5 * 0.7, "the fastest epoch"),
+    "all": (2.5 * 14, "all epochs together"),
+    "first": (2.5 * 8, "it is the first epoch"),
+    "whatever": (2.6, "is 2.6 s where 2.5 is right"),
+}
+
+
+@pytest.mark.parametrize(("seconds", "words"), SECONDS.values(), ids=SECONDS)
+def test_seconds_of_another_kind_are_recognised(seconds, words):
+    assert words in judges.time_problem(changed(1, seconds=seconds), KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        pytest.param(
+            changed(2, device="a GPU"), "the device is called 'a GPU'", id="another device"
+        ),
+        pytest.param(changed(2, samples=95), "does not say which run it was", id="another run"),
+    ],
+)
+def test_rows_of_other_runs_are_named(table, words):
+    assert words in judges.time_problem(table, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        pytest.param(
+            [*rows()[:1], *rows()[3:]], "strong scaling is measured with 1;", id="one process"
+        ),
+        pytest.param([*rows(), rows()[-1]], "weak scaling is measured with 1, 2, 4, 4", id="twice"),
+        pytest.param(
+            changed(1, efficiency=2.5),
+            "efficiency of scaling strong, processes 2 is 2.5",
+            id="a dream",
+        ),
+    ],
+)
+def test_a_table_that_shows_nothing_is_named(table, words):
+    assert words in judges.whole_problem(table)

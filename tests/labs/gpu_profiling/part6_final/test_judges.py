@@ -1,0 +1,171 @@
+"""The seven points, and a run that has them all: what each judge says of right work and of each mistake."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.labs.gpu_profiling.part6_final import judges
+from autograder.model import Observation, Pair
+
+
+def search(found, step=96, limit=30):
+    return {"step": step, "limit": limit, "found": found, "asked": []}
+
+
+FITS = {
+    "right": ([search(24)], "RuntimeError", ""),
+    "none": ([], "RuntimeError", "none was searched"),
+    "an odd one": ([search(None, 28, 5)], "RuntimeError", ""),
+    "half of an odd one": ([search(3, 28, 5)], "RuntimeError", "7 is odd and does not fit"),
+    "too large": ([search(48)], "RuntimeError", "24 is the first of step"),
+    "no number": ([search(None)], "RuntimeError", "24 is the first of step"),
+    "hides errors": ([search(24)], "", "none of memory has to go through"),
+}
+
+
+@pytest.mark.parametrize(("searches", "other", "words"), FITS.values(), ids=FITS)
+def test_a_batch_is_the_first_half_that_fits(searches, other, words):
+    _, why = judges.fits(searches, other)
+
+    assert (words in why) if words else "" == why
+
+
+def trained(losses, weights, called=12):
+    arrays = {
+        "start": np.zeros(2, np.float32),
+        "losses": np.array(losses),
+        "weights": np.array(weights, np.float32),
+    }
+    return Observation("grouped", "ok", {"called": called}, arrays)
+
+
+GROUPED = {
+    "alike": ([2.0, 1.0], [3.0, 4.0], ""),
+    "other weights": ([2.0, 1.0], [6.0, 8.0], "a sum where a mean belongs"),
+    "other losses": ([2.0, 1.1], [3.0, 4.0], "losses is not the mean over the batches"),
+    "a loss for each batch": ([2.0, 1.0, 1.0], [3.0, 4.0], "the mean loss of each step"),
+}
+
+
+def test_a_profiler_is_told_of_each_batch():
+    seen = judges.grouped(Pair(trained([2.0], [3.0, 4.0], called=4), trained([2.0], [3.0, 4.0])))
+
+    assert ("on_step: 4 calls", "one after each of 12 batches") == seen
+
+
+@pytest.mark.parametrize(("losses", "weights", "words"), GROUPED.values(), ids=GROUPED)
+def test_a_group_is_one_large_batch(losses, weights, words):
+    _, why = judges.grouped(Pair(trained(losses, weights), trained([2.0, 1.0], [3.0, 4.0])))
+
+    assert (words in why) if words else "" == why
+
+
+SCRIPT = {
+    "samples": 40,
+    "batches": 4,
+    "wait": 1.0,
+    "work": 0.5,
+    "plain": 0.5,
+    "once": 20.0,
+}  # 3 s an epoch
+FIGURES = {
+    "throughput": 40 / 3,
+    "seconds": 6.0,
+    "data_wait": 2.0,
+    "warm_up_s": 25.0,
+    "samples": 80,
+    "steps": 2,
+}
+TOLD = {**FIGURES, "batch_size": 10, "loss": 1.0}
+
+
+def whole(losses=(2.0, 1.0), device="a machine", **told):
+    values = {"told": {**TOLD, **told}, "device": device, "script": SCRIPT, "size": 10}
+    return Pair(Observation("whole", "ok", values, {"losses": np.array(losses)}), KNOWN)
+
+
+KNOWN = Observation(
+    "whole", "ok", {"device": "a machine", "script": SCRIPT}, {"losses": np.array([2.0, 1.0])}
+)
+
+WORKED = {
+    "right": (whole(), ""),
+    "samples of one epoch": (whole(samples=40), "2 epochs of one step each have 80"),
+    "steps of batches": (whole(steps=8), "2 epochs of one step each have 2"),
+    "a loss for each step": (whole(losses=[2.0]), "the mean loss of each epoch"),
+    "other losses": (whole(losses=[2.0, 1.5]), "another training"),
+    "the first loss": (whole(loss=2.0), "the last of losses"),
+}
+
+
+@pytest.mark.parametrize(("seen", "words"), WORKED.values(), ids=WORKED)
+def test_a_run_does_the_work_of_the_baseline(seen, words):
+    _, why = judges.worked(seen, 2, 1e-3)
+
+    assert (words in why) if words else "" == why
+
+
+PACED = {
+    "right": (whole(), ""),
+    "another batch": (whole(batch_size=20), "10 is what fits"),
+    "another machine": (whole(device="mine"), "it is called 'a machine'"),
+    "seconds of one epoch": (whole(seconds=3.0), "it is of one epoch"),
+    "no seconds": (whole(seconds=None), "2 epochs took 6 s"),
+    "a build in between": (whole(seconds=26.0), "2 epochs took 6 s; 20 s more: a build is timed"),
+    "the best epoch": (
+        whole(throughput=14.0),
+        "where 13.33 is right, and it is samples / seconds of all timed epochs",
+    ),
+    "a profiled epoch": (whole(seconds=86.0), "one of them is profiled"),
+    "twice as fast": (whole(throughput=80 / 3), "where 13.33 is right"),
+    "no wait": (whole(data_wait=0.0), "where 1 is right"),
+    "a short warm-up": (whole(warm_up_s=2.0), "belongs to the warm-up"),
+    "no warm-up": (whole(warm_up_s=None), "belongs to the warm-up"),
+}
+
+
+@pytest.mark.parametrize(("seen", "words"), PACED.values(), ids=PACED)
+def test_the_figures_of_a_run_are_what_passed(seen, words):
+    measured, why = judges.paced(seen, 2, once="a build")
+
+    assert (words in f"{measured} {why}") if words else "" == why
+
+
+COUNTED = {
+    "right": ([{"kernel_ms": 3.0}], ""),
+    "nanoseconds": ([{"kernel_ms": 3e6}], "it is in nanoseconds"),
+    "microseconds": ([{"kernel_ms": 3e3}], "it is in microseconds"),
+    "something else": ([{"kernel_ms": None}], "rows of another table"),
+    "one of the waiting calls": (
+        [{"kernel_ms": 3.0, "waiting_calls": 2.0}],
+        "of the stream, the device, an event",
+    ),
+    "nothing": ([], "1 were given"),
+}
+
+
+@pytest.mark.parametrize(("told", "words"), COUNTED.values(), ids=COUNTED)
+def test_what_nsys_summed_up_is_read_right(told, words):
+    _, why = judges.counted(
+        told, [{"kernel_ms": 3.0, **{name: 5.0 for one in told for name in one if "calls" in name}}]
+    )
+
+    assert (words in why) if words else "" == why
+
+
+SHARED = {
+    "right": ([40.0], ""),
+    "a fraction": ([0.4], "that is the fraction"),
+    "the rest": ([60.0], "that is the rest"),
+    "something else": ([55.0], "durations added up"),
+    "no number": ([None], "durations added up"),
+    "nothing": ([], "1 were given"),
+}
+
+
+@pytest.mark.parametrize(("told", "words"), SHARED.values(), ids=SHARED)
+def test_a_share_is_that_of_the_made_profile(told, words):
+    _, why = judges.shared(told, [40.0])
+
+    assert (words in why) if words else "" == why

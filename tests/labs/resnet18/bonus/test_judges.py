@@ -1,0 +1,182 @@
+"""Plans, profiles, a study of the CPU, divided samples: what is wrong with each, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.labs.resnet18.bonus import judges
+from autograder.model import Failed, Observation, Pair, Passed
+
+
+def pair(name, told, known, **values):
+    seen = [Observation("p", "ok", {name: rows, **values}) for rows in (told, known)]
+    return Pair(*seen)
+
+
+def planned(name, images, **changes):
+    """A row of the file; in this world an image of resnet50 keeps a million bytes."""
+    row = {"model": name, "batch_size": images, "buffers": 5, "gradients": 7, "optimizer": 9}
+    row |= {"parameters": judges.PARAMETERS[name], "activations": 1_000_000 * images}
+    row |= {"batch": images * (4 * judges.PIXELS + 8)}
+    row["total"] = sum(row[kind] for kind in judges.BYTES)
+    each = 1_000_000 + 4 * judges.PIXELS + 8
+    row["largest_batch"] = (judges.BUDGET - row["total"] + images * each) // each
+    return {**row, **changes}
+
+
+FILES = {
+    "right": ({}, ""),
+    "another order": ({"model": "resnet18"}, "the rows are resnet18 32, resnet18 32, resnet50 128"),
+    "another batch": ({"batch_size": 64}, "the rows are resnet18 32, resnet50 64, resnet50 128"),
+    "no sum": ({"total": 5}, "total of resnet50 is 5, and the six kinds add up to"),
+    "a thousand classes": (
+        {"parameters": judges.PARAMETERS["resnet50"] + 8, "buffers": 0, "gradients": 4},
+        "parameters of resnet50 is 94,114,096, and with ten classes they take 94,114,088",
+    ),
+    "another size": (
+        {"batch": 32 * (4 * judges.PIXELS + 8) - 5, "buffers": 10},
+        "images in float32 and their labels take 19,267,840",
+    ),
+    "no straight line": ({"activations": 32_000_001, "buffers": 4}, ""),
+    "not the same for each image": (
+        {"activations": 32_000_001, "total": planned("resnet50", 32)["total"] + 1},
+        "each image does not add the same number of bytes",
+    ),
+    "another largest": (
+        {"largest_batch": 128},
+        "largest_batch of resnet50 is 128; by its two plans",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), FILES.values(), ids=FILES)
+def test_rows_of_a_plan_fit_each_other(changes, problem):
+    rows = [planned("resnet18", 32), planned("resnet50", 32, **changes), planned("resnet50", 128)]
+    found = judges.PLANS.problem(rows) or judges.plan_problem(rows)
+
+    assert problem in found
+    assert bool(problem) == bool(found)
+
+
+KNOWN = [
+    {"function": "hot", "calls": 4, "own_seconds": 2.0, "seconds": 2.5},
+    {"function": "main", "calls": 1, "own_seconds": 0.5, "seconds": 3.0},
+]
+FIGURES = ("calls", "own_seconds", "seconds")
+
+
+def profiled(rows, result=5.0):
+    told, known = ({"rows": it, "result": value} for it, value in ((rows, result), (KNOWN, 5.0)))
+    seen = Pair(Observation("p", "ok", told), Observation("p", "ok", known))
+    return judges.same_profile(seen, "function", FIGURES, "own_seconds", try_="try")
+
+
+PROFILES = {
+    "another row twice": ([KNOWN[0], *KNOWN], "each function has one row"),
+    "a row is missing": (KNOWN[1:], "each function has one row"),
+    "swapped": ([{**KNOWN[0], "own_seconds": 2.5}, KNOWN[1]], "that is its seconds"),
+    "text": ([{**KNOWN[0], "calls": "4"}, KNOWN[1]], "it must be a number"),
+    "another clock": (
+        [{**KNOWN[0], "own_seconds": 2e-6}, KNOWN[1]],
+        "cProfile.Profile(time.perf_counter)",
+    ),
+    "a call too few": ([{**KNOWN[0], "calls": 3}, KNOWN[1]], "calls or time are missing"),
+    "the longest first": (KNOWN[::-1], "in another order"),
+}
+
+
+@pytest.mark.parametrize(("rows", "why"), PROFILES.values(), ids=PROFILES)
+def test_a_profile_says_what_is_known(rows, why):
+    verdict = profiled(rows)
+
+    assert isinstance(verdict, Failed)
+    assert why in verdict.why
+
+
+def test_of_a_function_that_calls_itself_the_seconds_are_not_judged():
+    """Those within a call of itself may count once or twice; its calls count all."""
+    known = [{"function": "again", "calls": 6, "own_seconds": 3.5}]
+
+    def judged(calls):
+        rows = [{**known[0], "seconds": 5.0, "calls": calls}]
+        return judges.same_profile(
+            pair("rows", rows, known, result=1.0), "function", FIGURES, "own_seconds", try_=""
+        )
+
+    assert isinstance(judged(6), Passed)
+    assert "the function calls itself" in judged(2).why
+
+
+def test_a_line_is_shown_with_its_text():
+    known = [{"line": 65, "hits": 4, "seconds": 2.0, "text": "helper(item)"}]
+    rows = [{"line": 65, "hits": 4, "seconds": 1.0}]
+    found = judges.same_profile(
+        pair("rows", rows, known, result=1.0), "line", ("hits", "seconds"), "line", try_=""
+    )
+
+    assert (
+        found.measured == "line 65 of the grader's program, `helper(item)`: seconds 1, and it is 2"
+    )
+
+
+def test_a_right_profile_passes_whatever_else_it_holds():
+    others = {"function": "<built-in>", "calls": 9, "own_seconds": 9.0, "seconds": 9.0}
+
+    assert Passed("2 rows, on a clock that the grader moves") == profiled([others, *KNOWN])
+    assert isinstance(profiled(KNOWN, result=None), Failed)
+
+
+def study(**changes):
+    """Three rows of one thread; plain ones take 10 ms."""
+    rows = [
+        {"option": option, "threads": 1, "ms": ms, "speedup": 10 / ms, "device": "CPU"}
+        for option, ms in (("plain", 10.0), ("channels_last", 5.0), ("bfloat16", 40.0))
+    ]
+    rows[1] |= changes
+    return rows
+
+
+ROWS = {
+    "right": ({}, ""),
+    "text": ({"ms": "5 ms"}, "ms of channels_last 1 is '5 ms', and it must be a number"),
+    "another option": ({"option": "jit"}, "each option with each number, in their order"),
+    "no time": ({"ms": 0.0}, "ms of channels_last, threads 1 is 0"),
+    "upside down": (
+        {"speedup": 0.5},
+        "speedup of channels_last, threads 1 is 0.5, but ms of the first row / ms is 2",
+    ),
+    "no device": ({"device": None}, "the device is not named"),
+    "two devices": ({"device": "GPU"}, "the rows are from two machines"),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), ROWS.values(), ids=ROWS)
+def test_rows_of_a_study_fit_each_other(changes, problem):
+    found = judges.CPU.problem(study(**changes)) or judges.options_problem(study(**changes))
+
+    assert problem in found
+    assert bool(problem) == bool(found)
+
+
+def test_a_study_without_rows_is_none():
+    assert "there are no rows" in judges.CPU.problem([])
+
+
+MILLISECONDS = {
+    "right": ({}, ""),
+    "the mean": ({"ms": 5 * 11.6 / 7}, "the mean, which one slow call decides"),
+    "the fastest": ({"ms": 3.0}, "the fastest call"),
+    "seconds": ({"ms": 0.005}, "in seconds"),
+    "threads that were not set": ({"ms": 400.0}, "torch had another number of threads"),
+    "the first call": ({"ms": 60.0}, "the first call is among them"),
+    "a used step": ({"ms": 12.5}, "make a fresh one for each row"),
+    "time of all threads": ({"ms": 20.0, "threads": 4}, "time.process_time() adds up over threads"),
+}
+
+
+@pytest.mark.parametrize(("changes", "problem"), MILLISECONDS.values(), ids=MILLISECONDS)
+def test_milliseconds_are_those_that_passed(changes, problem):
+    found = judges.time_problem(study(**changes), [10.0, 5.0, 40.0])
+
+    assert problem in found
+    assert bool(problem) == bool(found)
