@@ -76,7 +76,7 @@ course: .venv/ready
 	$(BIN)/perflab course check --timed few
 
 simulate: .venv/ready
-	$(BIN)/python -m autograder.clock.simulator > docs/measurements/decision-rule.md
+	$(BIN)/python -m tests.clock.simulator > docs/measurements/decision-rule.md
 
 gpu: .venv/ready
 	@$(BIN)/python -c 'import sys; from autograder.machine.device import gpu_names; sys.exit(not gpu_names())' || { echo "perflab: no NVIDIA GPU here; points that need one stay owed"; exit 2; }

@@ -17,7 +17,10 @@ PerflabError
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
+
+NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class PerflabError(Exception):

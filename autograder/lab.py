@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
-import pkgutil
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -87,7 +85,6 @@ __all__ = [
     "conform",
     "exactly",
     "list_of",
-    "load_lab",
     "load_part",
     "map_of",
     "optional",
@@ -440,21 +437,6 @@ class Lab:
         return [part.id for part in named if not only or only in part.checks]
 
 
-def load_lab(name: str) -> Lab:
-    """Import every part file of a lab; a wrong declaration is an error here and not while grading."""
-    home = importlib.import_module("autograder.labs")
-    labs = [module.name for module in pkgutil.iter_modules(home.__path__)]
-    if name not in labs:
-        raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
-    package = importlib.import_module(f"autograder.labs.{name}")
-    names = sorted((module.name for module in pkgutil.iter_modules(package.__path__)), key=_place)
-    lab = Lab(name, tuple(load_part(f"autograder.labs.{name}.{module}") for module in names))
-    problems = [problem for part in lab.parts for problem in part.problems()]
-    if problems:
-        raise CourseError(f"lab {name}: " + "; ".join(problems))
-    return lab
-
-
 def same_part(name: str, other: str) -> bool:
     """Whether two names mean one part: part1, part01 and part1_baseline do, part10 does not."""
     return name == other or (
@@ -471,12 +453,6 @@ def number(name: str) -> int | None:
 def _bare(name: str) -> bool:
     """Whether a name is a number and nothing else."""
     return NUMBERED.fullmatch(name) is not None
-
-
-def _place(name: str) -> tuple[bool, float, str]:
-    """Parts come by their numbers; a bonus comes last."""
-    at = number(name)
-    return name.startswith("bonus"), math.inf if at is None else at, name
 
 
 def load_part(module_name: str) -> Part:

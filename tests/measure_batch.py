@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.batch import store
 from autograder.batch.journal import Journal
 from autograder.batch.lanes import Work
 from autograder.batch.rounds import Rounds
 from autograder.course import find_root
+from autograder.handed_in import folders
 from autograder.handed_in.submission import name_of
 from autograder.machine import device
 from autograder.report.html import write
@@ -91,7 +91,7 @@ def grade(home: Path) -> None:
 
     kit = toy_kit()
     with Journal(home / "out") as journal:
-        found = {name_of(path): path for path in store.find([home / "in"], kit.lab.files)}
+        found = {name_of(path): path for path in folders.find([home / "in"], kit.lab.files)}
         for _ in Rounds(Work(kit, opened, home / "out"), journal, 7, LANES).run(found):
             pass
 

@@ -142,7 +142,7 @@ def test_without_a_fence_nothing_is_graded(monkeypatch, capsys, tmp_path):
     def no_box(*_):
         raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
 
-    monkeypatch.setattr("autograder.student.practice.try_out", no_box)
+    monkeypatch.setattr("autograder.grading.session.try_out", no_box)
     out = tmp_path / "out"
     status, _, errors = run(
         monkeypatch,

@@ -21,8 +21,8 @@ from autograder.course.proof import (
     untimed,
 )
 from autograder.grading.grade import grade
+from autograder.grading.session import open_session
 from autograder.handed_in import submission
-from autograder.student.practice import open_session
 
 pytestmark = pytest.mark.slow
 COURSE = Course(find_root())

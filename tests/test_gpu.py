@@ -8,10 +8,10 @@ import pytest
 from autograder.course import Course, find_root
 from autograder.course.proof import full
 from autograder.grading.grade import grade
+from autograder.grading.session import open_session
 from autograder.handed_in.submission import load
 from autograder.machine.device import gpu_names
 from autograder.protocol.digest import projection as trusted
-from autograder.student.practice import open_session
 
 COURSE = Course(find_root())
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_names(), reason="wants an NVIDIA GPU")]
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_names(), reason="wants
 def test_the_reference_loses_nothing_on_a_gpu(name):
     """The same checks as on a CPU, with the kernels of a GPU; timed ones are left to calibration."""
     kit = COURSE.kit(name)
-    with open_session(COURSE, "cuda:0") as session:
+    with open_session(COURSE.config.tier, "cuda:0") as session:
         result = grade(load(COURSE.reference(name), kit.lab.files), kit, session, seed=7)
 
     assert [] == [problem for problem in full(result) if "inconclusive" not in problem]
@@ -31,7 +31,7 @@ def test_a_gpu_works_in_the_fence():
     """The same, with nothing in sight but one GPU: the fence that a class is graded in."""
     name = COURSE.labs[0]
     kit = COURSE.kit(name)
-    with open_session(COURSE, "cuda:0", "bubblewrap") as session:
+    with open_session(COURSE.config.tier, "cuda:0", "bubblewrap") as session:
         result = grade(load(COURSE.reference(name), kit.lab.files), kit, session, seed=7)
 
     assert ("bubblewrap", "cuda") == (result.isolation, result.device.kind)

@@ -39,6 +39,7 @@ def test_the_wheel_holds_what_a_student_needs(wheel):
     course = "autograder/_course"
     needed = [
         "autograder/labs/resnet18/part3_amp.py",
+        "autograder/labs/resnet18/part6_comparison/rig.py",
         "autograder/worker/zygote.py",
         "autograder/schemas/config.schema.json",
         "autograder/report/templates/feedback.html.j2",

@@ -6,21 +6,18 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from autograder import __version__, labs
+from autograder import __version__
+from autograder.batch import judging_code
 from autograder.batch.journal import Circumstances
 from autograder.batch.lanes import Work
 from autograder.config import PartConfig
 from autograder.grading.grade import Kit, Session
-
-HERE = Path(__file__).parent
-SHARED = ("checks", "claims", "worker")
-"""Judges, and what probes run on: a change there may change any verdict."""
 
 
 def circumstances(work: Work, session: Session) -> Circumstances:
@@ -41,14 +38,14 @@ def circumstances(work: Work, session: Session) -> Circumstances:
 
 def rests_on(kit: Kit, tier: str, chosen: Collection[str] = ()) -> tuple[str, str]:
     """Say what verdicts on a tier depend on: a hash of what all parts share, and JSON of what each has of its own."""
-    files = _files(kit)
-    own = {part.id: [files.pop(name, "") for name in _own(part.id)] for part in kit.lab.parts}
+    given = {name: sha256(data).hexdigest() for name, data in kit.given.items()}
+    own = {part.id: _own(kit, part.id) for part in kit.lab.parts}
     parts = {
         part: _matters(kit.config.parts[part], made_of, tier)
         for part, made_of in own.items()
         if not chosen or part in chosen
     }
-    return _hash(files), json.dumps(parts, sort_keys=True)
+    return _hash({**given, **judging_code.shared()}), json.dumps(parts, sort_keys=True)
 
 
 def changed(then: str, now: str) -> list[str]:
@@ -108,25 +105,17 @@ def machine(session: Session) -> dict[str, Any]:
     }
 
 
-def _matters(part: PartConfig, files: Sequence[str], tier: str) -> dict[str, Any]:
+def _matters(part: PartConfig, files: Mapping[str, str], tier: str) -> dict[str, Any]:
     """What of a part affects its verdicts and points on this tier: not where a bar comes from, nor other bars."""
     checks = {name: [check.points, check.bar.get(tier)] for name, check in part.checks.items()}
     runs = _hash({"files": files, "limits": asdict(part.limits)})
     return {"runs": runs, "checks": checks, "rubric": dict(part.rubric), "bonus": part.bonus}
 
 
-def _own(part: str) -> Sequence[str]:
-    """Of the lab's files, those of one part alone: how it is judged, and what it is compared with."""
-    return f"{part}.py", f"baseline/{part}.py"
-
-
-def _files(kit: Kit) -> dict[str, str]:
-    files = {**kit.given, **{f"baseline/{name}": data for name, data in kit.baseline.items()}}
-    homes = [Path(home, kit.lab.name) for home in labs.__path__]
-    files |= {path.name: path.read_bytes() for home in homes for path in sorted(home.glob("*.py"))}
-    shared = [path for folder in SHARED for path in sorted((HERE / folder).rglob("*.py"))]
-    files |= {path.relative_to(HERE).as_posix(): path.read_bytes() for path in shared}
-    return {name: sha256(data).hexdigest() for name, data in files.items()}
+def _own(kit: Kit, part: str) -> dict[str, str]:
+    """Hash what is one part's alone: what it is compared with, and the code that judges it."""
+    baseline = kit.baseline.get(f"{part}.py", b"")
+    return {"baseline": sha256(baseline).hexdigest(), **judging_code.own(kit.lab.name, part)}
 
 
 def _hash(value: Any) -> str:

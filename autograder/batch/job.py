@@ -22,9 +22,9 @@ from autograder.batch.lanes import later, squeezed_later
 from autograder.course import Course, find_root
 from autograder.errors import ReadError, UserError
 from autograder.grading.grade import Kit, Session, beside_others, grade
+from autograder.grading.session import open_session
 from autograder.machine.device import VISIBLE, node
 from autograder.model import Submission, from_json, load_result, to_json
-from autograder.student.practice import open_session
 
 FORMAT = 1  # 1: the first.
 
@@ -129,7 +129,7 @@ class Grader:
         self._asked = ()
         course = Course(find_root(root))
         self._kit = course.kit(job.lab)
-        session = open_session(course, job.device, job.isolation, rehearsal=False)
+        session = open_session(course.config.tier, job.device, job.isolation, rehearsal=False)
         opened = self._held.enter_context(session)
         self._session = beside_others(opened) if job.beside else opened
         self._asked = asked

@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from autograder import __version__
 from autograder.errors import UserError
+from autograder.handed_in.folders import JOURNAL
 
-FILE = "journal.sqlite"
 FORMAT = 1  # 1: the first.
 PATIENCE_SECONDS = 30.0  # with another program that reads or copies the journal
 TABLES = {
@@ -62,7 +62,7 @@ class JournalFile:
 
     def __init__(self, folder: Path) -> None:
         """Open the file, or begin one."""
-        self.file = folder / FILE
+        self.file = folder / JOURNAL
         with self._said():
             folder.mkdir(parents=True, exist_ok=True)
             self._rows = sqlite3.connect(self.file, timeout=PATIENCE_SECONDS, isolation_level=None)

@@ -12,7 +12,6 @@ Lines of JSON both ways. A lane has warm workers of its own. It ends with the ru
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import multiprocessing
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.batch import store
-from autograder.errors import GoneError, PerflabError, SpoiltError, UserError
+from autograder.errors import NOWHERE_TO_WRITE, GoneError, PerflabError, SpoiltError, UserError
 from autograder.grading import scoring
 from autograder.grading.grade import Kit, Session, beside_others, grade
 from autograder.machine.processes import die_with, how
@@ -42,7 +41,6 @@ from autograder.results.diff import moved
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")
-NOWHERE_TO_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 LATER = "waits for its turn at the clock"
 
 

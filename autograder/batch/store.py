@@ -3,60 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from autograder import sheet
-from autograder.batch.journal_file import FILE as JOURNAL
-from autograder.errors import SubmissionError, UserError
+from autograder.errors import SubmissionError
 from autograder.grading.grade import Kit, Session, grade
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import NOTHING, Released
 from autograder.handed_in.submission import name_of, plain
-from autograder.handed_in.unpack import ARCHIVE, CAPS, is_file, passed_over
+from autograder.handed_in.unpack import CAPS
 from autograder.model import Result, Submission, to_json
 from autograder.results import overrides, standing
 from autograder.results.standing import Standing
 
 RESULT, HANDED_IN = standing.RESULT, standing.HANDED_IN
-
-
-def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
-    """Name every submission: a path that holds a listed file is one, a folder of folders and archives is many."""
-    return [one for path in paths for one in _below(path, listed)]
-
-
-def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
-    if not path.exists():
-        raise UserError(f"{path}: there is no such file or folder")
-    if path.is_file() or any((path / name).is_file() for name in listed):
-        yield path
-        return
-    inside = [one for one in _visible(path) if _is_one(one)]
-    if not inside:
-        raise UserError(
-            f"{path}: holds no submission; expected {listed[0]}, folders, archives or notebooks"
-        )
-    yield from inside
-
-
-def others(path: Path, found: Collection[Path]) -> list[str]:
-    """Name what lies beside submissions and is none: nobody's work is passed over in silence."""
-    return (
-        [one.name for one in _visible(path) if one not in found]
-        if path.is_dir() and path not in found
-        else []
-    )
-
-
-def _visible(path: Path) -> list[Path]:
-    return sorted(one for one in path.iterdir() if not passed_over((one.name,)))
-
-
-def _is_one(path: Path) -> bool:
-    """Whether it may be a submission: results, which may stand in the same folder, are none."""
-    return not is_file(path / JOURNAL) if path.is_dir() else bool(ARCHIVE.search(path.name))
 
 
 def grade_one(handed_in: Submission, kit: Kit, session: Session, out: Path, *, seed: int) -> Result:

@@ -1,19 +1,18 @@
-"""Judges that labs share, and the readers of what is handed in beside code.
+"""Judges that at least two parts share, and the readers of what is handed in beside code.
+
+Judges of one part stand beside it: labs/<lab>/<part>/judges.py.
 
 Arrays and tensors
     numerics        numbers against a trusted run's
     outputs         tensors that a function returned, case by case
     reported        lists of answers, one for each case
     precision       rounding of losses, dtypes of operators, calls on a scaler
-    checkpointing   a model with checkpointing and without it
 
 Times and memory
     speedup         a ratio that the clock measured, against a bar
     memory          peaks that were seen from outside
-    growth          how figures grow with a size
     timing          a scripted clock; where code waits for the device
-    compiling       what torch.compile built, and when
-    launches        counts of kernel launches
+    graphs          calls of what torch.compile made
 
 Tables
     table           reads a CSV; rows against rows
@@ -21,25 +20,16 @@ Tables
     slips           numbers that usual mistakes give
     comparison      two trainings
     configurations  runs of a training program, and of versions that do the same work
-    footprint       nets at several batch sizes and precisions
-    loading, grid   numbers of workers; a benchmark of loaders
     loaders         a loader's samples, order and options
-    checklist       seven points of a fast loop
-    scaling         a training on several processes
-    studies         plans of memory, profiles, options of a CPU
 
 Profiles
     trace           reads one: .sqlite, .nsys-rep, .ncu-rep, or .json, .gz, .csv, .txt named trace, profile, nsys or ncu
-    nightly         two profiles compared
-    ncu             reports of Nsight Compute
 
 Texts, pictures and command lines
     plot            reads a PNG; what figures show
     report          a report's headings and points, and the figures that it names
     rendered        fills the figures of a table into a report that names them; students run it, too
-    findings        faults of a training by their lines
     commands        command lines taken apart by a grammar; those of Nsight Systems
-    torchrun        command lines of torchrun, calls between processes
 """
 
 from __future__ import annotations

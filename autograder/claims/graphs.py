@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from autograder.checks import outputs
+from autograder.checks.graphs import graph_problem
 from autograder.claims.base import Claimed, Words
 from autograder.claims.families import Case, Sizes
 from autograder.lab import (
@@ -21,7 +22,6 @@ from autograder.lab import (
     map_of,
     record,
 )
-from autograder.labs.resnet18.part5_compile import judges
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 NOTED = record(
@@ -198,7 +198,7 @@ class Compiled:
             noted, refusal = run.student.values["noted"], run.student.values["refusal"]
             runs = {"compiled": sum(noted["runs"].values())}
             built = {"built": len(noted["built"]), "builds": known["shapes"]}
-            measured, why = judges.graph_problem(
+            measured, why = graph_problem(
                 noted, runs, known["calls"], parameters=known["parameters"], **built
             )
             if isinstance(alike, Failed):

@@ -109,12 +109,12 @@ def course_check(
     Example:  perflab course check resnet18 --timed few
     """
     from autograder.course.proof import fair, prove
-    from autograder.student.practice import open_session
+    from autograder.grading.session import open_session
 
     course, console = open_course(root), make_console()
     run_seed = seed if seed is not None else secrets.randbits(48)
     bad = count = 0
-    begin = partial(open_session, course, device, "best", rehearsal=False)
+    begin = partial(open_session, course.config.tier, device, "best", rehearsal=False)
     with begin() as session:
         isolation = session.isolation
     for name in [lab] if lab else course.labs:
@@ -159,10 +159,10 @@ def calibrate(lab: str, out: Path, root: Path | None, device: str, seed: int | N
     from datetime import UTC, datetime
 
     from autograder.course import calibrate as measure
-    from autograder.student.practice import open_session
+    from autograder.grading.session import open_session
 
     course, console = open_course(root), make_console()
-    with open_session(course, device, "best", rehearsal=False) as session:
+    with open_session(course.config.tier, device, "best", rehearsal=False) as session:
         with console.status("the corpus, untimed ..."):
             found = measure.lines(
                 course, lab, session, seed if seed is not None else secrets.randbits(48)

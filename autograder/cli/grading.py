@@ -126,9 +126,9 @@ def grade(
     """
     from autograder.batch.lanes import Work
     from autograder.course import find_root, own
+    from autograder.grading.session import open_session
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
-    from autograder.student.practice import open_session
 
     own.refuse_inside(find_root(root), paths)
     course = open_course(root)
@@ -139,7 +139,11 @@ def grade(
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
     found = [] if watch else _found(intake.find(paths), paths[0])
     work = Work(
-        kit, lambda: open_session(course, device, isolation, rehearsal=False), out, chosen, only
+        kit,
+        lambda: open_session(course.config.tier, device, isolation, rehearsal=False),
+        out,
+        chosen,
+        only,
     )
     with (
         _on_nodes(work, site, course.root, device, isolation) if site else _here(work) as (

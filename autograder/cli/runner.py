@@ -70,13 +70,13 @@ def replay(
 
     from autograder.batch.replay import replay as again
     from autograder.batch.store import RESULT
+    from autograder.grading.session import open_session
     from autograder.model import load_result
     from autograder.results import diff
-    from autograder.student.practice import open_session
 
     folder = folder.parent if folder.name == RESULT else folder
     old = load_result(folder / RESULT)
-    with open_session(open_course(root), device, isolation, rehearsal=False) as session:
+    with open_session(open_course(root).config.tier, device, isolation, rehearsal=False) as session:
         new = again(folder, old, open_course(root), session)
     found = [*diff.circumstances(old, new), *diff.outcomes(old, new)]
     if as_json:

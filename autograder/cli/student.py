@@ -51,10 +51,11 @@ def check(
     \b
     Example:  perflab check part3
     """
-    from autograder.student.practice import check_folder, open_session, watched
+    from autograder.grading.session import open_session
+    from autograder.student.practice import check_folder, watched
 
     course, console = open_course(root), make_console()
-    with open_session(course, device) as session:
+    with open_session(course.config.tier, device) as session:
         for _ in watched(Path.cwd()) if watch else [None]:
             with console.status("checking ..."):
                 result = check_folder(

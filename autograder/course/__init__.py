@@ -10,12 +10,13 @@ from autograder import __version__
 from autograder import config as configuration
 from autograder.config import Config
 from autograder.course import own
+from autograder.course.labs import load_lab
 from autograder.course.own import CONFIG as CONFIG
 from autograder.course.own import RELEASED
 from autograder.errors import CourseError, nearest
 from autograder.grading.grade import Kit
 from autograder.handed_in.notebook import Released
-from autograder.lab import Lab, load_lab
+from autograder.lab import Lab
 
 PACKAGED = Path(__file__).parents[1] / "_course"
 

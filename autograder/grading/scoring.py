@@ -1,4 +1,4 @@
-"""Verdicts -> points -> sums -> the late policy. Pure functions; every figure is kept in whole hundredths of a point.
+"""Verdicts -> points -> sums. Pure functions; every figure is kept in whole hundredths of a point.
 
 score + lost + owed = max_score holds exactly: sums are rounded to hundredths once, so steps of 0.1 do not drift.
 Points of bonus parts fill up what other parts lost, and no more: nobody needs them, and nobody gets over the maximum.
@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from autograder.config import CheckConfig, LatePolicy
+from autograder.config import CheckConfig
 from autograder.model import (
     OWED,
     CheckResult,
@@ -35,23 +34,6 @@ class Totals(NamedTuple):
     score: float
     max_score: float
     owed: tuple[Owed, ...]
-
-
-class Late(NamedTuple):
-    """What handing in late takes: a line of its own beside the score, which stays."""
-
-    by: timedelta
-    share: float
-    """Of the score, 0 to 1."""
-    points: float
-
-    def __str__(self) -> str:
-        """Say it in one line: 1 day 3 h late, -20 %; minutes are rounded up: just over a grace is not within it."""
-        hours, minutes = divmod(math.ceil(self.by / timedelta(minutes=1)), 60)
-        days, hours = divmod(hours, 24)
-        parts = ((days, f"day{'s' * (days != 1)}"), (hours, "h"), (minutes, "min"))
-        by = " ".join(f"{count} {unit}" for count, unit in parts if count)
-        return f"{by} late, -{100 * self.share:g} %"
 
 
 def points_for(verdict: Verdict, max_points: float) -> tuple[Outcome, float]:
@@ -147,40 +129,6 @@ def totals(parts: Sequence[PartResult]) -> Totals:
     lost = _sum([most, -won, *(-item.points for item in waiting)])
     bonus = _sum(part.score for part in parts if part not in usual)
     return Totals(_sum([won, min(bonus, lost)]), most, waiting)
-
-
-def late_factor(
-    policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0
-) -> float:
-    """Say what share of the score is kept: all within the grace, then less for each day begun since it was due."""
-    late = _late_by(due, handed_in, extension_hours)
-    if late <= timedelta(minutes=policy.grace_minutes):
-        return 1.0
-    days = math.ceil(late / timedelta(days=1))
-    return round(1 - min(days * policy.per_day, policy.at_most), 6)
-
-
-def late(
-    policy: LatePolicy, due: datetime, handed_in: datetime, score: float, extension_hours: float = 0
-) -> Late | None:
-    """Say what lateness takes from a score; nothing within the grace."""
-    share = round(1 - late_factor(policy, due, handed_in, extension_hours), 6)
-    return (
-        Late(_late_by(due, handed_in, extension_hours), share, _sum([share * score]))
-        if share
-        else None
-    )
-
-
-def deadline(policy: LatePolicy | None, due: datetime, extension_hours: float = 0) -> datetime:
-    """Say until when a submission is in time."""
-    grace = policy.grace_minutes if policy else 0
-    return due.astimezone(UTC) + timedelta(hours=extension_hours, minutes=grace)
-
-
-def _late_by(due: datetime, handed_in: datetime, extension_hours: float) -> timedelta:
-    # In UTC: two times of one zone are subtracted by their clocks, and an hour of a changed clock would be lost.
-    return handed_in.astimezone(UTC) - due.astimezone(UTC) - timedelta(hours=extension_hours)
 
 
 def worth(points: float) -> str:

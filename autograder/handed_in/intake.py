@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder.batch import store
-from autograder.batch.lanes import NOWHERE_TO_WRITE
 from autograder.config import LabConfig
-from autograder.grading import scoring
-from autograder.handed_in import downloads, times
+from autograder.errors import NOWHERE_TO_WRITE
+from autograder.handed_in import downloads, folders, times
 from autograder.handed_in.downloads import Attempt
+from autograder.handed_in.late import deadline
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import name_of
 from autograder.handed_in.times import Handed
@@ -62,11 +61,11 @@ class Intake:
                     f"{path}: this is the download of a class; unpack it into a folder, and name that"
                 )
             else:
-                inside = store.find([path], list(self.listed))
+                inside = folders.find([path], list(self.listed))
                 named, strangers = self._named(inside)
                 found, notes = [*found, *named], [*notes, *strangers]
                 notes += [
-                    f"{name}: {downloads.NO_SUBMISSION}" for name in store.others(path, inside)
+                    f"{name}: {downloads.NO_SUBMISSION}" for name in folders.others(path, inside)
                 ]
         notes += [f"{one.files[0][1]}: {why}" for one in found if (why := self._misnamed(one.name))]
         found = [one for one in found if not self._misnamed(one.name)]
@@ -102,7 +101,7 @@ class Intake:
     def _due(self, student: Student) -> datetime | None:
         if self.lab.due is None:
             return None
-        return scoring.deadline(
+        return deadline(
             self.lab.late, datetime.fromisoformat(self.lab.due), student.extension_hours
         )
 

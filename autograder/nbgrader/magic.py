@@ -15,10 +15,11 @@ from typing import Any
 from autograder.course import Course, find_root
 from autograder.errors import UserError, nearest
 from autograder.grading.grade import PartGrader, Session
+from autograder.grading.session import open_session
 from autograder.handed_in import submission
 from autograder.model import CheckResult
 from autograder.nbgrader.cells import Bundle, bundle
-from autograder.student.practice import lab_of, open_session
+from autograder.student.practice import lab_of
 
 MISSED = ("failed", "partial", "skipped", "error")
 
@@ -97,4 +98,4 @@ def _opened() -> tuple[Course, Session]:
     """Open one session for the whole kernel: its warm worker is what makes the second call quick."""
     stack, course = ExitStack(), Course(find_root())
     atexit.register(stack.close)
-    return course, stack.enter_context(open_session(course))
+    return course, stack.enter_context(open_session(course.config.tier))

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder.batch import journal_file, store
+from autograder.batch import store
 from autograder.batch.circumstances import changed, circumstances, machine, rests_on, still_good
 from autograder.batch.journal import Circumstances, Journal
 from autograder.batch.lanes import Work, still
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
 from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.session import Isolation, open_session
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result
 from autograder.results import standing
-from autograder.student.practice import Isolation, open_session
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _outdated(source: Source, result: Result, kit: Kit) -> str:
 
     Another machine, fence or release of perflab is no reason: a class is graded where the GPU is, and then taken here.
     """
-    if not (source.folder / journal_file.FILE).is_file():
+    if not (source.folder / JOURNAL).is_file():
         return ""
     with Journal(source.folder) as journal:
         under = journal.made_under(
@@ -171,4 +171,4 @@ def _session(course: Course, device: str, isolation: Isolation) -> Session:
     """Open one for the whole process: its warm worker is what makes the second submission cheap."""
     stack = ExitStack()
     atexit.register(stack.close)
-    return stack.enter_context(open_session(course, device, isolation, rehearsal=False))
+    return stack.enter_context(open_session(course.config.tier, device, isolation, rehearsal=False))

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import ReadError
-from autograder.grading.scoring import Late, worth
+from autograder.grading.scoring import worth
+from autograder.handed_in.late import Late
 from autograder.model import CheckResult, Result
 from autograder.report import drawn, names, own, plots, profile, speeds, stats, tally
 from autograder.report.pairs import strip

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from autograder.checks import table
+from autograder.course.labs import load_lab
 from autograder.errors import CourseError, SubmissionError
-from autograder.lab import load_lab
 from autograder.model import CheckResult, PartResult
 
 ROWS, COLUMNS, LETTERS = 12, 10, 40  # of a student's table that are shown

@@ -15,7 +15,7 @@ from autograder.results.overrides import by_hand
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from autograder.grading.scoring import Late
+    from autograder.handed_in.late import Late
     from autograder.model import CheckResult, Outcome, PartResult, Result, SettledBy
 
 SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")

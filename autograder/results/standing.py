@@ -14,10 +14,9 @@ from zipfile import BadZipFile, ZipFile
 
 from autograder.config import LabConfig
 from autograder.errors import ReadError, UserError
-from autograder.grading import scoring
-from autograder.grading.scoring import Late
 from autograder.handed_in import roster as rosters
 from autograder.handed_in import times
+from autograder.handed_in.late import Late, late
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import RECORD
 from autograder.handed_in.times import Handed
@@ -154,4 +153,4 @@ def _late(
             "marked as late, and when it was handed in is not known" if handed.marked_late else "",
         )
     due = datetime.fromisoformat(lab.due)
-    return scoring.late(lab.late, due, handed.at, result.score, student.extension_hours), ""
+    return late(lab.late, due, handed.at, result.score, student.extension_hours), ""

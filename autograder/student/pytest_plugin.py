@@ -52,9 +52,9 @@ class Practice:
     @cached_property
     def session(self) -> Session:
         """The same session that `perflab check` opens."""
-        from autograder.student.practice import open_session
+        from autograder.grading.session import open_session
 
-        return self._open.enter_context(open_session(self.course))
+        return self._open.enter_context(open_session(self.course.config.tier))
 
     def grader(self, part: Part) -> PartGrader:
         """Grade the files as they are on disk now."""

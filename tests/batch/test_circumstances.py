@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder import labs
-from autograder.batch.circumstances import SHARED, changed, rests_on
+from autograder.batch.circumstances import changed, rests_on
 from tests.toy import toy_kit
 
 PART = "part1_toy"
@@ -68,7 +68,7 @@ def test_what_all_parts_share_is_one_hash():
     assert code == rests_on(replace(toy_kit(), baseline={f"{PART}.py": b"# other"}), "t4")[0]
 
 
-def test_a_change_of_a_claim_or_of_a_lab_of_ones_own_grades_again(tmp_path, monkeypatch):
+def test_a_change_of_a_lab_of_ones_own_grades_again(tmp_path, monkeypatch):
     """A lab's code is part of what a grade depends on, wherever it lies."""
     monkeypatch.setattr(labs, "__path__", [*labs.__path__, str(tmp_path)])
     code = tmp_path / toy_kit().lab.name / "part1_toy.py"
@@ -80,4 +80,3 @@ def test_a_change_of_a_claim_or_of_a_lab_of_ones_own_grades_again(tmp_path, monk
     assert [f"the limits or the files of {PART}"] == changed(
         before[1], rests_on(toy_kit(), "t4")[1]
     )
-    assert "claims" in SHARED

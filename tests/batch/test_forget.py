@@ -11,9 +11,9 @@ import pytest
 from autograder import cli
 from autograder.batch.forget import forget, of, older
 from autograder.batch.journal import Circumstances, Journal
-from autograder.batch.journal_file import FILE
 from autograder.errors import UserError
 from autograder.handed_in import times
+from autograder.handed_in.folders import JOURNAL
 from autograder.handed_in.times import Handed
 from autograder.model import to_json
 from autograder.results import drift
@@ -123,7 +123,7 @@ def test_whom_is_to_be_said(monkeypatch, capsys, out):
     monkeypatch.setattr(sys, "argv", ["perflab", "forget", str(out)])
     with pytest.raises(SystemExit, match="2"):
         cli.main()
-    assert (True, (out / FILE).exists()) == (
+    assert (True, (out / JOURNAL).exists()) == (
         "name students, or say --older-than" in capsys.readouterr().err,
         True,
     )

@@ -29,7 +29,7 @@ def test_an_attempt_is_on_disk_before_it_starts(tmp_path):
     """Whoever is killed then leaves an attempt without an end."""
     with opened(tmp_path) as journal:
         journal.start("ada", "ff")
-        with sqlite3.connect(tmp_path / journal_file.FILE) as other:
+        with sqlite3.connect(tmp_path / journal_file.JOURNAL) as other:
             assert [("ada", "ff")] == other.execute(
                 "SELECT submission, sha256 FROM attempts"
             ).fetchall()
@@ -292,7 +292,7 @@ PROBLEMS = {
 @pytest.mark.parametrize(("spoil", "message"), PROBLEMS.values(), ids=PROBLEMS)
 def test_a_journal_that_cannot_be_read_is_said_in_one_line(tmp_path, spoil, message):
     """With the file, which is closed again, and what to do."""
-    file = tmp_path / journal_file.FILE
+    file = tmp_path / journal_file.JOURNAL
     spoil(file)
     with pytest.raises(UserError) as caught:
         Journal(tmp_path)
@@ -310,7 +310,7 @@ def test_a_locked_journal_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(journal_file, "PATIENCE_SECONDS", 0.01)
     with opened(tmp_path) as journal:
         journal.end(journal.start("ada", "ff"), "graded", "r")
-        holder = sqlite3.connect(tmp_path / journal_file.FILE, isolation_level=None)
+        holder = sqlite3.connect(tmp_path / journal_file.JOURNAL, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
         with pytest.raises(
             UserError, match="database is locked; another program holds it; close that, then go on"

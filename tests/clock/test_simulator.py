@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from autograder.clock import simulator
-from autograder.clock.simulator import Case, cases, counted, own_noise, row, upper
+from tests.clock import simulator
+from tests.clock.simulator import Case, cases, counted, own_noise, row, upper
 
 TRIALS = 400
 CASES = {f"{case.id} {case.wrong}".strip(): case for case in cases(TRIALS)}

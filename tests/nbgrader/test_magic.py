@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from autograder.course import Course, find_root
+from autograder.course.labs import load_lab
 from autograder.errors import UserError
-from autograder.lab import load_lab
 from autograder.model import Observation
 from autograder.nbgrader import magic
 from autograder.nbgrader.source import code_cell

@@ -14,9 +14,9 @@ from autograder import course as finding
 from autograder.config import read_yaml
 from autograder.course import Course, find_root, read_tree
 from autograder.course.build import built, write
+from autograder.course.labs import load_lab
 from autograder.errors import CourseError, UserError
 from autograder.handed_in.notebook import read
-from autograder.lab import load_lab
 from autograder.nbgrader import leaks
 from autograder.nbgrader.release import release
 

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course.labs import load_lab
 from autograder.errors import UserError, WorkerLostError
-from autograder.lab import load_lab
+from autograder.grading.session import fence_for
 from autograder.machine import device, landlock, turns
 from autograder.model import Job, Limits
 from autograder.sandbox import (
@@ -35,7 +36,6 @@ from autograder.sandbox import (
     usage,
     view,
 )
-from autograder.student.practice import fence_for
 
 PART = load_lab("resnet18").part("part3_amp")
 PROBE = next(name for name, probe in PART.probes.items() if not probe.pair)

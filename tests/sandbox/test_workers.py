@@ -13,8 +13,8 @@ from statistics import median
 
 import pytest
 
+from autograder.course.labs import load_lab
 from autograder.errors import WorkerLostError
-from autograder.lab import load_lab
 from autograder.model import Job, Limits, Observation
 from autograder.sandbox import Workers, tree
 

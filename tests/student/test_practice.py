@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 
 import pytest
 
@@ -60,36 +59,3 @@ def test_a_save_runs_the_checks_again_and_nothing_else_does(tmp_path, monkeypatc
     next(runs)
 
     assert 3 == len(waits)
-
-
-SESSIONS = {
-    "a grading run": ({"rehearsal": False}, True),
-    "practice": ({"rehearsal": True}, False),
-}
-
-
-@pytest.mark.parametrize(("options", "squeezes"), SESSIONS.values(), ids=SESSIONS)
-def test_only_who_grades_takes_the_whole_gpu(monkeypatch, options, squeezes):
-    """A ballast leaves nothing of a card to others; a student who practises shares it."""
-    monkeypatch.setattr(practice.device, "_ask_gpus", lambda question: ["GPU-1a"])
-    monkeypatch.delenv(practice.device.VISIBLE, raising=False)
-    monkeypatch.setattr(practice.device, "driver", lambda: "580")
-    with practice.open_session(COURSE, "cuda:0", **options) as session:
-        assert squeezes == (session.squeeze is not None)
-
-
-def test_without_a_gpu_nothing_is_squeezed():
-    with practice.open_session(COURSE, "cpu", rehearsal=False) as session:
-        assert session.squeeze is None
-
-
-def test_who_grades_can_run_with_nothing_beside_it_and_counts_no_wait(monkeypatch):
-    """Seconds of a result are those of the work; a student who practises waits for nobody."""
-    monkeypatch.setattr(practice.time, "monotonic", lambda: 100.0)
-    monkeypatch.setattr(
-        practice, "Turns", lambda *_: SimpleNamespace(waited=20.0, many=None, alone=None)
-    )
-    with practice.open_session(COURSE, "cpu", rehearsal=False) as session:
-        assert (True, 60.0) == (session.alone is not None, session.now())
-    with practice.open_session(COURSE, "cpu") as session:
-        assert (None, 100.0) == (session.alone, session.now())

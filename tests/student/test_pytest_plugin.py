@@ -7,7 +7,8 @@ from functools import cached_property
 
 import pytest
 
-from autograder.lab import Lab, Part, load_lab
+from autograder.course.labs import load_lab
+from autograder.lab import Lab, Part
 from autograder.model import Observation
 from autograder.student import pytest_plugin
 from tests.toy import FakeWorkers, toy_session

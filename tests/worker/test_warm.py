@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from autograder import labs
-from autograder.lab import load_lab
+from autograder.course.labs import load_lab
 from autograder.worker import warm
 
 

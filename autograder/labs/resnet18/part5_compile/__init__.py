@@ -11,6 +11,7 @@ import numpy as np
 from autograder.checks import numerics, outputs, speedup
 from autograder.checks.comparison import EPOCHS as SAMPLES
 from autograder.checks.forms import samples_problem
+from autograder.checks.graphs import graph_problem
 from autograder.checks.numerics import shown
 from autograder.checks.slips import epochs
 from autograder.claims.epochs import TrainingLoop
@@ -400,7 +401,7 @@ def guard_is_one_graph(guard: Pair) -> Verdict:
     noted, calls = guard.student.values["seen"], guard.baseline.values["calls"]
     runs = {"forward": noted["runs"].get("forward", 0)}
     built = sum(one["kind"] == "forward" for one in noted["built"])
-    measured, why = judges.graph_problem(noted, runs, calls, built=built, builds=1)
+    measured, why = graph_problem(noted, runs, calls, built=built, builds=1)
     try_ = f"count in a tensor; no .item(), float(), print or `if` on a tensor; {BREAKS}"
     return Failed(measured, why, try_) if why else Passed(f"one graph in {calls} calls")
 

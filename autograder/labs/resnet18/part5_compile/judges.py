@@ -16,6 +16,7 @@ from autograder.checks.forms import (
     ratio,
     words,
 )
+from autograder.checks.graphs import Seen, graph_problem
 from autograder.checks.numerics import close, explained
 from autograder.checks.slips import PACE, Epoch
 
@@ -42,9 +43,6 @@ EXACT = 1e-4  # relative: of a loss beside the trusted one; right work was withi
 FAR = 0.3
 WARM = 6  # epochs that the steps of a warm-up may take
 
-Seen = Mapping[str, Any]
-"""What a recording backend noted: `built`, a list of {kind, batch, half}; `runs` by kind; `parameters`; `breaks`."""
-
 
 def late_build(seen: Seen, batches: int) -> tuple[str, str]:
     """Say what was built in an epoch that was warmed up, and why; or nothing."""
@@ -60,35 +58,6 @@ def late_build(seen: Seen, batches: int) -> tuple[str, str]:
         measured,
         "the warm-up was in another mode (eval, no_grad, no autocast), or there was none",
     )
-
-
-def graph_problem(
-    noted: Seen,
-    runs: Mapping[str, int],
-    calls: int,
-    *,
-    built: int = 0,
-    builds: int = 0,
-    parameters: int = 0,
-) -> tuple[str, str]:
-    """Say how calls did not run one graph each, of all *parameters*, and why; or nothing.
-
-    *runs* counts the graphs of each kind that ran. *built* were made, and *builds* are enough, where they are counted.
-    """
-    ran = " and ".join(f"{count} {kind}" for kind, count in runs.items())
-    measured = f"{ran} graphs ran in {calls} calls" + f", {built} were built" * (builds > 0)
-    took = f"; a graph takes {noted['parameters']} of {parameters} parameters"
-    eager = "nothing that was compiled ran: it is used as it is, or another backend was asked"
-    pieces = "the model is compiled in pieces, or a part of the batches is not"
-    problems = (
-        (noted["breaks"], f"Python has to look at the data: {''.join(noted['breaks'][:1])}"),
-        (not sum(runs.values()), eager),
-        (built > builds, "it is built again: a number of Python's that changes is in the graph"),
-        (set(runs.values()) != {calls}, pieces),
-        (noted["parameters"] < parameters, f"only a part of the model is compiled{took}"),
-        (built < builds, "one graph serves several sizes, as by default from the second size on"),
-    )
-    return next(((measured, why) for wrong, why in problems if wrong), ("", ""))
 
 
 def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:

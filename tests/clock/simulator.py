@@ -1,4 +1,4 @@
-"""How often the decision rule errs, on simulated machines: `python -m autograder.clock.simulator` prints the page."""
+"""How often the decision rule errs, on simulated machines: `python -m tests.clock.simulator` prints the page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOGS: dict[
 }
 PAGE = f"""# How often the decision rule errs
 
-Written by `python -m autograder.clock.simulator` from fixed seeds. Machines and time are simulated; the code that takes
+Written by `python -m tests.clock.simulator` from fixed seeds. Machines and time are simulated; the code that takes
 pairs and judges them is the code that grades. The bar is {BAR:.2f} where a row names no other.
 
 Noise is the sd of one pair's log-ratio. `bell` is the normal distribution; `quiet`, `typical`, `noisy` and `shared` mix
@@ -138,7 +138,7 @@ def processes(family: str, random: Random) -> Iterator[float]:
 @cache
 def own_noise(family: str) -> float:
     """Return the sd of a pair of this family before it is scaled."""
-    noise = processes(family, Random(family))  # noqa: S311 a simulation is drawn again
+    noise = processes(family, Random(family))
     return pstdev([next(noise) - next(noise) for _ in range(50_000)])
 
 
@@ -341,7 +341,7 @@ def counted(case: Case) -> dict[str, tuple[int, float]]:
     """Run one row: kind of noise -> how many trials went wrong, and the mean number of pairs."""
     found = {}
     for kind in case.kinds:
-        random = Random(f"{case.id} {case.wrong} {kind}")  # noqa: S311 the same
+        random = Random(f"{case.id} {case.wrong} {kind}")
         ends = [case.trial(kind, random) for _ in range(case.trials)]
         found[kind] = sum(word in case.bad for word, _ in ends), fmean(pairs for _, pairs in ends)
     return found
