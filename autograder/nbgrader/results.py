@@ -20,6 +20,7 @@ from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
 from autograder.grading.grade import Kit, Session, grade
 from autograder.grading.session import Isolation, open_session
+from autograder.handed_in.folders import JOURNAL
 from autograder.machine.turns import only_one
 from autograder.model import Result, Submission, load_result
 from autograder.results import standing

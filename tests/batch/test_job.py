@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,8 +26,8 @@ class Toy:
 
     def __init__(self, monkeypatch, root):
         self.root, self.opened, self.workers = root, [], FakeWorkers()
-        course = type(
-            "Course", (), {"__init__": lambda self, root: None, "kit": lambda self, lab: toy_kit()}
+        course = lambda _: SimpleNamespace(  # noqa: E731
+            kit=lambda lab: toy_kit(), config=SimpleNamespace(tier=None)
         )
         monkeypatch.setattr(job, "Course", course)
         monkeypatch.setattr(job, "find_root", lambda given: given or root)

@@ -12,6 +12,7 @@ from autograder.course.proof import over_their_share
 from autograder.lab import Lab, Part, Probe
 from autograder.worker.rig import Rig
 from tests.course import probes
+from tests.worker.harness import own_rig
 
 COURSE = Course(find_root())
 PARTS = [(name, part) for name in COURSE.labs for part in COURSE.kit(name).lab.parts]
@@ -29,20 +30,26 @@ PLAIN = {
 """Of the rig: draws inputs, reads what was returned, or runs the student's code; knows no answer."""
 
 
+def rigs(folder):
+    """The toolkit that parts share, and each part's own."""
+    kinds = {Rig, *(own_rig(part) for _, part in PARTS)}
+    return [kind(seed=1, side="student", device="cpu", folder=folder) for kind in kinds]
+
+
 def test_all_of_the_rig_is_known_to_stand_beside_the_code_or_not(tmp_path):
-    """Who adds a toolkit says which it is; of one that is split, each of its names."""
-    rig = Rig(seed=1, side="student", device="cpu", folder=tmp_path)
+    """Whoever adds a toolkit says which it is; of one that is split, each of its names."""
     split = {name.split(".")[0] for name in PLAIN | BESIDE if "." in name}
-    of_the_rig = {name for name in dir(rig) if not name.startswith("_")} - split
+    of_the_rig = {name for rig in rigs(tmp_path) for name in dir(rig) if not name.startswith("_")}
     of_toolkits = {
         f"{kit}.{name}"
-        for kit in split
+        for rig in rigs(tmp_path)
+        for kit in split & {*dir(rig)}
         for name in dir(getattr(rig, kit))
         if not name.startswith("_")
     }
 
     assert set() == PLAIN & BESIDE
-    assert of_the_rig | of_toolkits == PLAIN | BESIDE
+    assert of_the_rig - split | of_toolkits == PLAIN | BESIDE
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from autograder.export import gradescope
-from autograder.grading.scoring import Late
+from autograder.handed_in.late import Late
 from autograder.handed_in.roster import Student
 from autograder.model import to_json
 from autograder.results.overrides import Override, applied

@@ -18,7 +18,7 @@ from autograder import export
 from autograder.errors import UserError
 from autograder.export import canvas, moodle
 from autograder.export import csv as plain
-from autograder.grading.scoring import Late
+from autograder.handed_in.late import Late
 from autograder.handed_in.roster import Student
 from autograder.handed_in.times import Handed
 from autograder.results.overrides import Override, applied

@@ -9,9 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from autograder.config import LabConfig
+from autograder.config import LabConfig, LatePolicy
 from autograder.errors import ReadError, UserError
-from autograder.grading.scoring import LatePolicy
 from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed

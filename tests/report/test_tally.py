@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from autograder.grading.scoring import Late
+from autograder.handed_in.late import Late
 from autograder.model import Device, Owed
 from autograder.report.tally import Row, rates, shares, spent, waiting
 from autograder.results.overrides import BY_HAND
