@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from tests.test_rounds import Class, settled
 
 from autograder.batch import lanes, store
 from autograder.batch.job import FORMAT, GradeJob
@@ -19,6 +18,7 @@ from autograder.cluster import away
 from autograder.cluster.away import Engine, cluster
 from autograder.errors import GoneError, UserError
 from autograder.model import Submission, to_json
+from tests.batch.test_rounds import Class, settled
 from tests.toy import FakeWorkers, toy_kit, toy_session, toy_submission
 
 

@@ -10,8 +10,13 @@ import time
 import pytest
 import torch
 
+from autograder.labs.gpu_profiling.part3_kernels import rig as kernels
+from autograder.labs.gpu_profiling.part6_final import rig as final
 from autograder.labs.gpu_profiling.part6_final.rig.sizes import Pictures
-from autograder.worker.rig import Rig
+
+
+class Rig(final.Rig, kernels.Rig):
+    """What the parts with models of their own have, in one."""
 
 
 @pytest.fixture
