@@ -40,7 +40,7 @@ from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
 from autograder.worker.rigs.nets import Loader, Net, make_loader, make_net
 from autograder.worker.rigs.profiles import Profiles
-from autograder.worker.rigs.programs import Program
+from autograder.worker.rigs.programs import Program, made_program
 from autograder.worker.rigs.ranks import Ranks
 from autograder.worker.rigs.recorders import Dtypes, Graphs, ScalerCalls
 from autograder.worker.rigs.resnets import ResNets, scripted, smaller_loss
@@ -317,6 +317,10 @@ class Rig:
     def program(self, student: ModuleType, name: str) -> Program:
         """Return a program that was handed in beside the student's file."""
         return Program(Path(str(student.__file__)).parent / name, self.folder)
+
+    def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
+        """Write a program whose last line of output are the *figures* of its options; see `worker/rigs/programs.py`."""
+        return made_program(self.folder, figures)
 
     def made_folder(self) -> Path:
         """Make a folder for results: not the one that student code runs in, so that who writes there is noticed."""

@@ -22,13 +22,13 @@ def frozen():
 @pytest.fixture
 def bench(request):
     """The part that a module is about."""
-    return request.module.bench
+    return getattr(request.module, "bench", None)
 
 
 @pytest.fixture(autouse=True)
 def surroundings(request, monkeypatch):
     """`given` to import, no display; and this process keeps its allocator."""
-    bench = getattr(request.module, "bench", None)
+    bench = request.getfixturevalue("bench")
     if bench is None:  # of judges and rigs, which run no part
         yield
         return

@@ -37,10 +37,11 @@ def opened(monkeypatch):
 def test_one_session_serves_all_submissions(opened):
     """Its warm worker is what makes the second cheap; it is a grading run, so the clock judges."""
     seen, ends = opened
-    first = results._session(Course(find_root()), "cpu", "bubblewrap")
+    course = Course(find_root())
+    first = results._session(course, "cpu", "bubblewrap")
 
-    assert first is results._session(Course(find_root()), "cpu", "bubblewrap")
-    assert [(Course(find_root()), "cpu", "bubblewrap", {"rehearsal": False})] == seen
+    assert first is results._session(course, "cpu", "bubblewrap")
+    assert [(course.config.tier, "cpu", "bubblewrap", {"rehearsal": False})] == seen
     [end] = ends
     end()
     assert "closed" == seen[-1]

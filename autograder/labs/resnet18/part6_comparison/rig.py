@@ -1,18 +1,16 @@
-"""What probes of part 6 work with: made programs, the weights that one saved, its memory and its work."""
+"""What probes of part 6 work with: the weights that one saved, its memory and its work."""
 
 from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import torch
 
 from autograder.worker import rig as worker
 from autograder.worker.rigs.nets import Loader
-from autograder.worker.rigs.programs import loader_for, made_program, weights_of
+from autograder.worker.rigs.programs import loader_for, weights_of
 
 
 class Rig(worker.Rig):
@@ -38,10 +36,6 @@ class Rig(worker.Rig):
             yield
         finally:
             torch.set_autocast_dtype(kind, before)
-
-    def made_program(self, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
-        """Write a program whose last line of output are the *figures* of its options; see `worker/rigs/programs.py`."""
-        return made_program(self.folder, figures)
 
     def peak_mb(self) -> float:
         """Return the most MB (1e6 bytes) that was ever held: of the GPU's memory, or by this process without one."""

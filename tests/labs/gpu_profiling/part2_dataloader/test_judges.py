@@ -13,7 +13,7 @@ import pytest
 from autograder.labs.gpu_profiling.part2_dataloader import judges
 from autograder.labs.gpu_profiling.part2_dataloader.judges import Stream
 
-SCHEMAS = Path(__file__).parents[2] / "assignments/gpu_profiling/schemas"
+SCHEMAS = Path(__file__).parents[4] / "assignments/gpu_profiling/schemas"
 # 7 batches of 10; 2 warm up, 4 count: 2 + 3 + 5 + 7 = 17 s for 40 samples.
 STREAM = Stream(samples=70, batch_size=10, waits=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 11.0), start=4.0, cold=6.0, warm_up=2, batches=4)  # fmt: skip
 SHORT = replace(STREAM, samples=45)  # 5 batches, the last one of 5: 2 + 3 + 5 s for 25 samples

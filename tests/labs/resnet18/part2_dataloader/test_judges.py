@@ -12,7 +12,7 @@ import pytest
 from autograder.labs.resnet18.part2_dataloader import judges
 from autograder.labs.resnet18.part2_dataloader.judges import COMPARED, SWEEP, Script, Setting
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 SCHEMAS = ROOT / "assignments/resnet18/schemas"
 # 100 samples: 10 + 4 s with none, 2 + 4 s and 2 s of start with two, 5 + 4 s and 6 s of start with six workers.
 SCRIPT = Script(

@@ -15,7 +15,7 @@ EPOCHS = [
     Epoch(samples=100, batches=10, wait=2.0, work=work, cold=3.0) for work in (0.3, 0.6)
 ]  # 5 s, and 8 s with checkpointing
 SCHEMA = (
-    Path(__file__).parents[2] / "assignments/resnet18/schemas/checkpointing_results.schema.json"
+    Path(__file__).parents[4] / "assignments/resnet18/schemas/checkpointing_results.schema.json"
 )
 
 

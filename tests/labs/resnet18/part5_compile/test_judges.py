@@ -12,7 +12,7 @@ from autograder.labs.resnet18.part5_compile.judges import RESULTS
 
 EPOCHS = [Epoch(samples=100, batches=10, wait=2.0, work=work, cold=3.5) for work in (0.3, 0.2)]
 SCRIPT = {"fetch": 0.5, "forward": 11.0, "backward": 6.0}
-SCHEMA = Path(__file__).parents[2] / "assignments/resnet18/schemas/compile_results.schema.json"
+SCHEMA = Path(__file__).parents[4] / "assignments/resnet18/schemas/compile_results.schema.json"
 PAIR = [
     {"kind": kind, "batch": 0, "half": False, "at": at}
     for kind, at in (("forward", 40.0), ("backward", 51.0))
