@@ -96,9 +96,10 @@ def released(root: Path, lab: str, files: Mapping[str, bytes]) -> dict[str, byte
     """Return what students need of a course with labs of its own, beside the *files* of a lab's template."""
     if not is_own(root):
         return {}
+    home = root / LABS
     code = {
-        f"{LABS}/{lab}/{path.name}": path.read_bytes()
-        for path in sorted((root / LABS / lab).glob("*.py"))
+        f"{LABS}/{path.relative_to(home).as_posix()}": path.read_bytes()
+        for path in sorted((home / lab).rglob("*.py"))
     }
     template = {f"student_template/{lab}/{name}": data for name, data in files.items()}
     own = {name: (root / name).read_bytes() for name in (MARK, CONFIG)}

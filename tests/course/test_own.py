@@ -96,6 +96,11 @@ def test_a_course_inside_what_is_graded_is_refused(course):
 
 
 def test_students_get_the_judges_and_no_solution(course):
+    """A part may be a file, or a folder with judges and a rig of its own."""
+    beside = course / "labs/ownlab/part2_own"
+    beside.mkdir()
+    for name in ("__init__.py", "judges.py", "rig.py"):
+        (beside / name).write_text("")
     files = own.released(course, "ownlab", {"part1_sums.py": b"template"})
 
     assert b"template" == files[".perflab/student_template/ownlab/part1_sums.py"]
@@ -103,6 +108,8 @@ def test_students_get_the_judges_and_no_solution(course):
         ".perflab/grading_config.yaml",
         ".perflab/.perflab-course",
         ".perflab/labs/ownlab/part1_sums.py",
+        ".perflab/labs/ownlab/part2_own/judges.py",
+        ".perflab/labs/ownlab/part2_own/rig.py",
     } <= set(files)
     assert not any("reference" in name for name in files)
 
