@@ -16,6 +16,7 @@ import inspect
 import math
 import pkgutil
 import re
+import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
@@ -481,10 +482,23 @@ def _place(name: str) -> tuple[bool, float, str]:
 
 def load_part(module_name: str) -> Part:
     """Import a part file and take its part, or that of its one exercise."""
-    module = importlib.import_module(module_name)
-    part: Part = getattr(module.part, "part", module.part)  # an exercise has one
+    try:
+        module = importlib.import_module(module_name)
+        part: Part = getattr(module.part, "part", module.part)  # an exercise has one
+    except Exception as error:
+        raise CourseError(_in_its_file(module_name, error)) from error
     part.title = (module.__doc__ or part.id).split(". ")[0].strip()
     return part
+
+
+def _in_its_file(module_name: str, error: Exception) -> str:
+    """Say what is wrong with a part file, and in which line of it."""
+    file = f"{module_name.removeprefix('autograder.').replace('.', '/')}.py"
+    steps = traceback.extract_tb(error.__traceback__)
+    lines = [step.lineno for step in steps if step.filename.endswith(file)]
+    place = f"{file}, line {lines[-1]}" if lines else file
+    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+    return f"{place}: {kind}{error}"
 
 
 def conform(probe: Probe, seen: Observation) -> Observation:
