@@ -234,7 +234,9 @@ def test_a_mistake_in_a_part_file_is_told_with_its_line(text, words, tmp_path, m
     """It is the author's, and no fault of perflab."""
     home = tmp_path / "labs" / tmp_path.name
     home.mkdir(parents=True)
-    head = 'from autograder.claims.exercise import Exercise\npart = Exercise("sums", "part1_sums")\n'
+    head = (
+        'from autograder.claims.exercise import Exercise\npart = Exercise("sums", "part1_sums")\n'
+    )
     (home / "part1_sums.py").write_text(f"{head}{text}\n")
     monkeypatch.setattr(labs, "__path__", [str(home.parent)])
 

@@ -192,3 +192,22 @@ def test_sizes_that_nobody_draws_are_refused_where_they_are_claimed(claim, words
 
     with pytest.raises(CourseError, match=words):
         claim(sums)
+
+
+def test_what_is_compiled_as_one_graph_is_compared_counted_and_watched_like_other_code(tmp_path):
+    """Its author insists on one graph, and torch does not compile while operations are seen."""
+    doubled = Exercise("doubled")
+
+    @doubled.inputs
+    def draw(random, rows=(1, 9)):
+        return {"x": random.normal(size=rows)}
+
+    words = {"why": "twice as much", "try_": "x * 2"}
+    doubled.same(**words)
+    doubled.operations_do_not_grow({"rows": 2}, {"rows": 9}, **words)
+    doubled.fetches_nothing({"rows": 9}, **words)
+    right = "import torch\n\n\ndef doubled(x):\n    return x * 2\n"
+    insists = '@torch.compile(fullgraph=True, backend="eager")\ndef '
+    found = judged(doubled, right.replace("def ", insists), right, tmp_path)
+
+    assert [] == [it for it in found.values() if not isinstance(it, Passed)]
