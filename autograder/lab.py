@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
@@ -457,10 +458,25 @@ def _bare(name: str) -> bool:
 
 def load_part(module_name: str) -> Part:
     """Import a part file and take its part, or that of its one exercise."""
-    module = importlib.import_module(module_name)
-    part: Part = getattr(module.part, "part", module.part)  # an exercise has one
+    try:
+        module = importlib.import_module(module_name)
+        part: Part = getattr(module.part, "part", module.part)  # an exercise has one
+    except Exception as error:
+        raise CourseError(_in_its_file(module_name, error)) from error
     part.title = (module.__doc__ or part.id).split(". ")[0].strip()
     return part
+
+
+def _in_its_file(module_name: str, error: Exception) -> str:
+    """Say what is wrong with a part file, and in which line of it."""
+    home = module_name.removeprefix("autograder.").replace(".", "/")
+    steps = traceback.extract_tb(error.__traceback__)
+    own = [step for step in steps if f"{home}.py" in step.filename or f"{home}/" in step.filename]
+    place = f"{home}.py"
+    if own:
+        place = f"{home}{own[-1].filename.rpartition(home)[2]}, line {own[-1].lineno}"
+    kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+    return f"{place}: {kind}{error}"
 
 
 def conform(probe: Probe, seen: Observation) -> Observation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder import labs
 from autograder.course.labs import load_lab
 from autograder.errors import CourseError
 from autograder.lab import (
@@ -17,6 +18,7 @@ from autograder.lab import (
     Probe,
     conform,
     list_of,
+    load_part,
     map_of,
     optional,
     record,
@@ -182,3 +184,31 @@ def test_an_artefact_is_known_by_its_name_up_to_the_first_dot():
     part = Part("part1_first", writes=[], hands_in=["a_table.csv", "a_trace.json.gz"])
 
     assert {"a_table": "a_table.csv", "a_trace": "a_trace.json.gz"} == part.artefacts
+
+
+BROKEN = {
+    "an argument is missing": ("part.fewer_operations({})", "line 3: TypeError: "),
+    "a word that is no Python": ("part.same(", "SyntaxError: "),
+    "a name of a family": (
+        'part.inputs(lambda random, rows=(0, 9): {})\npart.same(skip_families={"zero": "x"}, why="", try_="")',
+        "line 4: skip_families names 'zero', which is no family here (did you mean 'zeros'?); families: drawn sizes, ",
+    ),
+    "there is no part": ("del part", "AttributeError: "),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
+def test_a_mistake_in_a_part_file_is_told_with_its_line(text, words, tmp_path, monkeypatch):
+    """It is the author's, and no fault of perflab."""
+    home = tmp_path / "labs" / tmp_path.name
+    home.mkdir(parents=True)
+    head = (
+        'from autograder.claims.exercise import Exercise\npart = Exercise("sums", "part1_sums")\n'
+    )
+    (home / "part1_sums.py").write_text(f"{head}{text}\n")
+    monkeypatch.setattr(labs, "__path__", [str(home.parent)])
+
+    with pytest.raises(CourseError) as raised:
+        load_part(f"autograder.labs.{tmp_path.name}.part1_sums")
+    assert str(raised.value).startswith(f"labs/{tmp_path.name}/part1_sums.py")
+    assert words in str(raised.value)

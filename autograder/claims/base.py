@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NotRequired, TypedDict
 
@@ -81,16 +81,25 @@ class Claimed:
 
     def fixed(self, random: np.random.Generator, case: Case) -> Case:
         """Draw the sizes that a case leaves open."""
-        if unknown := set(case.sizes) - set(self.sizes):
-            known = ", ".join(self.sizes)
-            raise CourseError(
-                f"{self.function}: case '{case.name}' fixes {unknown.pop()}; inputs draws {known}"
-            )
+        self.require_drawn(case.name, [case.sizes])
         sizes = {
             name: _size(random, size, case.odd)
             for name, size in {**self.sizes, **case.sizes}.items()
         }
         return replace(case, sizes=sizes, odd=False)
+
+    def require_drawn(self, name: str, cases: Iterable[Sizes]) -> None:
+        """Refuse what is no size that `inputs` draws: in a claim, before anything runs."""
+        for sizes in cases:
+            if not isinstance(sizes, Mapping):
+                raise CourseError(
+                    f"{self.function}: {name} takes a list of sizes, [{{'rows': 8}}], not {sizes!r}"
+                )
+            if unknown := sorted(set(sizes) - set(self.sizes)):
+                known = ", ".join(self.sizes)
+                raise CourseError(
+                    f"{self.function}: case '{name}' fixes {unknown[0]}; inputs draws {known}"
+                )
 
     def given(self, rig: Any, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""

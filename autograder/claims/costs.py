@@ -90,6 +90,8 @@ class Costs(Claimed):
         It may be a share *of* other bytes, by the call's arguments, and that of the *backward* pass as well.
         """
 
+        self.require_drawn("needs_less_memory", [sizes, tiny])
+
         def peak(student: Any, rig: Any) -> dict[str, Any]:
             given = self.given(rig, Case("large", sizes), exact=False)
             answers, share = rig.answers(), int(of(given)) if of is not None else 0
@@ -140,6 +142,7 @@ class Costs(Claimed):
 
     def _costs(self, claim: str, measure: str, at_most: float, sizes: Sizes, words: Words) -> None:
         does, unit, one = SAYS[measure]
+        self.require_drawn(claim, [sizes])
 
         def cost(student: Any, rig: Any) -> dict[str, Any]:
             return self._cost(student, rig, sizes, gradients=measure == "held")
@@ -169,6 +172,7 @@ class Costs(Claimed):
     ) -> None:
         does, unit, one = SAYS[measure]
         larges = {"": large, **grown.get("also", {})}
+        self.require_drawn(claim, [small, *larges.values()])
 
         def growth(student: Any, rig: Any) -> dict[str, Any]:
             held = measure == "held"

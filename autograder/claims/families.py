@@ -61,7 +61,8 @@ def every(
     for name in (*skip, *(only or ())):
         if name not in known:
             raise CourseError(
-                f"skip_families names '{name}', which is no family here{nearest(name, known)}"
+                f"skip_families names '{name}', which is no family here{nearest(name, known)}; "
+                f"families: {', '.join(known)}"
             )
     for name, reason in skip.items():
         if not reason:

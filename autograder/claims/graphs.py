@@ -43,6 +43,8 @@ class Graphs(Claimed):
     def one_graph(self, calls: Sequence[Sizes], builds: int = 1, **words: Unpack[Words]) -> None:
         """Claim that, compiled, each of these calls runs one graph, and that so many are built for all of them."""
 
+        self.require_drawn("one_graph", calls)
+
         def compiled(student: Any, rig: Any) -> dict[str, Any]:
             compiler = rig.compiler()
             self._run_compiled(student, rig, compiler, calls)
@@ -74,6 +76,8 @@ class Graphs(Claimed):
     ) -> None:
         """Claim that, after the *first* compiled calls, *later* ones run what is there."""
 
+        self.require_drawn("builds_nothing_later", [*first, *later])
+
         def rebuilt(student: Any, rig: Any) -> dict[str, Any]:
             compiler = rig.compiler()
             run = self._run_compiled(student, rig, compiler, first)
@@ -98,6 +102,8 @@ class Graphs(Claimed):
 
     def captures_less(self, at_most: float, sizes: Sizes, **words: Unpack[Words]) -> None:
         """Claim that, compiled, at most this share of the baseline's operations is captured."""
+
+        self.require_drawn("captures_less", [sizes])
 
         def captured(student: Any, rig: Any) -> dict[str, Any]:
             compiler = rig.compiler()
@@ -133,6 +139,8 @@ class Graphs(Claimed):
 
     def fetches_nothing(self, sizes: Sizes | None = None, **words: Unpack[Words]) -> None:
         """Claim that no value is brought to the host."""
+
+        self.require_drawn("fetches_nothing", [sizes or {}])
 
         def fetches(student: Any, rig: Any) -> dict[str, Any]:
             given = self.given(rig, Case("fetches", sizes or {}))

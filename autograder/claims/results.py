@@ -61,6 +61,7 @@ class Results(Claimed):
         tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families)
         said = f"{self.function} returns what the slow version returns: {_kinds(tried)}."
         slips = words.get("slips", {})
+        self.require_drawn("same", (case.sizes for case in tried))
         self._compared(SAME, said, self._results(tried, oracle, slips), words)
         if gradients is None or gradients:
             kept = [case for case in tried if not case.again]
@@ -75,11 +76,14 @@ class Results(Claimed):
     def leaves_inputs_alone(self, *cases: Sizes, **words: Unpack[Words]) -> None:
         """Claim that no input is changed and no precision lowered, for points of its own; else `same` sees to it."""
 
+        own = [own_case("inputs", sizes) for sizes in cases or ({},)]
+        self.require_drawn("leaves_inputs_alone", (case.sizes for case in own))
+
         def inputs_after(student: Any, rig: Any) -> dict[str, Any]:
             changed: dict[str, None] = {}
             flags = rig.calls.flags()
-            for at, sizes in enumerate(cases or ({},)):
-                given = self.given(rig, own_case("inputs", sizes))
+            for at, case in enumerate(own):
+                given = self.given(rig, case)
                 before = rig.copies(given)
                 with flags:
                     if not at:  # what it raises in other cases, other claims say
@@ -101,6 +105,7 @@ class Results(Claimed):
     def _gradients_alike(
         self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle, words: Alike
     ) -> None:
+        self.require_drawn("same_gradients", (case.sizes for case in cases))
         said = f"{self.function} passes on the gradients that the slow version passes on."
         self._compared(GRADIENTS, said, self._gradients(cases, names, oracle), words)
 

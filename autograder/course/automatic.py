@@ -62,6 +62,8 @@ def holes(made: Made, result: Result) -> list[str]:
     if owner.outcome == "unavailable" or any(it.reason != "raised" for it in failed):
         return []
     said = f"{owner.measured} {owner.why} {owner.reason}".strip()
+    if owner.outcome == "error":
+        return [f"{owner.id} gave no verdict: {said}; correct the claim or the slow version"]
     return [
         f"a hole: {owner.id}: {owner.outcome}: {said}; say in holes={{...}} why, if that is right"
     ]

@@ -386,10 +386,18 @@ def _mutant(said: Mapping[str, Any], whole: Submission, lab: Lab, where: str) ->
 def _yaml(path: Path, needed: set[str], allowed: set[str]) -> dict[str, Any]:
     said = read_yaml(path)
     if not isinstance(said, dict) or not needed <= set(said) <= needed | allowed:
-        raise CourseError(
-            f"{path.parent.name}/{path.name}: names {sorted(said or {})}; it needs {sorted(needed)}"
-        )
+        raise CourseError(_lines_problem(path, said, needed, allowed))
     return said
+
+
+def _lines_problem(path: Path, said: Any, needed: set[str], allowed: set[str]) -> str:
+    """Say which lines a file lacks, and which it cannot have."""
+    names = set(said) if isinstance(said, dict) else set[str]()
+    missing, unknown = sorted(needed - names), sorted(names - needed - allowed)
+    told = [f"{', '.join(missing)}: missing"] * bool(missing)
+    told += [f"{', '.join(unknown)}: not known here"] * bool(unknown)
+    example = "about: what is unusual; kind: unusual; part: part1_first; fails: {}"
+    return f"{path.parent.name}/{path.name}: {'; '.join(told)}; write a line for each, as {example}"
 
 
 def _yaml_list(path: Path) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.claims.exercise import Exercise
+from autograder.errors import CourseError
 from autograder.model import Failed, Passed, Unavailable
 from tests.claims import exercises
 from tests.claims.harness import judged
@@ -166,3 +167,47 @@ def test_fewer_operations_are_captured_than_of_a_loop(scaled, tmp_path):
 
     assert isinstance(found[0], Passed), found[0]
     assert ["each row is captured", "nothing was left to compile"] == [it.why for it in found[1:]]
+
+
+WORDS = {"why": "", "try_": ""}
+NOT_DRAWN = {
+    "same": (lambda it: it.same({"one": {"row": 1}}, **WORDS), "fixes row; inputs draws rows"),
+    "growth": (lambda it: it.operations_do_not_grow({"rows": 1}, {"row": 9}, **WORDS), "fixes row"),
+    "a share": (lambda it: it.fewer_operations(0.5, {"row": 9}, **WORDS), "fixes row"),
+    "memory": (lambda it: it.needs_less_memory(0.5, {"rows": 9}, {"row": 1}, **WORDS), "fixes row"),
+    "one graph": (lambda it: it.one_graph({"rows": 9}, **WORDS), "one_graph takes a list of sizes"),
+    "fetches": (lambda it: it.fetches_nothing({"row": 9}, **WORDS), "fixes row"),
+    "inputs": (lambda it: it.leaves_inputs_alone({"row": 9}, **WORDS), "fixes row"),
+}
+
+
+@pytest.mark.parametrize(("claim", "words"), NOT_DRAWN.values(), ids=NOT_DRAWN)
+def test_sizes_that_nobody_draws_are_refused_where_they_are_claimed(claim, words):
+    """In a worker they would be told to a student."""
+    sums = Exercise("sums")
+
+    @sums.inputs
+    def draw(random, rows=(0, 9)):
+        return {"rows": random.normal(size=rows)}
+
+    with pytest.raises(CourseError, match=words):
+        claim(sums)
+
+
+def test_what_is_compiled_as_one_graph_is_compared_counted_and_watched_like_other_code(tmp_path):
+    """Its author insists on one graph, and torch does not compile while operations are seen."""
+    doubled = Exercise("doubled")
+
+    @doubled.inputs
+    def draw(random, rows=(1, 9)):
+        return {"x": random.normal(size=rows)}
+
+    words = {"why": "twice as much", "try_": "x * 2"}
+    doubled.same(**words)
+    doubled.operations_do_not_grow({"rows": 2}, {"rows": 9}, **words)
+    doubled.fetches_nothing({"rows": 9}, **words)
+    right = "import torch\n\n\ndef doubled(x):\n    return x * 2\n"
+    insists = '@torch.compile(fullgraph=True, backend="eager")\ndef '
+    found = judged(doubled, right.replace("def ", insists), right, tmp_path)
+
+    assert [] == [it for it in found.values() if not isinstance(it, Passed)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder.claims.exercise import Exercise
+from autograder.course.beside import undeclared
+from autograder.lab import Lab
 from autograder.model import Failed, Passed
 from tests.claims.harness import judged
 
@@ -80,6 +82,11 @@ def test_an_optimizer_that_moves_the_weights_alike_passes(heavy, tmp_path):
         found = judged(heavy, text, RIGHT, tmp_path)["trains_alike"]
         assert isinstance(found, Passed), found
         assert "update apart by" in found.measured
+
+
+def test_its_check_rests_on_outputs_and_need_not_say_more(heavy):
+    """The probe compares weights, and no recorder stands beside the code."""
+    assert [] == undeclared(Lab("toy", (heavy.part,)))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

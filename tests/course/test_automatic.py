@@ -46,7 +46,10 @@ OUTCOMES = {
         {"same_results": "raised"},
         ["a hole: same_results: failed"],
     ),
-    "a fault of ours is no verdict": ({"same_results": "error"}, ["a hole: same_results: error"]),
+    "a fault of ours is no verdict": (
+        {"same_results": "error"},
+        ["same_results gave no verdict: measured why"],
+    ),
 }
 
 

@@ -303,6 +303,16 @@ def test_yaml_that_cannot_be_read_is_named_with_its_line(course):
         load_cases(course, toy_kit().lab)
 
 
+def test_lines_that_a_folder_lacks_are_named_with_an_example(course):
+    """An author has no other place to look them up."""
+    folder = course.root / "tests/submissions/toy/empty"
+    folder.mkdir()
+    (folder / "expect.yaml").write_text("about: by a matrix\nwhy: it is right\n")
+    told = "empty/expect.yaml: fails, kind, part: missing; why: not known here; write a line for each, as about: "
+    with pytest.raises(CourseError, match=told):
+        load_cases(course, toy_kit().lab)
+
+
 def test_what_a_folder_may_not_hand_in_is_not_the_references(course):
     """Else a link would pass as the file that it hides."""
     folder = course.root / "tests/submissions/toy/links"

@@ -8,16 +8,17 @@ from typing import Any, Self
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from autograder.worker.rigs.eager import Watch
 
-class Counter(TorchDispatchMode):
+
+class Counter(Watch):
     """Counts the operations that torch is asked for, and bytes: each storage that is made once, views never."""
 
     def __init__(self, before: Iterable[Tensor] = ()) -> None:
         """Start at nothing; some tensors were there *before*."""
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.operations = 0
         """All of them, views included: each costs the host the same."""
         self.count = self.bytes = 0

@@ -19,8 +19,8 @@ from typing import Any, Self
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from autograder.worker.rigs.eager import Watch
 from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.nets import Loader
 
@@ -160,21 +160,21 @@ class Fetches(TorchFunctionMode):
     def __enter__(self) -> Self:
         """Watch what waits for a GPU as well."""
         GPU.listeners.append(self.fetched)
-        self._values.__enter__()  # type: ignore[no-untyped-call]
+        self._values.__enter__()
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: object) -> None:
         GPU.listeners.remove(self.fetched)
         super().__exit__(*error)  # type: ignore[no-untyped-call]
-        self._values.__exit__(*error)  # type: ignore[no-untyped-call]
+        self._values.__exit__(*error)
 
 
-class _Values(TorchDispatchMode):
+class _Values(Watch):
     """Sees the operator that every route to a single value ends in, whatever the method was called."""
 
     def __init__(self, owner: Fetches) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._owner = owner
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

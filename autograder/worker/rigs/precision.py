@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from autograder.worker.rigs.eager import Watch
 
 FULL = {"", "none", "ieee", "highest", "strict", "any", "False"}
 """What says that products are not rounded, in one interface or another."""
@@ -44,12 +45,12 @@ AT_FIRST = _settings()
 """In the process that workers are forked from, where no student's code ever ran."""
 
 
-class Precision(TorchDispatchMode):
+class Precision(Watch):
     """Looks at the settings at each operation, and once more at the end."""
 
     def __init__(self) -> None:
         """None was lowered."""
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._lowered: dict[str, str] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
