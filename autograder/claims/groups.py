@@ -186,7 +186,7 @@ class Group:
         says: str,
         *,
         per_step: int,
-        bytes: int,
+        bytes: int,  # noqa: A002 an author reads what it counts
         kinds: Collection[str],
         why: str,
         try_: str = "",

@@ -16,6 +16,7 @@ KINDS = (
     "recv", "barrier",
 )  # fmt: skip
 """An operator is called as its kind, with more behind it: c10d::_allgather_base_, for example."""
+c10d: Any = dist.distributed_c10d
 NAMESPACES = ("c10d", "_c10d_functional")
 MOST = 64  # steps, and calls of one step, that are told
 
@@ -43,12 +44,12 @@ class Collectives(TorchDispatchMode):
     def __enter__(self) -> Self:
         """Watch."""
         self._hook = register_optimizer_step_post_hook(lambda *_: self.steps.append([]))
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop watching."""
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
         self._hook.remove()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -92,9 +93,10 @@ def _size(kind: str, values: Any) -> dict[str, int]:
 
 def _ranks(kind: str, args: Any) -> list[int]:
     if isinstance(args[-1], str):  # a functional collective names its group
-        group = dist.distributed_c10d._resolve_process_group(args[-1])
-        return dist.get_process_group_ranks(group)
-    place = next(at for at, it in enumerate(args) if isinstance(it, torch.ScriptObject))
+        return dist.get_process_group_ranks(c10d._resolve_process_group(args[-1]))
+    place = next((at for at, it in enumerate(args) if isinstance(it, torch.ScriptObject)), None)
+    if place is None:
+        return []
     group = dist.ProcessGroup.unbox(args[place])
     if kind in ("send", "recv") and isinstance(args[place + 1], int):
         return sorted({dist.get_rank(), dist.get_global_rank(group, args[place + 1])})
