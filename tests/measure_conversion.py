@@ -102,6 +102,14 @@ def page(old: dict[str, Any], new: dict[str, Any]) -> str:
             f"| {lab} | {entry} | {words(entries[entry])} | {words(now[entry])} |"
             for entry in changed
         ]
+    unlike = [
+        f"{lab}.{entry}"
+        for side in (old, new)
+        for lab, own in side["proved"].items()
+        for entry, right in own.items()
+        if not right
+    ]
+    lines += ["", f"Run, and not judged as stated: {', '.join(unlike) or 'none'}."]
     lines += ["", "## Entries with another statement", ""]
     heads = ["| lab | entry | fails before | fails after |", "|---|---|---|---|"]
     lines += [*heads, *differing] if differing else ["None."]

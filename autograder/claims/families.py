@@ -109,8 +109,9 @@ def _alike(array: Array, _: np.random.Generator) -> Array:
 
 def _lost_in_ten_bits(array: Array, _: np.random.Generator) -> Array:
     """Put 2 ** -12 behind ten bits, TF32's: who multiplies with these loses it from each number, in one direction."""
-    cut = np.array(array, np.float32).view(np.int32) & -(1 << 13)
-    return cut.view(np.float32).astype(array.dtype) * (1 + 2.0**-12)
+    cut: Array = np.array(array, np.float32).view(np.int32) & -(1 << 13)
+    lost: Array = cut.view(np.float32).astype(array.dtype) * (1 + 2.0**-12)
+    return lost
 
 
 def _ends(array: Array, random: np.random.Generator) -> Array:
