@@ -110,15 +110,19 @@ def _alike(array: Array, _: np.random.Generator) -> Array:
 def _lost_in_ten_bits(array: Array, _: np.random.Generator) -> Array:
     """Put 2 ** -12 behind ten bits, TF32's: who multiplies with these loses it from each number, in one direction."""
     cut: Array = np.array(array, np.float32).view(np.int32) & -(1 << 13)
-    lost: Array = cut.view(np.float32).astype(array.dtype) * (1 + 2.0**-12)
-    return lost
+    return cut.view(np.float32).astype(array.dtype) * (1 + 2.0**-12)
+
+
+def _ordered(array: Array, _: np.random.Generator) -> Array:
+    return np.sort(array) if array.ndim else array
 
 
 def _ends(array: Array, random: np.random.Generator) -> Array:
     if not array.size:
         return array
     low = random.random(array.shape) < 0.5
-    return np.where(low, array.min(), array.max()).astype(array.dtype)
+    ends: Array = np.where(low, array.min(), array.max()).astype(array.dtype)
+    return ends
 
 
 DRAWN = Case("drawn sizes")
@@ -137,7 +141,7 @@ NUMBERS = [
     Case("lost in ten bits", change=_lost_in_ten_bits),
 ]
 WHOLE = [
-    Case("whole numbers in order", change=lambda array, _: np.sort(array), whole=True),
+    Case("whole numbers in order", change=_ordered, whole=True),
     Case("whole numbers at their ends", change=_ends, whole=True),
 ]
 AGAIN = Case("other numbers in the same tensors", again=True)
