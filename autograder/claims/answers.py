@@ -1,4 +1,4 @@
-"""Claims about answers to questions about a profile: those of a function about made ones, and a file of them.
+"""Claims about answers to questions: those of a function about made profiles, and a file of them.
 
 questions = Answers(part, "analyse_profile", FORM, ...)    FORM: what is asked, by name
 questions.asks(made)                                       the probe: made profiles of which everything is known
@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import close, explained, shown
@@ -39,6 +39,8 @@ POINTS, RELATIVE = 2.0, 0.03  # how far a share of the breakdown may be off
 EXACT = 1e-3  # relative: a made profile leaves nothing but rounding
 NESTED = 50  # brackets, far more than answers have
 LONGEST = 400  # characters of a name
+LARGEST = 1e300
+WRONG = "it is not the right answer"
 
 
 @dataclass(frozen=True)
@@ -121,21 +123,75 @@ class Question:
         return Passed(measured) if right else Failed(measured, why, try_)
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is asked with an answer that is known: itself, a band (low, high), or computed from the file handed in."""
+
+    right: Any
+    """A number, a word or a boolean; a pair of numbers for a band; or a function of the file that returns one."""
+    within: float = 1e-6
+    """Of a number, relative."""
+    one_of: Sequence[Any] = ()
+    slips: Mapping[str, float | Callable[..., float]] = field(default_factory=dict)
+    """Words for a usual mistake: the number that it gives, or a function of the file that returns it."""
+    why: str = ""
+    group: str = ""
+    rule: ClassVar[None] = None
+
+    def form_problem(self, name: str, value: Any) -> str:
+        """Say that an answer is of another kind."""
+        if self.one_of:
+            kind = f"one of {', '.join(map(str, self.one_of))}"
+            right = any(value == one and type(value) is type(one) for one in self.one_of)
+        elif _number(self.right) or isinstance(self.right, tuple):
+            kind, right = "a number", _finite(value)
+        else:
+            kind = "a number, a word, true or false"
+            short = isinstance(value, str) and len(value) <= LONGEST
+            right = short or isinstance(value, bool) or _finite(value)
+        return "" if right else f"{name} is {_quoted(value)}; it must be {kind}"
+
+    def fit(self, name: str, value: Any, file: Any, try_: str) -> Verdict:
+        """Pass the right answer; one that is computed from a file is told, since the file tells it."""
+        right = self.right(file) if callable(self.right) else self.right
+        if self._is_right(value, right):
+            return Passed(f"{name} is {shown(value)}")
+        stories = [(it(file) if callable(it) else it, why) for why, it in self.slips.items()]
+        slip = explained(value, stories, self.within) if _number(value) else ""
+        told = f"; {file.file} gives {_expected(right)}" if callable(self.right) else ""
+        return Failed(f"{name} is {shown(value)}{told}", slip or self.why or WRONG, try_)
+
+    def _is_right(self, value: Any, right: Any) -> bool:
+        if isinstance(right, tuple):
+            return _number(value) and right[0] <= value <= right[1]
+        if _number(right):
+            return _number(value) and close(value, right, self.within)
+        return type(value) is type(right) and bool(value == right)
+
+
 def percent(group: str, quantity: str = "", **more: Any) -> Question:
     """Ask for a share."""
     return Question(group, quantity, most=100.0, **more)
 
 
 class Answers:
-    """What is asked about a profile, and what is claimed of the answers.
+    """What is asked, and what is claimed of the answers.
 
     Of two forms the first is for profiles with a GPU and the second for those without; a name of its own tells which.
     """
 
     def __init__(
-        self, part: Part, function: str, *forms: Mapping[str, Question], reason: str, see: str
+        self,
+        part: Part,
+        function: str,
+        *forms: Mapping[str, Question | Known],
+        see: str,
+        reason: str = "",
     ) -> None:
-        """Name the student's function, and the group of questions in which its *reason* is judged."""
+        """Name the student's function, and the group of questions in which its *reason* is judged.
+
+        Without either there is only a file, or no answer is null.
+        """
         self.part, self.function, self.forms = part, function, forms
         self.reason, self.see = reason, see
 
@@ -165,7 +221,12 @@ class Answers:
         row: dict[str, Any] = rig.rows([returned], self.function)[0]
         for name, question in self.forms[0].items():
             names = returned.get(name)
-            if question.names and hasattr(names, "__len__") and not isinstance(names, str):
+            if (
+                isinstance(question, Question)
+                and question.names
+                and hasattr(names, "__len__")
+                and not isinstance(names, str)
+            ):
                 row[name] = [rig.text(each) for each in islice(names, 10)]
         return row
 
@@ -192,23 +253,28 @@ class Answers:
         name: str,
         says: str,
         *groups: str,
-        trace: str = "",
+        about: str = "",
+        file: str = "answers",
         try_: str = "",
         needs: Sequence[str] = (),
     ) -> None:
-        """Claim that the file handed in has its form, and is what the profile handed in with it says."""
+        """Claim that a *file* of answers has its form, and that those of some groups are right.
 
-        def judge(answers: Text, *handed_in: Trace) -> Verdict:
+        They are *about* another file: a profile, or whatever the questions compute their answers from. Let the check
+        *needs* the one that says that this file is in order.
+        """
+
+        def judge(answers: Text, *others: Any) -> Verdict:
             values, problem = self.parsed(answers)
             if problem:
                 return Failed(answers.file, problem, try_ or self.see)
-            verdicts = [self.fit(values, profiled, *groups, try_=try_) for profiled in handed_in]
-            return next(iter(verdicts), Passed(f"{len(values) - 1} answers"))
+            verdict = self.fit(values, next(iter(others), None), *groups, try_=try_ or self.see)
+            return Passed(f"{len(self.form(values))} answers") if verdict == Passed("") else verdict
 
-        reads = ["answers", *filter(None, [trace])]
+        reads = [file, *filter(None, [about])]
         self.part.add_check(name, says, "artefact", judge, reads, needs)
 
-    def form(self, answers: Values) -> Mapping[str, Question]:
+    def form(self, answers: Values) -> Mapping[str, Question | Known]:
         """Tell by its own names which of the forms is meant."""
         own = [name for name in self.forms[0] if name not in self.forms[-1]]
         return self.forms[0] if any(name in answers for name in own) else self.forms[-1]
@@ -228,16 +294,18 @@ class Answers:
     def form_problem(self, answers: Values) -> str:
         """Say which name is missing, not asked for, or holds something of another kind."""
         form = self.form(answers)
-        odd = next((name for name in answers if name not in (*form, "reason")), None)
+        names = (*form, *["reason"] * bool(self.reason))
+        odd = next((name for name in answers if name not in names), None)
         if odd is not None and any(odd in other for other in self.forms):
             return f"'{odd}' is of the other form: the names are those with a GPU, or those without one"
         if odd is not None:
             return f"'{odd[:60]}' is not asked for"
-        for name in (*form, "reason"):
+        for name in names:
             if name not in answers:
                 return f"'{name}' is missing"
         problems = (question.form_problem(name, answers[name]) for name, question in form.items())
-        if problem := next(filter(None, problems), ""):
+        problem = next(filter(None, problems), "")
+        if problem or not self.reason:
             return problem
         if not isinstance(answers["reason"], str | None):
             return f"reason is {_quoted(answers['reason'])}; it must be words, or null"
@@ -247,7 +315,7 @@ class Answers:
     def made_problem(self, told: Values, known: Values, slips: Slips, group: str) -> str:
         """Say how the answers of a group are not those of a made profile."""
         for name, question in self.form(known).items():
-            if question.group == group:
+            if isinstance(question, Question) and question.group == group:
                 if name not in told:
                     return f"'{name}' is missing"
                 if question.rule:
@@ -259,17 +327,19 @@ class Answers:
         right = {**known, "reason": told.get("reason")}
         return _reason_problem(right) if group == self.reason else ""
 
-    def fit(self, answers: Values, trace: Trace, *groups: str, try_: str) -> Verdict:
-        """Pass answers of some groups that a profile bears out, each under some accepted definition."""
-        form, has_gpu = self.form(answers), profile.has_gpu(trace)
-        if len(self.forms) > 1 and has_gpu != (form is self.forms[0]):
+    def fit(self, answers: Values, file: Any, *groups: str, try_: str) -> Verdict:
+        """Pass answers of some groups, or of all that are known, that are right or that a profile bears out."""
+        form = self.form(answers)
+        if len(self.forms) > 1 and file and profile.has_gpu(file) != (form is self.forms[0]):
+            has_gpu = profile.has_gpu(file)
             names = "without one" if has_gpu else "with a GPU"
-            why = f"{trace.file} holds {'the' if has_gpu else 'no'} work of a GPU"
+            why = f"{file.file} holds {'the' if has_gpu else 'no'} work of a GPU"
             return Failed(f"the answers are those {names}", why, try_)
         passed = []
         for name, question in form.items():
-            if question.group in groups and not question.rule:
-                verdict = question.fit(name, answers[name], trace, try_)
+            wanted = question.group in groups or (isinstance(question, Known) and not groups)
+            if wanted and not question.rule:
+                verdict = question.fit(name, answers[name], file, try_)
                 if not isinstance(verdict, Passed):
                     return verdict
                 passed.append(verdict.measured)
@@ -281,6 +351,15 @@ ROWS = list_of(map_of({"anyOf": [*CELL["anyOf"], list_of(TEXT)]}))
 
 def _number(value: Any) -> bool:
     return isinstance(value, float | int) and not isinstance(value, bool)
+
+
+def _finite(value: Any) -> bool:
+    """Whether arithmetic with this number is possible: JSON has NaN, and numbers of thousands of digits."""
+    return _number(value) and abs(value) <= LARGEST
+
+
+def _expected(right: Any) -> str:
+    return f"{right[0]:.4g} to {right[1]:.4g}" if isinstance(right, tuple) else shown(right)
 
 
 def _quoted(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-from autograder.claims.families import SAMPLED, Case, Sizes
+from autograder.claims.families import DRAWN, SAMPLED, Case, Sizes
 from autograder.errors import CourseError
 from autograder.lab import Part, Probe, record
 from autograder.model import Basis, Verdict
@@ -21,6 +21,10 @@ Run = Callable[[Any, Any], Mapping[str, Any]]
 SEVERAL = 2
 """At least so many are drawn where a case does not fix a size: one or none would hide what the case is about."""
 SAME = "same_results"
+DTYPES = (
+    "", "float16", "bfloat16", "float32", "float64", "bool", "uint8", "int8", "int16", "int32", "int64"
+)  # fmt: skip
+"""Of arrays that are drawn. One of numbers is handed over in the dtype of the case, unless another is beside it."""
 
 
 class Words(TypedDict):
@@ -75,9 +79,19 @@ class Claimed:
         if self._draw is None:
             raise CourseError(f"{self.function}: declare @inputs above the first claim")
         given = dict(self._draw(random, **self.fixed(random, case).sizes))
+        for name, it in given.items():
+            if _dtype(it) not in DTYPES:
+                known = ", ".join(filter(None, DTYPES))
+                raise CourseError(f"{self.function}: {name} is drawn as {_dtype(it)}; use {known}")
         if case.change is not None:
             given = {name: _changed(it, case, random) for name, it in given.items()}
         return given
+
+    @property
+    def has_whole_numbers(self) -> bool:
+        """Whether a call is given arrays of whole numbers."""
+        drawn = self.drawn(np.random.default_rng(0), DRAWN).values()
+        return any("int" in _dtype(it) for it in drawn)
 
     def fixed(self, random: np.random.Generator, case: Case) -> Case:
         """Draw the sizes that a case leaves open."""
@@ -151,6 +165,13 @@ class Claimed:
         self.part.add_check(name, says, basis, judge, reads, needs, compared)
 
 
+def _dtype(value: Any) -> str:
+    """Name the dtype that is beside an array, or its own; of what is no array there is none."""
+    if isinstance(value, tuple):
+        return str(value[1])
+    return str(value.dtype) if isinstance(value, np.ndarray) else ""
+
+
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return what was drawn second, but for those of its numbers that a sample of the first would look at."""
     return {name: _mixed(it, second[name]) for name, it in first.items()}
@@ -182,7 +203,8 @@ def _changed(value: Any, case: Case, random: np.random.Generator) -> Any:
     assert case.change is not None
     if isinstance(value, tuple):
         return _changed(value[0], case, random), value[1]
-    numbers = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    kinds = "iu" if case.whole else "f"
+    numbers = isinstance(value, np.ndarray) and value.dtype.kind in kinds
     return case.change(value, random) if numbers else value
 
 

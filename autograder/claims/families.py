@@ -30,6 +30,8 @@ class Case:
     """Sizes that are drawn are odd."""
     change: Change | None = None
     """What becomes of each array of numbers that was drawn."""
+    whole: bool = False
+    """It is the arrays of whole numbers that change."""
     again: bool = False
     """Called a second time: other numbers in the same tensors, but for each so many of them."""
 
@@ -47,14 +49,20 @@ def every(
     own: Mapping[str, Sizes],
     skip: Mapping[str, str],
     only: Collection[str] | None = None,
+    *,
+    whole: bool = False,
 ) -> list[Case]:
-    """List an exercise's own cases and the families: *only* some, or all but those that it skips for a reason."""
+    """List an exercise's own cases and the families: *only* some, or all but those that it skips for a reason.
+
+    Those of *whole* numbers are there where any are drawn.
+    """
     families = [
         DRAWN,
         *_of_sizes(sizes),
         *LAYOUTS,
         *(Case(dtype, dtype=dtype) for dtype in dtypes),
         *NUMBERS,
+        *(WHOLE if whole else []),
         AGAIN,
     ]
     known = [family.name for family in families]
@@ -100,6 +108,24 @@ def _alike(array: Array, _: np.random.Generator) -> Array:
     return np.broadcast_to(array[:1], array.shape).copy() if array.size else array
 
 
+def _lost_in_ten_bits(array: Array, _: np.random.Generator) -> Array:
+    """Put 2 ** -12 behind ten bits, TF32's: who multiplies with these loses it from each number, in one direction."""
+    cut: Array = np.array(array, np.float32).view(np.int32) & -(1 << 13)
+    return cut.view(np.float32).astype(array.dtype) * (1 + 2.0**-12)
+
+
+def _ordered(array: Array, _: np.random.Generator) -> Array:
+    return np.sort(array) if array.ndim else array
+
+
+def _ends(array: Array, random: np.random.Generator) -> Array:
+    if not array.size:
+        return array
+    low = random.random(array.shape) < 0.5
+    ends: Array = np.where(low, array.min(), array.max()).astype(array.dtype)
+    return ends
+
+
 DRAWN = Case("drawn sizes")
 LAYOUTS = [
     Case("transposed views", view="transposed"),
@@ -113,5 +139,10 @@ NUMBERS = [
     Case("equal rows", change=_alike),
     Case("a constant row", change=_row(lambda row: np.full_like(row, 0.5))),
     Case("zeros", change=lambda array, _: np.zeros_like(array)),
+    Case("lost in ten bits", change=_lost_in_ten_bits),
+]
+WHOLE = [
+    Case("whole numbers in order", change=_ordered, whole=True),
+    Case("whole numbers at their ends", change=_ends, whole=True),
 ]
 AGAIN = Case("other numbers in the same tensors", again=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, Unpack
 
@@ -163,13 +163,24 @@ class Compiled:
     """A function that compiles a network, and what is claimed of what it returns; its probe is `compiled`."""
 
     def __init__(
-        self, part: Part, made: Callable[[Any, Any], tuple[Any, Any]], within: float, see: str
+        self,
+        part: Part,
+        made: Callable[[Any, Any], tuple[Any, Any]],
+        within: float,
+        see: str,
+        takes: Collection[str] | None = None,
     ) -> None:
-        """Say how: *made*, of the student's module and the rig, returns a network and what compiles it."""
+        """Say how: *made*, of the student's module and the rig, returns a network and what compiles it.
+
+        *takes* says what that needs of the student's module.
+        """
         self.part, self.within, self.see = part, within, see
 
         @part.probe(
-            pair=True, values={**CASES, **COUNTED, "noted": NOTED, "refusal": TEXT}, arrays=NUMBERS
+            pair=True,
+            values={**CASES, **COUNTED, "noted": NOTED, "refusal": TEXT},
+            arrays=NUMBERS,
+            takes=takes,
         )
         def compiled(student: Any, rig: Any) -> Any:
             """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""

@@ -8,7 +8,7 @@ A problem is one sentence, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,13 +24,18 @@ EXACT = 1e-4  # relative, of figures
 SUMS = (1.5, 2.5)  # times as long an update: two gradients added up make about 2
 SAVED = 1e-6  # of the largest weight
 KEPT = "kept_"
+UNCOUNTED = "collectives are counted from the third step on, and optimizer.step() ends a step"
+UNSEEN = "nothing is averaged in a step, or in another thread, where no call is seen"
+Calls = Sequence[Mapping[str, Any]]
+"""Collective calls of one step: the kind and the bytes of each."""
 Orders = Sequence[Sequence[int]]
 """By process, the samples that it read."""
 
 
 def answered(*figures: str, **more: Any) -> dict[str, Any]:
     """Return the form of a probe that answers with `rig.ranks`; *figures* are series that the function returns."""
-    read = record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN)
+    calls = list_of(list_of(record(kind=TEXT, bytes=INTEGER)))
+    read = record(asked=list_of(INTEGER), files=list_of(TEXT), open=BOOLEAN, steps=calls)
     each = [f"{name}{rank}" for name in ("weights", *figures) for rank in range(WORLD)]
     kept = [f"{KEPT}{name}{rank}" for name in ("weights", "losses") for rank in range(WORLD)]
     arrays = dict.fromkeys(["start", "saved", *each, *kept], ("float64", 1))
@@ -175,6 +180,46 @@ class Group:
 
         self._claim(name, says, "report", problem, "try and finally")
 
+    def collectives(
+        self,
+        name: str,
+        says: str,
+        *,
+        per_step: int,
+        bytes: int,  # noqa: A002 an author reads what it counts
+        kinds: Collection[str],
+        why: str,
+        try_: str = "",
+        needs: Sequence[str] = (),
+    ) -> None:
+        """Claim at most so many collective calls and bytes in a usual step, and no call of another kind.
+
+        They are counted at the process group, from the third step on: until then DDP sets itself up. *kinds* are those
+        of `worker/rigs/collectives.py`. Bytes are those of the whole tensor, also where each process has a share of it.
+        """
+        allowed = f"at most {per_step} and {bytes} bytes, of {', '.join(kinds)}"
+
+        def problem(ranks: Pair) -> tuple[str, str]:
+            for rank, each in enumerate(ranks.student.values["ranks"]):
+                steps = each["steps"]
+                if not steps:
+                    return f"rank {rank}: fewer than three steps", UNCOUNTED
+                calls = usual(steps)
+                own = list(dict.fromkeys(call["kind"] for call in calls))
+                measured = (
+                    f"rank {rank}: {len(calls)} collectives and {_bytes(calls)} bytes in a step"
+                )
+                measured = f"{measured}, of {', '.join(own) or 'no kind'}; expected: {allowed}"
+                if not calls:
+                    return measured, UNSEEN
+                if other := [kind for kind in own if kind not in kinds]:
+                    return measured, f"{other[0]} is of another kind: {why}"
+                if len(calls) > per_step or _bytes(calls) > bytes:
+                    return measured, why
+            return measured, ""
+
+        self._claim(name, says, "report", problem, try_, needs)
+
     def _ordered(self, ranks: Pair) -> Pair:
         """Compare with one process that kept the first order where these did, and that has a check of its own."""
         if not self.own_order or not order_problem(_read(ranks), _epochs(ranks)):
@@ -182,6 +227,16 @@ class Group:
         arrays = ranks.baseline.arrays
         kept = {name: arrays.get(KEPT + name, array) for name, array in arrays.items()}
         return replace(ranks, baseline=replace(ranks.baseline, arrays=kept))
+
+
+def usual(steps: Sequence[Calls]) -> Calls:
+    """Return the calls of the step in the middle: one that begins an epoch also has those between two epochs."""
+    order = sorted(steps, key=lambda calls: (len(calls), _bytes(calls)))
+    return order[(len(order) - 1) // 2]
+
+
+def _bytes(calls: Calls) -> int:
+    return sum(call["bytes"] for call in calls)
 
 
 def _read(ranks: Pair) -> list[list[int]]:

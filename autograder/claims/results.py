@@ -58,7 +58,8 @@ class Results(Claimed):
 
         Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
         """
-        tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families)
+        whole = self.has_whole_numbers
+        tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families, whole=whole)
         said = f"{self.function} returns what the slow version returns: {_kinds(tried)}."
         slips = words.get("slips", {})
         self.require_drawn("same", (case.sizes for case in tried))

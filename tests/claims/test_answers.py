@@ -12,12 +12,13 @@ import pytest
 
 import autograder
 from autograder import checks
-from autograder.claims.answers import CAUSES
+from autograder.claims.answers import CAUSES, Answers, Known
+from autograder.lab import Part
 from autograder.labs.gpu_profiling.part1_profile import ON_A_CPU, ON_A_GPU
 from autograder.labs.gpu_profiling.part1_profile import questions as eleven
 from autograder.labs.resnet18.part1_baseline import made
 from autograder.labs.resnet18.part1_baseline import questions as four
-from autograder.model import Failed, Passed, Text
+from autograder.model import Failed, Passed, Table, Text
 from autograder.traces.record import Figure, Row, Slice, Trace
 from autograder.worker.rig import Rig
 from autograder.worker.rigs.timelines import Timeline
@@ -332,3 +333,90 @@ def test_each_usual_mistake_about_a_made_trace_is_told(drawn):
             assert words in four.made_problem(
                 {**told, name: value}, right, slips, four.forms[0][name].group
             )
+
+
+# --- answers about any file, or about none ----------------------------------------------------------------------------
+
+NETS = ("small", "wide")
+TABLE = Table("nets.csv", ("net", "ms"), ({"net": "small", "ms": "2"}, {"net": "wide", "ms": "5"}))
+
+
+def times(table):
+    return [float(row["ms"]) for row in table.rows]
+
+
+def fastest(table):
+    return min(table.rows, key=lambda row: float(row["ms"]))["net"]
+
+
+ASKED = {
+    "largest_half": Known(65504, slips={"that is bfloat16's": 3.39e38}, why="max of torch.finfo"),
+    "epsilon": Known((9e-4, 1e-3)),
+    "scales": Known(right=True),
+    "ratio": Known(
+        lambda table: times(table)[1] / times(table)[0],
+        within=0.01,
+        slips={"it is the other way round": lambda table: times(table)[0] / times(table)[1]},
+    ),
+    "fastest": Known(fastest, one_of=NETS),
+}
+ANSWERED = {
+    "largest_half": 65504,
+    "epsilon": 9.77e-4,
+    "scales": True,
+    "ratio": 2.51,
+    "fastest": "small",
+}
+WRONG = {
+    "right": ({}, "largest_half is 6.55e+04; ", ""),
+    "too small": ({"largest_half": 65500}, "largest_half is 6.55e+04", "max of torch.finfo"),
+    "a usual mistake": ({"largest_half": 3.39e38}, "largest_half is 3.39e+38", "that is bfloat16's"),
+    "no number": ({"largest_half": "65504"}, "answers.json", "largest_half is '65504'; it must be a number"),
+    "a truth for a number": ({"largest_half": True}, "answers.json", "largest_half is True; it must be a number"),
+    "outside of the band": ({"epsilon": 1.2e-7}, "epsilon is 1.2e-07", "it is not the right answer"),
+    "not a number": ({"epsilon": float("nan")}, "answers.json", "epsilon is nan; it must be a number"),
+    "thousands of digits": ({"largest_half": 10**400}, "answers.json", f"largest_half is 1{59 * '0'}; it must be a number"),
+    "a number for a truth": ({"scales": 1}, "scales is 1", "it is not the right answer"),
+    "of the table, upside down": ({"ratio": 0.4}, "ratio is 0.4; nets.csv gives 2.5", "it is the other way round"),
+    "another row": ({"fastest": "wide"}, "fastest is 'wide'; nets.csv gives 'small'", "it is not the right answer"),
+    "no row": ({"fastest": "deep"}, "answers.json", "fastest is 'deep'; it must be one of small, wide"),
+    "null": ({"fastest": None}, "answers.json", "fastest is null; it must be one of small, wide"),
+    "a reason": ({"reason": "none"}, "answers.json", "'reason' is not asked for"),
+}  # fmt: skip
+
+
+def quiz(asked, **options):
+    part = Part("part1_numbers")
+    Answers(part, "", asked, see="see the handout").fits("are_right", "They are right.", **options)
+    return part.checks["are_right"]
+
+
+@pytest.mark.parametrize(("changed", "measured", "why"), WRONG.values(), ids=WRONG)
+def test_answers_are_held_against_what_is_known_and_against_a_table(changed, measured, why):
+    told = Text("answers.json", json.dumps({**ANSWERED, **changed}))
+
+    verdict = quiz(ASKED, about="nets").judge(answers=told, nets=TABLE)
+
+    assert isinstance(verdict, Failed) == bool(why), verdict
+    assert verdict.measured.startswith(measured)
+    assert why == getattr(verdict, "why", "")
+    assert "see the handout" == getattr(verdict, "try_", "see the handout")
+
+
+def test_a_quiz_needs_no_other_file():
+    check = quiz({"largest_half": ASKED["largest_half"]}, file="numbers")
+
+    assert (("numbers",), "artefact") == (check.reads, check.basis)
+    assert isinstance(check.judge(numbers=Text("n.json", '{"largest_half": 65504}')), Passed)
+    assert isinstance(check.judge(numbers=Text("n.json", '{"largest_half": 1}')), Failed)
+
+
+@pytest.mark.parametrize(
+    "about", [Text("notes.md", "three lines"), replace(TRACE, file="notes.md")]
+)
+def test_a_file_of_any_kind_gives_the_answer(about):
+    check = quiz({"name": Known(lambda file: file.file)}, about="notes")
+
+    assert isinstance(check.judge(answers=Text("a", '{"name": "notes.md"}'), notes=about), Passed)
+    wrong = check.judge(answers=Text("a", '{"name": "other"}'), notes=about)
+    assert "name is 'other'; notes.md gives 'notes.md'" == wrong.measured

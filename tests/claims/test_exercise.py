@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder.claims import families
 from autograder.claims.exercise import Exercise
 from autograder.errors import CourseError
 from autograder.model import Failed, Passed, Unavailable
@@ -211,3 +212,43 @@ def test_what_is_compiled_as_one_graph_is_compared_counted_and_watched_like_othe
     found = judged(doubled, right.replace("def ", insists), right, tmp_path)
 
     assert [] == [it for it in found.values() if not isinstance(it, Passed)]
+
+
+def test_whole_numbers_are_tried_in_order_and_at_their_ends(tmp_path):
+    taken = Exercise("taken")
+    taken.inputs(
+        lambda random, rows=(4, 9): {
+            "x": random.normal(size=(9, 3)),
+            "rows": random.permutation(rows),
+        }
+    )
+    taken.same(why="x[rows]", try_="x[rows]", dtypes=[], gradients=())
+    right = "def taken(x, rows):\n    return x[rows]\n"
+    wrong = {
+        "in order": "x[rows] if (rows.diff() <= 0).any() else x[rows] + 1",
+        "at their ends": "x[rows] if len(set(rows.tolist())) == len(rows) else x[rows] + 1",
+        "": "x[rows]",
+    }
+    for case, text in wrong.items():
+        found = judged(taken, right.replace("x[rows]", text), right, tmp_path)["same_results"]
+        assert isinstance(found, Failed) == bool(case)
+        assert case in found.measured
+
+
+@pytest.mark.parametrize("drawn", [np.ones(2, "complex64"), (np.ones(2), "float8_e4m3fn")])
+def test_a_dtype_that_is_not_supported_is_refused(drawn):
+    odd = Exercise("odd")
+    odd.inputs(lambda random: {"x": drawn})
+
+    with pytest.raises(CourseError, match=r"odd: x is drawn as (complex64|float8_e4m3fn); use fl"):
+        odd.same(why="", try_="")
+
+
+def test_ten_bits_lose_a_part_of_each_number_in_one_direction():
+    change = next(it.change for it in families.NUMBERS if it.name == "lost in ten bits")
+    drawn = np.random.default_rng(0).normal(size=(40, 3))
+    given = change(drawn, None).astype(np.float32)
+    rounded = ((given.view(np.int32) + (1 << 12)) & -(1 << 13)).view(np.float32)
+
+    assert np.allclose(given, drawn, rtol=2e-3)
+    assert np.allclose(1 - rounded / given, 2.0**-12, rtol=1e-3)

@@ -35,6 +35,14 @@ def claimed(*, own_order=False):
     group.new_order_each_epoch("shuffles")
     group.one_writes("one_writes", "One writes.")
     group.leaves_no_group("ends", "It ends.")
+    group.collectives(
+        "reduces_once",
+        "One call reduces.",
+        per_step=2,
+        bytes=400,
+        kinds=["all_reduce"],
+        why="gradients go in one call",
+    )
     return part.checks
 
 
@@ -184,6 +192,32 @@ def test_a_group_that_is_left_open_is_said(still_open, left_open, words):
     seen.student.values["ranks"][1]["open"] = still_open
 
     assert words in judged("ends", seen).measured
+
+
+REDUCED = {"kind": "all_reduce", "bytes": 200}
+BARRIER = {"kind": "barrier", "bytes": 0}
+STEPS = {
+    "right": ([[REDUCED] * 2] * 3, "", "2 collectives and 400 bytes in a step, of all_reduce"),
+    "more where an epoch begins": ([[REDUCED, BARRIER, BARRIER], [REDUCED], [REDUCED]], "", "1 coll"),
+    "one by one": ([[REDUCED] * 3] * 3, "gradients go in one call", "at most 2 and 400 bytes"),
+    "too many bytes": ([[{**REDUCED, "bytes": 401}]] * 3, "gradients go in one call", "401 bytes"),
+    "a barrier": ([[REDUCED, BARRIER]] * 3, "barrier is of another kind: gr", "all_reduce, barrier;"),
+    "none": ([[]] * 3, "nothing is averaged in a step", "0 collectives and 0 bytes"),
+    "no step": ([], "counted from the third step on", "fewer than three steps"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "why", "measured"), STEPS.values(), ids=STEPS)
+def test_the_collectives_of_a_usual_step_are_counted_in_each_process(steps, why, measured):
+    seen = read([[], []])
+    for each, own in zip(seen.student.values["ranks"], ([[REDUCED]], steps), strict=True):
+        each["steps"] = own
+    found = judged("reduces_once", seen)
+
+    assert isinstance(found, Failed) == bool(why)
+    assert why in getattr(found, "why", "")
+    assert measured in found.measured
+    assert "report" == claimed()["reduces_once"].basis
 
 
 def test_the_form_of_the_answer_names_each_array():

@@ -12,21 +12,36 @@ import torch
 
 from autograder.worker.rigs.eager import Watch
 
-FULL = {"", "none", "ieee", "highest", "strict", "any", "False"}
+FULL = {"", "0", "none", "ieee", "highest", "strict", "any", "False"}
 """What says that products are not rounded, in one interface or another."""
-MODE = "ONEDNN_DEFAULT_FPMATH_MODE"
+MODES = (
+    "ONEDNN_DEFAULT_FPMATH_MODE",
+    "DNNL_DEFAULT_FPMATH_MODE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "NVIDIA_TF32_OVERRIDE",
+)
+"""Of the environment; libraries read them at their first product."""
 NAMES = (
     "fp32_precision",
     "mkldnn.matmul.fp32_precision",
     "mkldnn.conv.fp32_precision",
+    "mkldnn.rnn.fp32_precision",
     "cuda.matmul.fp32_precision",
     "cuda.matmul.allow_tf32",
     "cudnn.allow_tf32",
+    "cudnn.conv.fp32_precision",
+    "cudnn.rnn.fp32_precision",
 )
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(name, "").lower()
+
+
 SETTINGS: dict[str, Callable[[], Any]] = {
     "torch.get_float32_matmul_precision()": torch.get_float32_matmul_precision,
     **{f"torch.backends.{name}": partial(attrgetter(name), torch.backends) for name in NAMES},
-    MODE: lambda: os.environ.get(MODE, "").lower(),
+    **{name: partial(_variable, name) for name in MODES},
 }
 
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.utils.data import Dataset, DistributedSampler
 
 from autograder.worker.rigs import forked
+from autograder.worker.rigs.collectives import Collectives
 from autograder.worker.rigs.returned import Returned, flat, series, text
 
 WORLD = 2  # processes
@@ -125,7 +126,7 @@ class Ranks:
         weights = flat(dict(model.state_dict()))
         files = [[WEIGHTS], *[[]] * (WORLD - 1)]
         told = [
-            {"asked": mine, "files": names, "open": False}
+            {"asked": mine, "files": names, "open": False, "steps": []}
             for mine, names in zip(read, files, strict=True)
         ]
         return self._answer(
@@ -187,13 +188,15 @@ class Ranks:
         self.home(rank).mkdir()
         dataset, model = Rows(self._seed, self.samples), self.model(rank)
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
-        returned = Returned(call.__name__, call(self, train, rank, model, dataset))
+        with Collectives() as seen:
+            returned = Returned(call.__name__, call(self, train, rank, model, dataset))
         return {
             **{name: series(returned[name], name).tolist() for name in self._figures},
             "weights": flat(dict(model.state_dict())).tolist(),
             "asked": dataset.asked[:4096],
             "files": sorted(path.name for path in self.home(rank).iterdir())[:16],
             "open": dist.is_initialized(),
+            "steps": seen.settled(),
         }
 
 

@@ -66,7 +66,7 @@ FORGED = {
             "samples": 1,
             "names": [],
             "left_open": False,
-            "ranks": [{"asked": [], "files": [], "open": False}],
+            "ranks": [{"asked": [], "files": [], "open": False, "steps": []}],
         },
     ),
 }
@@ -101,7 +101,7 @@ EMPTY = {
         "samples": 0,
         "names": [],
         "left_open": True,
-        "ranks": [{"asked": [], "files": [], "open": True}] * 2,
+        "ranks": [{"asked": [], "files": [], "open": True, "steps": []}] * 2,
     },
 }
 

@@ -7,13 +7,14 @@ import os
 import pytest
 import torch
 
-from autograder.worker.rigs.precision import Precision
+from autograder.worker.rigs.precision import MODES, Precision
 
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch):
     """Each test leaves torch's settings, and the environment, as they were."""
-    monkeypatch.delenv("ONEDNN_DEFAULT_FPMATH_MODE", raising=False)
+    for name in MODES:
+        monkeypatch.delenv(name, raising=False)
     yield
     torch.set_float32_matmul_precision("highest")
 
@@ -29,8 +30,14 @@ def lowered_for_the_call():
 
 
 def lowered_by_the_environment():
-    os.environ["ONEDNN_DEFAULT_FPMATH_MODE"] = "BF16"
+    os.environ["DNNL_DEFAULT_FPMATH_MODE"] = "BF16"
     product()
+
+
+def lowered_for_recurrent_layers():
+    torch.backends.mkldnn.rnn.fp32_precision = "bf16"
+    product()
+    torch.backends.mkldnn.rnn.fp32_precision = "none"
 
 
 def asked_for_in_full():
@@ -44,7 +51,8 @@ def asked_for_in_full():
         (product, ""),
         (asked_for_in_full, ""),
         (lowered_for_the_call, "torch.get_float32_matmul_precision() is high"),
-        (lowered_by_the_environment, "ONEDNN_DEFAULT_FPMATH_MODE is bf16"),
+        (lowered_by_the_environment, "DNNL_DEFAULT_FPMATH_MODE is bf16"),
+        (lowered_for_recurrent_layers, "torch.backends.mkldnn.rnn.fp32_precision is bf16"),
     ],
 )
 def test_what_was_lowered_while_an_operator_ran_is_said(call, said):

@@ -327,7 +327,7 @@ for _name, (_says, _group) in ANSWERED.items():
         f"answers_know_the_{_name}",
         _says,
         _group,
-        trace="baseline_profile",
+        about="baseline_profile",
         try_=READ,
         needs=[COMPLETE],
     )

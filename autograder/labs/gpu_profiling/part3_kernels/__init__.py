@@ -342,6 +342,7 @@ compiled = Compiled(
     lambda student, rig: (mapped(student, rig, WIDTHS[0])[0], student.compile_net),
     SAME,
     WRONG,
+    takes=["map_weights", "OptimizedNet", "compile_net"],
 )
 compiled.answers_alike(
     "compile_net gives what the net gives, at each batch size and each time.", ["answers_alike"]

@@ -598,6 +598,6 @@ questions.fits(
     "answers_fit_the_trace",
     "The answers.json handed in has its form and is what the trace handed in with it says.",
     *("data", "gpu", "top"),
-    trace="baseline_trace",
+    about="baseline_trace",
     try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
 )
