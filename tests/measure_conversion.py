@@ -46,14 +46,14 @@ def checks(course: Course, lab: str) -> dict[str, str]:
     return {f"{part.id}.{name}": it.basis for part in parts for name, it in part.checks.items()}
 
 
-def proved(proofs: Sequence[Path]) -> dict[str, dict[str, bool]]:
-    """Return the entries that were run, and whether each was judged as it states."""
-    found: dict[str, dict[str, bool]] = {}
+def proved(proofs: Sequence[Path]) -> dict[str, dict[str, list[bool]]]:
+    """Return the entries that were run, and whether each was judged as it states, run by run."""
+    found: dict[str, dict[str, list[bool]]] = {}
     for line in (line for file in proofs for line in file.read_text().splitlines()):
         told = json.loads(line)
         kind, _, entry = told.get("subject", "").partition(": ")
         if kind in proof.KINDS:
-            found.setdefault(told["lab"], {})[entry] = not told["problems"]
+            found.setdefault(told["lab"], {}).setdefault(entry, []).append(not told["problems"])
     return found
 
 
@@ -82,7 +82,7 @@ def page(old: dict[str, Any], new: dict[str, Any]) -> str:
         "",
         f"Written by `python -m tests.measure_conversion` on {datetime.now(UTC):%Y-%m-%d}.",
         "An entry states the checks that it fails. `perflab course check LAB` runs it and compares. The table says",
-        "how many entries were run on each side for this page, and how many of them were judged as they state.",
+        "how many entries were run on each side for this page, and how many of them were judged as they state in each run.",
         "Timed checks were not run.",
         "",
         "| lab | before | run, as stated | after | run, as stated | both | same statement | another |",
@@ -103,11 +103,11 @@ def page(old: dict[str, Any], new: dict[str, Any]) -> str:
             for entry in changed
         ]
     unlike = [
-        f"{lab}.{entry}"
+        f"{lab}.{entry} ({len(runs) - sum(runs)} of {len(runs)} runs)"
         for side in (old, new)
         for lab, own in side["proved"].items()
-        for entry, right in own.items()
-        if not right
+        for entry, runs in own.items()
+        if not all(runs)
     ]
     lines += ["", f"Run, and not judged as stated: {', '.join(unlike) or 'none'}."]
     lines += ["", "## Entries with another statement", ""]
@@ -127,7 +127,7 @@ def page(old: dict[str, Any], new: dict[str, Any]) -> str:
 def ran(side: dict[str, Any], lab: str) -> str:
     """Say how many entries of a lab were run, and how many of these were judged as they state."""
     judged = side["proved"].get(lab, {})
-    return f"{len(judged)}, {sum(judged.values())}"
+    return f"{len(judged)}, {sum(map(all, judged.values()))}"
 
 
 def renamed(before: dict[str, dict[str, str]], after: dict[str, dict[str, str]]) -> list[str]:
