@@ -57,6 +57,8 @@ def draw_values(
     values = numbers(random, (length,), bool(whole)).astype(whole or float)
     if kind == "NaN in the middle":
         values[random.integers(1, length - 1)] = np.nan
+    if kind == "infinity among them":
+        values[random.integers(0, length // 2, 2)] = np.inf, -np.inf
     if kind == "nothing to clip at first":
         values *= 4
         values[: length // 2] *= 2**-6
@@ -139,7 +141,7 @@ means.same(
         "small whole numbers": {**SOME, "whole": "int8"},
         **{
             kind: {**SOME, "kind": kind}
-            for kind in ("NaN in the middle", "nothing to clip at first")
+            for kind in ("NaN in the middle", "infinity among them", "nothing to clip at first")
         },
     },
     gradients=(),
@@ -147,6 +149,7 @@ means.same(
     says="running_clipped_mean equals the loop: none, one, whole numbers, NaN.",
     why={
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
+        "infinity": "infinity is clipped as any other number; infinity * 0 is NaN",
         "float64": DIGITS,
         "whole": "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
         "": "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",
