@@ -94,6 +94,7 @@ def median_problem(
             "it is the slowest call, or the only one: take the median of repeats calls",
         ),
         (expected * WALL, f"{JUMPS}: {STEADY}"),
+        *((round(expected, digits), "it is rounded: keep all digits") for digits in (1, 2)),
         *(
             (expected * 3.0 * times, f"it was timed while {watched}")
             for times in (0.8, 0.95, 1.0, 1.05, 5.0)

@@ -75,6 +75,10 @@ def test_another_time_is_told_by_what_it_is(told, words):
     assert words in median(told, 0.1, 5)
 
 
+def test_a_rounded_time_is_told():
+    assert "it is rounded" in median(0.3, 0.000336, 5)
+
+
 def test_the_mean_with_the_cold_call_is_told_from_a_watched_one():
     """Where both are as long, it is the mean: nobody hits three times the median by chance."""
     told = 291.1 * 10.8 / 7 + 3000 / 7
