@@ -10,13 +10,14 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
 from autograder.model import Failed, Observation, Passed, Picture, Verdict
 from autograder.traces.words import many
 
+Noted = TypeVar("Noted")
 BYTES = 16 * 1024 * 1024
 LEGIBLE = (400, 200)  # pixels of a figure
 LARGEST = 10_000  # pixels along one side
@@ -150,14 +151,47 @@ def linear(
 ) -> str:
     """Say which column of *rows* is drawn on a linear axis only; *scales* are those of the panels: 'linear log'."""
     for name in names:
-        drawn = [
-            scale
-            for panel, scale in zip(panels, scales, strict=False)
-            if all(_drawn(panel, row.get(name)) for row in rows)
-        ]
+        drawn = _beside(panels, scales, rows, name)
         if all("linear" in scale for scale in drawn):
             return f"the axes of {name} are {' and '.join(drawn[0].split()) if drawn else 'none'}, not both logarithmic"
     return ""
+
+
+def displaced(
+    panels: Sequence[Mapping[str, Any]],
+    across: Sequence[Sequence[float]],
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str],
+    size: str,
+) -> str:
+    """Say which column of *rows* is drawn against other numbers than their *size*, also in thousands.
+
+    *across* is where the points of each panel stand on the x axis.
+    """
+    wanted = [row[size] for row in rows]
+    for name in names:
+        drawn = _beside(panels, across, rows, name)
+        if not any(_stand_at(wanted, places, unit) for places in drawn for unit in (1, 1000, 1024)):
+            return f"the points of {name} do not stand at the {size} of their rows"
+    return ""
+
+
+def _stand_at(wanted: Sequence[float], places: Sequence[float], unit: float) -> bool:
+    return all(any(close(place * unit, one, 0.01) for place in places) for one in wanted)
+
+
+def _beside(
+    panels: Sequence[Mapping[str, Any]],
+    noted: Sequence[Noted],
+    rows: Sequence[Mapping[str, Any]],
+    name: str,
+) -> list[Noted]:
+    """Return what is noted of the panels that show a column of *rows*."""
+    return [
+        one
+        for panel, one in zip(panels, noted, strict=False)
+        if all(_drawn(panel, row.get(name)) for row in rows)
+    ]
 
 
 def merged(

@@ -85,10 +85,16 @@ def median_problem(
     usual = [
         (mean, "it is the mean, so one slow call decides it: take the median"),
         (mean + 1000 * timing.COLD / repeats, slow),
-        (expected * 1.05, slow),
+        (expected * 1.05, f"{slow}; or fewer calls than repeats are timed"),
         (expected * 1.025, slow),  # of one call more: between the middle two
+        (expected * 0.95, "it is the median of fewer calls than repeats: time each of them"),
         (expected * 0.8, "it is the fastest call: take the median"),
-        (expected * 5.0, "it is the slowest call: take the median"),
+        (
+            expected * 5.0,
+            "it is the slowest call, or the only one: take the median of repeats calls",
+        ),
+        (expected * WALL, f"{JUMPS}: {STEADY}"),
+        *((round(expected, digits), "it is rounded: keep all digits") for digits in (1, 2)),
         *(
             (expected * 3.0 * times, f"it was timed while {watched}")
             for times in (0.8, 0.95, 1.0, 1.05, 5.0)
@@ -99,5 +105,5 @@ def median_problem(
             "its clock is process_time(), which adds up what each thread computes: perf_counter()",
         ),
     ]
-    otherwise = slow if row[column] >= 1000 * timing.COLD / (repeats + 2) else ""
+    otherwise = slow if row[column] >= expected + 1000 * timing.COLD / (repeats + 2) else ""
     return form.mismatch(row, column, expected, timing.EXACT, usual, otherwise)

@@ -379,7 +379,7 @@ class Rig:
         One is far too slow. The first is fast: where a cold call takes its place, the median is NEXT times as long. The
         last after a warm-up but one is the median: fewer calls, if an odd number, have another.
         """
-        self.clock.freeze()
+        self.clock.freeze(WALL)
         later = self._random.permutation([5.0, *[2 - NEXT, NEXT] * (repeats // 2 - 1)]).tolist()
         return ScriptedCall(self.clock, seconds, size, pattern=[0.8, *later, 1.0], cold=3.0)
 

@@ -62,6 +62,9 @@ def test_the_median_of_repeated_calls_is_accepted(told):
         pytest.param(285.0, "timed while the memory was being watched", id="one call, watched"),
         pytest.param(0.1, "it is in seconds", id="seconds"),
         pytest.param(776.0, "it includes the slow first call", id="cold"),
+        pytest.param(95.0, "it is the median of fewer calls than repeats", id="fewer calls"),
+        pytest.param(105.0, "or fewer calls than repeats are timed", id="cold, or fewer calls"),
+        pytest.param(125.0, "its clock is time.time()", id="the clock on the wall"),
         pytest.param(102.5, "it includes the slow first call", id="cold, of one call more"),
         pytest.param(1000.0, "it includes the slow first call", id="cold in another way"),
         pytest.param(123.0, "ms of f is 123 ms where 100 is right", id="anything"),
@@ -70,6 +73,10 @@ def test_the_median_of_repeated_calls_is_accepted(told):
 def test_another_time_is_told_by_what_it_is(told, words):
     assert median(told, 0.1, 5).startswith("ms of f is")
     assert words in median(told, 0.1, 5)
+
+
+def test_a_rounded_time_is_told():
+    assert "it is rounded" in median(0.3, 0.000336, 5)
 
 
 def test_the_mean_with_the_cold_call_is_told_from_a_watched_one():

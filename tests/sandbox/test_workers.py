@@ -243,6 +243,16 @@ def test_a_lost_zygote_is_replaced():
         assert "raised" == own(job("1 / 0")).ended
 
 
+def test_a_warm_process_that_is_late_is_not_asked(monkeypatch):
+    """On a machine with no time to spare the next job would wait for it, and its own time would run out."""
+    monkeypatch.setattr("autograder.sandbox.workers.START_SECONDS", 0.001)
+    with Workers(preload=["torch"]) as own:
+        with pytest.raises(WorkerLostError, match="the warm process did not start"):
+            own(job("1 / 0"))
+
+        assert own._process is None
+
+
 def test_the_worker_sees_only_its_own_files_and_environment(workers):
     """Nothing of the supervisor's environment, descriptors or folders is handed down."""
     os.environ["PERFLAB_SECRET"] = "42"

@@ -57,6 +57,8 @@ def draw_values(
     values = numbers(random, (length,), bool(whole)).astype(whole or float)
     if kind == "NaN in the middle":
         values[random.integers(1, length - 1)] = np.nan
+    if kind == "infinity among them":
+        values[random.integers(0, length // 2, 2)] = np.inf, -np.inf
     if kind == "nothing to clip at first":
         values *= 4
         values[: length // 2] *= 2**-6
@@ -139,7 +141,7 @@ means.same(
         "small whole numbers": {**SOME, "whole": "int8"},
         **{
             kind: {**SOME, "kind": kind}
-            for kind in ("NaN in the middle", "nothing to clip at first")
+            for kind in ("NaN in the middle", "infinity among them", "nothing to clip at first")
         },
     },
     gradients=(),
@@ -147,6 +149,7 @@ means.same(
     says="running_clipped_mean equals the loop: none, one, whole numbers, NaN.",
     why={
         "NaN": "from the first NaN on, every mean is NaN, and before it none",
+        "infinity": "infinity is clipped as any other number; infinity * 0 is NaN",
         "float64": DIGITS,
         "whole": "whole numbers are clipped and averaged as float32: bounds are no whole numbers",
         "": "each value is clipped, to low ... high as they are; their running sum divided by i + 1 is the mean",
@@ -170,7 +173,7 @@ masked.same(
         NONE: "a row without any True has no mean: NaN",
         "columns is 0": "a row without any True has no mean: NaN",
         "float64": DIGITS,
-        "": "the sum is divided by the number of True in the row, not by the number of columns",
+        "": "the values whose mask is True are added up, and divided by their number, not by the number of columns",
     },
     try_=f"masked_fill(~mask, 0), sum, and divide by mask.sum; {FIRST}",
 )
@@ -202,7 +205,8 @@ distances.same(
     says="Distances keep their digits, for points close together and far from zero as well.",
     why={
         "float64": f"{DIGITS}; or an eps is added, as F.pairwise_distance does",
-        "": "|a|^2 + |b|^2 - 2ab takes two large numbers off each other; torch.cdist does so above 25 rows by default",
+        "": "|a|^2 + |b|^2 - 2ab takes two large numbers off each other, as torch.cdist does above 25 rows by default; "
+        "or an eps is added under the root",
     },
     try_='subtract first, or torch.cdist(..., compute_mode="donot_use_mm_for_euclid_dist")',
 )
@@ -261,7 +265,7 @@ def do_not_grow(exercise: Exercise) -> None:
         short,
         long,
         also={wide: {name: n if name in kept else WIDE * n for name, n in short.items()}},
-        more=(LONG - SHORT) / 8,  # blocks of rows are fine, single rows are not
+        more=(LONG - SHORT) / 4,  # blocks of 64 rows are fine, with 16 operations each
         name="operations_do_not_grow",
         why={
             wide: f"a Python loop over {wide}: each round pays for a call",
@@ -331,7 +335,7 @@ def scripted_times(student: Any, rig: Any) -> Any:
     """Functions that take scripted seconds: (loop, vectorized) for each name."""
     names, rows = list(FUNCTIONS[: rig.integer(3, 4)]), rig.integer(10, 90)
     repeats = 2 * rig.integer(3, 5) + 1  # not the default
-    seconds = [[rig.random.uniform(0.1, 0.9), rig.random.uniform(0.005, 0.02)] for _ in names]
+    seconds = [[rig.random.uniform(0.01, 0.09), rig.random.uniform(3e-4, 8e-4)] for _ in names]
     values = rig.tensor(rig.random.normal(size=(rows, 2)))
     cases = {
         name: (*(rig.scripted_call({rows: each}, {}, repeats) for each in own), (values, 1.0))

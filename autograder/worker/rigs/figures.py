@@ -22,6 +22,7 @@ class Figures:
     def __init__(self) -> None:
         self._saved: dict[str, list[dict[str, Any]]] = {}
         self._scales: dict[str, list[str]] = {}
+        self._across: dict[str, list[list[float]]] = {}
 
     def panels(self, name: str) -> list[dict[str, Any]]:
         """Return the panels of the figure that was saved last under this file name, or else into memory."""
@@ -30,6 +31,10 @@ class Figures:
     def scales(self, name: str) -> list[str]:
         """Return for each of these panels the scales of its axes, x and y: 'linear log'."""
         return self._scales.get(name, self._scales.get("", []))
+
+    def across(self, name: str) -> list[list[float]]:
+        """Return for each of these panels where its points stand on the x axis."""
+        return self._across.get(name, self._across.get("", []))
 
     def __enter__(self) -> Self:
         from matplotlib.figure import Figure
@@ -47,6 +52,7 @@ class Figures:
             self._scales[_file_name(fname)] = [
                 f"{axis.get_xscale()} {axis.get_yscale()}" for axis in shown[:8]
             ]
+            self._across[_file_name(fname)] = [_across(axis) for axis in shown[:8]]
             return result
 
         Figure.savefig = savefig  # type: ignore[method-assign, assignment]
@@ -70,9 +76,11 @@ def _file_name(target: Any) -> str:
 def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
     words = [axis.get_ylabel(), axis.get_xlabel(), axis.get_title(), figure.get_suptitle()]
     drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
+    legends = [it for it in [axis.get_legend(), *figure.legends] if it is not None]
+    texts = [*axis.texts, *(it for legend in legends for it in legend.get_texts())]
     label, title = (
         text(" ".join(dict.fromkeys(filter(None, words[:3])))),
-        text(" ".join([words[3], *(it.get_text() for it in axis.texts)])),
+        text(" ".join([words[3], *(it.get_text() for it in texts)])),
     )
     values = [{"value": v, "name": text(n, 60)} for v, n in drawn]
     return {
@@ -116,16 +124,29 @@ def _whole_bars(axis: Any) -> int:
 
 
 def _points(axis: Any) -> Iterator[tuple[float, str]]:
-    """Yield the height of each point of lines and scatter plots."""
+    """Yield the height of each point of lines and scatter plots, named by its tick and by what a legend says of it."""
     ticks = _ticks(axis.xaxis)
+    figure = axis.get_figure()
+    told = bool(figure.legends) or any(each.get_legend() for each in figure.axes)
     labels = {
         drawn: group.get_label() for group in axis.containers for drawn in group.get_children()
     }  # errorbar, stem
     for drawn in (*axis.lines, *axis.collections):
-        points = drawn.get_xydata() if hasattr(drawn, "get_xydata") else drawn.get_offsets()
-        for x, y in points[:MOST_VALUES]:
-            if drawn.get_visible() and math.isfinite(y):
-                yield float(y), _named([_nearest(ticks, x), labels.get(drawn, drawn.get_label())])
+        for x, y in _places(drawn):
+            label = labels.get(drawn, drawn.get_label()) if told else ""
+            yield y, _named([_nearest(ticks, x), label])
+
+
+def _across(axis: Any) -> list[float]:
+    drawn = (*axis.lines, *axis.collections)
+    return sorted({x for it in drawn for x, _ in _places(it) if math.isfinite(x)})[:MOST_VALUES]
+
+
+def _places(drawn: Any) -> list[tuple[float, float]]:
+    """Return where the points of a line or a scatter plot stand that are seen."""
+    points = drawn.get_xydata() if hasattr(drawn, "get_xydata") else drawn.get_offsets()
+    shown = points[:MOST_VALUES] if drawn.get_visible() else []
+    return [(float(x), float(y)) for x, y in shown if math.isfinite(y)]
 
 
 def _ticks(axis: Any) -> list[tuple[float, str]]:

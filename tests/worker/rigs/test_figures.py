@@ -32,6 +32,7 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
         points.plot([0, 1], [3.0, 4.0], label="AMP")
         points.set_xticks([0, 1], ["x", "y"])
         points.scatter([0], [5.0])
+        points.legend()
         figure.suptitle("Title")
 
     assert [
@@ -44,7 +45,7 @@ def test_a_panel_is_its_labels_and_the_values_drawn(tmp_path):
         },
         {
             "label": "",
-            "title": "Title",
+            "title": "Title AMP",
             "place": 1,
             "bars": 0,
             "values": [
@@ -171,3 +172,27 @@ def test_the_scales_of_a_panel_are_those_of_its_axes(tmp_path):
         figure.savefig(tmp_path / "a.png")
 
     assert ["log log", "log linear"] == seen.scales("a.png")
+    assert [[1.0, 2.0], [1.0, 2.0]] == seen.across("a.png")
+
+
+def lines(figure):
+    axis = figure.subplots()
+    axis.plot([7, 8], [3.0, 4.0], label="AMP")
+    axis.set_xticks([])
+    return axis
+
+
+@pytest.mark.parametrize(
+    ("legend", "names", "title"),
+    [
+        pytest.param(lambda axis: None, "", "", id="none"),
+        pytest.param(lambda axis: axis.legend(), "AMP", "AMP", id="its own"),
+        pytest.param(lambda axis: axis.get_figure().legend(), "AMP", "AMP", id="of all panels"),
+        pytest.param(lambda axis: axis.legend(["FP32"]), "AMP", "FP32", id="other words"),
+    ],
+)
+def test_a_line_has_the_name_that_a_legend_shows(tmp_path, legend, names, title):
+    panel = saved(tmp_path, lambda figure: legend(lines(figure)))[0]
+
+    assert {names} == {drawn["name"] for drawn in panel["values"]}
+    assert title == panel["title"].strip()

@@ -295,6 +295,7 @@ attention.leaves_inputs_alone(
     values={
         **DRAWN,
         "scales": list_of(TEXT),
+        "across": list_of(list_of(NUMBER)),
         "names": list_of(TEXT),
         "lengths": list_of(INTEGER),
         "seconds": list_of(NUMBER),
@@ -334,6 +335,7 @@ def scripted_growth(student: Any, rig: Any) -> Any:
     return {
         **written(rig, GROWTH, "measure_growth", returned, CURVES, figures),
         "scales": figures.scales(CURVES),
+        "across": figures.across(CURVES),
         "names": [version for version in versions for _ in lengths],
         "lengths": lengths * 2,
         "seconds": times.flatten().tolist(),
@@ -374,10 +376,12 @@ def _file_problem(rows: Sequence[Row]) -> str:
 
 def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
     drawn = scripted_growth.student.values
-    why = plot.linear(drawn["panels"], drawn["scales"], drawn["rows"], list(UNITS))
+    panels, rows, names = drawn["panels"], drawn["rows"], list(UNITS)
+    why = plot.linear(panels, drawn["scales"], rows, names)
     if why:
         return why, "axis.loglog(...): a power of the length is a straight line there"
-    why = plot.merged(drawn["panels"], drawn["rows"], list(UNITS), "version")
+    why = plot.merged(panels, rows, names, "version")
+    why = why or plot.displaced(panels, drawn["across"], rows, names, "length")
     return (why, "for each version: axis.loglog(lengths, figures, label=version)") if why else None
 
 
@@ -400,7 +404,7 @@ study.is_drawn(
     CURVES,
     UNITS,
     says="measure_growth draws time and memory of its rows on logarithmic axes, and writes attention_curves.png.",
-    try_="one line per version with every row's figure, and set_ylabel with the unit",
+    try_="one line per version with every row's figure, set_ylabel with the unit, and legend()",
     also=_axes,
 )
 
