@@ -846,7 +846,7 @@ def report_agrees_with_csv(optimization_report: Text, optimization_results: Tabl
     )
     if wrong:
         return Failed(
-            f"{len(wrong)} figures that are not in the table", report.listed(wrong), BY_NAME
+            f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong), BY_NAME
         )
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
     said = {(one.said, *place) for one in named for place in one.places}
