@@ -28,6 +28,7 @@ from autograder.checks.forms import (
 )
 from autograder.checks.numerics import close, explained, shown
 from autograder.model import Table, Text
+from autograder.traces.words import many
 
 FIGURES = (
     "throughput",
@@ -285,7 +286,7 @@ def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tu
         return f"{words} words", f"it has to have {LEAST} to {MOST}, without tables and code"
     named, wrong = report.figures(reflection, table, VERSIONS.units)
     if wrong:
-        return f"{len(wrong)} figures that are not in the table", report.listed(wrong)
+        return f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong)
     short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
     return f"{words} words, {len(named)} figures of the table", "" if len(
         named

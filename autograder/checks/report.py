@@ -14,6 +14,7 @@ from pathlib import PurePath
 from autograder.checks import rendered
 from autograder.checks.rendered import QUOTED, Named
 from autograder.model import Table, Text
+from autograder.traces.words import many
 
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 HEADING = re.compile(
@@ -95,7 +96,7 @@ def incomplete(text: str, asked: Mapping[str, str], least: int, most: int) -> tu
     """Count the words of a text, and say what it lacks: headings, words, what was to be filled in; or nothing."""
     count, missing, left = words(text), gaps(text, asked), left_over(text)
     if left and not missing:
-        return f"{len(left)} places left to fill in", listed(left)
+        return f"{many(len(left), 'place')} left to fill in", listed(left)
     if count < least or (not missing and count > most):
         missing.append(f"{least} to {most} words are expected, without tables and code")
     return f"{count} words", listed(missing)

@@ -271,6 +271,7 @@ class Rig:
         half: float = 1.0,
         momentum: float = 0.0,
         passes: collections.Counter[nn.Module] | None = None,
+        ran: list[int] | None = None,
     ) -> Callable[[Any], Any]:
         """Return a maker of trainings of small ResNets, each convolution of which takes *seconds*; *half*: of them.
 
@@ -289,6 +290,7 @@ class Rig:
             cold,
             half,
             collections.Counter() if passes is None else passes,
+            [] if ran is None else ran,
         )
 
     def compiler(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -165,14 +166,17 @@ def scripted(
     cold: float,
     half: float,
     passes: Counter[nn.Module],
+    ran: list[int],
 ) -> Callable[[Any], Any]:
     """Return a make_training whose networks take *seconds* for a convolution, under autocast the share *half* of that.
 
-    The very first backward pass takes *cold* seconds. *passes* counts, by the last layer of each network.
+    The very first backward pass takes *cold* seconds. *passes* counts, by the last layer of each network. *ran* gets
+    the number of each convolution that runs.
     """
     left = [cold]
 
-    def wait(layer: nn.Conv2d, *_: Any) -> None:
+    def wait(number: int, layer: nn.Conv2d, *_: Any) -> None:
+        ran.append(number)
         clock.advance(
             seconds * (half if torch.is_autocast_enabled(layer.weight.device.type) else 1.0),
             busy=True,
@@ -189,9 +193,9 @@ def scripted(
 
     def make_training(device: torch.device) -> Any:
         model, criterion, optimizer = make()
-        for module in model.modules():
+        for number, module in enumerate(model.modules()):
             if isinstance(module, nn.Conv2d):
-                module.register_forward_pre_hook(Hook(wait))
+                module.register_forward_pre_hook(Hook(partial(wait, number)))
         model.fc.register_forward_hook(Hook(passed))
         return model.to(device), criterion, optimizer
 

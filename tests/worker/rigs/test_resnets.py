@@ -58,9 +58,9 @@ def test_each_segment_takes_images_of_eight_pixels(kind):
 def test_convolutions_take_scripted_seconds_and_the_first_backward_pass_more():
     spent = []
     clock = SimpleNamespace(advance=lambda seconds, busy: spent.append(seconds))
-    passes = Counter()
+    passes, ran = Counter(), []
     make = scripted(
-        lambda: (NETS.small(), None, None), clock, 0.5, cold=3.0, half=0.25, passes=passes
+        lambda: (NETS.small(), None, None), clock, 0.5, 3.0, half=0.25, passes=passes, ran=ran
     )
     for half in (False, True):
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
@@ -69,3 +69,4 @@ def test_convolutions_take_scripted_seconds_and_the_first_backward_pass_more():
 
     assert [0.5] * 17 + [3.0] + [0.125] * 17 + [0.0] == spent  # 17 convolutions each
     assert [1, 1] == list(passes.values())
+    assert 2 * sorted(set(ran)) == ran  # in the order in which they stand in the network

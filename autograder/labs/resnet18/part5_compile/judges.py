@@ -92,7 +92,9 @@ def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
     return RESULTS.machine_problem(rows, trusted["device"], on_gpu=True)
 
 
-def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any]) -> str:
+def time_problem(
+    rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any], built: bool = True
+) -> str:
     """Say how throughput or epoch_time differ from what the clock showed; a script says what a build takes."""
     late = "in the measured epoch: warm up with"
     both = script["forward"] + script["backward"]
@@ -111,6 +113,8 @@ def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[s
         ]
         building = epoch is epochs[1] and row["throughput"] < epoch.rate / 2
         otherwise = "it includes builds: warm up before" if building else ""
+        if epoch is epochs[1] and not built:
+            otherwise = "nothing was built by the backend that is handed in"
         if wrong := slips.time_problem(RESULTS, row, epoch, usual, PACE, otherwise):
             return wrong
     return ""

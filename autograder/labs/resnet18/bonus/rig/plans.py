@@ -18,19 +18,21 @@ CLASSES = 10
 
 
 class Tied(nn.Module):
-    """Two layers with one weight: what the optimizer and the gradients hold of it, they hold once."""
+    """A gate, whose halves are views of one storage, and two layers with one weight, which is held once."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.into = nn.Sequential(
             nn.Conv2d(3, width, 3), nn.Hardtanh(inplace=True), nn.AdaptiveAvgPool2d(1)
         )
+        self.wide = nn.Linear(width, 2 * width)
         self.first, self.second = nn.Linear(width, width), nn.Linear(width, width)
         self.second.weight = self.first.weight
         self.out = nn.Linear(width, CLASSES)
 
     def forward(self, images: Tensor) -> Tensor:
-        x = self.into(images).flatten(1)
+        x, gate = self.wide(self.into(images).flatten(1)).chunk(2, dim=1)
+        x = x * gate
         logits: Tensor = self.out(self.second(torch.tanh(self.first(x))))
         return logits
 
