@@ -139,6 +139,8 @@ def _good_steps(events: Sequence[str]) -> tuple[int, int]:
 
 
 def _disorder(events: Sequence[str]) -> str:
+    if not events:
+        return "the last batches have no step"
     if "backward of the unscaled loss" in events:
         return "backward ran on the loss and not on what scaler.scale(loss) returned"
     if "optimizer.step" in events:

@@ -293,7 +293,10 @@ def _reason_problem(answers: Values) -> str:
     given = bool(str(answers["reason"] or "").strip())
     if null and not given:
         return f"{null} is null, and reason does not say why"
-    return "reason says why something is null, and nothing is" if given and not null else ""
+    spare = (
+        "reason says why something is null, and nothing is; what was not recorded is null, not 0"
+    )
+    return spare if given and not null else ""
 
 
 def idle(trace: Trace) -> list[tuple[Slice, float]]:
