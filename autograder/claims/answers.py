@@ -37,6 +37,7 @@ CAUSES = (
 NEARLY = 0.9  # of the largest cause: which of the two is larger is then a matter of the run
 POINTS, RELATIVE = 2.0, 0.03  # how far a share of the breakdown may be off
 EXACT = 1e-3  # relative: a made profile leaves nothing but rounding
+ROUNDED = 0.02  # relative: so much at most may rounding hide which mistake it is
 NESTED = 50  # brackets, far more than answers have
 LONGEST = 400  # characters of a name
 
@@ -91,7 +92,8 @@ class Question:
             else:
                 stories.append((1000 * right, "the unit is one step too small"))
                 stories.append((right / 1000, "the unit is one step too large"))
-            why = explained(value, stories, EXACT)
+            lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
+            why = explained(value, stories, max(EXACT, lost))
         return f"{name} is {shown(value)}, and {shown(right)} is right{': ' * bool(why)}{why}"
 
     def fit(self, name: str, value: Any, trace: Trace, try_: str) -> Verdict:
