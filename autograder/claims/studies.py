@@ -96,8 +96,8 @@ class Study:
             rows = _student(seen).values["rows"]
             form = self.form.shape_problem if loose else self.form.problem
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
-            if why := form(rows, self._expected(seen)):
-                return Failed(measured, why, COLUMNS)
+            if odd := form(rows, self._expected(seen)):
+                return Failed(measured, odd, COLUMNS)
             if problem := rule(seen, *others):
                 why = (problem, try_) if isinstance(problem, str) else problem
                 return Failed(measured, *why)
