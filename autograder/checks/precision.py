@@ -124,6 +124,8 @@ def scaler_in_order(events: Sequence[str], batches: int, *, try_: str) -> Verdic
     measured = f"in order for {steps} of {batches} steps, then: {', '.join(rest) or 'nothing more'}"
     used = set(events) & {"scale", "unscale_", "step", "update"}
     why = _disorder(rest) if used else "the scaler that was handed in is never used"
+    if steps and not rest:
+        why = "the last batches have no step" if steps < batches else "some batch has two steps"
     return Failed(measured, why, try_)
 
 

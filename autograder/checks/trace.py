@@ -66,7 +66,7 @@ def names_top(trace: Trace, named: Sequence[str], *, try_: str) -> Verdict:
     return _borne_out(figures_claimed.compare_top(trace, named), try_)
 
 
-def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str]) -> str:
+def recorded(trace: Trace, steps: int, passed_over: int, ranges: Sequence[str] = ()) -> str:
     """Say how a profile is not of so many steps after those passed over, with each range once a step; or nothing."""
     numbers = [int(found[1]) for one in trace.steps if (found := STEP.fullmatch(one.id))]
     if len(numbers) != steps:

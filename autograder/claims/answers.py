@@ -37,6 +37,7 @@ CAUSES = (
 NEARLY = 0.9  # of the largest cause: which of the two is larger is then a matter of the run
 POINTS, RELATIVE = 2.0, 0.03  # how far a share of the breakdown may be off
 EXACT = 1e-3  # relative: a made profile leaves nothing but rounding
+ROUNDED = 0.02  # relative: so much at most may rounding hide which mistake it is
 NESTED = 50  # brackets, far more than answers have
 LONGEST = 400  # characters of a name
 LARGEST = 1e300
@@ -93,7 +94,8 @@ class Question:
             else:
                 stories.append((1000 * right, "the unit is one step too small"))
                 stories.append((right / 1000, "the unit is one step too large"))
-            why = explained(value, stories, EXACT)
+            lost = min(self.rounded / max(abs(value), self.rounded), ROUNDED)
+            why = explained(value, stories, max(EXACT, lost))
         return f"{name} is {shown(value)}, and {shown(right)} is right{': ' * bool(why)}{why}"
 
     def fit(self, name: str, value: Any, trace: Trace, try_: str) -> Verdict:
@@ -372,7 +374,10 @@ def _reason_problem(answers: Values) -> str:
     given = bool(str(answers["reason"] or "").strip())
     if null and not given:
         return f"{null} is null, and reason does not say why"
-    return "reason says why something is null, and nothing is" if given and not null else ""
+    spare = (
+        "reason says why something is null, and nothing is; what was not recorded is null, not 0"
+    )
+    return spare if given and not null else ""
 
 
 def idle(trace: Trace) -> list[tuple[Slice, float]]:

@@ -33,7 +33,14 @@ WAITS = {
 STEP = "zero_grad, forward, loss, backward, step"
 WHY_APART = {
     "still": ("no weight moved: no step is taken, or gradients are cleared before it", STEP),
-    "short": ("the weights move far less: gradients are clipped, or divided", STEP),
+    "short": (
+        "the weights move far less: gradients are clipped or divided, or the optimizer is not the one handed in",
+        STEP,
+    ),
+    "listed": (
+        "the weights are right, and the losses are not those of the steps: taken later, averaged or multiplied",
+        "losses.append(loss.detach()) in each iteration",
+    ),
     "eval": (
         "the model was trained in eval(), in which it may come, and not in train()",
         "model.train() before the loop",
@@ -101,8 +108,6 @@ class TrainingLoop:
             images, labels = next(iter(epoch.loader))
             with rig.no_grad():
                 in_eval = epoch.criterion(epoch.model(images.to(rig.device)), labels.to(rig.device))
-            for parameter in epoch.model.parameters():
-                parameter.grad = parameter.detach() + 1  # from before the epoch
             start, told = epoch.weights(), self.call(student, epoch)
             return {
                 "in_eval": float(in_eval),
@@ -307,6 +312,10 @@ def _apart(pair: Pair, within: Tolerance) -> str:
     losses, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
     in_eval = pair.baseline.values["in_eval"]
     apart = numerics.furthest(losses, expected)
+    if numerics.distance(*(side.arrays["weights"] for side in (pair.student, pair.baseline))) <= (
+        within.weights
+    ):
+        return "listed"
     moved = numerics.update(pair).ratio
     if moved < SHORT:
         return "short" if moved else "still"

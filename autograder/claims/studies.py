@@ -24,6 +24,7 @@ WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
 DRAWN = {**WRITTEN, "panels": PANELS}
 PICTURE = {"picture": ("uint8", 1)}
 """What probes answer with: `written` makes it."""
+COLUMNS = "the table of columns in the handout says what each row holds, and how figures follow from each other"
 EPOCHS = {
     "samples": INTEGER,
     "batches": INTEGER,
@@ -94,9 +95,10 @@ class Study:
         def judge(seen: Any, *others: Any) -> Verdict:
             rows = _student(seen).values["rows"]
             form = self.form.shape_problem if loose else self.form.problem
-            problem = form(rows, self._expected(seen)) or rule(seen, *others)
             measured = "; ".join(self._shown(row, shows) for row in rows[:4]) or "no rows"
-            if problem:
+            if odd := form(rows, self._expected(seen)):
+                return Failed(measured, odd, COLUMNS)
+            if problem := rule(seen, *others):
                 why = (problem, try_) if isinstance(problem, str) else problem
                 return Failed(measured, *why)
             return Passed(f"{measured} (on a clock that the grader moves)")

@@ -92,7 +92,7 @@ MISTAKES = {
     ),
     "old gradients": (
         "optimizer.zero_grad()",
-        "losses and optimizer.zero_grad()",
+        "pass",
         {"trains_right": "gradients from before"},
     ),
     "another loss": (

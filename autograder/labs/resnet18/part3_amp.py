@@ -10,7 +10,7 @@ from autograder.checks import memory, numerics, precision, speedup
 from autograder.checks.slips import epochs
 from autograder.claims.epochs import TrainingLoop
 from autograder.claims.precision import TRAINED, HalfPrecision
-from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
+from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, written
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
@@ -131,7 +131,8 @@ def comparison(student: Any, rig: Any) -> Any:
 
     AMP is the slower one, as on a CPU: a speedup that cannot be below 1 is seen.
     """
-    window = rig.window([BATCH] * rig.integer(6, 8) + [rig.integer(5, 11)])
+    # More batches than the ten of a loop copied from a profile.
+    window = rig.window([BATCH] * rig.integer(10, 12) + [rig.integer(5, 11)])
     batches, (full,), (slower,) = (
         len(window.loader),
         rig.seconds(0.2, 0.4, 1),
@@ -282,12 +283,13 @@ def _made_up(comparison: Pair) -> tuple[str, str] | None:
 def _measured(comparison: Pair, device: Device) -> str | tuple[str, str] | None:
     seen, known = comparison.student.values, comparison.baseline.values
     rows, trainings, right = seen["rows"], seen["trainings"], known["rows"][0]
+    machine = compare.RESULTS.machine_problem(rows, right["device"], on_gpu=device.kind == "cuda")
     return (
         compare.epoch_problem(trainings, known["batches"])
         or compare.time_problem(rows, epochs(known))
         or compare.training_problem(trainings, known["batches"])
         or compare.accuracy_problem(rows, known["samples"], right["accuracy"])
-        or compare.RESULTS.machine_problem(rows, right["device"], on_gpu=device.kind == "cuda")
+        or (machine and (machine, COLUMNS))
     )
 
 
