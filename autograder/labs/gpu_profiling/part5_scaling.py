@@ -172,6 +172,7 @@ REFUSED = {  # processes, samples, batch_size, and what a run returns
     "a run of one epoch": ([1, 2], 96, 12, [1.0]),
     "5 processes for a batch of 12": ([1, 5], 96, 12, []),  # before the first run
     "no run of one process": ([2, 4], 96, 12, []),
+    "one process after two": ([2, 1], 96, 12, []),
 }
 
 
