@@ -60,13 +60,17 @@ class Matched:
 
         self._rig.clock.freeze()
         words = map(str, ["--epochs", epochs, "--samples", step, "--step", step, *options])
+        recorded: list[int] = []
+
+        def record(train: Any, *_: Any, **__: Any) -> None:
+            recorded.append(1)
+            train(lambda: self._rig.clock.advance(COLD))  # a profiler slows it
+
         make_training = self._rig.sizes.trainings(make, limit=limit, seconds=40 * work, cold=COLD)
         stand_ins = {
             "make_photos": lambda *_: self._rig.sizes.pictures(images, labels, wait),
             "make_training": make_training,
-            "record": lambda train, *_, **__: train(
-                lambda: self._rig.clock.advance(COLD)
-            ),  # a profiler slows it
+            "record": record,
         }
         ran = program.run(*words, **stand_ins)
         figures = ran.figures()
@@ -83,6 +87,7 @@ class Matched:
             "script": {**script, "once": COLD},
             "size": size,
             "after": ran.after(),
+            "recorded": len(recorded),
             "losses": self._rig.series(figures["losses"], "losses"),
         }
 

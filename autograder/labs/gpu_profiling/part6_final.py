@@ -237,6 +237,7 @@ WHOLE = {
     "script": SCRIPT,
     "size": INTEGER,
     "after": TEXT,
+    "recorded": INTEGER,
 }
 
 
@@ -466,6 +467,8 @@ def does_the_same_work(whole: Pair) -> Verdict:
             f"after the figures the program printed {after!r}",
             "the last line of the output is the JSON object",
         )
+    if not found[1] and not whole.student.values["recorded"]:
+        found = "no epoch was recorded with --profile", "record one more after the timed ones"
     return _said(
         found if found[1] else checklist.paced(whole, EPOCHS, once="the first pass"), SAME_WORK
     )
