@@ -60,6 +60,12 @@ class Matched:
 
         self._rig.clock.freeze()
         words = map(str, ["--epochs", epochs, "--samples", step, "--step", step, *options])
+
+        def make_photos(samples: int) -> Any:
+            """Return the photos, and all of them twice where another number is asked for."""
+            times = 1 if samples == step else 2
+            return self._rig.sizes.pictures(images.repeat(times, 1, 1, 1), labels * times, wait)
+
         recorded: list[int] = []
 
         def record(train: Any, *_: Any, **__: Any) -> None:
@@ -68,7 +74,7 @@ class Matched:
 
         make_training = self._rig.sizes.trainings(make, limit=limit, seconds=40 * work, cold=COLD)
         stand_ins = {
-            "make_photos": lambda *_: self._rig.sizes.pictures(images, labels, wait),
+            "make_photos": make_photos,
             "make_training": make_training,
             "record": record,
         }

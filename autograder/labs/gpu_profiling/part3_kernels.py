@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import zip_longest
-from pathlib import PurePath
 from typing import Any
 
 from autograder.checks import launches, ncu, outputs
@@ -243,15 +242,10 @@ def commands(student: Any, rig: Any) -> Any:
         words = student.ncu_command(
             one["script"], list(kernels), one["report"], one["launches"], skipped
         )
-        told.append([_word(rig, word) for word in words][:60])
+        told.append([rig.word(word) for word in words][:60])
         measured.append(ncu.chosen(told[-1], [*kernels, *others]))
         asked.append({**one, "kernels": kernels, "skipped": skipped})
     return {"commands": told, "measured": measured, "asked": asked}
-
-
-def _word(rig: Any, word: Any) -> str:
-    kind = "" if isinstance(word, str | PurePath) else f" ({type(word).__name__}, and no text)"
-    return f"{rig.text(word)}{kind}"
 
 
 @part.probe(
