@@ -243,7 +243,7 @@ class Answers:
                 return Failed(answers, "each is to be answered", self.see)
             for number, each in enumerate(zip(told, known, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
-                    gpu = "without" if None in each[1].values() else "with"
+                    gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
                     hint = f"{try_}{'; ' * bool(try_)}{self.see}"
                     return Failed(f"made profile {number}, {gpu} a GPU", why, hint)
             return Passed(f"{len(known)} made profiles")
@@ -280,6 +280,11 @@ class Answers:
         """Tell by its own names which of the forms is meant."""
         own = [name for name in self.forms[0] if name not in self.forms[-1]]
         return self.forms[0] if any(name in answers for name in own) else self.forms[-1]
+
+    def _is_of_a_gpu(self, known: Values) -> bool:
+        if len(self.forms) > 1:
+            return self.form(known) is self.forms[0]
+        return None not in known.values()
 
     def parsed(self, text: Text) -> tuple[Values, str]:
         """Read a file of answers; the problem says why there are none."""

@@ -141,7 +141,10 @@ class Group:
         def problem(ranks: Pair) -> tuple[str, str]:
             return f"{_epochs(ranks)} epochs", order_problem(_read(ranks), _epochs(ranks))
 
-        says, try_ = "The order is new in each epoch.", "sampler.set_epoch(epoch) before each"
+        says, try_ = (
+            "The order is new in each epoch.",
+            "shuffle=True, and sampler.set_epoch(epoch) before each",
+        )
         self._claim(name, says, "report", problem, try_, ["divides_the_samples"])
 
     def one_writes(self, name: str, says: str) -> None:

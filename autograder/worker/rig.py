@@ -103,6 +103,7 @@ class Rig:
     series = staticmethod(returned.series)
     rows = staticmethod(returned.rows)
     text = staticmethod(returned.text)
+    word = staticmethod(returned.word)
     flat = staticmethod(returned.flat)
     no_grad = staticmethod(torch.no_grad)
     copies = staticmethod(copies)

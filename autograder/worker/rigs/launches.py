@@ -30,6 +30,7 @@ OPERATORS = {  # what Python calls -> what it calls in turn
     "aten::linear": ("aten::t", "aten::addmm"),
     "aten::relu": ("aten::clamp_min",),
     "aten::max_pool2d": ("aten::max_pool2d_with_indices", "aten::empty"),
+    "aten::scaled_dot_product_attention": ("aten::_fused_sdp_choice",),
 }
 LOOKS = (
     "aten::view",
@@ -72,7 +73,8 @@ def eager(random: np.random.Generator) -> Made:
     # Both threads work at once: an operator within one of the other thread was not called by it.
     for thread in THREADS:
         made._now = 0
-        for name in random.choice([*OPERATORS, *LOOKS], int(random.integers(15, 30))).tolist():
+        drawn = random.choice([*OPERATORS, *LOOKS], int(random.integers(15, 30))).tolist()
+        for name in (*OPERATORS, *drawn):
             made.call(name, OPERATORS.get(name, IN_NO_WORK.get(name, ())), thread)
             made.counts[name] += name in OPERATORS
     made.counts = +made.counts
@@ -83,8 +85,8 @@ def compiled(random: np.random.Generator) -> Made:
     """Return a trace of a compiled region on a CPU: fused kernels, and operators that no kernel was made for."""
     made = Made(random)
     for number in range(int(random.integers(6, 14))):
-        name = f"graph_0_cpp_fused_{random.choice(FUSED)}_{number}"
-        if random.random() < 0.5:
+        name = f"graph_{number % 2}_cpp_fused_{random.choice(FUSED)}_{number}"
+        if number > 1 and random.random() < 0.5:  # two graphs have a kernel at least
             name = str(random.choice([*CALLED]))
         made.call(name, CALLED.get(name, ()))
         made.counts[name] += 1
@@ -122,6 +124,7 @@ UNITS = {
     "usecond": 1.0,
     "msecond": 1e-3,
 }  # of one microsecond
+LIMIT = 60.0  # percent: below it in both, a kernel waits
 NAMES = {
     "sm_percent": ("GPU Speed Of Light Throughput", "Compute (SM) Throughput"),
     "memory_percent": ("GPU Speed Of Light Throughput", "Memory Throughput"),
@@ -140,6 +143,7 @@ class Report:
     def __init__(self, random: np.random.Generator, unit: str) -> None:
         """Draw some launches, two of them of one kernel; one for each bound at least."""
         kinds = [(82.0, 35.0), (30.0, 85.0), (20.0, 31.0), (71.0, 66.0), (64.0, 77.0), (68.0, 68.0)]
+        kinds.append((LIMIT, 35.0))
         self.rows: list[dict[str, Any]] = []
         self._random, self._unit = random, unit
         for sm, memory in (kinds[int(i)] for i in random.permutation(len(kinds))):
@@ -150,7 +154,8 @@ class Report:
                 "occupancy_percent": float(random.uniform(20, 95)),
             }
             drawn = {
-                key: round(value + float(random.uniform(0, 4)), 2) for key, value in figures.items()
+                key: value if value == LIMIT else round(value + float(random.uniform(0, 4)), 2)
+                for key, value in figures.items()
             }
             drawn["memory_percent"] = (
                 drawn["sm_percent"] if sm == memory else drawn["memory_percent"]

@@ -60,13 +60,23 @@ class Matched:
 
         self._rig.clock.freeze()
         words = map(str, ["--epochs", epochs, "--samples", step, "--step", step, *options])
+
+        def make_photos(samples: int) -> Any:
+            """Return the photos, and all of them twice where another number is asked for."""
+            times = 1 if samples == step else 2
+            return self._rig.sizes.pictures(images.repeat(times, 1, 1, 1), labels * times, wait)
+
+        recorded: list[int] = []
+
+        def record(train: Any, *_: Any, **__: Any) -> None:
+            recorded.append(1)
+            train(lambda: self._rig.clock.advance(COLD))  # a profiler slows it
+
         make_training = self._rig.sizes.trainings(make, limit=limit, seconds=40 * work, cold=COLD)
         stand_ins = {
-            "make_photos": lambda *_: self._rig.sizes.pictures(images, labels, wait),
+            "make_photos": make_photos,
             "make_training": make_training,
-            "record": lambda train, *_, **__: train(
-                lambda: self._rig.clock.advance(COLD)
-            ),  # a profiler slows it
+            "record": record,
         }
         ran = program.run(*words, **stand_ins)
         figures = ran.figures()
@@ -83,6 +93,7 @@ class Matched:
             "script": {**script, "once": COLD},
             "size": size,
             "after": ran.after(),
+            "recorded": len(recorded),
             "losses": self._rig.series(figures["losses"], "losses"),
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,12 @@ def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
 def text(value: Any, width: int = WIDEST) -> str:
     """Return printable text of bounded length, a plain str."""
     return "".join(c if c.isprintable() or c == "\n" else " " for c in str(value)[:width])
+
+
+def word(value: Any) -> str:
+    """Return a word of a command line as text, with its type if it is none."""
+    kind = "" if isinstance(value, str | PurePath) else f" ({type(value).__name__}, and no text)"
+    return f"{text(value)}{kind}"
 
 
 def _any_number(value: Any, name: str) -> float:

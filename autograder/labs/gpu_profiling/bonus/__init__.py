@@ -168,7 +168,7 @@ def commands(student: Any, rig: Any) -> Any:
             "port": rig.integer(20_000, 50_000),
         }
         lines = student.node_commands(*one.values())
-        told.append([[rig.text(word) for word in words][:60] for words in lines][:9])
+        told.append([[rig.word(word) for word in words][:60] for words in lines][:9])
         asked.append(one)
     return {"commands": told, "asked": asked}
 

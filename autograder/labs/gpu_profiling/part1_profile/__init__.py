@@ -167,9 +167,12 @@ questions = Answers(part, "analyse_profile", ON_A_GPU, ON_A_CPU, reason="data", 
 
 @questions.asks
 def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
-    """Profiles, two with a GPU and one without, of which everything is known; the last one mostly loads."""
+    """Profiles, two with a GPU and one without, of which everything is known.
+
+    The last one mostly loads, and holds no copy from the host.
+    """
     for gpu, loads in ((True, False), (False, None), (True, True)):
-        timeline = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads)
+        timeline = rig.profiles.timeline(rig.random, gpu=gpu, loads=loads, to_gpu=loads is not True)
         yield timeline.data(copies=True), timeline.known(), timeline.slips()
 
 

@@ -45,8 +45,12 @@ def miscounted(seen: Counts, right: Mapping[str, int]) -> tuple[str, str]:
 
 
 def _why(name: str, more: float) -> str:
+    if more < 0 and name.startswith("aten::"):
+        return "each call counts, also one that begins as another ends or runs beside one of another thread"
+    if more < 0 and "fused" in name:
+        return "a range whose name holds 'fused' is a kernel that the compiler wrote, so it is a launch"
     if more < 0:
-        return "a launch is left out: it begins as another one ends, or lies inside an operator of another thread"
+        return "each event of the category kernel is a launch"
     if name.startswith(("Mem", "cuda")):
         return "a copy, or a call of the host, is no kernel"
     if name.startswith("aten::"):

@@ -170,8 +170,9 @@ REFUSED = {  # processes, samples, batch_size, and what a run returns
     "epochs of 0 seconds": ([1, 2], 96, 12, [1.0, 0.0, 0.0]),
     "one epoch of 0 seconds among others": ([1, 2], 96, 12, [1.0, 1.0, 0.0, 1.0]),
     "a run of one epoch": ([1, 2], 96, 12, [1.0]),
-    "5 processes for a batch of 12": ([1, 5], 96, 12, []),  # before the first run
+    "5 processes for a batch of 12": ([1, 5], 100, 12, []),  # before the first run
     "no run of one process": ([2, 4], 96, 12, []),
+    "one process after two": ([2, 1], 96, 12, []),
 }
 
 

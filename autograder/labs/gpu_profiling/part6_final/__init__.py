@@ -180,6 +180,9 @@ def grouped(student: Any, rig: Any) -> Any:
     return {"start": start, "called": len(called) * GROUP // group, **noted}
 
 
+MANY = [4] * 24  # so many batches that a wait in every tenth differs from one in every fifth
+
+
 @part.probe(
     values={
         "waits": WAITED,
@@ -190,7 +193,7 @@ def grouped(student: Any, rig: Any) -> Any:
 )
 def loop(student: Any, rig: Any) -> Any:
     """Waits for the device, copies to it, and the clock of an epoch whose work a GPU ends later."""
-    watched, moved = rig.window(), rig.window()
+    watched, moved = rig.window(MANY), rig.window(MANY)
     graphs, waits = rig.graphs(watched), rig.waits(watched, program(student))
     with waits:
         train(student, watched)
@@ -230,6 +233,7 @@ WHOLE = {
     "script": SCRIPT,
     "size": INTEGER,
     "after": TEXT,
+    "recorded": INTEGER,
 }
 
 
@@ -278,11 +282,13 @@ def together(student: Any, rig: Any) -> Any:
 ROWS = list_of(map_of(CELL))
 
 
+PICTURE = TABLES[1]
 COMPARED = {
     **WRITTEN,
     "runs": ROWS,
     "busy": list_of(optional(NUMBER)),
     "raised": TEXT,
+    "drawn": BOOLEAN,
 }
 
 
@@ -293,11 +299,16 @@ def comparison(student: Any, rig: Any) -> Any:
     Shares are those of the own busy_percent, which is judged by itself.
     """
     asked, runs = rig.matched.versions(NAMES[: rig.integer(4, 5)])
-    returned = student.compare_versions(asked, folder=str(rig.made_folder()))
+    folder = rig.made_folder()
+    returned = student.compare_versions(asked, folder=str(folder))
+    drawn = (folder / PICTURE).is_file()
+    if not drawn:  # a drawing that writes nothing is judged by itself
+        student.draw_comparison([dict(row) for row in runs], str(folder))
+        drawn = not (folder / PICTURE).is_file()
     answer = written(rig, configurations.VERSIONS, "compare_versions", returned)
     raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
     busy = [rig.number(student.busy_percent(one["profile"])) for one in asked]
-    return {**answer, "runs": runs, "busy": busy, "raised": raised}
+    return {**answer, "runs": runs, "busy": busy, "raised": raised, "drawn": drawn}
 
 
 @part.probe(pair=True, values={"told": list_of(optional(NUMBER)), "known": list_of(NUMBER)})
@@ -312,7 +323,7 @@ def shares(student: Any, rig: Any) -> Any:
 
 @part.probe(values={"rows": ROWS, "panels": PANELS}, arrays={"picture": ("uint8", 1)})
 def drawing(student: Any, rig: Any) -> Any:
-    rows, file = rig.matched.rows(NAMES[:4]), rig.made_folder() / "final_comparison.png"
+    rows, file = rig.matched.rows(NAMES[:4]), rig.made_folder() / PICTURE
     with rig.figures() as figures:
         student.draw_comparison([dict(row) for row in rows], str(file.parent))
     return {
@@ -459,6 +470,8 @@ def does_the_same_work(whole: Pair) -> Verdict:
             f"after the figures the program printed {after!r}",
             "the last line of the output is the JSON object",
         )
+    if not found[1] and not whole.student.values["recorded"]:
+        found = "no epoch was recorded with --profile", "record one more after the timed ones"
     return _said(
         found if found[1] else judges.paced(whole, EPOCHS, once="the first pass"), SAME_WORK
     )
@@ -500,6 +513,8 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     why = configurations.copied_problem(form, configurations.PRINTED, rows, runs)
     if wrong := why or configurations.work_problem(rows):
         return wrong
+    if not seen["drawn"]:
+        return f"no {PICTURE} is in folder", f"call draw_comparison(rows, folder); {TABLE}"
     if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
         why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
         return (
@@ -521,7 +536,7 @@ UNITS = {
 def figure_shows_the_rows(drawing: Observation) -> Verdict:
     """draw_comparison draws three panels: busy share, throughput and speedup of the rows that it is given."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    return plot.shows_the_rows(drawing, "final_comparison.png", UNITS, "version", try_)
+    return plot.shows_the_rows(drawing, PICTURE, UNITS, "version", try_)
 
 
 @part.check(basis="scripted")
@@ -556,7 +571,7 @@ csv_is_consistent = study.is_consistent(
     lambda rows: configurations.work_problem(rows) or configurations.learning_problem(rows),
     says="The final_results.csv handed in has five versions that did the same work, with losses alike.",
 )
-study.is_pictured("final_comparison.png", name="comparison_is_a_picture")
+study.is_pictured(PICTURE, name="comparison_is_a_picture")
 
 
 @part.check(basis="artefact", needs=[csv_is_consistent])

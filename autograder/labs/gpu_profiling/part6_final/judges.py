@@ -133,6 +133,7 @@ OTHER_ROWS = (
     "rows of another table (ranges have Instances, too), or some left out: names hold commas"
 )
 ODD = {
+    "launches": f"the Instances of each kernel add up; else {OTHER_ROWS}",
     "waiting_calls": "every call with Synchronize in its name counts, of the stream, the device, an event",
     "copy_to_gpu_ms": "copies back to the host do not count, and older versions write HtoD for Host-to-Device",
 }
