@@ -113,13 +113,14 @@ def scaffold(
         f"reference/{lab}/{part}.py": start.REFERENCE,
         f"reference/{lab}/baseline/{part}.py": start.BASELINE,
         f"assignments/{lab}/{part}.md": start.HANDOUT,
+        f"tests/submissions/{lab}/{part}.yaml": start.MUTANTS,
     }
     taken = [name for name in files if (course.root / name).exists()]
     if taken:
         raise UserError(f"{taken[0]}: exists already; choose another name, or edit it")
     for name, text in files.items():
         _write(course.root / name, text.format(**words))
-    extras = _shared_files(course.root, home, lab, start.MUTANTS.format(**words))
+    extras = _shared_files(course.root, home, lab)
     lines, config = start.LINES.format(**words), course.root / CONFIG
     if lab not in course.labs and _added(config, f"  {lab}:\n    version: 1\n    parts:\n{lines}"):
         return [Path(name) for name in [*files, *extras, CONFIG]], ""
@@ -137,7 +138,7 @@ def _added(config: Path, lab: str) -> bool:
     return True
 
 
-def _shared_files(root: Path, home: str, lab: str, added: str) -> list[str]:
+def _shared_files(root: Path, home: str, lab: str) -> list[str]:
     """Files that a lab has once."""
     written = []
     for name, text in {
@@ -147,10 +148,7 @@ def _shared_files(root: Path, home: str, lab: str, added: str) -> list[str]:
         if not (root / name).exists():
             _write(root / name, text)
             written.append(name)
-    mutants = f"tests/submissions/{lab}/mutants.yaml"
-    before = (root / mutants).read_text(encoding="utf-8") if (root / mutants).exists() else ""
-    _write(root / mutants, before + added)
-    return [*written, mutants]
+    return written
 
 
 def _write(path: Path, text: str) -> None:

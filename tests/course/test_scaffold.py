@@ -38,7 +38,7 @@ def test_every_piece_of_a_part_is_written_and_fits(course):
     assert 14 == load(root / "reference/sums/baseline/part1_squares.py")["sum_of_squares"](numbers)
     with pytest.raises(NotImplementedError):
         load(None, strip_code(reference, "x"))["sum_of_squares"](numbers)
-    [mutant] = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
+    [mutant] = yaml.safe_load((root / "tests/submissions/sums/part1_squares.yaml").read_text())
     assert 1 == reference.count(mutant["replace"][0]["old"])
     part = load(root / "autograder/labs/sums/part1_squares.py")["part"]
     configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"][
@@ -49,7 +49,7 @@ def test_every_piece_of_a_part_is_written_and_fits(course):
 
 
 def test_a_second_part_shares_what_the_lab_has(course):
-    """given/ is left alone, and the mutants come one after the other."""
+    """given/ is left alone, and each part has mistakes of its own."""
     scaffold(course, "sums", "part1_squares")
     given = course.root / "reference/sums/given/__init__.py"
     given.write_text("DATA = 1\n")
@@ -57,9 +57,8 @@ def test_a_second_part_shares_what_the_lab_has(course):
 
     assert lines.startswith("under labs.sums.parts:\n      part2_cubes:\n")
     assert "DATA = 1\n" == given.read_text()
-    assert 2 == len(
-        yaml.safe_load((course.root / "tests/submissions/sums/mutants.yaml").read_text())
-    )
+    mistakes = sorted((course.root / "tests/submissions/sums").iterdir())
+    assert ["part1_squares.yaml", "part2_cubes.yaml"] == [file.name for file in mistakes]
 
 
 def test_an_exercise_is_written_as_claims_and_fits(course):
@@ -79,7 +78,7 @@ def test_an_exercise_is_written_as_claims_and_fits(course):
     with pytest.raises(NotImplementedError):
         load(None, strip_code(reference, "x"))["sums_of_squares"](rows)
     checks = load(root / "autograder/labs/sums/part1_squares.py")["part"].part.checks
-    mutants = yaml.safe_load((root / "tests/submissions/sums/mutants.yaml").read_text())
+    mutants = yaml.safe_load((root / "tests/submissions/sums/part1_squares.yaml").read_text())
     assert [1, 1] == [reference.count(mutant["replace"][0]["old"]) for mutant in mutants]
     assert {name for mutant in mutants for name in mutant["fails"]} <= set(checks)
     configured = yaml.safe_load((root / "grading_config.yaml").read_text())["labs"]["sums"][
