@@ -23,8 +23,8 @@ LAYERS = [
     {"claims"},
     {"checks"},
     {"clock", "handed_in", "sandbox"},
-    {"config", "lab", "machine", "traces"},
-    {"model", "protocol", "sheet"},
+    {"config", "lab", "machine", "result_file", "traces"},
+    {"model", "protocol", "records", "sheet"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -24,7 +24,9 @@ from autograder.errors import ReadError, UserError
 from autograder.grading.grade import Kit, Session, beside_others, grade
 from autograder.grading.session import open_session
 from autograder.machine.device import VISIBLE, node
-from autograder.model import Submission, from_json, load_result, to_json
+from autograder.model import Submission
+from autograder.records import from_json, to_json
+from autograder.result_file import load_result
 
 FORMAT = 1  # 1: the first.
 

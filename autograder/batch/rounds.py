@@ -31,7 +31,8 @@ from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring
 from autograder.grading.grade import Session, grade
-from autograder.model import Device, Result, Submission, load_result
+from autograder.model import Device, Result, Submission
+from autograder.result_file import load_result
 from autograder.results import drift
 
 TICK_SECONDS = 0.5

@@ -14,7 +14,8 @@ from autograder.handed_in import submission
 from autograder.handed_in.notebook import NOTHING, Released
 from autograder.handed_in.submission import name_of, plain
 from autograder.handed_in.unpack import CAPS
-from autograder.model import Result, Submission, to_json
+from autograder.model import Result, Submission
+from autograder.records import to_json
 from autograder.results import overrides, standing
 from autograder.results.standing import Standing
 

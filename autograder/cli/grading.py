@@ -226,7 +226,6 @@ class Run:
 
     def _before(self, names: Sequence[str]) -> dict[str, Result]:
         """Read what stood before; what only waits for the clock has not stood yet."""
-        from autograder.batch.lanes import LATER
         from autograder.batch.store import RESULT
         from autograder.results.standing import read
 
@@ -235,12 +234,7 @@ class Run:
         results = [
             one.result for one in read(self.work.out).standings if one.result.submission in names
         ]
-        stood = [
-            r
-            for r in results
-            if not any(check.reason == LATER for part in r.parts for check in part.checks)
-        ]
-        return {result.submission: result for result in stood}
+        return {result.submission: result for result in results if not result.waits_for_the_clock}
 
     def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
         """Of those who were graded before: whose points or outcomes are others now, and why."""

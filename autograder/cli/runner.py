@@ -71,7 +71,7 @@ def replay(
     from autograder.batch.replay import replay as again
     from autograder.batch.store import RESULT
     from autograder.grading.session import open_session
-    from autograder.model import load_result
+    from autograder.result_file import load_result
     from autograder.results import diff
 
     folder = folder.parent if folder.name == RESULT else folder

@@ -216,7 +216,7 @@ def _graded(
 def full(result: Result) -> list[str]:
     """The reference loses nothing; what this machine cannot show is owed."""
     return [
-        f"{part.id}.{check.id}: {check.outcome}: {check.reason} {check.measured} {check.why}"
+        f"{part.id}.{check.id}: {check.outcome}: {check.reason or check.cause} {check.measured} {check.why}"
         for part in result.parts
         for check in part.checks
         if check.outcome not in ("passed", "unavailable")
@@ -241,7 +241,7 @@ def floor(result: Result) -> list[str]:
         f"{p.id}.{c.id}: says {c.why!r} and not that it is not written yet"
         for p in result.parts
         for c in p.checks
-        if c.outcome == "failed" and c.reason == "raised" and "not written yet" not in c.why
+        if c.outcome == "failed" and c.cause == "raised"
     ]
     return won + odd + unclear
 
@@ -256,7 +256,7 @@ def differences(case: Case, part: PartResult) -> list[str]:
 
 
 def _difference(check: CheckResult, case: Case) -> str:
-    said = f"{check.measured} {check.why} {check.try_} {check.reason}".strip()
+    said = f"{check.measured} {check.why} {check.try_} {check.reason} {check.cause}".strip()
     if check.id in case.fails:
         words = case.fails[check.id]
         if check.outcome == "unavailable":  # settled where it can be shown

@@ -15,21 +15,22 @@ from typing import Any
 from autograder import checks
 from autograder.checks import memory
 from autograder.config import LabConfig
-from autograder.errors import OwedError, SpoiltError, SubmissionError
+from autograder.errors import OwedError, PostponedError, SpoiltError, SubmissionError
 from autograder.grading import scoring
 from autograder.handed_in.imports import ALLOWED
 from autograder.handed_in.notebook import NOTHING, Released, cells_in, in_cells
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
-    FORMAT,
     OWED,
     Bar,
+    Cause,
     CheckResult,
     Compared,
     Device,
     Failed,
     Inconclusive,
     Job,
+    Kind,
     Observation,
     Pair,
     PartResult,
@@ -40,6 +41,7 @@ from autograder.model import (
     Unavailable,
     Verdict,
 )
+from autograder.result_file import FORMAT
 
 Run = Callable[[Job], Observation]
 Clock = Callable[[Probe, Job, Job, float], Compared]
@@ -53,11 +55,9 @@ SLOW_IMPORT = (
     "{} took {:.0f} s of CPU time to be imported, and each probe imports it anew: "
     'put what runs there below `if __name__ == "__main__":`'
 )
-WAITED = "processes did not end"  # as worker/rigs/forked.py says it
 TIMEOUTS = 3
 """After so many probes that ran out of time no other of the part is started."""
 OVERTIME = "this part was stopped after its time had run out in {}"
-NOT_IMPORTED = "{} could not be imported: "  # as worker/raised.py says it
 NOTHING_OF_THE_LAB = "nothing was taken: there is not one file of this lab in it"
 NO_CLOCK = "nothing was timed in this run"
 NO_BALLAST = "a grading run decides, which leaves the work no more of the GPU than the bar says"
@@ -115,7 +115,7 @@ def beside_others(session: Session) -> Session:
 
 def _out_of_time(seen: Observation) -> bool:
     """Whether time was up, for all of it or for processes that it waited for."""
-    return seen.ended == "timeout" or (seen.ended == "raised" and WAITED in seen.error)
+    return seen.ended == "timeout" or seen.kind == "unended"
 
 
 def grade(
@@ -196,12 +196,12 @@ def _unread(submission: Submission, file: str) -> str:
 class Settled(Exception):  # noqa: N818 a verdict is no error of ours
     """The evidence alone settles the check: the judge is not asked."""
 
-    def __init__(self, verdict: Verdict, reason: str = "", *, whole_part: bool = False) -> None:
-        """Keep the verdict, the word for it (timeout, memory, missing), and whether no probe of the part can run."""
-        super().__init__(reason)
+    def __init__(self, verdict: Verdict, cause: Cause = "", *, whole_part: bool = False) -> None:
+        """Keep the verdict, what it comes of (timeout, memory, missing), and whether no probe of the part can run."""
+        super().__init__(cause)
         self.whole_part = whole_part
         self.verdict = verdict
-        self.reason = reason
+        self.cause: Cause = cause
 
 
 class PartGrader:
@@ -267,7 +267,7 @@ class PartGrader:
 
     def _not_asked(self, check: Check) -> CheckResult | None:
         if self._refusal:
-            return self._error(check, self._refusal)
+            return replace(self._error(check, self._refusal), cause="aside")
         if self._unread:
             unread = self._result(check, Unavailable(self._unread))
             return replace(unread, outcome="unread")
@@ -321,21 +321,22 @@ class PartGrader:
             return self._settled(check, settled)
         except OwedError as why:
             return self._result(check, Unavailable(str(why)))
-        except SpoiltError as why:
-            return self._result(check, Inconclusive("", str(why)))
+        except SpoiltError as problem:
+            postponed = isinstance(problem, PostponedError)
+            return self._result(check, Inconclusive("", str(problem), postponed=postponed))
         except Exception as fault:
             return self._fault(check, fault)
 
     def _settled(self, check: Check, settled: Settled) -> CheckResult:
         """Tell once, of the first check that meets it, that the file cannot be used at all."""
         if not settled.whole_part:
-            return self._result(check, settled.verdict, settled.reason)
+            return self._result(check, settled.verdict, cause=settled.cause)
         if self._unusable:
             return self._result(
                 check, None, reason=f"{self.part.file} cannot be used: see {self._unusable}"
             )
         self._unusable = check.name
-        return self._result(check, settled.verdict, settled.reason)
+        return self._result(check, settled.verdict, cause=settled.cause)
 
     def _verdict(self, check: Check, evidence: dict[str, Any]) -> Verdict:
         try:
@@ -352,7 +353,7 @@ class PartGrader:
         seen = conform(probe, self._session.squeeze(*jobs, asked.full, asked.room))
         if seen.ended != "ok":
             measured = f"{asked.failed.measured}: {seen.error}"
-            raise Settled(replace(asked.failed, measured=measured), seen.ended)
+            raise Settled(replace(asked.failed, measured=measured), _cause(seen))
         return Pair(seen, self._run(probe, "baseline"), room_bytes=asked.room)
 
     def _evidence(self, name: str, check: Check) -> Any:
@@ -382,9 +383,8 @@ class PartGrader:
             )
         found = self._timed[key]
         if found.ended != "ok":
-            raise Settled(
-                _failed_to_run(Observation(probe.name, found.ended, error=found.error)), found.ended
-            )
+            end = Observation(probe.name, found.ended, error=found.error, kind=found.kind)
+            raise Settled(_failed_to_run(end), _cause(end))
         return replace(seen, compared=found)
 
     def _bar(self, check: Check) -> Bar:
@@ -402,8 +402,8 @@ class PartGrader:
     def _observe(self, probe: Probe) -> Observation | Pair | Timed:
         student = self._run(probe, "student")
         if student.ended != "ok":
-            whole = student.error.startswith(NOT_IMPORTED.format(self.part.file))
-            raise Settled(_failed_to_run(student, probe.hints), student.ended, whole_part=whole)
+            failed = _failed_to_run(student, probe.hints)
+            raise Settled(failed, _cause(student), whole_part=not student.imported)
         if not probe.pair:
             return student
         baseline = self._run(probe, "baseline")
@@ -462,7 +462,9 @@ class PartGrader:
             lab, self.part.id, probe.name, side, seed, limits, files, self._session.worker_device
         )
 
-    def _result(self, check: Check, verdict: Verdict | None, reason: str = "") -> CheckResult:
+    def _result(
+        self, check: Check, verdict: Verdict | None, reason: str = "", cause: Cause = ""
+    ) -> CheckResult:
         points = self.config.checks[check.name].points
         bar = self.config.checks[check.name].bar_for(self._session.device.tier)
         title = check.title.replace("{bar}", str(bar or "the bar of this device"))
@@ -476,7 +478,9 @@ class PartGrader:
             )
             return replace(owed, evidence=verdict.evidence)
         outcome, won = scoring.points_for(verdict, points)
-        reason = verdict.reason if isinstance(verdict, Inconclusive) else reason
+        if isinstance(verdict, Inconclusive):
+            reason = verdict.reason
+            cause = "clock" if verdict.postponed else cause
         why, try_ = getattr(verdict, "why", ""), getattr(verdict, "try_", "")
         measured, why = self._in_cells(verdict.measured), self._in_cells(why)
         return CheckResult(
@@ -490,6 +494,7 @@ class PartGrader:
             why,
             try_,
             reason,
+            cause,
             verdict.evidence,
         )
 
@@ -575,58 +580,61 @@ ENDS = {
 }
 
 
-ANOTHER_KIND = (
-    "something else was returned",
-    "return what the docstring names; dict(...), ._asdict() or dataclasses.asdict(...) make a dict, .tolist() a list",
-)
-
-# Words of a worker's end that say more than the kind of end does -> what was measured, and what to try.
-TELLING = {
-    "No module named '": (
+# Of which kind the end was, where that says more -> what was measured, and what to try.
+KINDS: Mapping[Kind, tuple[str, str]] = {
+    "missing module": (
         "a module is missing here",
         f"a part's file may import {ALLOWED}, and none of your other files: copy what it needs",
     ),
-    "SyntaxError: ": (
+    "syntax": (
         "the file cannot be read as Python",
         "open it at that line; `python -m py_compile` with the file's name shows the place",
     ),
-    "is not written yet": (
+    "unwritten": (
         "nothing yet",
         "fill in the function; the handout says what is asked and how it is judged",
     ),
-    "defines no function": (
+    "missing function": (
         "a function is missing",
         "define it, under the name that the template has; in a notebook, in a code cell",
     ),
-    "and there is no JSON object": (
+    "no figures": (
         "the program printed no figures",
         "print(json.dumps(figures)) as the last line of its output",
     ),
-    "instead of a dict": ANOTHER_KIND,
-    "; return a list of": ANOTHER_KIND,
-    " returned no '": ANOTHER_KIND,
-    "'_GeneratorContextManager' object has no attribute": (
+    "wrong type": (
+        "something else was returned",
+        (
+            "return what the docstring names; dict(...), ._asdict() or dataclasses.asdict(...) "
+            "make a dict, .tolist() a list"
+        ),
+    ),
+    "reused context": (
         "a context was entered a second time",
         "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",
     ),
-    "CheckpointError": (
+    "changed segment": (
         "the second run of a segment saved other tensors than the first",
         "leave eval(), track_running_stats and random numbers as they were; a momentum of 0 holds running statistics",
     ),
-    "FailOnRecompileLimitHit": (
+    "recompiled": (
         "compiled in pieces",
         "compile the whole model, torch.compile(model, ...), and not its layers: each is a graph of its own",
     ),
-    "in a timed window": (
+    "other results": (
         "other results than the baseline's",
         "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
     ),
 }
 
 
+def _cause(end: Observation) -> Cause:
+    """Return what a failure comes of where a worker ended and did not answer."""
+    assert end.ended != "ok"
+    return "unwritten" if end.kind == "unwritten" else end.ended
+
+
 def _failed_to_run(seen: Observation, hints: Mapping[str, str] | None = None) -> Failed:
-    measured, try_ = next(
-        (said for words, said in TELLING.items() if words in seen.error), ENDS[seen.ended]
-    )
+    measured, try_ = KINDS.get(seen.kind) or ENDS[seen.ended]
     try_ = (hints or {}).get(seen.ended, try_)
     return Failed(measured, seen.error, try_, {"log": seen.log[-2000:]} if seen.log else {})

@@ -98,7 +98,7 @@ class Stopwatch:
                 else self._judged(sides, size, bar, began)
             )
         except Stopped as stopped:
-            return Compared("FAIL", "", ended=stopped.ended, error=stopped.words)
+            return Compared("FAIL", "", ended=stopped.ended, error=stopped.words, kind=stopped.kind)
 
     def _rehearsed(self, sides: Sides, size: Size, bar: float) -> Compared:
         gathered = rehearse(self._take(sides, size), self.now)

@@ -22,7 +22,8 @@ from autograder.grading.grade import Kit, Session, grade
 from autograder.grading.session import Isolation, open_session
 from autograder.handed_in.folders import JOURNAL
 from autograder.machine.turns import only_one
-from autograder.model import Result, Submission, load_result
+from autograder.model import Result, Submission
+from autograder.result_file import load_result
 from autograder.results import standing
 
 

@@ -20,7 +20,8 @@ from autograder.batch.lanes import LATER, Work
 from autograder.batch.rounds import ASIDE, UNREAD, Rounds
 from autograder.errors import UserError
 from autograder.handed_in.submission import RECORD
-from autograder.model import Compared, Device, Observation, load_result
+from autograder.model import Compared, Device, Observation
+from autograder.result_file import load_result
 from autograder.results import drift
 from tests.toy import CSV, good, toy_kit, toy_session
 
@@ -45,9 +46,7 @@ class Machine:
         if job.side == "student" and job.probe in TOO_SLOW.get(code, ()):
             return Observation(job.probe, "timeout", error="was stopped after 1 s")
         if job.side == "student" and code == "waits for its processes":
-            return Observation(
-                job.probe, "raised", error="BadReturn: 1 processes did not end: do all of them ...?"
-            )
+            return Observation(job.probe, "raised", error="1 processes did not end", kind="unended")
         if job.side == "student" and code == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
         other = sum(note[1:] == ["run", "student", code, "single"] for note in self.all()) > 1
