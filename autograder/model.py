@@ -301,7 +301,21 @@ class Inconclusive:
     """Whether it only waits for its turn at the clock."""
 
 
-Verdict = Passed | Partial | Failed | Unavailable | Inconclusive
+@dataclass(frozen=True)
+class NeedsRoom:
+    """A judge's question: run the student's side of a probe again in less memory of the GPU, and ask once more."""
+
+    probe: str
+    full_bytes: int
+    """What the baseline took."""
+    room_bytes: int
+    """What is left to the student's side."""
+    otherwise: Failed
+    """The verdict where it does not finish in that."""
+
+
+Final = Passed | Partial | Failed | Unavailable | Inconclusive
+Verdict = Final | NeedsRoom
 
 
 def verdict(measured: str, why: str, try_: str) -> Passed | Failed:

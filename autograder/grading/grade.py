@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from autograder import checks
-from autograder.checks import memory
 from autograder.config import LabConfig
 from autograder.errors import OwedError, PostponedError, SpoiltError, SubmissionError
 from autograder.grading import scoring
@@ -28,9 +27,11 @@ from autograder.model import (
     Compared,
     Device,
     Failed,
+    Final,
     Inconclusive,
     Job,
     Kind,
+    NeedsRoom,
     Observation,
     Pair,
     PartResult,
@@ -39,7 +40,6 @@ from autograder.model import (
     Submission,
     Timed,
     Unavailable,
-    Verdict,
 )
 from autograder.result_file import FORMAT
 
@@ -196,7 +196,7 @@ def _unread(submission: Submission, file: str) -> str:
 class Settled(Exception):  # noqa: N818 a verdict is no error of ours
     """The evidence alone settles the check: the judge is not asked."""
 
-    def __init__(self, verdict: Verdict, cause: Cause = "", *, whole_part: bool = False) -> None:
+    def __init__(self, verdict: Final, cause: Cause = "", *, whole_part: bool = False) -> None:
         """Keep the verdict, what it comes of (timeout, memory, missing), and whether no probe of the part can run."""
         super().__init__(cause)
         self.whole_part = whole_part
@@ -338,23 +338,27 @@ class PartGrader:
         self._unusable = check.name
         return self._result(check, settled.verdict, cause=settled.cause)
 
-    def _verdict(self, check: Check, evidence: dict[str, Any]) -> Verdict:
-        try:
-            return check.judge(**evidence)
-        except memory.Within as asked:
-            return check.judge(**{**evidence, asked.probe: self._squeezed(asked)})
+    def _verdict(self, check: Check, evidence: dict[str, Any]) -> Final:
+        verdict = check.judge(**evidence)
+        if isinstance(verdict, NeedsRoom):
+            evidence = {**evidence, verdict.probe: self._squeezed(verdict)}
+            verdict = check.judge(**evidence)
+        match verdict:
+            case NeedsRoom(room_bytes=room):
+                raise RuntimeError(f"{check.name} asks for {room} bytes after a first run")
+        return verdict
 
-    def _squeezed(self, asked: memory.Within) -> Pair:
+    def _squeezed(self, asked: NeedsRoom) -> Pair:
         """Let the student's side do it again in little memory; who does not finish has its verdict."""
         if self._session.squeeze is None:
             raise OwedError(NO_BALLAST)
         probe = self.part.probes[asked.probe]
         jobs = self.job(probe, "student"), self.job(probe, "baseline")
-        seen = conform(probe, self._session.squeeze(*jobs, asked.full, asked.room))
+        seen = conform(probe, self._session.squeeze(*jobs, asked.full_bytes, asked.room_bytes))
         if seen.ended != "ok":
-            measured = f"{asked.failed.measured}: {seen.error}"
-            raise Settled(replace(asked.failed, measured=measured), _cause(seen))
-        return Pair(seen, self._run(probe, "baseline"), room_bytes=asked.room)
+            measured = f"{asked.otherwise.measured}: {seen.error}"
+            raise Settled(replace(asked.otherwise, measured=measured), _cause(seen))
+        return Pair(seen, self._run(probe, "baseline"), room_bytes=asked.room_bytes)
 
     def _evidence(self, name: str, check: Check) -> Any:
         """Find what a parameter of a check names."""
@@ -463,7 +467,7 @@ class PartGrader:
         )
 
     def _result(
-        self, check: Check, verdict: Verdict | None, reason: str = "", cause: Cause = ""
+        self, check: Check, verdict: Final | None, reason: str = "", cause: Cause = ""
     ) -> CheckResult:
         points = self.config.checks[check.name].points
         bar = self.config.checks[check.name].bar_for(self._session.device.tier)

@@ -8,11 +8,19 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.batch import lanes
-from autograder.checks import memory
 from autograder.errors import OwedError, SpoiltError
 from autograder.grading import grade as grading
 from autograder.grading.grade import ENDS, KINDS, grade, probe_seed
-from autograder.model import Compared, Failed, Observation, Owed, Pair, Passed, Submission
+from autograder.model import (
+    Compared,
+    Failed,
+    NeedsRoom,
+    Observation,
+    Owed,
+    Pair,
+    Passed,
+    Submission,
+)
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 
@@ -723,9 +731,8 @@ def with_a_memory_bar():
 
     def judge(both: Pair):
         if both.room_bytes != 800:
-            raise memory.Within(
-                "both", 1000, 800, Failed("900 of 1000; in 800 it did not finish", "why", "try")
-            )
+            otherwise = Failed("900 of 1000; in 800 it did not finish", "why", "try")
+            return NeedsRoom("both", 1000, 800, otherwise)
         return (
             Passed("equal")
             if both.student.values == both.baseline.values
@@ -790,6 +797,18 @@ SQUEEZED = {
 def test_a_memory_bar_of_a_gpu_is_decided_by_a_run_in_less(answer, expected):
     """Judged again on what was answered then, so that doing less when memory is short is no saving."""
     assert expected == squeezed(answer)
+
+
+def test_a_judge_that_asks_again_and_again_is_a_fault_of_ours():
+    kit = with_a_memory_bar()
+    part = kit.lab.parts[0]
+    asks = NeedsRoom("both", 1000, 800, Failed("900 of 1000", "why", "try"))
+    part.checks["equal"] = replace(part.checks["equal"], judge=lambda both: asks)
+    session = replace(toy_session(FakeWorkers()), squeeze=lambda *_: good("both"))
+    check = grade(toy_submission(), kit, session, seed=7, only="equal").parts[0].checks[-1]
+
+    assert "error" == check.outcome
+    assert "asks for 800 bytes after a first run" in check.reason
 
 
 def test_a_run_in_less_waits_for_its_turn():
