@@ -134,7 +134,9 @@ class Class:
     def events(self, journal, *, jobs=2, seed=7, asked_seed=None, twice=0.0):
         """Grade all that was handed in."""
         found = {path.name: path for path in sorted((self.root / "in").iterdir())}
-        yield from Rounds(self.work(), journal, seed, jobs, asked_seed, twice).run(found)
+        work = self.work()
+        with work.open() as session:
+            yield from Rounds(work, session, journal, seed, jobs, asked_seed, twice).run(found)
 
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""
@@ -636,7 +638,7 @@ def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class)
     """They come last, the one it was gone under most often last of all, and alone, since they may be why."""
     a_class.hand_in(ada="a", bob="b", cleo="c", dan="d")
     with Journal(a_class.root / "out") as journal:
-        run = Rounds(a_class.work(), journal, 7, 1)
+        run = Rounds(a_class.work(), toy_session(a_class.machine), journal, 7, 1)
         next(run.run({}))
         for name in ("ada", "ada", "bob"):
             journal.start(

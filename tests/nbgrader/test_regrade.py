@@ -68,11 +68,8 @@ class Grader:
         out = self.root / "results" / LAB
         found = {path.name: path / LAB for path in sorted((self.root / "submitted").iterdir())}
         with Journal(out) as journal:
-            list(
-                Rounds(Work(self.kit, lambda: nullcontext(self.session()), out), journal, 7, 1).run(
-                    found
-                )
-            )
+            work = Work(self.kit, lambda: nullcontext(self.session()), out)
+            list(Rounds(work, self.session(), journal, 7, 1).run(found))
 
     def autograde(self, *options: str) -> int:
         self.asked.clear()

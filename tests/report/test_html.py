@@ -352,7 +352,7 @@ def test_pages_are_written_beside_the_results(tmp_path):
         tmp_path / "student01/feedback.html",
         tmp_path / "index.html",
     ]
-    assert expected == write(tmp_path)
+    assert expected == write(tmp_path).files
     assert ["<h1>student00</h1>"] == re.findall(
         r"<h1>.*</h1>", expected[0].read_text(encoding="utf-8")
     )
@@ -363,7 +363,9 @@ def test_the_class_page_links_to_the_folder_whatever_the_submission_is_called(tm
     """A submission may not choose where its page is written or what the link runs."""
     put(tmp_path, a_result(submission="../../javascript:alert(1)"), name="ünï & co #1")
 
-    assert [tmp_path / "ünï & co #1/feedback.html", tmp_path / "index.html"] == write(tmp_path)
+    assert [tmp_path / "ünï & co #1/feedback.html", tmp_path / "index.html"] == write(
+        tmp_path
+    ).files
     assert (
         '<th scope="row"><a href="./%C3%BCn%C3%AF%20%26%20co%20%231/feedback.html">../../javascript'
         in (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -492,7 +494,7 @@ def test_the_page_without_names_is_kept_up_to_date(tmp_path):
     write(tmp_path, anonymous=True)
     put(tmp_path, a_result(submission="bo"))
 
-    assert tmp_path / "anonymous.html" == write(tmp_path)[-1]
+    assert tmp_path / "anonymous.html" == write(tmp_path).files[-1]
     assert "2 submissions" in Page((tmp_path / "anonymous.html").read_text(encoding="utf-8")).text
 
 
