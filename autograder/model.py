@@ -17,33 +17,14 @@ if TYPE_CHECKING:
 
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
 Kind = Literal[
-    "",
-    "unwritten",
-    "missing module",
-    "syntax",
-    "missing function",
-    "no figures",
-    "wrong type",
-    "reused context",
-    "changed segment",
-    "recompiled",
-    "unended",
-    "other results",
-]
+    "", "unwritten", "missing module", "syntax", "missing function", "no figures", "wrong type",
+    "reused context", "changed segment", "recompiled", "unended", "other results",
+]  # fmt: skip
 """What kind of end it was, where more is known than `Ended` says: for the words of a failure."""
 Cause = Literal[
-    "",
-    "clock",
-    "aside",
-    "missing",
-    "unwritten",
-    "raised",
-    "timeout",
-    "memory",
-    "crash",
-    "refused",
-    "tampering",
-]
+    "", "clock", "aside", "missing", "unwritten",
+    "raised", "timeout", "memory", "crash", "refused", "tampering",
+]  # fmt: skip
 """What an outcome comes of, as a word for programs; sentences are for people and never compared.
 
 clock: it waits for its turn at the clock. aside: the whole submission was set aside. missing: there is no such file.
@@ -150,22 +131,6 @@ class Pair:
     baseline: Observation
     room_bytes: int = field(default=0, kw_only=True)
     """Memory of the GPU that was left to the student's side; 0: all that there was."""
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far losses (absolutely) and weights (relative to their norm) of a training may be from the trusted run's."""
-
-    losses: float
-    weights: float
-
-
-@dataclass(frozen=True)
-class Close:
-    """How far outputs of a call may be from the trusted run's: atol + rtol * |expected|, each of them."""
-
-    rtol: float = 1e-3
-    atol: float = 1e-4
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from typing import Any
 from autograder.batch import store
 from autograder.errors import NOWHERE_TO_WRITE, GoneError, PerflabError, PostponedError, UserError
 from autograder.grading import scoring
-from autograder.grading.grade import Kit, Session, beside_others, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session, beside_others
 from autograder.machine.processes import die_with, how
 from autograder.model import CheckResult, Compared, Observation, PartResult, Result, Submission
 from autograder.result_file import load_result

@@ -30,7 +30,8 @@ from autograder.batch.journal import MOST_TRIES, Journal
 from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring
-from autograder.grading.grade import Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Session
 from autograder.model import Device, Result, Submission
 from autograder.result_file import load_result
 from autograder.results import drift

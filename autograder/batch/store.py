@@ -9,7 +9,8 @@ from pathlib import Path
 
 from autograder import sheet
 from autograder.errors import SubmissionError
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import NOTHING, Released
 from autograder.handed_in.submission import name_of, plain

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autograder.batch.lanes import Work
-    from autograder.grading.grade import Session
+    from autograder.grading.kit import Session
     from autograder.handed_in.downloads import Attempt
     from autograder.model import Result
     from autograder.report.html import Pages

@@ -21,7 +21,7 @@ from autograder.batch.job import GradeJob, write
 from autograder.batch.lanes import Errand, Work
 from autograder.cluster import site as sites
 from autograder.errors import GoneError, ReadError, UserError
-from autograder.grading.grade import Session
+from autograder.grading.kit import Session
 from autograder.model import Device, Job, Observation, Result
 from autograder.records import from_json, to_json
 from autograder.result_file import load_result

@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from autograder.claims import entries
 from autograder.claims.entries import Entry
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.lab import Lab
 from autograder.model import Result, Submission
 

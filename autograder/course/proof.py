@@ -17,7 +17,8 @@ from autograder.course.build import stale
 from autograder.course.pool import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.handed_in import submission
 from autograder.lab import Lab, Part, same_part
 from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission

@@ -33,7 +33,8 @@ from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.lab import Probe
-from autograder.model import Close, Compared, Job, Tolerance
+from autograder.model import Compared, Job
+from autograder.probe import Close, Tolerance
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.load import SAMPLES, Load

@@ -9,8 +9,10 @@ import pytest
 
 from autograder.batch import lanes
 from autograder.errors import OwedError, SpoiltError
-from autograder.grading import grade as grading
-from autograder.grading.grade import ENDS, KINDS, grade, probe_seed
+from autograder.grading import evidence
+from autograder.grading.evidence import probe_seed
+from autograder.grading.failures import ENDS, KINDS
+from autograder.grading.grade import grade
 from autograder.model import (
     Compared,
     Failed,
@@ -210,7 +212,7 @@ def test_a_probe_that_uses_up_its_time_leaves_a_third_of_it_to_the_others():
 
 def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
     """No more are started, and what rests on them says after which; files are judged as ever."""
-    monkeypatch.setattr("autograder.grading.grade.TIMEOUTS", 1)
+    monkeypatch.setattr("autograder.grading.evidence.TIMEOUTS", 1)
     late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
     _, checks, run = graded({("both", "student"): late})
 
@@ -470,7 +472,7 @@ def test_an_artefact_is_handed_to_the_judge_parsed():
     [
         ("cpu", None, "faster needs a GPU"),
         ("gpu", None, "faster has no bar for device tier 'gpu': `perflab calibrate toy`"),
-        ("t4", None, grading.NO_CLOCK),
+        ("t4", None, evidence.NO_CLOCK),
     ],
 )
 def test_a_bar_that_cannot_be_shown_here_is_owed_with_advice(tier, bars, reason):
@@ -668,7 +670,7 @@ def test_work_without_a_tolerance_is_not_timed():
     result = grade(toy_submission(), kit, replace(toy_session(FakeWorkers()), clock=clock), seed=7)
     check = next(c for c in result.parts[0].checks if c.id == "faster")
 
-    assert ("unavailable", grading.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)
+    assert ("unavailable", evidence.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)
 
 
 NOISY = Compared("INCONCLUSIVE", "", undecided="too noisy")

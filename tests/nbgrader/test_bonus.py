@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder.grading.grade import Kit  # noqa: E402
+from autograder.grading.kit import Kit  # noqa: E402
 from autograder.handed_in.notebook import Released  # noqa: E402
 from autograder.lab import Lab  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
