@@ -11,6 +11,7 @@ PerflabError
   x GoneError            who graded elsewhere is gone
   x OwedError            what was asked cannot be shown on this machine; the points wait
   x SpoiltError          a measurement that does not count, through nobody's fault
+    + PostponedError     it is not the clock's turn yet
     + MovedError         one side worked while it was stopped, or could not be stopped; once it is chance
 """
 
@@ -70,6 +71,10 @@ class OwedError(PerflabError):
 
 class SpoiltError(PerflabError):
     """A measurement must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
+
+
+class PostponedError(SpoiltError):
+    """What needs the whole machine is put off, until nothing else runs."""
 
 
 class MovedError(SpoiltError):

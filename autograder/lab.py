@@ -18,16 +18,15 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import PurePath
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from autograder.errors import CourseError, UserError, nearest
 from autograder.model import (
     Bar,
     Basis,
-    Close,
     Device,
     Failed,
     Inconclusive,
@@ -39,14 +38,36 @@ from autograder.model import (
     Table,
     Text,
     Timed,
-    Tolerance,
     Unavailable,
     Verdict,
 )
+from autograder.probe import (
+    BOOLEAN,
+    CASES,
+    CELL,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    PANELS,
+    TEXT,
+    TIMED_ARRAYS,
+    Answer,
+    Close,
+    Dataset,
+    Inputs,
+    Kind,
+    Probe,
+    Schema,
+    Tolerance,
+    conform,
+    exactly,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-
     # For editors and mypy: nothing of the worker is imported when a lab is loaded.
     from autograder.worker.rig import Rig, Window
 else:
@@ -54,9 +75,11 @@ else:
 
 __all__ = [
     "BOOLEAN",
+    "CASES",
     "CELL",
     "INTEGER",
     "NUMBER",
+    "NUMBERS",
     "PANELS",
     "TEXT",
     "Answer",
@@ -92,73 +115,12 @@ __all__ = [
     "record",
 ]  # fmt: skip
 
-Schema = Mapping[str, Any]
-Answer = Mapping[str, Any]
-"""What a probe returns: its values and arrays, by name."""
+Student = ModuleType
+"""What a student wrote, or the baseline: any name may be asked of it."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-Student = ModuleType
-"""What a student wrote, or the baseline: any name may be asked of it."""
 NUMBERED = re.compile(r"part(\d{1,4})(?![a-zA-Z0-9])")
-
-BOOLEAN: Schema = {"type": "boolean"}
-INTEGER: Schema = {"type": "integer"}
-NUMBER: Schema = {"type": "number"}
-TEXT: Schema = {"type": "string", "maxLength": 4000}
-TIMED_ARRAYS: Mapping[str, Mapping[str, tuple[str, int]]] = {
-    "train": {"losses": ("float64", 1), "weights": ("float32", 1)},
-    "call": {"outputs": ("float64", 1)},
-    "load": {"commitments": ("uint8", 1), "sizes": ("int64", 1)},
-}
-Kind = Literal["train", "call", "load"]
-Inputs = Callable[["np.random.Generator"], Mapping[str, "np.ndarray[Any, Any]"]]
-"""Draws what one call of a student's function is given, as arrays by the names of its parameters."""
-Dataset = Callable[[Sequence[int]], Any]
-"""Makes the data set that a student's loader is given, in the worker, of a store: `len(store)` samples; `store[index]`
-is the seed of one, and takes its time to come. The same seed has to make the same sample, bit by bit."""
-
-
-def list_of(item: Schema) -> Schema:
-    """Declare a list of at most 4,096 items."""
-    return {"type": "array", "items": item, "maxItems": 4096}
-
-
-def exactly(count: int, item: Schema) -> Schema:
-    """Declare a list of so many items."""
-    return {**list_of(item), "minItems": count, "maxItems": count}
-
-
-def map_of(item: Schema) -> Schema:
-    """Declare an object whose values are all alike."""
-    return {"type": "object", "additionalProperties": item, "maxProperties": 256}
-
-
-def optional(item: Schema) -> Schema:
-    """Declare a value that may be null: what a student's code returned and no JSON number can say."""
-    return {"anyOf": [item, {"type": "null"}]}
-
-
-def record(**fields: Schema) -> Schema:
-    """Declare an object with exactly these names."""
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
-
-
-# What `rig.answers()` answers with: the form of what a function returned for each case, and all numbers in one array.
-CASES = {"cases": list_of(record(case=TEXT, shape=list_of(INTEGER), dtype=TEXT))}
-NUMBERS = {"numbers": ("float64", 1)}
-
-
-CELL: Schema = {"anyOf": [NUMBER, TEXT, {"type": "null"}]}
-"""Of a table that a student's function returned."""
-DRAWN: Schema = list_of(record(value=NUMBER, name=TEXT))
-PANELS: Schema = list_of(record(label=TEXT, title=TEXT, place=INTEGER, bars=INTEGER, values=DRAWN))
-"""What a saved figure shows, as `rig.figures` noted it."""
 
 
 class TableForm(Protocol):
@@ -173,31 +135,6 @@ class TableForm(Protocol):
 
     def listed(self) -> str:
         """Return the columns as a table of a handout."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """Something to run in a worker, and the exact form of what it may answer."""
-
-    name: str
-    run: Callable[..., Any]
-    pair: bool = False
-    timed: Literal["", Kind] = ""
-    values: Schema = field(default_factory=record)
-    arrays: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    """Name -> dtype and number of dimensions."""
-    inputs: Inputs | None = None
-    """Of timed calls."""
-    dtypes: Mapping[str, str] = field(default_factory=dict)
-    """Of those inputs that arrive in another dtype than they are sent in."""
-    dataset: Dataset | None = None
-    """Of timed loading."""
-    within: Close | Tolerance | None = None
-    """Of timed work: how far from the baseline's its answers may be; None: it cannot be timed."""
-    hints: Mapping[str, str] = field(default_factory=dict)
-    """How the student's side may end, such as memory -> what to try then; else something general is said."""
-    takes: frozenset[str] | None = None
-    """The names of the student's module that it is handed, and no others; None: all, and its text tells."""
 
 
 @dataclass(frozen=True)
@@ -276,14 +213,12 @@ class Part:
         )
 
         def register(run: F) -> F:
-            arrays = TIMED_ARRAYS[kind]
-            name = run.__name__
-            self.probes[name] = Probe(
-                name,
+            self.probes[run.__name__] = Probe(
+                run.__name__,
                 run,
                 pair=True,
                 timed=kind,
-                arrays=arrays,
+                arrays=TIMED_ARRAYS[kind],
                 inputs=inputs,
                 within=within,
                 dataset=dataset,
@@ -304,11 +239,9 @@ class Part:
         """Register a probe with the names and forms that it answers with, and what it *takes* of the module."""
 
         def register(run: F) -> F:
-            name, form, taken = (
-                run.__name__,
-                record(**(values or {})),
-                None if takes is None else frozenset(takes),
-            )
+            name = run.__name__
+            form = record(**(values or {}))
+            taken = None if takes is None else frozenset(takes)
             self.probes[name] = Probe(
                 name, run, pair, "", form, arrays or {}, hints=hints or {}, takes=taken
             )
@@ -357,10 +290,8 @@ class Part:
     def without(self, off: Collection[str]) -> Part:
         """Leave checks out that a course does without; one that another check needs is refused."""
         part = copy(self)
-        part.checks, part.off = (
-            {n: check for n, check in self.checks.items() if n not in off},
-            frozenset(off),
-        )
+        part.checks = {name: check for name, check in self.checks.items() if name not in off}
+        part.off = frozenset(off)
         for check in part.checks.values():
             if need := next((need for need in check.needs if need in off), ""):
                 raise CourseError(
@@ -477,36 +408,3 @@ def _in_its_file(module_name: str, error: Exception) -> str:
         place = f"{home}{own[-1].filename.rpartition(home)[2]}, line {own[-1].lineno}"
     kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
     return f"{place}: {kind}{error}"
-
-
-def conform(probe: Probe, seen: Observation) -> Observation:
-    """Refuse an answer that does not have exactly the form that the probe declared."""
-    if seen.ended != "ok":
-        return seen
-    problem = _values_problem(probe.values, seen.values) or _arrays_problem(
-        probe.arrays, seen.arrays
-    )
-    return (
-        replace(seen, ended="refused", error=f"the worker's answer was refused: {problem}")
-        if problem
-        else seen
-    )
-
-
-def _values_problem(schema: Schema, values: Mapping[str, Any]) -> str:
-    import jsonschema
-
-    found = jsonschema.Draft202012Validator(schema).iter_errors(values)
-    first = next(iter(found), None)
-    return f"{first.json_path} does not have its declared form" if first else ""
-
-
-def _arrays_problem(
-    declared: Mapping[str, tuple[str, int]], arrays: Mapping[str, np.ndarray[Any, Any]]
-) -> str:
-    if set(declared) != set(arrays):
-        return f"arrays {sorted(arrays)} instead of {sorted(declared)}"
-    for name, (dtype, ndim) in declared.items():
-        if (str(arrays[name].dtype), arrays[name].ndim) != (dtype, ndim):
-            return f"array {name} is not {dtype} with {ndim} dimension{'s' if ndim != 1 else ''}"
-    return ""

@@ -2,31 +2,34 @@
 
     Submission -> Job -> Observation -> Passed | Partial | Failed -> CheckResult -> PartResult -> Result
 
-`to_json` and `from_json` carry every record; reading is strict (unknown, missing or mistyped names are refused).
+records.py writes each as JSON and reads it back; result_file.py reads what older versions wrote.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import sys
-import types
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
-
-from autograder.errors import ReadError, nearest
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import numpy as np
 
-FORMAT = 1  # of Result in JSON. 1: the first.
-
 Ended = Literal["ok", "raised", "timeout", "memory", "crash", "refused", "tampering"]
+Kind = Literal[
+    "", "unwritten", "missing module", "syntax", "missing function", "no figures", "wrong type",
+    "reused context", "changed segment", "recompiled", "unended", "other results",
+]  # fmt: skip
+"""What kind of end it was, where more is known than `Ended` says: for the words of a failure."""
+Cause = Literal[
+    "", "clock", "aside", "missing", "unwritten",
+    "raised", "timeout", "memory", "crash", "refused", "tampering",
+]  # fmt: skip
+"""What an outcome comes of, as a word for programs; sentences are for people and never compared.
+
+clock: it waits for its turn at the clock. aside: the whole submission was set aside. missing: there is no such file.
+unwritten: the template's function was called. The others say how the student's worker ended.
+"""
 Basis = Literal["outputs", "scripted", "report", "artefact", "person"]
 # In the environment: the folder with a course's own labs; workers inherit it.
 OWN_LABS = "PERFLAB_LABS"
@@ -105,6 +108,9 @@ class Observation:
     arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     error: str = ""
     """The student's exception, or how the worker ended, in words."""
+    kind: Kind = ""
+    imported: bool = True
+    """Whether the student's file could be imported: if not, no probe of the part can run."""
     log: str = ""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
@@ -128,22 +134,6 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    """How far losses (absolutely) and weights (relative to their norm) of a training may be from the trusted run's."""
-
-    losses: float
-    weights: float
-
-
-@dataclass(frozen=True)
-class Close:
-    """How far outputs of a call may be from the trusted run's: atol + rtol * |expected|, each of them."""
-
-    rtol: float = 1e-3
-    atol: float = 1e-4
-
-
-@dataclass(frozen=True)
 class Compared:
     """What the clock says about one speedup and one bar."""
 
@@ -158,6 +148,9 @@ class Compared:
     ended: Ended = "ok"
     """How the student's worker ended before its time; what it answered then is refused, or it answered nothing."""
     error: str = ""
+    kind: Kind = ""
+    postponed: bool = False
+    """Whether it is only not the clock's turn yet."""
 
 
 @dataclass(frozen=True)
@@ -269,9 +262,25 @@ class Inconclusive:
     measured: str
     reason: str
     evidence: Mapping[str, Any] = field(default_factory=dict)
+    postponed: bool = False
+    """Whether it only waits for its turn at the clock."""
 
 
-Verdict = Passed | Partial | Failed | Unavailable | Inconclusive
+@dataclass(frozen=True)
+class NeedsRoom:
+    """A judge's question: run the student's side of a probe again in less memory of the GPU, and ask once more."""
+
+    probe: str
+    full_bytes: int
+    """What the baseline took."""
+    room_bytes: int
+    """What is left to the student's side."""
+    otherwise: Failed
+    """The verdict where it does not finish in that."""
+
+
+Final = Passed | Partial | Failed | Unavailable | Inconclusive
+Verdict = Final | NeedsRoom
 
 
 def verdict(measured: str, why: str, try_: str) -> Passed | Failed:
@@ -294,6 +303,7 @@ class CheckResult:
     try_: str = ""
     reason: str = ""
     """Why it was skipped, owed or in error."""
+    cause: Cause = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -364,6 +374,11 @@ class Result:
         )
 
     @property
+    def waits_for_the_clock(self) -> bool:
+        """Whether a check was put off until nothing else runs."""
+        return any(check.cause == "clock" for check in self.checks.values())
+
+    @property
     def lost(self) -> float:
         """Points that are gone."""
         return round(self.max_score - self.score - self.points_owed, 2) + 0.0  # never -0.0
@@ -377,116 +392,3 @@ class Result:
 def without_bonus(parts: Sequence[PartResult]) -> tuple[PartResult, ...]:
     """Leave bonus parts out; graded by themselves, they are the whole."""
     return tuple(part for part in parts if not part.bonus) or tuple(parts)
-
-
-def to_json(record: Any) -> Any:
-    """Turn a record into plain JSON values; `try_` is written `try`."""
-    if dataclasses.is_dataclass(record):
-        fields = dataclasses.fields(record)
-        return {f.name.rstrip("_"): to_json(getattr(record, f.name)) for f in fields}
-    if isinstance(record, Mapping):
-        return {key: to_json(value) for key, value in record.items()}
-    if isinstance(record, list | tuple):
-        return [to_json(value) for value in record]
-    return record
-
-
-T = TypeVar("T")
-
-
-def from_json(kind: type[T], value: Any, where: str = "") -> T:
-    """Read *value* as a *kind*: a dataclass, a container of known types, or a plain value."""
-    return typing.cast("T", _read(kind, value, where or kind.__name__))
-
-
-def read_result(value: Any, where: str) -> Result:
-    """Read a `result.json`; a newer format is named as such."""
-    found = value.get("format") if isinstance(value, dict) else None
-    if found != FORMAT:
-        raise ReadError(f"{where}: format {found!r}; this perflab reads format {FORMAT}")
-    return from_json(Result, value, where)
-
-
-def load_result(file: Path) -> Result:
-    """Read a `result.json` from disk; whatever is wrong with it is said with its folder's name."""
-    where = f"{file.parent.name}/{file.name}"
-    try:
-        value = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        raise ReadError(
-            f"{where}: no result there; each lies in the folder of its submission"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ReadError(f"{where}: cannot be read: {error}") from None
-    return read_result(value, where)
-
-
-def _read(kind: Any, value: Any, where: str) -> Any:  # noqa: PLR0911 one return per kind of type
-    if dataclasses.is_dataclass(kind):
-        return _read_record(kind, value, where)
-    origin, args = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any:
-        return value
-    if origin is Literal:
-        return _expect(
-            value in args and type(value) is type(args[0]),
-            value,
-            where,
-            f"one of {', '.join(map(str, args))}",
-        )
-    if origin in (typing.Union, types.UnionType):
-        return (
-            None
-            if value is None
-            else _read(next(a for a in args if a is not type(None)), value, where)
-        )
-    if origin is tuple:
-        _expect(type(value) is list, value, where, "a list")
-        return tuple(_read(args[0], item, f"{where}[{i}]") for i, item in enumerate(value))
-    if origin is not None and issubclass(origin, Mapping):
-        _expect(type(value) is dict, value, where, "an object")
-        return {
-            _read(args[0], k, where): _read(args[1], v, f"{where}.{k}") for k, v in value.items()
-        }
-    return _read_plain(kind, value, where)
-
-
-def _read_plain(kind: Any, value: Any, where: str) -> Any:
-    if kind is float:
-        number = type(value) in (int, float) and abs(value) <= sys.float_info.max
-        return float(_expect(number, value, where, "a finite number"))
-    names = {int: "a whole number", str: "text", bool: "true or false"}
-    return _expect(type(value) is kind, value, where, names[kind])
-
-
-def _read_record(kind: Any, value: Any, where: str) -> Any:
-    _expect(type(value) is dict, value, where, "an object")
-    hints = _hints(kind)
-    fields = {f.name.rstrip("_"): f for f in dataclasses.fields(kind)}
-    for name in value:
-        if name not in fields:
-            raise ReadError(f"{where}: unknown name '{name}'{nearest(name, fields)}")
-    for name, f in fields.items():
-        if (
-            name not in value
-            and f.default is dataclasses.MISSING
-            and f.default_factory is dataclasses.MISSING
-        ):
-            raise ReadError(f"{where}: '{name}' is missing")
-    return kind(
-        **{
-            fields[k].name: _read(hints[fields[k].name], v, f"{where}.{k}")
-            for k, v in value.items()
-        }
-    )
-
-
-@cache  # they are text until then, and a class has many records
-def _hints(kind: Any) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
-
-
-def _expect(holds: bool, value: Any, where: str, wanted: str) -> Any:
-    if not holds:
-        raise ReadError(f"{where}: {value!r} is not {wanted}")
-    return value

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from autograder.batch.journal import Journal
 from autograder.course import find_root
-from autograder.model import load_result
+from autograder.result_file import load_result
 from autograder.results import diff
 
 LAB, PART, CHECK, SEED = "foundations", "part2_loops", "distances_keep_digits", "5"

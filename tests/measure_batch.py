@@ -92,8 +92,10 @@ def grade(home: Path) -> None:
     kit = toy_kit()
     with Journal(home / "out") as journal:
         found = {name_of(path): path for path in folders.find([home / "in"], kit.lab.files)}
-        for _ in Rounds(Work(kit, opened, home / "out"), journal, 7, LANES).run(found):
-            pass
+        work = Work(kit, opened, home / "out")
+        with work.open() as session:
+            for _ in Rounds(work, session, journal, 7, LANES).run(found):
+                pass
 
 
 class Nothing(list):

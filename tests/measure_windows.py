@@ -9,7 +9,8 @@ import time
 from statistics import median, quantiles
 
 from autograder.grading.stopwatch import Stopwatch
-from autograder.model import Close, Job, Limits
+from autograder.model import Job, Limits
+from autograder.probe import Close
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.train import Train

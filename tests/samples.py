@@ -7,6 +7,7 @@ from typing import Any
 
 from autograder.model import OWED, CheckResult, Device, Outcome, Owed, PartResult, Result
 from autograder.report.tally import Row
+from autograder.result_file import FORMAT
 
 PAIRS = [0.0, 0.02, -0.01, 0.01, 0.03, 0.01, 0.0, 0.02, -0.02]
 H100 = Device("NVIDIA H100 80GB HBM3", "cuda", "hopper", {"torch": "2.15.0", "python": "3.11.7"})
@@ -145,7 +146,7 @@ def a_result(*parts: PartResult, **changes: Any) -> Result:
         if check.owed
     )
     result = Result(
-        format=1,
+        format=FORMAT,
         lab="resnet18",
         lab_version="1.0",
         submission="asha",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
 
 import pytest
 
-from autograder import cli
+from autograder import cli, config, result_file
 from autograder.course import find_root
+from autograder.grading import session
 
 TABLE = find_root() / "reference" / "resnet18" / "amp_results.csv"
 ROSTER = "student,email,canvas_id\nada,ada@example.org,1001\nben,ben@example.org,1002\n"
@@ -43,6 +46,58 @@ def grade(monkeypatch, capsys, tmp_path):
         return left.value.code, said.out, said.err
 
     return run
+
+
+@pytest.fixture
+def counted(monkeypatch, tmp_path):
+    """Count calls of a function by what is said of each, in this process and in its lanes."""
+    file = tmp_path / "calls"
+
+    def count(module, name, describe):
+        plain = getattr(module, name)
+
+        def call(*arguments, **named):
+            with file.open("a") as calls:
+                print(os.getpid() == here, name, describe(*arguments), sep="\t", file=calls)
+            return plain(*arguments, **named)
+
+        monkeypatch.setattr(module, name, call)
+
+    def calls():
+        lines = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return Counter(tuple(line.split("\t")[1:]) for line in lines if line.startswith("True"))
+
+    here = os.getpid()
+    count(config, "load", lambda *_: "")
+    count(session, "open_session", lambda *_: "")
+    count(result_file, "read_result", lambda value, where: where)
+    return calls
+
+
+def test_a_command_opens_one_course_and_one_session_and_reads_each_result_once(
+    grade, counted, monkeypatch, tmp_path
+):
+    """A second grading reads what was there before as well, since it says who moved."""
+    work, out = tmp_path / "in", tmp_path / "out"
+    hand_in(work / "ada", "amp_results.csv")
+    hand_in(work / "ben", "amp_results.csv")
+    opened = {("load", ""): 1, ("open_session", ""): 1}
+    names = [("read_result", f"{name}/result.json") for name in ("ada", "ben")]
+    first, _, _ = grade(work)
+    once = counted()
+    again, said, _ = grade(work)
+    twice = counted()
+    monkeypatch.setattr(sys, "argv", ["perflab", "report", str(out)])
+    with pytest.raises(SystemExit):
+        cli.main()
+    shown = counted()
+
+    assert (0, 0) == (first, again)
+    assert {**opened, **dict.fromkeys(names, 1)} == once
+    assert {**opened, **dict.fromkeys(names, 2)} == twice
+    assert {("load", ""): 1, **dict.fromkeys(names, 1)} == shown
+    assert "2 graded; " in said
 
 
 def hand_in(folder, *names):

@@ -13,7 +13,7 @@ from autograder import cli
 from autograder.course import find_root
 from autograder.handed_in import times
 from autograder.handed_in.times import Handed, moment
-from autograder.model import to_json
+from autograder.records import to_json
 from tests.samples import a_check, a_part, a_result, every_outcome
 
 ROSTER = "student,name,canvas_id,moodle_id,extension_hours\nada,Ada Lovelace,1001,5,24\nben,Ben Okri,1002,6,\nzoe,Zoe,1003,7,\n"

@@ -23,12 +23,13 @@ LAYERS = [
     {"claims"},
     {"checks"},
     {"clock", "handed_in", "sandbox"},
-    {"config", "lab", "machine", "traces"},
-    {"model", "protocol", "sheet"},
+    {"config", "lab", "machine", "result_file", "traces"},
+    {"probe"},
+    {"model", "protocol", "records", "sheet"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-WORKER_MAY_IMPORT = {"labs", "lab", "protocol", "machine", "model", "errors", "worker"}
+WORKER_MAY_IMPORT = {"labs", "lab", "probe", "protocol", "machine", "model", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
 LABS = ["foundations", "gpu_profiling", "resnet18"]
 

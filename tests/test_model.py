@@ -11,7 +11,6 @@ import pytest
 
 from autograder.errors import ReadError
 from autograder.model import (
-    FORMAT,
     OWED,
     Bar,
     CheckResult,
@@ -22,11 +21,9 @@ from autograder.model import (
     Partial,
     PartResult,
     Result,
-    from_json,
-    load_result,
-    read_result,
-    to_json,
 )
+from autograder.records import from_json, to_json
+from autograder.result_file import FORMAT, load_result, read_result
 
 CHECKS = (
     CheckResult(
@@ -146,8 +143,8 @@ def put(*path: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
 
 CHECK = ("parts", 0, "checks", 0)
 REFUSED = {
-    "newer format": (put("format", value=2), "result.json: format 2; this perflab reads format 1"),
-    "no format": (lambda whole: whole.pop("format"), "result.json: format None; this perflab reads format 1"),
+    "newer format": (put("format", value=3), "result.json: format 3; this perflab reads formats 1 to 2"),
+    "no format": (lambda whole: whole.pop("format"), "result.json: format None; this perflab reads formats 1 to 2"),
     "format as true": (put("format", value=True), "result.json.format: True is not a whole number"),
     "misspelt name": (put("scoer", value=1), "result.json: unknown name 'scoer' (did you mean 'score'?)"),
     "name of Python": (put(*CHECK, "try_", value=""), "result.json.parts[0].checks[0]: unknown name 'try_' (did you mean 'try'?)"),
@@ -185,7 +182,9 @@ def test_a_result_of_another_form_is_refused_with_the_path_to_it(
 
 @pytest.mark.parametrize("value", [None, [], 1, "x"])
 def test_what_is_no_object_is_no_result(value: Any):
-    with pytest.raises(ReadError, match=r"result.json: format None; this perflab reads format 1"):
+    with pytest.raises(
+        ReadError, match=r"result.json: format None; this perflab reads formats 1 to 2"
+    ):
         read_result(value, "result.json")
 
 

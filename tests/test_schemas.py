@@ -13,7 +13,9 @@ import pytest
 
 import autograder
 from autograder import model
-from autograder.model import CheckResult, Device, Owed, PartResult, Result, to_json
+from autograder.model import CheckResult, Device, Owed, PartResult, Result
+from autograder.records import to_json
+from autograder.result_file import FORMAT, read_result
 from tests.samples import a_class, a_part, a_result, a_silent_check
 
 SCHEMA = json.loads(
@@ -70,7 +72,7 @@ def test_samples_validate_and_are_read_back():
     for result in [a_result(), *a_class(5)]:
         value = json.loads(json.dumps(to_json(result)))
         VALIDATOR.validate(value)
-        assert result == model.read_result(value, "result.json")
+        assert result == read_result(value, "result.json")
 
 
 def test_the_sample_holds_every_record_and_word():
@@ -142,7 +144,7 @@ def test_the_schema_knows_the_words_of_the_model(place, words):
 
 
 def test_the_schema_has_the_format_of_the_model():
-    assert model.FORMAT == SCHEMA["$defs"]["Result"]["properties"]["format"]["const"]
+    assert FORMAT == SCHEMA["$defs"]["Result"]["properties"]["format"]["const"]
 
 
 def test_evidence_and_versions_are_free():

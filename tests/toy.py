@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from autograder.checks import speedup
 from autograder.config import CheckConfig, LabConfig, PartConfig
-from autograder.grading.grade import Kit, Session
+from autograder.grading.kit import Kit, Session
 from autograder.lab import (
     NUMBER,
     Bar,

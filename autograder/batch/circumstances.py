@@ -17,7 +17,7 @@ from autograder.batch import judging_code
 from autograder.batch.journal import Circumstances
 from autograder.batch.lanes import Work
 from autograder.config import PartConfig
-from autograder.grading.grade import Kit, Session
+from autograder.grading.kit import Kit, Session
 
 
 def circumstances(work: Work, session: Session) -> Circumstances:

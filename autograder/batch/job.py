@@ -21,10 +21,13 @@ from autograder.batch import store
 from autograder.batch.lanes import later, squeezed_later
 from autograder.course import Course, find_root
 from autograder.errors import ReadError, UserError
-from autograder.grading.grade import Kit, Session, beside_others, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session, beside_others
 from autograder.grading.session import open_session
 from autograder.machine.device import VISIBLE, node
-from autograder.model import Submission, from_json, load_result, to_json
+from autograder.model import Submission
+from autograder.records import from_json, to_json
+from autograder.result_file import load_result
 
 FORMAT = 1  # 1: the first.
 

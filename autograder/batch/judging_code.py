@@ -13,7 +13,7 @@ from autograder import labs
 PACKAGE = Path(labs.__file__).parents[1]
 FOLLOWED = ("checks", "claims", "labs", "protocol", "traces")
 """Rooms whose modules count for the parts that import them."""
-SHARED = ("lab", "checks")
+SHARED = ("lab", "probe", "checks")
 """Modules that judge or read for every part, with what they import; all of the worker counts as well."""
 
 

@@ -24,19 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.batch import store
-from autograder.errors import NOWHERE_TO_WRITE, GoneError, PerflabError, SpoiltError, UserError
+from autograder.errors import NOWHERE_TO_WRITE, GoneError, PerflabError, PostponedError, UserError
 from autograder.grading import scoring
-from autograder.grading.grade import Kit, Session, beside_others, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session, beside_others
 from autograder.machine.processes import die_with, how
-from autograder.model import (
-    CheckResult,
-    Compared,
-    Observation,
-    PartResult,
-    Result,
-    Submission,
-    load_result,
-)
+from autograder.model import CheckResult, Compared, Observation, PartResult, Result, Submission
+from autograder.result_file import load_result
 from autograder.results.diff import moved
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
@@ -108,12 +102,12 @@ def among_others(work: Work) -> Work:
 
 def later(*_: object) -> Compared:
     """In the clock's place while other lanes work: nothing is timed, and what would have been is judged later."""
-    return Compared("INCONCLUSIVE", "", undecided=LATER)
+    return Compared("INCONCLUSIVE", "", undecided=LATER, postponed=True)
 
 
 def squeezed_later(*_: object) -> Observation:
     """In the ballast's place, likewise: it takes the whole of a GPU."""
-    raise SpoiltError(LATER)
+    raise PostponedError(LATER)
 
 
 class Lane:
@@ -245,9 +239,8 @@ def _graded(
         before = still(work, handed_in.name, go.good) if go.good else None
     errand = Errand(handed_in, before.seed if before else go.seed, before, clocked, go.round)
     result, note = _result(work, session, errand)
-    put_off = any(check.reason == LATER for part in result.parts for check in part.checks)
     undecided = any(item.settled_by == "again" for item in result.owed)
-    outcome = "timing" if put_off else "again" if undecided else "graded"
+    outcome = "timing" if result.waits_for_the_clock else "again" if undecided else "graded"
     if go.last and outcome == "again":
         result = scoring.left_to_a_person(result)
     store.save(result, work.out)

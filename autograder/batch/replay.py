@@ -7,7 +7,8 @@ from pathlib import Path
 from autograder.batch import store
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.grading.grade import Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Session
 from autograder.handed_in import submission
 from autograder.model import Result
 

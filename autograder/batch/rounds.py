@@ -30,8 +30,10 @@ from autograder.batch.journal import MOST_TRIES, Journal
 from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring
-from autograder.grading.grade import Session, grade
-from autograder.model import Device, Result, Submission, load_result
+from autograder.grading.grade import grade
+from autograder.grading.kit import Session
+from autograder.model import Device, Result, Submission
+from autograder.result_file import load_result
 from autograder.results import drift
 
 TICK_SECONDS = 0.5
@@ -86,6 +88,8 @@ class Rounds:
     """One run of the grader over many submissions."""
 
     work: Work
+    session: Session
+    """Of the run itself: its workers never start; it says what the machine is, and signs what is set aside."""
     journal: Journal
     seed: int
     jobs: int
@@ -93,6 +97,8 @@ class Rounds:
     """If one was asked for, results with another are no longer good."""
     twice: float = 0.0
     """The share of the class that is graded twice."""
+    before: Mapping[str, Result] = field(default_factory=dict)
+    """The results of who is graded, where some were there already."""
     now: Callable[[], float] = time.monotonic
     _round_name: str = "first"
     _waiting: list[Order] = field(default_factory=list)
@@ -103,49 +109,37 @@ class Rounds:
 
     def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
         """Grade all by their names, and yield what happens; close it early, and lanes and attempts are ended."""
-        with (
-            self.work.open() as session
-        ):  # its workers never start; it says what it is, and signs what is set aside
-            under, facts = (
-                circumstances(self.work, session),
-                {**machine(session), "jobs": self.jobs},
-            )
-            self._parts = under.parts
-            self.journal.begin(under, self.seed, len(found), facts)
-            yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
-            orders, suspects = (
-                [Order(name, str(path)) for name, path in found.items()],
-                self.journal.cut_off(),
-            )
-            yield from self._round(
-                "first", [one for one in orders if one.name not in suspects], session
-            )
-            # Who was met most often is the likeliest to take the grader down once more: it comes last.
-            alone = sorted(
-                (one for one in orders if one.name in suspects), key=lambda one: suspects[one.name]
-            )
-            yield from self._round("alone", alone, session)
-            for name in ("timed", "again"):
-                orders, self._waiting = self._waiting, []
-                yield from self._round(name, orders, session)
-            if self.twice:
-                yield from self._round(
-                    "twice", [Order(name) for name in self.journal.choose(self.twice)], session
-                )
-        twice = self.journal.drift()
-        drift.write(self.work.out, twice)
-        self.journal.finish()
-        yield Event(
-            "ends",
-            facts={
-                "undecided": len(self._waiting),
-                "drift": [str(one) for one in twice if one.first],
-            },
-        )
+        conditions = circumstances(self.work, self.session)
+        facts = {**machine(self.session), "jobs": self.jobs}
+        self._parts = conditions.parts
+        self.journal.begin(conditions, self.seed, len(found), facts)
+        yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
+        yield from self._untimed([Order(name, str(path)) for name, path in found.items()])
+        for name in ("timed", "again"):
+            orders = self._waiting
+            self._waiting = []
+            yield from self._round(name, orders)
+        if self.twice:
+            drawn = self.journal.choose(self.twice)
+            yield from self._round("twice", [Order(name) for name in drawn])
+        yield self._finish()
 
-    def _round(
-        self, name: str, orders: Sequence[Order], session: Session
-    ) -> Generator[Event, None, None]:
+    def _untimed(self, orders: Sequence[Order]) -> Generator[Event, None, None]:
+        """Grade in lanes, and then alone whom the whole grader was gone under."""
+        suspects = self.journal.cut_off()
+        yield from self._round("first", [order for order in orders if order.name not in suspects])
+        alone = [order for order in orders if order.name in suspects]
+        # Who was met most often is the likeliest to take the grader down once more: it comes last.
+        yield from self._round("alone", sorted(alone, key=lambda order: suspects[order.name]))
+
+    def _finish(self) -> Event:
+        second_grades = self.journal.drift()
+        drift.write(self.work.out, second_grades)
+        self.journal.finish()
+        differences = [str(grade) for grade in second_grades if grade.first]
+        return Event("ends", facts={"undecided": len(self._waiting), "drift": differences})
+
+    def _round(self, name: str, orders: Sequence[Order]) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
         self._queue, self._round_name, self._clocked = (
             deque(orders),
@@ -166,7 +160,7 @@ class Rounds:
             while busy := {seat.lane.channel: seat for seat in seats if seat.order}:
                 for channel in wait(list(busy), TICK_SECONDS):
                     seat = busy[channel]  # type: ignore[index]
-                    yield from self._answered(seat, session)
+                    yield from self._answered(seat)
                 for seat in busy.values():
                     # Elsewhere an attempt may wait in a queue; whoever grades it there keeps to the limit.
                     if seat.order and not self.work.away and self.now() - seat.since > MOST_SECONDS:
@@ -191,28 +185,28 @@ class Rounds:
             seat.since = self.now()
             seat.lane.tell(seat.order)
 
-    def _answered(self, seat: Seat, session: Session) -> Generator[Event, None, None]:
+    def _answered(self, seat: Seat) -> Generator[Event, None, None]:
         assert seat.order is not None
         said = seat.lane.hear()
         if said is None:
-            yield self._lost(seat, seat.order, session)
+            yield self._lost(seat, seat.order)
         elif "stop" in said:
             raise UserError(f"{said['stop']}; mend that, then go on with --resume")
         elif "unread" in said:
-            yield self._unread(seat, seat.order, session, said["unread"])
+            yield self._unread(seat, seat.order, said["unread"])
         elif "sha256" in said:
             seat.digest = said["sha256"]
-            yield self._read(seat, seat.order, session)
+            yield self._read(seat, seat.order)
         elif "says" in said:
             yield Event("says", seat.order.name, seat.lane.number, said)
         elif said["outcome"] in ("lost", "cut off"):
-            yield self._gone(seat, seat.order, session, said)
+            yield self._gone(seat, seat.order, said)
         else:
             yield self._judged(seat, seat.order, said)
         if not seat.attempt:
             self._next(seat)
 
-    def _read(self, seat: Seat, order: Order, session: Session) -> Event:
+    def _read(self, seat: Seat, order: Order) -> Event:
         """Decide, now that it is known what was handed in, whether there is anything to do."""
         if self._round_name == "twice":
             seat.attempt = self.journal.start(order.name, seat.digest, twice=True)
@@ -236,8 +230,8 @@ class Rounds:
             )
         seat.lane.tell(None)
         if standing == "aside":
-            return self._aside(seat, order, session)
-        facts = figures(load_result(self.work.out / order.name / store.RESULT))
+            return self._aside(seat, order)
+        facts = figures(self._so_far(order.name))
         return self._done(seat, order, "kept", facts, waits=standing in ("timing", "again"))
 
     def _good(self, order: Order, digest: str) -> dict[str, list[str]]:
@@ -262,7 +256,7 @@ class Rounds:
             self._waiting.append(Order(order.name))
         return Event("waits" if waits else what, order.name, seat.lane.number, facts)
 
-    def _lost(self, seat: Seat, order: Order, session: Session) -> Event:
+    def _lost(self, seat: Seat, order: Order) -> Event:
         """Note that a lane died, and start another."""
         why, twice = seat.lane.bury(), self._round_name == "twice"
         self.journal.end(
@@ -271,56 +265,55 @@ class Rounds:
             note=why,
         )
         seat.attempt, seat.lane = 0, self._lane(seat.lane.number)
-        return self._once_more(seat, order, session, why)
+        return self._once_more(seat, order, why)
 
-    def _gone(self, seat: Seat, order: Order, session: Session, said: dict[str, Any]) -> Event:
+    def _gone(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
         """Note that who graded elsewhere is gone; the lane is not."""
         self.journal.end(seat.attempt, said["outcome"], note=said["note"])
         seat.attempt = 0
-        return self._once_more(seat, order, session, said["note"])
+        return self._once_more(seat, order, said["note"])
 
-    def _once_more(self, seat: Seat, order: Order, session: Session, why: str) -> Event:
+    def _once_more(self, seat: Seat, order: Order, why: str) -> Event:
         """Try the submission again after the others, unless that was tried often enough; a second grade is not."""
         if self._round_name == "twice":
             return _not_twice(seat, order, why)
         if self.journal.history(order.name, seat.digest).standing == "aside":
-            return self._aside(seat, order, session)
+            return self._aside(seat, order)
         self._queue.append(order)
         return Event("lost", order.name, seat.lane.number, {"why": why})
 
-    def _unread(self, seat: Seat, order: Order, session: Session, why: str) -> Event:
+    def _unread(self, seat: Seat, order: Order, why: str) -> Event:
         """Leave to a person what cannot be read back; nobody died of it, and the lane goes on."""
         twice = self._round_name == "twice"
         self.journal.end(self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
-        return (
-            _not_twice(seat, order, why)
-            if twice
-            else self._aside(seat, order, session, UNREAD, why)
-        )
+        return _not_twice(seat, order, why) if twice else self._aside(seat, order, UNREAD, why)
 
     def _aside(
         self,
         seat: Seat,
         order: Order,
-        session: Session,
         refusal: str = ASIDE,
         why: str = "its grader died each time",
     ) -> Event:
         """Write a result that owes to a person whatever was not judged before."""
-        before = self._so_far(order) if self._clocked else None
+        before = None
+        if self._clocked:
+            with suppress(ReadError):
+                before = load_result(self.work.out / order.name / store.RESULT)
         nothing = Submission(order.name, seat.digest, {})
         result = grade(
-            nothing, self.work.kit, session,
+            nothing, self.work.kit, self.session,
             seed=self.seed, parts=self.work.parts, only=self.work.only, settled=before, refusal=refusal,
         )  # fmt: skip
         result = scoring.left_to_a_person(result)
         store.save(result, self.work.out)
         return Event("aside", order.name, seat.lane.number, {**figures(result), "why": why})
 
-    def _so_far(self, order: Order) -> Result | None:
-        with suppress(ReadError):
-            return load_result(self.work.out / order.name / store.RESULT)
-        return None
+    def _so_far(self, name: str) -> Result:
+        """Return a result that this run leaves as it is."""
+        if name in self.before:
+            return self.before[name]
+        return load_result(self.work.out / name / store.RESULT)
 
     def _end(self, seats: Sequence[Seat]) -> None:
         """End what still runs; what was under way is repeated another time."""

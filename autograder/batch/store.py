@@ -9,12 +9,14 @@ from pathlib import Path
 
 from autograder import sheet
 from autograder.errors import SubmissionError
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.handed_in import submission
 from autograder.handed_in.notebook import NOTHING, Released
 from autograder.handed_in.submission import name_of, plain
 from autograder.handed_in.unpack import CAPS
-from autograder.model import Result, Submission, to_json
+from autograder.model import Result, Submission
+from autograder.records import to_json
 from autograder.results import overrides, standing
 from autograder.results.standing import Standing
 

@@ -1,7 +1,7 @@
 """Judges memory by the peaks that were seen from outside, beside those of the baseline.
 
-Of a processor those peaks decide. Of a GPU they are what is shown, and a run in less memory decides: a judge asks for
-it with `Within`, and is asked again with what the student's side answered then.
+Of a processor those peaks decide. Of a GPU they are what is shown, and a run in less memory decides: a judge returns
+`NeedsRoom`, and is asked again with what the student's side answered then.
 """
 
 from __future__ import annotations
@@ -9,21 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.errors import OwedError
-from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Unavailable, Verdict
+from autograder.model import (
+    Bar,
+    Device,
+    Failed,
+    NeedsRoom,
+    Observation,
+    Pair,
+    Passed,
+    Unavailable,
+    Verdict,
+)
 
 MB = 1e6
 LEAST = 16 * MB  # of the baseline's peak: below it, the process counts for more than the work
 TOO_LITTLE = "{:.1f} MB of the baseline's are too little to compare"
 NOT_SEEN = "nobody saw how much memory of the GPU was in use"
-
-
-class Within(Exception):  # noqa: N818 a question is no error of ours
-    """Run the student's side again in *room* bytes of the GPU, where the baseline took *full*."""
-
-    def __init__(self, probe: str, full: int, room: int, failed: Failed) -> None:
-        """Keep the question, and the verdict on who does not finish."""
-        super().__init__(probe)
-        self.probe, self.full, self.room, self.failed = probe, full, room, failed
 
 
 def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
@@ -37,7 +38,7 @@ def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
 
 
 def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_: str) -> Verdict:
-    """Pass when the student's side does with *allowed* bytes on top of an idle worker's."""
+    """Pass a student's side that needs *allowed* bytes on top of an idle worker's; on a GPU ask for such a run."""
     needed, plain = beyond(run, idle)
     if not _on_gpu(run):
         return Passed(measured) if needed <= allowed else Failed(measured, why, try_)
@@ -52,9 +53,8 @@ def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_
     if run.room_bytes == room:
         return Passed(f"{measured}; it finished with no more than that left on the GPU", evidence)
     measured += f"; with {allowed / MB:.0f} MB left on the GPU it did not finish"
-    raise Within(
-        run.student.probe, _gpu_bytes(run.baseline), room, Failed(measured, why, try_, evidence)
-    )
+    otherwise = Failed(measured, why, try_, evidence)
+    return NeedsRoom(run.student.probe, _gpu_bytes(run.baseline), room, otherwise)
 
 
 def leaner(

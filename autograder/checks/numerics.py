@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
+from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.probe import Tolerance
 from autograder.traces.words import many
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.numerics import Array, share, shares
-from autograder.model import Close, Failed, Observation, Pair, Passed, Timed, Verdict
+from autograder.model import Failed, Observation, Pair, Passed, Timed, Verdict
+from autograder.probe import Close
 from autograder.sandbox.calls import shares_of_allowed
 from autograder.traces.words import many
 

@@ -17,7 +17,8 @@ from autograder.checks.numerics import (
     sixteen_bits,
     update,
 )
-from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
+from autograder.model import Failed, Pair, Passed, Timed, Verdict
+from autograder.probe import Tolerance
 
 HALF = {"float16", "bfloat16"}
 SINGLE = {"float32"}

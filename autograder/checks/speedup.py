@@ -24,7 +24,7 @@ def at_least(
         return Unavailable(timed.unavailable or "no trusted clock compared the two sides", noted)
     evidence = {**noted, **found.evidence, "bar": bar.value}
     if found.decision == "INCONCLUSIVE":
-        return Inconclusive(found.measured, found.undecided, evidence)
+        return Inconclusive(found.measured, found.undecided, evidence, found.postponed)
     measured = f"{found.measured}; the bar is {bar}"
     if slower and evidence.get("interval", [0, 1])[1] < 1:
         why = slower

@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Passed, Text, Verdict, from_json
+from autograder.model import Failed, Passed, Text, Verdict
+from autograder.records import from_json
 from autograder.sandbox import evaluate
 from autograder.traces import figures_claimed
 from autograder.traces.events import STEP

@@ -17,7 +17,8 @@ from typing import Any
 from autograder.checks import numerics, timing
 from autograder.checks.numerics import close, shown
 from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, optional, record
-from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdict
+from autograder.model import Failed, Observation, Pair, Passed, Verdict
+from autograder.probe import Tolerance
 
 BATCH = 8  # samples
 STEEP = 64.0  # times as large are gradients, at a rate as many times smaller

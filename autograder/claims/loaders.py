@@ -17,19 +17,9 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import loaders, speedup
-from autograder.lab import (
-    BOOLEAN,
-    INTEGER,
-    TEXT,
-    TIMED_ARRAYS,
-    Dataset,
-    Part,
-    Probe,
-    list_of,
-    optional,
-    record,
-)
-from autograder.model import Bar, Close, Failed, Observation, Pair, Timed, Verdict
+from autograder.lab import BOOLEAN, INTEGER, TEXT, Part, Probe, list_of, optional, record
+from autograder.model import Bar, Failed, Observation, Pair, Timed, Verdict
+from autograder.probe import TIMED_ARRAYS, Close, Dataset
 from autograder.protocol.digest import Epoch, differing
 from autograder.protocol.images import Samples
 

@@ -10,8 +10,9 @@ import numpy as np
 from autograder.checks import outputs, speedup
 from autograder.claims.base import Claimed, Words
 from autograder.claims.families import Case, Sizes
-from autograder.lab import TIMED_ARRAYS, Probe
-from autograder.model import Bar, Close, Timed, Verdict
+from autograder.lab import Probe
+from autograder.model import Bar, Timed, Verdict
+from autograder.probe import TIMED_ARRAYS, Close
 
 OTHERS = "the timed calls return other numbers than the slow version"
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autograder.course import Course
+    from autograder.results.standing import Rules
 
 DONE, CHECK_FAILED, USER_ERROR, OUR_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -39,6 +40,13 @@ isolation_option = click.option(
     default="bubblewrap",
     show_default=True,
     help="The fence around submissions; 'none' runs them as you, so only work that you trust.",
+)
+
+
+roster_option = click.option(
+    "--roster",
+    type=click.Path(path_type=Path),
+    help="Who is in the class; else FOLDER/roster.csv, if it is there.",
 )
 
 
@@ -85,6 +93,13 @@ def open_course(root: Path | None) -> Course:
     from autograder.course import Course, find_root
 
     return Course(find_root(root))
+
+
+def rules_for(course: Course, folder: Path, roster: Path | None) -> Rules:
+    """Find what a class is held to: the late policies of the course, and the roster with its extensions."""
+    from autograder.results.standing import rules
+
+    return rules(course.config.labs, folder, roster)
 
 
 def make_console() -> Console:

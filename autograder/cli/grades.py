@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from autograder.cli.base import DONE, cli, course_option, json_option, open_course
+from autograder.cli.base import (
+    DONE,
+    cli,
+    course_option,
+    json_option,
+    open_course,
+    roster_option,
+    rules_for,
+)
+from autograder.cli.pages import show_again
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,23 +25,10 @@ if TYPE_CHECKING:
 
     from autograder.model import Result
     from autograder.results.overrides import Override
-    from autograder.results.standing import Rules, Standing
+    from autograder.results.standing import Standing
 
 BY_NUMBER = ("canvas", "moodle")
 TABLE = "utf-8-sig"  # by its first bytes a spreadsheet knows that names are in UTF-8
-
-roster_option = click.option(
-    "--roster",
-    type=click.Path(path_type=Path),
-    help="Who is in the class; else FOLDER/roster.csv, if it is there.",
-)
-
-
-def rules_for(folder: Path, root: Path | None, roster: Path | None) -> Rules:
-    """Find what a class is held to: the late policies of the course, and the roster with its extensions."""
-    from autograder.results.standing import rules
-
-    return rules(open_course(root).config.labs, folder, roster)
 
 
 @cli.command()
@@ -75,7 +71,7 @@ def export(
     from autograder.export import settled
     from autograder.results import standing
 
-    rules = rules_for(folder, root, roster)
+    rules = rules_for(open_course(root), folder, roster)
     if system in BY_NUMBER and rules.roster is None:
         raise UserError(f"--to {system} takes --roster: it says which student is whom there")
     everybody = standing.read(folder, rules)
@@ -184,8 +180,9 @@ def override(
         click.echo(
             f"{after.submission}: {names}: {before[home].score:g} -> {after.score:g} of {after.max_score:g}"
         )
+    course = open_course(root)
     for folder in dict.fromkeys(home.resolve().parent for home in homes):
-        refresh(folder, root, roster)
+        show_again(folder, course, roster)
     return DONE
 
 
@@ -241,7 +238,7 @@ def rubric(
     for home, decisions in made.items():
         overrides.append(home, decisions)
     click.echo(f"{sum(map(len, made.values()))} items set for {len(made)} submissions")
-    refresh(folder, root, roster)
+    show_again(folder, open_course(root), roster)
     return DONE
 
 
@@ -286,12 +283,12 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
     from autograder.handed_in.similar import find, limit
     from autograder.results import standing
 
+    course = open_course(root)
     results = standing.read(folder).whole
-    labs = {one.result.lab for one in results}
-    handed_out = {
-        k: v for lab in labs for k, v in read_tree(open_course(root).template(lab)).items()
-    }
-    found = find({one.result.submission: standing.kept(one.home) for one in results}, handed_out)
+    handed_out: dict[str, bytes] = {}
+    for lab in {each.result.lab for each in results}:
+        handed_out |= read_tree(course.template(lab))
+    found = find({each.result.submission: standing.kept(each.home) for each in results}, handed_out)
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
         return DONE
@@ -323,16 +320,3 @@ def _who() -> dict[str, str]:
     except (KeyError, OSError):  # a container's user need not have a name
         name = str(os.getuid())
     return {"by": name, "at": datetime.now(UTC).isoformat(timespec="seconds")}
-
-
-def refresh(folder: Path, root: Path | None, roster: Path | None) -> None:
-    """Write pages and grades.csv again, so that all show the same."""
-    from autograder.batch import store
-    from autograder.report.html import write
-    from autograder.results import standing
-
-    rules = rules_for(folder, root, roster)
-    written = write(folder, rules)
-    click.echo(
-        f"{store.write_grades(standing.read(folder, rules).whole, folder)}, {len(written)} pages"
-    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,21 +22,24 @@ from autograder.cli.base import (
     json_option,
     make_console,
     open_course,
+    roster_option,
+    rules_for,
     seed_option,
 )
-from autograder.cli.grades import roster_option, rules_for
 from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autograder.batch.lanes import Work
+    from autograder.grading.kit import Session
     from autograder.handed_in.downloads import Attempt
     from autograder.model import Result
-    from autograder.results.standing import Rules
+    from autograder.report.html import Pages
+    from autograder.results.standing import Rules, Standing
 
-    Place = AbstractContextManager[tuple[Work, int]]
-    """Who grades, and in how many lanes."""
+    Place = AbstractContextManager[tuple[Work, Session, int]]
+    """Who grades, what the machine is, and how many lanes it has."""
 
 A_LANE = 4  # submissions in one go, while watching: who comes meanwhile goes first
 
@@ -125,15 +128,15 @@ def grade(
               perflab grade resnet18 incoming/ --watch --out results
     """
     from autograder.batch.lanes import Work
-    from autograder.course import find_root, own
+    from autograder.course import own
     from autograder.grading.session import open_session
     from autograder.handed_in.arrivals import Arrivals, forever
     from autograder.handed_in.intake import Intake
 
-    own.refuse_inside(find_root(root), paths)
     course = open_course(root)
+    own.refuse_inside(course.root, paths)
     kit = course.kit(lab)
-    chosen, rules = kit.lab.chosen(parts, only), rules_for(out, root, roster)
+    chosen, rules = kit.lab.chosen(parts, only), rules_for(course, out, roster)
     intake = Intake(kit.config, kit.files, rules.roster, attempts == "all", out)
     if not paths:
         raise UserError(f"grade {lab}: name what was handed in: folders, archives, downloads")
@@ -145,13 +148,10 @@ def grade(
         chosen,
         only,
     )
-    with (
-        _on_nodes(work, site, course.root, device, isolation) if site else _here(work) as (
-            work,
-            lanes,
-        )
-    ):
-        run = Run(work, rules, jobs or lanes, {"asked_seed": seed, "twice": twice / 100}, as_json)
+    place = _on_nodes(work, site, course.root, device, isolation) if site else _here(work)
+    with place as (work, session, lanes):
+        options = {"asked_seed": seed, "twice": twice / 100}
+        run = Run(work, session, rules, jobs or lanes, options, as_json)
         if not watch:
             return run.grade(found, resume=resume)
         arrivals = Arrivals(lambda: intake.find(paths), time.monotonic, _not_graded)
@@ -160,27 +160,28 @@ def grade(
     return DONE
 
 
-def _here(work: Work) -> Place:
+@contextmanager
+def _here(work: Work) -> Iterator[tuple[Work, Session, int]]:
     """Grade on this machine: say what is wrong with it before anything is written."""
     from autograder.batch.rounds import lanes_for
 
     with work.open() as session:
-        return nullcontext((work, lanes_for(session.device)))
+        yield work, session, lanes_for(session.device)
 
 
+@contextmanager
 def _on_nodes(
     work: Work, site: Path, root: Path, device: str, isolation: Literal["bubblewrap", "none"]
-) -> Place:
+) -> Iterator[tuple[Work, Session, int]]:
     """Grade as a site file says."""
     from autograder.batch.job import FORMAT, GradeJob
     from autograder.cluster.away import cluster
 
     click.echo(f"{site}: waiting for the first node; Ctrl-C ends that", err=True)
-    course = str(root.resolve())
-    like = GradeJob(
-        FORMAT, work.kit.lab.name, str(work.out), course=course, device=device, isolation=isolation
-    )
-    return cluster(site, work, like)
+    lab, out, course = work.kit.lab.name, str(work.out), str(root.resolve())
+    like = GradeJob(FORMAT, lab, out, course=course, device=device, isolation=isolation)
+    with cluster(site, work, like) as (away, lanes), away.open() as session:
+        yield away, session, lanes
 
 
 @dataclass(frozen=True)
@@ -188,70 +189,65 @@ class Run:
     """How this command grades, whatever it is that was handed in."""
 
     work: Work
+    session: Session
     rules: Rules
     lanes: int
     options: dict[str, Any]
     as_json: bool
 
-    def grade(self, found: Sequence[Attempt], *, resume: bool) -> int:
+    def grade(self, attempts: Sequence[Attempt], *, resume: bool) -> int:
         """Grade these, and show all that is there."""
+        from autograder.report.html import write
+
+        console = make_console()
+        before = self._graded(attempts, console, resume=resume)
+        pages = write(self.work.out, self.rules)
+        after = {each.result.submission: each for each in pages.everyone.whole}
+        self._show_moves(before, {name: after[name].result for name in before}, console)
+        graded = [after[attempt.name] for attempt in attempts]
+        summary = self._summary(pages, graded, console)
+        console.print(f"{len(graded)} graded; {summary}", soft_wrap=True, highlight=False)
+        return OUR_FAULT if any(map(_has_a_fault, graded)) else DONE
+
+    def _graded(
+        self, attempts: Sequence[Attempt], console: Console, *, resume: bool
+    ) -> dict[str, Result]:
+        """Grade these, and return what stood before; what only waited for the clock did not stand yet."""
         from autograder.batch.journal import Journal
         from autograder.batch.rounds import Rounds
         from autograder.cli.progress import Progress
         from autograder.handed_in.intake import together
         from autograder.machine.turns import only_one
 
-        out, console = self.work.out, make_console()
-        before = self._before([one.name for one in found])
+        out, lab = self.work.out, self.work.kit.lab.name
         with (
             only_one(out),
-            together(found, out) as (named, notes),
+            together(attempts, out) as (named, notes),
             Journal(out) as journal,
             Progress(console, as_json=self.as_json) as progress,
         ):
-            for left_out in notes:
-                _not_graded(left_out)
-            seed = journal.seed_for(
-                self.work.kit.lab.name, self.options["asked_seed"], resume=resume
+            for note in notes:
+                _not_graded(note)
+            before = _results(out, [*named])
+            seed = journal.seed_for(lab, self.options["asked_seed"], resume=resume)
+            rounds = Rounds(
+                self.work, self.session, journal, seed, self.lanes, before=before, **self.options
             )
-            with closing(
-                Rounds(self.work, journal, seed, self.lanes, **self.options).run(named)
-            ) as events:
+            with closing(rounds.run(named)) as events:
                 for event in events:
                     progress.show(event)
-        self._say_who_moved(before, console)
-        said, faults = self._show([*named], console)
-        console.print(f"{len(named)} graded; {said}", soft_wrap=True, highlight=False)
-        return OUR_FAULT if faults else DONE
+        return {name: result for name, result in before.items() if not result.waits_for_the_clock}
 
-    def _before(self, names: Sequence[str]) -> dict[str, Result]:
-        """Read what stood before; what only waits for the clock has not stood yet."""
-        from autograder.batch.lanes import LATER
-        from autograder.batch.store import RESULT
-        from autograder.results.standing import read
-
-        if not any(self.work.out.glob(f"*/{RESULT}")):
-            return {}
-        results = [
-            one.result for one in read(self.work.out).standings if one.result.submission in names
-        ]
-        stood = [
-            r
-            for r in results
-            if not any(check.reason == LATER for part in r.parts for check in part.checks)
-        ]
-        return {result.submission: result for result in stood}
-
-    def _say_who_moved(self, before: dict[str, Result], console: Console) -> None:
+    def _show_moves(
+        self, before: dict[str, Result], after: dict[str, Result], console: Console
+    ) -> None:
         """Of those who were graded before: whose points or outcomes are others now, and why."""
         from autograder.results.diff import in_all, moved, scored
-        from autograder.results.standing import RESULT, load
 
-        after = {name: load(self.work.out / name / RESULT) for name in before}
         moves = [
-            one
-            for one in moved(before, after)
-            if one.because or any(why.moves_points for why in one.why)
+            move
+            for move in moved(before, after)
+            if move.because or any(difference.moves_points for difference in move.why)
         ]
         if self.as_json:
             for move in moves:
@@ -262,26 +258,31 @@ class Run:
         if before:
             console.print(in_all(moves, len(before)), soft_wrap=True, highlight=False)
 
-    def _show(self, names: Sequence[str], console: Console) -> tuple[str, int]:
-        """Write pages and grades of the whole folder; say what is to be done about this work, count our faults."""
+    def _summary(self, pages: Pages, graded: Sequence[Standing], console: Console) -> str:
+        """Write the grades of the whole folder, and show what is to be done about this work."""
         from autograder.batch.store import write_grades
-        from autograder.report.html import write
         from autograder.results.agenda import tasks
-        from autograder.results.standing import read
 
         out = self.work.out
-        pages = write(out, self.rules)
-        standings = read(out, self.rules).whole
-        now = [one for one in standings if one.result.submission in names]
-        for task in () if self.as_json else tasks(now, str(out)):
-            console.print(str(task), soft_wrap=True, highlight=False, markup=False)
-        faults = sum(
-            check.outcome == "error" for one in now for check in one.result.checks.values()
-        )
-        return (
-            f"{write_grades(standings, out)}, {len(pages)} pages; open {out / 'index.html'}",
-            faults,
-        )
+        if not self.as_json:
+            for task in tasks(graded, str(out)):
+                console.print(str(task), soft_wrap=True, highlight=False, markup=False)
+        grades = write_grades(pages.everyone.whole, out)
+        return f"{grades}, {len(pages.files)} pages; open {out / 'index.html'}"
+
+
+def _results(out: Path, names: Collection[str]) -> dict[str, Result]:
+    """Read the results that are there already of these submissions."""
+    from autograder.results.standing import RESULT, read
+
+    if not any(out.glob(f"*/{RESULT}")):
+        return {}
+    results = [standing.result for standing in read(out).standings]
+    return {result.submission: result for result in results if result.submission in names}
+
+
+def _has_a_fault(standing: Standing) -> bool:
+    return any(check.outcome == "error" for check in standing.result.checks.values())
 
 
 def _found(said: tuple[Sequence[Attempt], Sequence[str]], path: Path) -> Sequence[Attempt]:

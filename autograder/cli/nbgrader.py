@@ -7,8 +7,15 @@ from pathlib import Path
 
 import click
 
-from autograder.cli.base import DONE, USER_ERROR, cli, course_option, open_course
-from autograder.cli.grades import roster_option, rules_for
+from autograder.cli.base import (
+    DONE,
+    USER_ERROR,
+    cli,
+    course_option,
+    open_course,
+    roster_option,
+    rules_for,
+)
 from autograder.errors import UserError
 
 
@@ -86,7 +93,7 @@ def sync(
     needs_nbgrader()
     from autograder.nbgrader.sync import sync as push
 
-    rules = rules_for(folder, root, roster)
+    rules = rules_for(open_course(root), folder, roster)
     with warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", module="nbgrader"

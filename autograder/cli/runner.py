@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
@@ -18,12 +18,11 @@ from autograder.cli.base import (
     json_option,
     make_console,
     open_course,
+    roster_option,
+    rules_for,
 )
-from autograder.cli.grades import roster_option, rules_for
+from autograder.cli.pages import show_again
 from autograder.errors import UserError
-
-if TYPE_CHECKING:
-    from autograder.results.standing import Rules
 
 
 @cli.command()
@@ -41,8 +40,12 @@ def report(folder: Path, roster: Path | None, anonymous: bool, root: Path | None
     \b
     Example:  perflab report results
     """
-    pages = _write_pages(folder, rules_for(folder, root, roster), anonymous=anonymous)
-    make_console().print(_open(folder, pages), soft_wrap=True, highlight=False)
+    from autograder.report.html import write
+
+    rules = rules_for(open_course(root), folder, roster)
+    pages = write(folder, rules, anonymous=anonymous).files
+    line = f"{len(pages)} pages; open {folder / 'index.html'}"
+    make_console().print(line, soft_wrap=True, highlight=False)
     return DONE
 
 
@@ -71,13 +74,14 @@ def replay(
     from autograder.batch.replay import replay as again
     from autograder.batch.store import RESULT
     from autograder.grading.session import open_session
-    from autograder.model import load_result
+    from autograder.result_file import load_result
     from autograder.results import diff
 
     folder = folder.parent if folder.name == RESULT else folder
     old = load_result(folder / RESULT)
-    with open_session(open_course(root).config.tier, device, isolation, rehearsal=False) as session:
-        new = again(folder, old, open_course(root), session)
+    course = open_course(root)
+    with open_session(course.config.tier, device, isolation, rehearsal=False) as session:
+        new = again(folder, old, course, session)
     found = [*diff.circumstances(old, new), *diff.outcomes(old, new)]
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], indent=1))
@@ -118,7 +122,6 @@ def forget(
     from datetime import UTC, datetime
 
     from autograder.batch import forget as memory
-    from autograder.cli.grades import refresh
     from autograder.machine.turns import only_one
 
     if bool(students) == (older_than is not None):
@@ -134,15 +137,5 @@ def forget(
         f"{len(names)} submission(s) and {attempts} attempt(s) removed: {', '.join(names) or 'nothing to do'}"
     )
     if names and any(folder.glob("*/result.json")):
-        refresh(folder, root, roster)
+        show_again(folder, open_course(root), roster)
     return DONE
-
-
-def _write_pages(folder: Path, rules: Rules, *, anonymous: bool = False) -> list[Path]:
-    from autograder.report.html import write
-
-    return write(folder, rules, anonymous=anonymous)
-
-
-def _open(folder: Path, pages: list[Path]) -> str:
-    return f"{len(pages)} pages; open {folder / 'index.html'}"

@@ -92,7 +92,7 @@ def doctor(as_json: bool) -> int:
 
 
 def _show(result: Result, console: Console, *, verbose: bool, as_json: bool) -> None:
-    from autograder.model import to_json
+    from autograder.records import to_json
     from autograder.report.terminal import show
 
     if as_json:

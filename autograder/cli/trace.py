@@ -95,7 +95,7 @@ def _read(file: Path) -> Trace:
 
 
 def _print_json(now: Trace, old: Trace | None, reasons: list[str]) -> None:
-    from autograder.model import to_json
+    from autograder.records import to_json
     from autograder.traces.compare import sections
 
     if old is None:

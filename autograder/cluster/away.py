@@ -21,8 +21,10 @@ from autograder.batch.job import GradeJob, write
 from autograder.batch.lanes import Errand, Work
 from autograder.cluster import site as sites
 from autograder.errors import GoneError, ReadError, UserError
-from autograder.grading.grade import Session
-from autograder.model import Device, Job, Observation, Result, from_json, load_result, to_json
+from autograder.grading.kit import Session
+from autograder.model import Device, Job, Observation, Result
+from autograder.records import from_json, to_json
+from autograder.result_file import load_result
 from autograder.sandbox.stage import temporary
 
 FOLDER = ".cluster"  # below --out, while a run lasts: jobs, what came of them, what Parsl writes

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import ReadError, UserError, nearest
-from autograder.model import from_json
+from autograder.records import from_json
 
 if TYPE_CHECKING:
     from parsl.config import Config

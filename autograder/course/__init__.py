@@ -14,7 +14,7 @@ from autograder.course.labs import load_lab
 from autograder.course.own import CONFIG as CONFIG
 from autograder.course.own import RELEASED
 from autograder.errors import CourseError, nearest
-from autograder.grading.grade import Kit
+from autograder.grading.kit import Kit
 from autograder.handed_in.notebook import Released
 from autograder.lab import Lab
 

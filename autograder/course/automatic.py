@@ -8,7 +8,8 @@ from hashlib import sha256
 
 from autograder.claims import entries
 from autograder.claims.entries import Entry
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.lab import Lab
 from autograder.model import Result, Submission
 
@@ -59,7 +60,9 @@ def holes(made: Made, result: Result) -> list[str]:
     """Say that an entry got through; what is owed on this machine is settled elsewhere."""
     owner = next(check for check in result.parts[0].checks if check.id == made.entry.owner)
     failed = [it for it in result.parts[0].checks if it.outcome == "failed"]
-    if owner.outcome == "unavailable" or any(it.reason != "raised" for it in failed):
+    if owner.outcome == "unavailable" or any(
+        it.cause not in ("raised", "unwritten") for it in failed
+    ):
         return []
     said = f"{owner.measured} {owner.why} {owner.reason}".strip()
     if owner.outcome == "error":

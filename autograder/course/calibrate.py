@@ -19,7 +19,8 @@ from autograder.config import LOWEST_BAR
 from autograder.course import Course
 from autograder.course.proof import load_cases
 from autograder.course.reach import Remembered
-from autograder.grading.grade import Kit, PartGrader, Session
+from autograder.grading.kit import Kit, Session
+from autograder.grading.part import PartGrader
 from autograder.handed_in import submission
 from autograder.lab import Part
 from autograder.model import Compared, Device, Submission

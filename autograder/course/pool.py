@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from autograder.grading.grade import Session
+from autograder.grading.kit import Session
 
 # Forked, so that a lane has the labs as they were loaded.
 FORK = multiprocessing.get_context("fork")

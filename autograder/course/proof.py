@@ -17,7 +17,8 @@ from autograder.course.build import stale
 from autograder.course.pool import Lanes, Open, Task
 from autograder.course.reach import Remembered
 from autograder.errors import CourseError
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.handed_in import submission
 from autograder.lab import Lab, Part, same_part
 from autograder.model import Basis, CheckResult, Limits, PartResult, Result, Submission
@@ -216,7 +217,7 @@ def _graded(
 def full(result: Result) -> list[str]:
     """The reference loses nothing; what this machine cannot show is owed."""
     return [
-        f"{part.id}.{check.id}: {check.outcome}: {check.reason} {check.measured} {check.why}"
+        f"{part.id}.{check.id}: {check.outcome}: {check.reason or check.cause} {check.measured} {check.why}"
         for part in result.parts
         for check in part.checks
         if check.outcome not in ("passed", "unavailable")
@@ -241,7 +242,7 @@ def floor(result: Result) -> list[str]:
         f"{p.id}.{c.id}: says {c.why!r} and not that it is not written yet"
         for p in result.parts
         for c in p.checks
-        if c.outcome == "failed" and c.reason == "raised" and "not written yet" not in c.why
+        if c.outcome == "failed" and c.cause == "raised"
     ]
     return won + odd + unclear
 
@@ -256,7 +257,7 @@ def differences(case: Case, part: PartResult) -> list[str]:
 
 
 def _difference(check: CheckResult, case: Case) -> str:
-    said = f"{check.measured} {check.why} {check.try_} {check.reason}".strip()
+    said = f"{check.measured} {check.why} {check.try_} {check.reason} {check.cause}".strip()
     if check.id in case.fails:
         words = case.fails[check.id]
         if check.outcome == "unavailable":  # settled where it can be shown

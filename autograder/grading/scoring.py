@@ -15,6 +15,7 @@ from autograder.config import CheckConfig
 from autograder.model import (
     OWED,
     CheckResult,
+    Final,
     Inconclusive,
     Outcome,
     Owed,
@@ -23,7 +24,6 @@ from autograder.model import (
     Passed,
     Result,
     Unavailable,
-    Verdict,
     without_bonus,
 )
 
@@ -36,7 +36,7 @@ class Totals(NamedTuple):
     owed: tuple[Owed, ...]
 
 
-def points_for(verdict: Verdict, max_points: float) -> tuple[Outcome, float]:
+def points_for(verdict: Final, max_points: float) -> tuple[Outcome, float]:
     """Say what a verdict is called and what it earns."""
     match verdict:
         case Passed():

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from autograder.errors import UserError
-from autograder.grading.grade import Clock, Run, Session, Squeeze
+from autograder.grading.kit import Clock, Run, Session, Squeeze
 from autograder.grading.stopwatch import Stopwatch
 from autograder.machine import device
 from autograder.machine.device import Tier

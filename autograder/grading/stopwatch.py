@@ -33,7 +33,8 @@ from autograder.clock.verdict import FIRST_LOOK, Ruling, practice, rule
 from autograder.config import LOWEST_BAR
 from autograder.errors import MovedError, SpoiltError
 from autograder.lab import Probe
-from autograder.model import Close, Compared, Job, Tolerance
+from autograder.model import Compared, Job
+from autograder.probe import Close, Tolerance
 from autograder.sandbox import Workers
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.load import SAMPLES, Load
@@ -98,7 +99,7 @@ class Stopwatch:
                 else self._judged(sides, size, bar, began)
             )
         except Stopped as stopped:
-            return Compared("FAIL", "", ended=stopped.ended, error=stopped.words)
+            return Compared("FAIL", "", ended=stopped.ended, error=stopped.words, kind=stopped.kind)
 
     def _rehearsed(self, sides: Sides, size: Size, bar: float) -> Compared:
         gathered = rehearse(self._take(sides, size), self.now)

@@ -27,7 +27,8 @@ from autograder.handed_in.unpack import (
     in_words,
     passed_over,
 )
-from autograder.model import Submission, from_json, to_json
+from autograder.model import Submission
+from autograder.records import from_json, to_json
 from autograder.traces import is_profile
 
 GRADER = "autograder"

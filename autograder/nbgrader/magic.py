@@ -14,7 +14,8 @@ from typing import Any
 
 from autograder.course import Course, find_root
 from autograder.errors import UserError, nearest
-from autograder.grading.grade import PartGrader, Session
+from autograder.grading.kit import Session
+from autograder.grading.part import PartGrader
 from autograder.grading.session import open_session
 from autograder.handed_in import submission
 from autograder.model import CheckResult

@@ -18,11 +18,13 @@ from autograder.batch.journal import Circumstances, Journal
 from autograder.batch.lanes import Work, still
 from autograder.course import Course, find_root
 from autograder.errors import NotGradedError, PerflabError
-from autograder.grading.grade import Kit, Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Kit, Session
 from autograder.grading.session import Isolation, open_session
 from autograder.handed_in.folders import JOURNAL
 from autograder.machine.turns import only_one
-from autograder.model import Result, Submission, load_result
+from autograder.model import Result, Submission
+from autograder.result_file import load_result
 from autograder.results import standing
 
 

@@ -9,7 +9,7 @@ import statistics
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.errors import ReadError
 from autograder.grading.scoring import worth
@@ -116,35 +116,54 @@ def checks_table(checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> st
     return render("cell.html.j2", checks=checks, notes=notes)
 
 
-def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) -> list[Path]:
+class Pages(NamedTuple):
+    """What was written, and the results that were read for it: nobody needs to read them again."""
+
+    files: list[Path]
+    everyone: standing.Class
+
+
+def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) -> Pages:
     """Write the pages of every `<folder>/*/result.json`; what could not be read is raised once the rest is written.
 
     An *anonymous* page of the class, once there, is kept up to date.
     """
-    found = standing.read(folder, rules)
+    everyone = standing.read(folder, rules)
     key = names.key(folder, make=anonymous)
-    title = ", ".join(sorted({one.result.lab for one in found.standings})) or folder.name
-    pages = [_put(one.home / FEEDBACK, _feedback(one, key)) for one in found.standings]
-    everyone = [_row(one) for one in found.standings]
-    tasks = agenda.tasks(found.standings, folder.name)
-    said = class_page(
-        everyone,
-        title,
-        broken=found.broken,
-        twice=drift.read(folder),
-        tasks=tasks,
-        absent=found.absent,
-    )
-    pages.append(_put(folder / CLASS, said))
+    files = [
+        _put(standing.home / FEEDBACK, _feedback(standing, key)) for standing in everyone.standings
+    ]
+    files.append(_put(folder / CLASS, _class_page(folder, everyone)))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
-        hidden = [_row(one, key) for one in found.standings]
-        pages.append(_put(folder / ANONYMOUS, class_page(hidden, title, anonymous=True)))
-    if found.broken:
-        whole = len(found.standings) + len(found.broken)
-        raise ReadError(
-            f"{folder}: {len(found.broken)} of {whole} results could not be read: {'; '.join(found.broken)}"
-        )
-    return pages
+        rows = [_row(standing, key) for standing in everyone.standings]
+        page = class_page(rows, _title(folder, everyone), anonymous=True)
+        files.append(_put(folder / ANONYMOUS, page))
+    if everyone.broken:
+        raise ReadError(_broken(folder, everyone))
+    return Pages(files, everyone)
+
+
+def _class_page(folder: Path, everyone: standing.Class) -> str:
+    return class_page(
+        [_row(standing) for standing in everyone.standings],
+        _title(folder, everyone),
+        broken=everyone.broken,
+        twice=drift.read(folder),
+        tasks=agenda.tasks(everyone.standings, folder.name),
+        absent=everyone.absent,
+    )
+
+
+def _title(folder: Path, everyone: standing.Class) -> str:
+    labs = {standing.result.lab for standing in everyone.standings}
+    return ", ".join(sorted(labs)) or folder.name
+
+
+def _broken(folder: Path, everyone: standing.Class) -> str:
+    broken = len(everyone.broken)
+    total = broken + len(everyone.standings)
+    problems = "; ".join(everyone.broken)
+    return f"{folder}: {broken} of {total} results could not be read: {problems}"
 
 
 def _feedback(one: Standing, key: bytes | None) -> str:

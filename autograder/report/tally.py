@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from autograder.handed_in.late import Late
-    from autograder.model import CheckResult, Outcome, PartResult, Result, SettledBy
+    from autograder.model import Cause, CheckResult, Outcome, Owed, PartResult, Result, SettledBy
+
+    WaitsFor = tuple[str, SettledBy, Outcome, str, Cause]
+    """The check, who settles it, and what its result says: what is owed for the same is counted together."""
 
 SETTLED: tuple[Outcome, ...] = ("passed", "partial", "failed", "skipped")
 SLOWEST = 5  # submissions that are named
@@ -123,13 +126,14 @@ class Waiting:
     settled_by: SettledBy
     outcome: Outcome
     reason: str
+    cause: Cause
     points: float
     rows: tuple[Row, ...]
 
     @property
     def told(self) -> bool:
         """Whether it is said once for the whole submission: that could not be read, or was set aside."""
-        return is_told(self.outcome, self.reason)
+        return is_told(self.outcome, self.cause)
 
 
 def missing(rows: Sequence[Row]) -> list[str]:
@@ -145,7 +149,7 @@ def missing(rows: Sequence[Row]) -> list[str]:
 
 def _is_missing(check: CheckResult) -> bool:
     return check.outcome in ("skipped", "unavailable") or (
-        check.outcome == "failed" and check.reason == "missing"
+        check.outcome == "failed" and check.cause == "missing"
     )
 
 
@@ -173,20 +177,23 @@ def rates(rows: Sequence[Row]) -> list[Rate]:
 
 def waiting(rows: Sequence[Row]) -> list[Waiting]:
     """Gather what is owed by what it waits for, faults of ours first."""
-    groups: dict[tuple[str, SettledBy, Outcome, str], list[tuple[float, Row]]] = {}
+    groups: dict[WaitsFor, list[tuple[float, Row]]] = {}
     for row in rows:
         checks = row.result.checks
         for owed in row.result.owed:
-            check = checks.get(owed.check)
-            outcome, reason = (check.outcome, check.reason) if check else ("unavailable", "")
-            groups.setdefault((owed.check, owed.settled_by, outcome, reason), []).append(
-                (owed.points, row)
-            )
+            key = _waits_for(owed, checks.get(owed.check))
+            groups.setdefault(key, []).append((owed.points, row))
     found = [
         Waiting(*key, sum(p for p, _ in owing), tuple(row for _, row in owing))
         for key, owing in groups.items()
     ]
     return sorted(found, key=lambda item: item.outcome != "error")
+
+
+def _waits_for(owed: Owed, check: CheckResult | None) -> WaitsFor:
+    if check is None:
+        return owed.check, owed.settled_by, "unavailable", "", ""
+    return owed.check, owed.settled_by, check.outcome, check.reason, check.cause
 
 
 @dataclass(frozen=True)

@@ -82,17 +82,10 @@ def clean(text: str) -> str:
 
 
 def explained(outcome: Outcome, reason: str) -> str:
-    """Say the reason of an outcome; a fault of the grader is said to be one.
-
-    The reason of a failed check is a word for programs: its measured, why and try say it to people.
-    """
-    if outcome in ("passed", "partial", "failed"):
-        return ""
-    return (
-        f"our fault, not yours: {reason or 'the check could not be run'}"
-        if outcome == "error"
-        else reason
-    )
+    """Say the reason of an outcome; a fault of the grader is said to be one."""
+    if outcome == "error":
+        return f"our fault, not yours: {reason or 'the check could not be run'}"
+    return reason
 
 
 def repeated(checks: Sequence[CheckResult]) -> Mapping[str, str]:

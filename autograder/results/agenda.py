@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from autograder.grading.scoring import worth
-from autograder.model import Outcome, Result, SettledBy
+from autograder.model import Cause, Outcome, Result, SettledBy
 from autograder.results.standing import Standing
 
-ASIDE = "set aside"  # how the reason begins where a submission took down its grader time and again
 MOST_NAMES = 8  # in one line
 OWED: dict[SettledBy, tuple[str, str]] = {
     "person": ("Points that a person gives", "perflab rubric {folder} --out rubric.csv"),
@@ -82,12 +81,12 @@ def tasks(standings: Sequence[Standing], folder: str) -> list[Task]:
 
 def is_aside(result: Result) -> bool:
     """Whether a submission took down its grader time and again."""
-    return any(check.reason.startswith(ASIDE) for check in result.checks.values())
+    return any(check.cause == "aside" for check in result.checks.values())
 
 
-def is_told(outcome: Outcome, reason: str) -> bool:
+def is_told(outcome: Outcome, cause: Cause) -> bool:
     """Whether a check waits for what is said once of its whole submission: it could not be read, or is set aside."""
-    return outcome == "unread" or reason.startswith(ASIDE)
+    return outcome == "unread" or cause == "aside"
 
 
 def listed(texts: Sequence[str]) -> str:
@@ -103,6 +102,6 @@ def _items(standings: Sequence[Standing], said: Sequence[str]) -> tuple[Item, ..
 
 def _owed(result: Result, who: SettledBy) -> str:
     """Add up what waits for this and for nothing that is a task of its own."""
-    told = {name for name, check in result.checks.items() if is_told(check.outcome, check.reason)}
+    told = {name for name, check in result.checks.items() if is_told(check.outcome, check.cause)}
     waiting = [one.points for one in result.owed if one.settled_by == who and one.check not in told]
     return worth(sum(waiting)) if waiting else ""

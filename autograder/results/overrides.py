@@ -16,7 +16,8 @@ from pathlib import Path
 from autograder import sheet
 from autograder.errors import ReadError, UserError, nearest
 from autograder.grading import scoring
-from autograder.model import CheckResult, Outcome, PartResult, Result, from_json, to_json
+from autograder.model import CheckResult, Outcome, PartResult, Result
+from autograder.records import from_json, to_json
 
 FILE = "overrides.jsonl"
 BY_HAND = "set_by_hand"
@@ -150,7 +151,7 @@ def _check(check: CheckResult, one: Override | None) -> CheckResult:
         **check.evidence,
         BY_HAND: {"reason": one.reason, "by": one.by, "at": one.at, "graded": graded},
     }
-    return replace(check, outcome=outcome, points=points, reason="", evidence=evidence)
+    return replace(check, outcome=outcome, points=points, reason="", cause="", evidence=evidence)
 
 
 def _read(where: str, line: str) -> Override:

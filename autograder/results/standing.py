@@ -20,7 +20,8 @@ from autograder.handed_in.late import Late, late
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import RECORD
 from autograder.handed_in.times import Handed
-from autograder.model import Result, load_result
+from autograder.model import Result
+from autograder.result_file import load_result
 from autograder.results import overrides
 
 RESULT, HANDED_IN = "result.json", "handed_in.zip"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autograder.model import Close
+from autograder.probe import Close
 from autograder.protocol.digest import COMMITMENT_BYTES, commitment
 from autograder.protocol.revealed import seal
 from autograder.sandbox.watch import Stopped

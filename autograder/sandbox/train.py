@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autograder.model import Tolerance
+from autograder.probe import Tolerance
 from autograder.protocol import images
 from autograder.protocol.digest import projection
 from autograder.protocol.revealed import seal

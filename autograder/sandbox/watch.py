@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from autograder.errors import WorkerLostError
-from autograder.model import Ended, Limits
+from autograder.model import Ended, Kind, Limits
 from autograder.sandbox import tree
 from autograder.sandbox.box import Box
 from autograder.sandbox.card import Gauge
@@ -31,13 +31,14 @@ DYING_SECONDS = 0.2
 
 
 class Stopped(Exception):  # noqa: N818 how a worker ended is no error of ours
-    """The worker will not answer: how it ended, and that in words."""
+    """The worker will not answer: how it ended, that in words, and of what kind it was."""
 
-    def __init__(self, ended: Ended, words: str) -> None:
-        """Keep both."""
+    def __init__(self, ended: Ended, words: str, kind: Kind = "") -> None:
+        """Keep them."""
         super().__init__(words)
         self.ended: Ended = ended
         self.words = words
+        self.kind: Kind = kind
 
 
 @dataclass

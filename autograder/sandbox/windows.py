@@ -23,7 +23,7 @@ from autograder.protocol.wire import Message, encode, receive
 from autograder.sandbox import tree
 from autograder.sandbox.store import Store
 from autograder.sandbox.watch import Stopped, Watched
-from autograder.sandbox.workers import Workers, task
+from autograder.sandbox.workers import Workers, known_kind, task
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,9 +55,9 @@ class Talk:
             message = receive(self._watched.read)
         except WireError as error:
             raise Stopped("refused", f"the worker's answer was refused: {error}") from None
-        words = message.body.get("error")
-        if message.kind == "RAISED" and type(words) is str:
-            raise Stopped("raised", words)
+        words, end = message.body.get("error"), message.body.get("kind")
+        if message.kind == "RAISED" and type(words) is str and known_kind(end):
+            raise Stopped("raised", words, end)
         said = {name: type(value) for name, value in message.body.items()}
         if message.kind != kind or said != body or not _formed(message.arrays, arrays):
             raise Stopped(
@@ -79,7 +79,7 @@ def _formed(arrays: Mapping[str, Array], forms: Mapping[str, Form]) -> bool:
 
 def _believed(problem: str) -> None:
     if problem:
-        raise Stopped("refused", f"in a timed window {problem}")
+        raise Stopped("refused", f"in a timed window {problem}", "other results")
 
 
 def generator(*seed: int) -> np.random.Generator:

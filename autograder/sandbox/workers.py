@@ -13,10 +13,10 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeGuard, get_args
 
 from autograder.errors import WireError, WorkerLostError
-from autograder.model import OWN_LABS, Job, Observation
+from autograder.model import OWN_LABS, Job, Kind, Observation
 from autograder.protocol.wire import Message, encode, receive
 from autograder.sandbox import box, cgroup, stage, usage
 from autograder.sandbox.card import Card, Gauge
@@ -29,7 +29,16 @@ PRELOAD = (
     "autograder.worker.shim",
     "autograder.worker.warm",
 )
-RESULT = ("ended", "values", "error", "import")  # what an answer says, as worker/shim.py writes it
+RESULT = {
+    "ended": str,
+    "values": dict,
+    "error": str,
+    "kind": str,
+    "imported": bool,
+    "import": float,
+}
+"""What an answer says, as worker/shim.py writes it."""
+KINDS = frozenset(get_args(Kind))
 LONG_SESSION = 40
 """Workers after which huge pages have paid: some 25 ms less for each, and up to a second once."""
 COMPILER = "autograder.worker.compiler"
@@ -242,16 +251,25 @@ def task(job: Job) -> dict[str, Any]:
 def _believe_form(job: Job, message: Message) -> Observation:
     """Take the answer as what it is: words and arrays of an untrusted process."""
     body: dict[str, Any] = dict(message.body)
-    if message.kind != "RESULT" or set(body) != set(RESULT):
+    if message.kind != "RESULT" or {name: type(value) for name, value in body.items()} != RESULT:
         raise WireError("it is no result")
-    ended, values, error, took = (body[name] for name in RESULT)
-    if ended not in ("ok", "raised") or (type(values), type(error), type(took)) != (
-        dict,
-        str,
-        float,
-    ):
+    if body["ended"] not in ("ok", "raised") or not known_kind(body["kind"]):
         raise WireError("it is no result")
-    return Observation(job.probe, ended, values, message.arrays, error, import_seconds=took)
+    return Observation(
+        job.probe,
+        body["ended"],
+        body["values"],
+        message.arrays,
+        body["error"],
+        body["kind"],
+        body["imported"],
+        import_seconds=body["import"],
+    )
+
+
+def known_kind(kind: object) -> TypeGuard[Kind]:
+    """Whether a worker names a kind of end that there is; whether it is true, nobody knows."""
+    return type(kind) is str and kind in KINDS
 
 
 def _compiles(job: Job) -> bool:

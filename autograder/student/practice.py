@@ -10,7 +10,8 @@ from typing import Literal
 
 from autograder.course import Course
 from autograder.errors import UserError
-from autograder.grading.grade import Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Session
 from autograder.handed_in import submission
 from autograder.model import Result
 

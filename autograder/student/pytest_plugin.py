@@ -20,7 +20,8 @@ from autograder.errors import UserError
 
 if TYPE_CHECKING:
     from autograder.course import Course
-    from autograder.grading.grade import Kit, PartGrader, Session
+    from autograder.grading.kit import Kit, Session
+    from autograder.grading.part import PartGrader
     from autograder.lab import Lab, Part
     from autograder.model import CheckResult, PartResult
 
@@ -58,7 +59,7 @@ class Practice:
 
     def grader(self, part: Part) -> PartGrader:
         """Grade the files as they are on disk now."""
-        from autograder.grading.grade import PartGrader
+        from autograder.grading.part import PartGrader
         from autograder.handed_in import submission
 
         if part.id not in self._graders:

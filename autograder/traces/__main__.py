@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from autograder.errors import SubmissionError
-from autograder.model import to_json
+from autograder.records import to_json
 from autograder.traces import read
 
 MEMORY = 3 * 1024**3  # bytes of address space; numpy's own threads take 0.5 GiB of it

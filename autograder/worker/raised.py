@@ -1,16 +1,24 @@
-"""What a student's code raised, in one line: the exception, its place, and the call of theirs that led to it."""
+"""What a student's code raised: its kind, and one line with the exception, its place, and the call that led to it."""
 
 from __future__ import annotations
 
+import contextlib
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 
+from autograder.model import Kind
 from autograder.worker.rigs.returned import BadReturn
 
+TORCH: dict[str, Kind] = {
+    "CheckpointError": "changed segment",
+    "FailOnRecompileLimitHit": "recompiled",
+}
+"""Exceptions of torch by the names of their classes, which have other homes in other versions."""
 PLAIN = (bool, int, float, type(None))
 WIDEST = 600  # characters of what an error says
 LONG = 40  # characters of a word that is cut all the same
@@ -19,6 +27,48 @@ LONGEST = 40  # characters of a text that is an argument
 
 class ImportFailed(Exception):  # noqa: N818 the error is what it was raised from
     """The student's file could not be imported, so no probe of the part can run."""
+
+
+def kind_of(error: BaseException, staged: Path | None = None) -> Kind:
+    """Return what kind of end an exception is; most are of none. *staged* has the student's files."""
+    if isinstance(error, BadReturn):
+        return error.kind
+    if isinstance(error, ImportFailed) and error.__cause__ is not None:
+        return kind_of(error.__cause__, staged)
+    return _python(error, staged) or _torch(error)
+
+
+def _python(error: BaseException, staged: Path | None) -> Kind:
+    match error:
+        case NotImplementedError() if staged and own_frames(error, staged) and not str(error):
+            return "unwritten"
+        case ModuleNotFoundError():
+            return "missing module"
+        case SyntaxError():
+            return "syntax"
+        case AttributeError() if _enters_a_context(error):
+            return "reused context"
+    return ""
+
+
+def _torch(error: BaseException) -> Kind:
+    return next((TORCH[name] for name in _class_names(error) if name in TORCH), "")
+
+
+def _enters_a_context(error: AttributeError) -> bool:
+    """Whether contextlib raised it: a context that works once deletes its arguments when it is entered."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and (frames[-1].filename, frames[-1].name) == (
+        contextlib.__file__,
+        "__enter__",
+    )
+
+
+def _class_names(error: BaseException | None) -> Iterator[str]:
+    """Yield the classes of an exception and of those that it was raised from."""
+    while error is not None:
+        yield from (kind.__name__ for kind in type(error).__mro__)
+        error = error.__cause__
 
 
 def in_words(error: BaseException, staged: Path) -> str:

@@ -20,10 +20,11 @@ from types import ModuleType
 from typing import Any
 
 from autograder.lab import Part, Probe, load_part
+from autograder.model import Kind
 from autograder.protocol.wire import Message, encode
 from autograder.worker import windows
 from autograder.worker.once import once
-from autograder.worker.raised import ImportFailed, as_text, in_words
+from autograder.worker.raised import ImportFailed, as_text, in_words, kind_of
 from autograder.worker.rig import BadReturn, Rig
 
 
@@ -48,17 +49,37 @@ def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
         probe, student, rig = prepared(task, staged)
         seconds = process_time() - began
         values, arrays = run_probe(probe, student, rig)
-        return encode(
-            Message(
-                "RESULT", {"ended": "ok", "values": values, "error": "", "import": seconds}, arrays
-            )
-        )
+        return encode(_result(seconds, values=values, arrays=arrays))
     except BaseException as error:
-        words = in_words(error, staged)
-        print(as_text(error, staged), flush=True)
-        return encode(
-            Message("RESULT", {"ended": "raised", "values": {}, "error": words, "import": seconds})
+        answer = _result(
+            seconds,
+            error=in_words(error, staged),
+            kind=kind_of(error, staged),
+            imported=not isinstance(error, ImportFailed),
         )
+        print(as_text(error, staged), flush=True)
+        return encode(answer)
+
+
+def _result(
+    seconds: float,
+    *,
+    values: Mapping[str, Any] | None = None,
+    arrays: Mapping[str, Any] | None = None,
+    error: str = "",
+    kind: Kind = "",
+    imported: bool = True,
+) -> Message:
+    """Return the answer to a task: values and arrays, or the student's exception."""
+    body = {
+        "ended": "raised" if values is None else "ok",
+        "values": values or {},
+        "error": error,
+        "kind": kind,
+        "imported": imported,
+        "import": seconds,
+    }
+    return Message("RESULT", body, arrays or {})
 
 
 def _time(
@@ -69,7 +90,8 @@ def _time(
         windows.serve(channel, *prepared(task, staged), descriptors)
     except BaseException as error:
         print(as_text(error, staged), flush=True)
-        return encode(Message("RAISED", {"error": in_words(error, staged)}))
+        body = {"error": in_words(error, staged), "kind": kind_of(error, staged)}
+        return encode(Message("RAISED", body))
 
 
 def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, Rig]:
@@ -112,7 +134,7 @@ def import_student(part: Part, staged: Path) -> ModuleType:
         raise ImportFailed(part.file) from error
     for name in part.writes:
         if not callable(getattr(module, name, None)):
-            raise BadReturn(f"{part.file} defines no function {name}")
+            raise BadReturn(f"{part.file} defines no function {name}", "missing function")
     return module
 
 

@@ -15,7 +15,7 @@ from autograder.errors import UserError
 from autograder.handed_in import times
 from autograder.handed_in.folders import JOURNAL
 from autograder.handed_in.times import Handed
-from autograder.model import to_json
+from autograder.records import to_json
 from autograder.results import drift
 from tests.samples import a_result
 

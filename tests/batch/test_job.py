@@ -15,7 +15,8 @@ from autograder.batch import job, lanes, store
 from autograder.batch.job import FORMAT, GradeJob, Grader, grade_one
 from autograder.errors import UserError
 from autograder.machine.device import node
-from autograder.model import Compared, Observation, load_result
+from autograder.model import Compared, Observation
+from autograder.result_file import load_result
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 
 FILE = "part1_toy.py"

@@ -9,7 +9,7 @@ import pytest
 from autograder.batch import store
 from autograder.batch.replay import replay
 from autograder.errors import UserError
-from autograder.model import load_result
+from autograder.result_file import load_result
 from autograder.results import diff
 from tests.toy import FakeWorkers, good, toy_kit, toy_session
 

@@ -20,7 +20,8 @@ from autograder.batch.lanes import LATER, Work
 from autograder.batch.rounds import ASIDE, UNREAD, Rounds
 from autograder.errors import UserError
 from autograder.handed_in.submission import RECORD
-from autograder.model import Compared, Device, Observation, load_result
+from autograder.model import Compared, Device, Observation
+from autograder.result_file import load_result
 from autograder.results import drift
 from tests.toy import CSV, good, toy_kit, toy_session
 
@@ -45,9 +46,7 @@ class Machine:
         if job.side == "student" and job.probe in TOO_SLOW.get(code, ()):
             return Observation(job.probe, "timeout", error="was stopped after 1 s")
         if job.side == "student" and code == "waits for its processes":
-            return Observation(
-                job.probe, "raised", error="BadReturn: 1 processes did not end: do all of them ...?"
-            )
+            return Observation(job.probe, "raised", error="1 processes did not end", kind="unended")
         if job.side == "student" and code == "deadly":
             os.kill(os.getpid(), signal.SIGKILL)
         other = sum(note[1:] == ["run", "student", code, "single"] for note in self.all()) > 1
@@ -135,7 +134,9 @@ class Class:
     def events(self, journal, *, jobs=2, seed=7, asked_seed=None, twice=0.0):
         """Grade all that was handed in."""
         found = {path.name: path for path in sorted((self.root / "in").iterdir())}
-        yield from Rounds(self.work(), journal, seed, jobs, asked_seed, twice).run(found)
+        work = self.work()
+        with work.open() as session:
+            yield from Rounds(work, session, journal, seed, jobs, asked_seed, twice).run(found)
 
     def grade(self, **options):
         """Do one run; return what happened as a list of (what, submission)."""
@@ -637,7 +638,7 @@ def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class)
     """They come last, the one it was gone under most often last of all, and alone, since they may be why."""
     a_class.hand_in(ada="a", bob="b", cleo="c", dan="d")
     with Journal(a_class.root / "out") as journal:
-        run = Rounds(a_class.work(), journal, 7, 1)
+        run = Rounds(a_class.work(), toy_session(a_class.machine), journal, 7, 1)
         next(run.run({}))
         for name in ("ada", "ada", "bob"):
             journal.start(

@@ -6,7 +6,7 @@ import json
 import os
 
 from autograder.batch import store
-from autograder.model import read_result
+from autograder.result_file import read_result
 from autograder.results import overrides, standing
 from tests.toy import CSV, FakeWorkers, toy_kit, toy_session
 

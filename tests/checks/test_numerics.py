@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from autograder.checks import numerics
-from autograder.model import Failed, Observation, Pair, Passed, Tolerance
+from autograder.model import Failed, Observation, Pair, Passed
+from autograder.probe import Tolerance
 
 WITHIN = Tolerance(losses=0.01, weights=0.01)
 LOSSES = [1.5, 1.25, 1.0]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.checks import outputs
-from autograder.model import Close, Failed, Observation, Pair, Passed, Timed
+from autograder.model import Failed, Observation, Pair, Passed, Timed
+from autograder.probe import Close
 
 NAN, INF = float("nan"), float("inf")
 

@@ -14,6 +14,7 @@ from autograder.model import (
     Device,
     Failed,
     Inconclusive,
+    NeedsRoom,
     Observation,
     Pair,
     Partial,
@@ -180,18 +181,16 @@ ON_GPU = "{} MB, the baseline 600 MB; the bar is 1.50x".format
 
 def test_a_bar_on_memory_of_a_gpu_asks_for_a_run_in_less():
     """A context, and what the bar leaves of the baseline's rest; who does not finish fails with both figures."""
-    with pytest.raises(memory.Within) as asked:
-        memory.at_least_less(on_gpu(900, 1000), IDLE, BAR, GPU, why="why", try_="try")
+    verdict = memory.at_least_less(on_gpu(900, 1000), IDLE, BAR, GPU, why="why", try_="try")
 
-    want = asked.value
-    assert ("big", 1000 * memory.MB, 800 * memory.MB) == (want.probe, want.full, want.room)
     failed = f"{ON_GPU(500)}; with 400 MB left on the GPU it did not finish"
     evidence = {
         "student_peak_bytes": 500 * memory.MB,
         "baseline_peak_bytes": 600 * memory.MB,
         "memory_bar": 1.5,
     }
-    assert Failed(failed, "why", "try", evidence) == want.failed
+    otherwise = Failed(failed, "why", "try", evidence)
+    assert NeedsRoom("big", int(1000 * memory.MB), int(800 * memory.MB), otherwise) == verdict
 
 
 def test_who_finished_in_that_passes():
@@ -205,8 +204,10 @@ def test_who_finished_in_that_passes():
 
 
 def test_another_room_than_the_bars_is_asked_for_again():
-    with pytest.raises(memory.Within):
-        memory.at_least_less(on_gpu(780, 1000, room=900), IDLE, BAR, GPU, why="why", try_="try")
+    run = on_gpu(780, 1000, room=900)
+    verdict = memory.at_least_less(run, IDLE, BAR, GPU, why="why", try_="try")
+
+    assert isinstance(verdict, NeedsRoom)
 
 
 UNSEEN = {

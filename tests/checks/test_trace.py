@@ -11,7 +11,8 @@ import pytest
 from autograder import checks
 from autograder.checks import trace
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Passed, Text, to_json
+from autograder.model import Failed, Passed, Text
+from autograder.records import to_json
 from autograder.traces import is_profile
 from autograder.traces.record import Figure, Row, Trace, Window
 from tests.traces.made import kineto, read_made, training

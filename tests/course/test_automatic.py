@@ -54,9 +54,7 @@ OUTCOMES = {
 
 
 def ended(outcome):
-    return (
-        {"outcome": "failed", "reason": "raised"} if outcome == "raised" else {"outcome": outcome}
-    )
+    return {"outcome": "failed", "cause": "raised"} if outcome == "raised" else {"outcome": outcome}
 
 
 @pytest.mark.parametrize(("outcomes", "said"), OUTCOMES.values(), ids=OUTCOMES)

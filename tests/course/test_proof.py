@@ -177,9 +177,7 @@ def test_the_reference_may_owe_but_not_lose():
 
 def test_the_template_wins_nothing_and_says_why():
     """Any point, any fault of ours, and any other reason is noticed."""
-    unwritten = Observation(
-        "single", "raised", error="work is not written yet (part1_toy.py, line 3)"
-    )
+    unwritten = Observation("single", "raised", error="work is not written yet", kind="unwritten")
     other = Observation("single", "raised", error="NameError: x")
 
     assert ["part1_toy.has_table: the unwritten template wins 2"] == floor(

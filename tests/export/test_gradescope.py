@@ -18,7 +18,7 @@ import pytest
 from autograder.export import gradescope
 from autograder.handed_in.late import Late
 from autograder.handed_in.roster import Student
-from autograder.model import to_json
+from autograder.records import to_json
 from autograder.results.overrides import Override, applied
 from autograder.results.standing import Standing
 from tests.samples import a_check, a_part, a_result, with_bonus

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from autograder.batch import lanes
-from autograder.checks import memory
 from autograder.errors import OwedError, SpoiltError
-from autograder.grading import grade as grading
-from autograder.grading.grade import ENDS, WAITED, grade, probe_seed
-from autograder.model import Compared, Failed, Observation, Owed, Pair, Passed, Submission
+from autograder.grading import evidence
+from autograder.grading.evidence import probe_seed
+from autograder.grading.failures import ENDS, KINDS
+from autograder.grading.grade import grade
+from autograder.model import (
+    Compared,
+    Failed,
+    NeedsRoom,
+    Observation,
+    Owed,
+    Pair,
+    Passed,
+    Submission,
+)
 from tests.toy import FakeWorkers, good, toy_kit, toy_session, toy_submission
 
 
@@ -71,7 +80,7 @@ def test_every_outcome_is_reached_and_the_points_add_up(answers, check, outcome,
 
 @pytest.mark.parametrize("ended", list(ENDS))
 def test_a_worker_that_did_not_answer_fails_each_check_that_reads_it(ended):
-    """Its own words are the why, and the kind of end is the reason."""
+    """Its own words are the why, and how it ended is the cause."""
     _, checks, _ = graded(
         {("single", "student"): Observation("single", ended, error="in its own words")}
     )
@@ -79,7 +88,7 @@ def test_a_worker_that_did_not_answer_fails_each_check_that_reads_it(ended):
     found = checks["positive"]
     assert ("failed", ended, "in its own words", ENDS[ended][0]) == (
         found.outcome,
-        found.reason,
+        found.cause,
         found.why,
         found.measured,
     )
@@ -100,10 +109,38 @@ def test_an_import_that_takes_long_is_noted_and_stays_noted():
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_of_an_end_decides_and_not_its_words(kind):
+    """An exception in the student's own words may quote any sentence of ours."""
+    error = "ValueError: No module named 'x', SyntaxError: it is not written yet"
+    end = Observation("single", "raised", error=error)
+    _, plain, _ = graded({("single", "student"): end})
+    _, told, _ = graded({("single", "student"): replace(end, kind=kind)})
+
+    assert (*ENDS["raised"], "raised") == (
+        plain["positive"].measured,
+        plain["positive"].try_,
+        plain["positive"].cause,
+    )
+    assert KINDS[kind] == (told["positive"].measured, told["positive"].try_)
+
+
+def test_what_is_not_written_yet_is_told_from_an_exception():
+    end = Observation("single", "raised", error="in any words", kind="unwritten")
+    _, checks, _ = graded({("single", "student"): end})
+
+    assert ("failed", "unwritten", "") == (
+        checks["positive"].outcome,
+        checks["positive"].cause,
+        checks["positive"].reason,
+    )
+
+
 def test_a_context_that_works_once_is_told_in_words():
     """Python's own words for it name an attribute that nobody wrote."""
     error = "AttributeError: '_GeneratorContextManager' object has no attribute 'args'"
-    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+    end = Observation("single", "raised", error=error, kind="reused context")
+    _, checks, _ = graded({("single", "student"): end})
 
     assert ("a context was entered a second time", error) == (
         checks["positive"].measured,
@@ -113,22 +150,15 @@ def test_a_context_that_works_once_is_told_in_words():
 
 
 @pytest.mark.parametrize(
-    ("error", "measured", "try_"),
+    ("kind", "measured", "try_"),
     [
-        (
-            "CheckpointError: saved metadata differ",
-            "saved other tensors than the first",
-            "a momentum of 0 holds",
-        ),
-        (
-            "FailOnRecompileLimitHit: Hard failure due to fullgraph=True",
-            "compiled in pieces",
-            "the whole model",
-        ),
+        ("changed segment", "saved other tensors than the first", "a momentum of 0 holds"),
+        ("recompiled", "compiled in pieces", "the whole model"),
     ],
 )
-def test_errors_of_torch_are_told_by_what_the_part_is_about(error, measured, try_):
-    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+def test_errors_of_torch_are_told_by_what_the_part_is_about(kind, measured, try_):
+    end = Observation("single", "raised", error="in torch's words", kind=kind)
+    _, checks, _ = graded({("single", "student"): end})
 
     assert measured in checks["positive"].measured
     assert try_ in checks["positive"].try_
@@ -152,7 +182,7 @@ def test_an_answer_of_another_form_is_refused_and_never_our_fault():
     """Hostile values are the student's doing, so they cannot turn a failure into owed points."""
     _, checks, _ = graded({("single", "student"): Observation("single", "ok", {"x": "two"})})
 
-    assert ("failed", "refused") == (checks["positive"].outcome, checks["positive"].reason)
+    assert ("failed", "refused") == (checks["positive"].outcome, checks["positive"].cause)
     assert (
         checks["positive"].why
         == "the worker's answer was refused: $.x does not have its declared form"
@@ -182,7 +212,7 @@ def test_a_probe_that_uses_up_its_time_leaves_a_third_of_it_to_the_others():
 
 def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
     """No more are started, and what rests on them says after which; files are judged as ever."""
-    monkeypatch.setattr("autograder.grading.grade.TIMEOUTS", 1)
+    monkeypatch.setattr("autograder.grading.evidence.TIMEOUTS", 1)
     late = Observation("both", "timeout", error="was stopped after 1 s, the limit of this part")
     _, checks, run = graded({("both", "student"): late})
 
@@ -191,7 +221,7 @@ def test_a_part_stops_when_three_probes_have_used_up_their_time(monkeypatch):
     ]
     assert ("failed", "timeout", "this part was stopped after its time had run out in both") == (
         checks["faster"].outcome,
-        checks["faster"].reason,
+        checks["faster"].cause,
         checks["faster"].why,
     )
     assert "passed" == checks["has_table"].outcome
@@ -209,7 +239,10 @@ def test_a_file_that_cannot_be_imported_is_told_once():
     """The check that meets it first fails; what else needs the file is skipped, and files are judged as ever."""
     error = "part1_toy.py could not be imported: SyntaxError: invalid syntax (part1_toy.py, line 3)"
     names = ("single", "both", "amp")
-    answers = {(name, "student"): Observation(name, "raised", error=error) for name in names}
+    ends = [
+        Observation(name, "raised", error=error, kind="syntax", imported=False) for name in names
+    ]
+    answers = {(end.probe, "student"): end for end in ends}
     _, checks, _ = graded(answers, kit=without_needs())
 
     assert ("failed", error) == (checks["positive"].outcome, checks["positive"].why)
@@ -224,7 +257,8 @@ def test_a_file_that_cannot_be_imported_is_told_once():
 def test_a_module_that_is_missing_is_no_call_to_be_repeated_at_home():
     """There it may be installed."""
     error = "part1_toy.py could not be imported: ModuleNotFoundError: No module named 'einops' (part1_toy.py, line 3)"
-    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+    end = Observation("single", "raised", error=error, kind="missing module", imported=False)
+    _, checks, _ = graded({("single", "student"): end})
 
     assert "a module is missing here" == checks["positive"].measured
     assert checks["positive"].try_.startswith(
@@ -280,7 +314,7 @@ def test_a_part_that_was_not_handed_in_says_so_in_every_check():
     assert ("no part1_toy.py", "is a link", "missing") == (
         positive.measured,
         positive.why,
-        positive.reason,
+        positive.cause,
     )
 
 
@@ -409,7 +443,7 @@ def test_a_missing_artefact_says_what_writes_it(made_by, refused, said):
         checks["has_picture"].why,
         checks["has_picture"].try_,
     )
-    assert ("failed", "missing") == (checks["has_picture"].outcome, checks["has_picture"].reason)
+    assert ("failed", "missing") == (checks["has_picture"].outcome, checks["has_picture"].cause)
 
 
 def test_an_artefact_that_cannot_be_read_fails_with_its_reason():
@@ -418,7 +452,7 @@ def test_an_artefact_that_cannot_be_read_fails_with_its_reason():
 
     assert ("failed", "refused", "picture.png cannot be read") == (
         checks["has_picture"].outcome,
-        checks["has_picture"].reason,
+        checks["has_picture"].cause,
         checks["has_picture"].measured,
     )
 
@@ -438,7 +472,7 @@ def test_an_artefact_is_handed_to_the_judge_parsed():
     [
         ("cpu", None, "faster needs a GPU"),
         ("gpu", None, "faster has no bar for device tier 'gpu': `perflab calibrate toy`"),
-        ("t4", None, grading.NO_CLOCK),
+        ("t4", None, evidence.NO_CLOCK),
     ],
 )
 def test_a_bar_that_cannot_be_shown_here_is_owed_with_advice(tier, bars, reason):
@@ -509,23 +543,17 @@ def test_of_a_notebook_that_was_refused_one_note_tells():
 def test_a_function_that_is_missing_is_called_that():
     """It may stand in a text cell."""
     error = "part1_toy.py defines no function work"
-    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+    end = Observation("single", "raised", error=error, kind="missing function")
+    _, checks, _ = graded({("single", "student"): end})
 
     assert ("a function is missing", error) == (checks["positive"].measured, checks["positive"].why)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        "train returned a Metrics instead of a dict",
-        "train returned no 'losses'; it returned loss",
-        "sweep returned a DataFrame; return a list of dicts, one per row",
-        "'losses' is a map; return a list of floats or a 1-D tensor, one number per batch",
-    ],
-)
-def test_what_was_returned_in_another_form_was_no_exception(error):
+def test_what_was_returned_in_another_form_was_no_exception():
     """There is no traceback to read."""
-    _, checks, _ = graded({("single", "student"): Observation("single", "raised", error=error)})
+    error = "train returned a Metrics instead of a dict"
+    end = Observation("single", "raised", error=error, kind="wrong type")
+    _, checks, _ = graded({("single", "student"): end})
 
     assert ("something else was returned", error) == (
         checks["positive"].measured,
@@ -585,6 +613,7 @@ RULINGS = {
             "",
             ended="refused",
             error="in a timed window 1 was returned where the baseline returns 2",
+            kind="other results",
         ),
         ("failed", 0.0, "other results than the baseline's", "refused"),
     ),
@@ -600,7 +629,8 @@ def test_what_the_clock_says_becomes_an_outcome(found, expected):
     """And the points add up."""
     result, check, _ = timed(found)
 
-    assert expected == (check.outcome, check.points, check.measured, check.reason)
+    why = check.reason or check.cause
+    assert expected == (check.outcome, check.points, check.measured, why)
     assert adds_up(result)
 
 
@@ -640,7 +670,7 @@ def test_work_without_a_tolerance_is_not_timed():
     result = grade(toy_submission(), kit, replace(toy_session(FakeWorkers()), clock=clock), seed=7)
     check = next(c for c in result.parts[0].checks if c.id == "faster")
 
-    assert ("unavailable", grading.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)
+    assert ("unavailable", evidence.NO_TOLERANCE, []) == (check.outcome, check.reason, clock.asked)
 
 
 NOISY = Compared("INCONCLUSIVE", "", undecided="too noisy")
@@ -703,9 +733,8 @@ def with_a_memory_bar():
 
     def judge(both: Pair):
         if both.room_bytes != 800:
-            raise memory.Within(
-                "both", 1000, 800, Failed("900 of 1000; in 800 it did not finish", "why", "try")
-            )
+            otherwise = Failed("900 of 1000; in 800 it did not finish", "why", "try")
+            return NeedsRoom("both", 1000, 800, otherwise)
         return (
             Passed("equal")
             if both.student.values == both.baseline.values
@@ -772,20 +801,26 @@ def test_a_memory_bar_of_a_gpu_is_decided_by_a_run_in_less(answer, expected):
     assert expected == squeezed(answer)
 
 
+def test_a_judge_that_asks_again_and_again_is_a_fault_of_ours():
+    kit = with_a_memory_bar()
+    part = kit.lab.parts[0]
+    asks = NeedsRoom("both", 1000, 800, Failed("900 of 1000", "why", "try"))
+    part.checks["equal"] = replace(part.checks["equal"], judge=lambda both: asks)
+    session = replace(toy_session(FakeWorkers()), squeeze=lambda *_: good("both"))
+    check = grade(toy_submission(), kit, session, seed=7, only="equal").parts[0].checks[-1]
+
+    assert "error" == check.outcome
+    assert "asks for 800 bytes after a first run" in check.reason
+
+
 def test_a_run_in_less_waits_for_its_turn():
     """While other lanes work nobody takes the whole of a GPU."""
     work = SimpleNamespace(kit=with_a_memory_bar(), parts=(), only="equal")
     session = replace(toy_session(FakeWorkers()), clock=lambda *_: None)
     result = lanes._here(work, session, lanes.Errand(toy_submission(), 7, None, False, ""))
 
-    assert ("inconclusive", lanes.LATER) == (
+    assert ("inconclusive", "clock") == (
         result.parts[0].checks[-1].outcome,
-        result.parts[0].checks[-1].reason,
+        result.parts[0].checks[-1].cause,
     )
-
-
-def test_how_a_worker_says_that_processes_were_late_is_known():
-    """The worker is imported by nobody: only its words say it."""
-    assert WAITED in (Path(grading.__file__).parents[1] / "worker/rigs/forked.py").read_text(
-        encoding="utf-8"
-    )
+    assert result.waits_for_the_clock

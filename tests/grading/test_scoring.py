@@ -10,7 +10,6 @@ import pytest
 from autograder.config import CheckConfig
 from autograder.grading import scoring
 from autograder.model import (
-    FORMAT,
     OWED,
     CheckResult,
     Device,
@@ -23,6 +22,7 @@ from autograder.model import (
     Unavailable,
     Verdict,
 )
+from autograder.result_file import FORMAT
 
 
 def partial(credit: float) -> Partial:

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.filterwarnings(
 
 from autograder.batch import store  # noqa: E402
 from autograder.grading.grade import grade  # noqa: E402
-from autograder.model import load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
+from autograder.result_file import load_result  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, canary, gradebook, hand_in, nbgrader, released, written  # noqa: E402
 

@@ -17,14 +17,14 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # nbgrader and what it stands on warn of themselves
 
-from autograder.grading.grade import Kit  # noqa: E402
+from autograder.grading.kit import Kit  # noqa: E402
 from autograder.handed_in.notebook import Released  # noqa: E402
 from autograder.lab import Lab  # noqa: E402
-from autograder.model import load_result  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.gradebook import record  # noqa: E402
 from autograder.nbgrader.source import notebook  # noqa: E402
 from autograder.nbgrader.sync import sync  # noqa: E402
+from autograder.result_file import load_result  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, gradebook, hand_in, nbgrader, written  # noqa: E402
 

@@ -26,9 +26,10 @@ from autograder.batch.rounds import Rounds  # noqa: E402
 from autograder.config import LatePolicy  # noqa: E402
 from autograder.handed_in import times  # noqa: E402
 from autograder.handed_in.times import Handed  # noqa: E402
-from autograder.model import Compared, load_result  # noqa: E402
+from autograder.model import Compared  # noqa: E402
 from autograder.nbgrader import results  # noqa: E402
 from autograder.nbgrader.sync import sync  # noqa: E402
+from autograder.result_file import load_result  # noqa: E402
 from autograder.results import standing  # noqa: E402
 from tests.nbgrader import course  # noqa: E402
 from tests.nbgrader.course import LAB, PART, gradebook, hand_in, nbgrader, released, written  # noqa: E402
@@ -67,11 +68,8 @@ class Grader:
         out = self.root / "results" / LAB
         found = {path.name: path / LAB for path in sorted((self.root / "submitted").iterdir())}
         with Journal(out) as journal:
-            list(
-                Rounds(Work(self.kit, lambda: nullcontext(self.session()), out), journal, 7, 1).run(
-                    found
-                )
-            )
+            work = Work(self.kit, lambda: nullcontext(self.session()), out)
+            list(Rounds(work, self.session(), journal, 7, 1).run(found))
 
     def autograde(self, *options: str) -> int:
         self.asked.clear()

@@ -14,7 +14,7 @@ from autograder.errors import ReadError, UserError
 from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.times import Handed
-from autograder.model import to_json
+from autograder.records import to_json
 from autograder.report.html import class_page, feedback_page, write
 from autograder.report.tally import Row
 from autograder.results.drift import Drift
@@ -243,7 +243,7 @@ def test_a_part_that_a_submission_lacks_is_no_zero():
 
 def test_parts_that_nobody_handed_in_are_folded(tmp_path):
     """Their checks would be the hardest of all."""
-    missing = a_silent_check(outcome="failed", reason="missing", why="it was not handed in")
+    missing = a_silent_check(outcome="failed", cause="missing", why="it was not handed in")
     other = replace(missing, id="plot", basis="artefact", outcome="skipped")
     result = a_result(
         a_part("part3_amp", "Mixed precision", a_check()),
@@ -260,7 +260,9 @@ def put_class(folder):
     """One that could not be read, one who is late by nobody knows how much, one who is set aside, and one absent."""
     unread = a_silent_check(outcome="unread", reason="nothing was taken: cut.zip: is a damaged zip")
     gone = [
-        a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died")
+        a_silent_check(
+            id=f"c{n}", outcome="error", cause="aside", reason="set aside: its grader died"
+        )
         for n in range(3)
     ]
     folder.mkdir()
@@ -350,7 +352,7 @@ def test_pages_are_written_beside_the_results(tmp_path):
         tmp_path / "student01/feedback.html",
         tmp_path / "index.html",
     ]
-    assert expected == write(tmp_path)
+    assert expected == write(tmp_path).files
     assert ["<h1>student00</h1>"] == re.findall(
         r"<h1>.*</h1>", expected[0].read_text(encoding="utf-8")
     )
@@ -361,7 +363,9 @@ def test_the_class_page_links_to_the_folder_whatever_the_submission_is_called(tm
     """A submission may not choose where its page is written or what the link runs."""
     put(tmp_path, a_result(submission="../../javascript:alert(1)"), name="ünï & co #1")
 
-    assert [tmp_path / "ünï & co #1/feedback.html", tmp_path / "index.html"] == write(tmp_path)
+    assert [tmp_path / "ünï & co #1/feedback.html", tmp_path / "index.html"] == write(
+        tmp_path
+    ).files
     assert (
         '<th scope="row"><a href="./%C3%BCn%C3%AF%20%26%20co%20%231/feedback.html">../../javascript'
         in (tmp_path / "index.html").read_text(encoding="utf-8")
@@ -370,7 +374,10 @@ def test_the_class_page_links_to_the_folder_whatever_the_submission_is_called(tm
 
 BROKEN = {
     "no JSON": ("{", "bo/result.json: cannot be read: Expecting property name"),
-    "another format": ('{"format": 2}', "bo/result.json: format 2; this perflab reads format 1"),
+    "another format": (
+        '{"format": 3}',
+        "bo/result.json: format 3; this perflab reads formats 1 to 2",
+    ),
     "a name is missing": ('{"format": 1}', "bo/result.json: 'lab' is missing"),
     "nested without end": (
         "[" * 100_000,
@@ -487,7 +494,7 @@ def test_the_page_without_names_is_kept_up_to_date(tmp_path):
     write(tmp_path, anonymous=True)
     put(tmp_path, a_result(submission="bo"))
 
-    assert tmp_path / "anonymous.html" == write(tmp_path)[-1]
+    assert tmp_path / "anonymous.html" == write(tmp_path).files[-1]
     assert "2 submissions" in Page((tmp_path / "anonymous.html").read_text(encoding="utf-8")).text
 
 
@@ -537,7 +544,9 @@ def test_a_class_that_nobody_leads_has_no_leaderboard():
 
 def test_what_is_set_aside_is_said_once(tmp_path):
     gone = [
-        a_silent_check(id=f"c{n}", outcome="error", reason="set aside: its grader died")
+        a_silent_check(
+            id=f"c{n}", outcome="error", cause="aside", reason="set aside: its grader died"
+        )
         for n in range(3)
     ]
     page = class_page(rows([a_result(a_part("p", "P", *gone), submission="eve")]), "resnet18")

@@ -147,7 +147,9 @@ def test_a_late_row_is_found_by_that_and_has_less():
 
 def test_a_submission_that_took_down_its_grader_is_set_aside():
     """It is said once, whatever number of checks that leaves owed."""
-    gone = a_silent_check(outcome="error", reason="set aside: its grader died each time")
+    gone = a_silent_check(
+        outcome="error", cause="aside", reason="set aside: its grader died each time"
+    )
     aside, other = Row(a_result(a_part("p", "P", gone)), "a"), outcomes("b", "error")
 
     assert [True, False] == [row.aside for row in (aside, other)]

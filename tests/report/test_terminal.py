@@ -286,7 +286,7 @@ def test_no_control_character_reaches_the_terminal():
     said = shown(part, notes=(bad,), isolation=bad, verbose=True)
 
     assert {"Cc"} & {unicodedata.category(c) for c in said if c != "\n"} == set()
-    assert said.count("a\ufffd]0;title\ufffdb") == 10
+    assert said.count("a\ufffd]0;title\ufffdb") == 11
 
 
 def test_the_outcome_is_coloured_on_a_terminal():

@@ -13,7 +13,9 @@ RUBRIC = a_silent_check(id="why", outcome="unavailable", basis="person", max_poi
 GPU = a_silent_check(id="fast", outcome="unavailable", max_points=4)
 NOISY = a_silent_check(id="noisy", outcome="inconclusive", max_points=2)
 UNREAD = a_silent_check(id="all", outcome="unread", reason="it is damaged", max_points=2)
-ASIDE = a_silent_check(id="all", outcome="error", reason="set aside: its grader died", max_points=2)
+ASIDE = a_silent_check(
+    id="all", outcome="error", cause="aside", reason="set aside: its grader died", max_points=2
+)
 
 
 def standing(name, *checks, unclear=""):

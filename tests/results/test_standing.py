@@ -13,7 +13,8 @@ from autograder.handed_in import times
 from autograder.handed_in.roster import Roster, Student
 from autograder.handed_in.submission import packed
 from autograder.handed_in.times import Handed, moment
-from autograder.model import Submission, to_json
+from autograder.model import Submission
+from autograder.records import to_json
 from autograder.results import overrides, standing
 from autograder.results.overrides import decide
 from autograder.results.standing import Rules

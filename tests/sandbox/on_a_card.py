@@ -19,7 +19,8 @@ from typing import Any
 
 from autograder.course import Course, find_root
 from autograder.errors import OwedError, SpoiltError
-from autograder.grading.grade import Session, grade
+from autograder.grading.grade import grade
+from autograder.grading.kit import Session
 from autograder.handed_in.submission import load
 from autograder.model import Device, Job, Limits, Observation
 from autograder.sandbox import Workers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.model import Close
+from autograder.probe import Close
 from autograder.protocol.digest import commitment
 from autograder.protocol.revealed import unseal
 from autograder.protocol.wire import Message

@@ -103,7 +103,12 @@ LIES = {
     "a terabyte": (header(arrays=arrays(shape=[1 << 40])), "refused"),
     "a negative length": (header(arrays=arrays(shape=[-64])), "refused"),
     "an exception without words": (header(kind="RAISED"), "refused"),
-    "an exception": (header(kind="RAISED", body={"error": "ZeroDivisionError"}), "raised"),
+    "an exception of no kind": (header(kind="RAISED", body={"error": "KeyError"}), "refused"),
+    "an exception of a kind of its own": (
+        header(kind="RAISED", body={"error": "KeyError", "kind": "our fault"}),
+        "refused",
+    ),
+    "an exception": (header(kind="RAISED", body={"error": "KeyError", "kind": ""}), "raised"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.model import Tolerance
+from autograder.probe import Tolerance
 from autograder.protocol.digest import projection
 from autograder.protocol.revealed import unseal
 from autograder.protocol.wire import Message

@@ -12,7 +12,8 @@ import pytest
 from autograder.clock.pairs import alternating, sequential
 from autograder.errors import MovedError, SpoiltError
 from autograder.grading.stopwatch import Stopwatch
-from autograder.model import Close, Job, Limits, Tolerance
+from autograder.model import Job, Limits
+from autograder.probe import Close, Tolerance
 from autograder.sandbox import tree
 from autograder.sandbox.calls import Calls
 from autograder.sandbox.train import Train

@@ -126,6 +126,16 @@ ENDS = {
         "refused",
         None,
     ),
+    "a kind of end that there is not": (
+        """
+        import json, os, struct
+        body = {"ended": "raised", "values": {}, "error": "", "kind": "our fault", "imported": True, "import": 0.0}
+        text = json.dumps({"kind": "RESULT", "body": body, "arrays": []}).encode()
+        os.write(3, struct.pack(">I", len(text)) + text); os._exit(0)
+        """,
+        "refused",
+        "the worker's answer was refused: it is no result",
+    ),
     "another kind of message": (
         """
         import os, struct
@@ -155,6 +165,27 @@ def test_each_end_has_its_own_words(workers, code, ended, words):
 
     assert ended == seen.ended
     assert words in (None, seen.error.partition("; it computed for ")[0])
+
+
+KINDS = {
+    "a syntax error": ("def (:", "syntax", False),
+    "a missing module": ("import einops", "missing module", False),
+    "an exception": ("1 / 0", "", False),
+    "a missing function": ("del compare_precision", "missing function", True),
+    "another type": ("", "wrong type", True),
+}
+
+
+@pytest.mark.parametrize(("code", "kind", "imported"), KINDS.values(), ids=KINDS)
+def test_a_worker_says_of_which_kind_its_end_was(workers, code, kind, imported):
+    """And whether the file could be imported at all."""
+    observation = workers(job(code))
+
+    assert ("raised", kind, imported) == (
+        observation.ended,
+        observation.kind,
+        observation.imported,
+    )
 
 
 def test_whoever_ran_out_of_time_is_told_how_much_of_it_it_computed(workers):

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from autograder.lab import Part, conform
 from autograder.model import Observation, Side
-from autograder.worker.raised import in_words
+from autograder.worker.raised import in_words, kind_of
 from autograder.worker.rig import Rig
 from autograder.worker.shim import run_probe, toolkit
 
@@ -26,7 +26,9 @@ def observe(
         try:
             values, arrays = run_probe(probe, import_file(module_path), rig)
         except Exception as error:
-            return Observation(probe_name, "raised", error=in_words(error, module_path.parent))
+            home = module_path.parent
+            words, kind = in_words(error, home), kind_of(error, home)
+            return Observation(probe_name, "raised", error=words, kind=kind)
         finally:
             rig.uninstall()
     return conform(probe, Observation(probe_name, "ok", values, arrays))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.worker.raised import WIDEST, ImportFailed, as_text, in_words
+from autograder.worker.raised import WIDEST, ImportFailed, as_text, in_words, kind_of
+from autograder.worker.rigs.returned import BadReturn
 
 CALLS = """
 class Loud:
@@ -24,6 +25,35 @@ def later():
 
 def counted(n):
     assert n == 3
+
+class CheckpointError(RuntimeError):
+    pass
+
+class Saved(CheckpointError):
+    pass
+
+def checkpoint():
+    raise Saved("other tensors")
+
+def wrapped():
+    try:
+        checkpoint()
+    except CheckpointError as error:
+        raise RuntimeError("in backward") from error
+
+def twice():
+    import contextlib
+    @contextlib.contextmanager
+    def once():
+        yield
+    context = once()
+    with context:
+        pass
+    with context:
+        pass
+
+def own_attribute():
+    "".args
 """
 
 
@@ -61,6 +91,41 @@ WORDS = {
 def test_an_exception_names_its_place_and_the_call_of_the_students(tmp_path, call, expected):
     """The same call can then be made at home."""
     assert expected == in_words(raised(tmp_path, call), tmp_path)
+
+
+KINDS = {
+    "an exception": ("inner(3)", ""),
+    "the words of another": ("int('No module named, SyntaxError')", ""),
+    "not written": ("later()", "unwritten"),
+    "a module": ("__import__('einops')", "missing module"),
+    "a submodule": ("__import__('torch.einops')", "missing module"),
+    "Python": ("eval('1 +')", "syntax"),
+    "of torch, by its name": ("checkpoint()", "changed segment"),
+    "what it was raised from": ("wrapped()", "changed segment"),
+    "a context": ("twice()", "reused context"),
+    "an attribute": ("own_attribute()", ""),
+}
+
+
+@pytest.mark.parametrize(("call", "kind"), KINDS.values(), ids=KINDS)
+def test_an_exception_is_of_a_kind_by_its_class(tmp_path, call, kind):
+    """Not by what it says: that is the student's."""
+    assert kind == kind_of(raised(tmp_path, call), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [(BadReturn("3 dimensions", "wrong type"), "wrong type"), (BadReturn("x"), "")],
+)
+def test_what_cannot_be_read_has_the_kind_that_was_given_to_it(tmp_path, value, kind):
+    assert kind == kind_of(value, tmp_path)
+
+
+def test_of_a_file_that_cannot_be_imported_the_kind_is_that_of_the_exception(tmp_path):
+    failed = ImportFailed("part.py")
+    failed.__cause__ = raised(tmp_path, "later()")
+
+    assert "unwritten" == kind_of(failed, tmp_path)
 
 
 def test_a_file_that_cannot_be_imported_is_told_apart(tmp_path):

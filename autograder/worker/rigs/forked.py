@@ -14,6 +14,7 @@ from time import monotonic as _now  # real time: bound before a probe moves the 
 from time import sleep as _pause
 from typing import Any
 
+from autograder.worker.raised import kind_of
 from autograder.worker.rigs.returned import BadReturn, text
 
 Place = Callable[[int], Mapping[str, int]]
@@ -46,7 +47,11 @@ def _become(names: Mapping[str, int], work: Callable[[int], dict[str, Any]], fil
     try:
         told = work(names["RANK"])
     except BaseException as error:
-        told = {"error": f"{type(error).__name__}: {error}", "unwritten": _unwritten(error)}
+        told = {
+            "error": f"{type(error).__name__}: {error}",
+            "unwritten": _unwritten(error),
+            "kind": kind_of(error),
+        }
         traceback.print_exc()
     finally:
         file.write_text(json.dumps(told))
@@ -65,7 +70,8 @@ def _wait(children: dict[int, int], files: list[Path], seconds: float) -> None:
                 _complain(files[rank], rank)
             elif _now() > until:
                 raise BadReturn(
-                    f"{len(left)} processes did not end: do all of them make the same collective calls?"
+                    f"{len(left)} processes did not end: do all of them make the same collective calls?",
+                    "unended",
                 )
             else:
                 _pause(0.005)
@@ -76,11 +82,15 @@ def _wait(children: dict[int, int], files: list[Path], seconds: float) -> None:
 
 
 def _complain(file: Path, rank: int) -> None:
-    said = json.loads(file.read_text()) if file.exists() else {"error": "ended without a word"}
+    said: dict[str, Any] = {"error": "ended without a word"}
+    if file.exists():
+        said = json.loads(file.read_text())
     if said.get("unwritten"):
-        raise BadReturn(f"{text(said['unwritten'], 60)} is not written yet")
+        raise BadReturn(f"{text(said['unwritten'], 60)} is not written yet", "unwritten")
     if "error" in said:
-        raise BadReturn(f"in the process of rank {rank}: {text(said['error'])}")
+        raise BadReturn(
+            f"in the process of rank {rank}: {text(said['error'])}", said.get("kind", "")
+        )
 
 
 def _unwritten(error: BaseException) -> str:

@@ -65,7 +65,8 @@ class Ran:
         last = self._lines()[-1:]
         words = f"the last line is {text(last[0], 60)!r}" if last else "nothing was printed"
         raise BadReturn(
-            f"{self.program} ended with status {self.status}; {words}, and there is no JSON object"
+            f"{self.program} ended with status {self.status}; {words}, and there is no JSON object",
+            "no figures",
         )
 
     def after(self) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.model import Kind
+
 LONGEST = 4096  # items of a list, as lab.list_of declares
 WIDEST = 200  # characters of a cell or a label
 LONGEST_NAME = 60  # characters of a class
@@ -17,20 +19,26 @@ LONGEST_NAME = 60  # characters of a class
 class BadReturn(Exception):  # noqa: N818 it names what happened, and students read the text
     """A student's function returned something that cannot be read; the text is for the student."""
 
+    def __init__(self, text: str, kind: Kind = "") -> None:
+        """Keep the text, and what kind of end it is for the supervisor."""
+        super().__init__(text)
+        self.kind = kind
+
 
 class Returned(dict[str, Any]):
     """The dict that a student's function returned; a missing name is said in words."""
 
     def __init__(self, function: str, value: Any) -> None:
         if not isinstance(value, dict):
-            raise BadReturn(f"{function} returned {_kind(value)} instead of a dict")
+            raise BadReturn(f"{function} returned {_kind(value)} instead of a dict", "wrong type")
         super().__init__({text(name): value[name] for name in list(value)[:64]})
         self._function = function
 
     def __missing__(self, name: str) -> Any:
         """Say which name is missing and which are there."""
         raise BadReturn(
-            f"{self._function} returned no '{name}'; it returned {', '.join(self) or 'an empty dict'}"
+            f"{self._function} returned no '{name}'; it returned {', '.join(self) or 'an empty dict'}",
+            "wrong type",
         )
 
 
@@ -52,12 +60,14 @@ def series(value: Any, name: str) -> np.ndarray[Any, Any]:
     if isinstance(value, np.ndarray):
         if value.ndim != 1:
             raise BadReturn(
-                f"'{name}' has {value.ndim} dimensions; return a list of floats or a 1-D tensor"
+                f"'{name}' has {value.ndim} dimensions; return a list of floats or a 1-D tensor",
+                "wrong type",
             )
         value = value[: LONGEST + 1].tolist()
     if not isinstance(value, list | tuple) or len(value) > LONGEST:
         raise BadReturn(
-            f"'{name}' is {_kind(value)}; return a list of floats or a 1-D tensor, one number per batch"
+            f"'{name}' is {_kind(value)}; return a list of floats or a 1-D tensor, one number per batch",
+            "wrong type",
         )
     return np.array([_any_number(item, name) for item in value], dtype=np.float64)
 
@@ -92,7 +102,9 @@ def cell(value: Any) -> float | str | None:
 def rows(value: Any, function: str) -> list[dict[str, float | str | None]]:
     """Return a list of dicts as rows of plain cells."""
     if not isinstance(value, list | tuple) or not all(isinstance(row, dict) for row in value):
-        raise BadReturn(f"{function} returned {_kind(value)}; return a list of dicts, one per row")
+        raise BadReturn(
+            f"{function} returned {_kind(value)}; return a list of dicts, one per row", "wrong type"
+        )
     return [{text(name): cell(row[name]) for name in list(row)[:64]} for row in value[:64]]
 
 

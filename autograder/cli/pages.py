@@ -1,0 +1,22 @@
+"""What commands do that change results: write the pages and grades.csv again, so that all show the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from autograder.cli.base import rules_for
+
+if TYPE_CHECKING:
+    from autograder.course import Course
+
+
+def show_again(folder: Path, course: Course, roster: Path | None) -> None:
+    """Write pages and grades.csv of a folder of results, and say so."""
+    from autograder.batch.store import write_grades
+    from autograder.report.html import write
+
+    pages = write(folder, rules_for(course, folder, roster))
+    click.echo(f"{write_grades(pages.everyone.whole, folder)}, {len(pages.files)} pages")

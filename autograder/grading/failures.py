@@ -1,0 +1,101 @@
+"""What is told of a worker that ended without an answer; the why is the worker's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograder.handed_in.imports import ALLOWED
+from autograder.model import Cause, Failed, Kind, Observation
+
+ENDS: Mapping[str, tuple[str, str]] = {
+    "raised": (
+        "your code raised an exception",
+        "make that call at the end of your own file and read the traceback",
+    ),
+    "timeout": (
+        "no answer in time",
+        "look for an endless loop, or for far more work than the part asks for",
+    ),
+    "memory": (
+        "too much memory",
+        "look for tensors that are kept from step to step, such as losses with their graph",
+    ),
+    "crash": (
+        "the process died",
+        "let functions return; do not end the process or start processes that outlive it",
+    ),
+    "tampering": (
+        "its processes worked while they were stopped",
+        "let nothing continue a process that the grader has stopped, and start none that does",
+    ),
+    "refused": (
+        "the answer was refused",
+        "return what the handout names, and leave the process that runs your code alone",
+    ),
+}
+"""How it ended -> what was measured, and what to try."""
+
+KINDS: Mapping[Kind, tuple[str, str]] = {
+    "missing module": (
+        "a module is missing here",
+        f"a part's file may import {ALLOWED}, and none of your other files: copy what it needs",
+    ),
+    "syntax": (
+        "the file cannot be read as Python",
+        "open it at that line; `python -m py_compile` with the file's name shows the place",
+    ),
+    "unwritten": (
+        "nothing yet",
+        "fill in the function; the handout says what is asked and how it is judged",
+    ),
+    "missing function": (
+        "a function is missing",
+        "define it, under the name that the template has; in a notebook, in a code cell",
+    ),
+    "no figures": (
+        "the program printed no figures",
+        "print(json.dumps(figures)) as the last line of its output",
+    ),
+    "wrong type": (
+        "something else was returned",
+        (
+            "return what the docstring names; dict(...), ._asdict() or dataclasses.asdict(...) "
+            "make a dict, .tolist() a list"
+        ),
+    ),
+    "reused context": (
+        "a context was entered a second time",
+        "what a function with @contextmanager returns works once; write a class with __enter__ and __exit__",
+    ),
+    "changed segment": (
+        "the second run of a segment saved other tensors than the first",
+        "leave eval(), track_running_stats and random numbers as they were; a momentum of 0 holds running statistics",
+    ),
+    "recompiled": (
+        "compiled in pieces",
+        "compile the whole model, torch.compile(model, ...), and not its layers: each is a graph of its own",
+    ),
+    "other results": (
+        "other results than the baseline's",
+        "call both on the same fresh inputs, many times, and compare; each call has to compute its own result",
+    ),
+}
+"""Of which kind the end was, where that says more -> the same."""
+LOGGED = 2000  # characters, the last of what it printed
+
+
+def failed_to_run(observation: Observation, hints: Mapping[str, str] | None = None) -> Failed:
+    """Fail who did not answer; *hints* of the probe say what to try instead."""
+    measured, try_ = KINDS.get(observation.kind) or ENDS[observation.ended]
+    if hints:
+        try_ = hints.get(observation.ended, try_)
+    evidence = {"log": observation.log[-LOGGED:]} if observation.log else {}
+    return Failed(measured, observation.error, try_, evidence)
+
+
+def cause_of(observation: Observation) -> Cause:
+    """Return what a failure comes of where a worker did not answer."""
+    assert observation.ended != "ok"
+    if observation.kind == "unwritten":
+        return "unwritten"
+    return observation.ended
