@@ -13,7 +13,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.course import Course, find_root, proof
+from autograder.course import Course, find_root
+from autograder.course.cases import load_cases
 
 PAGE = Path("docs/measurements/conversion.md")
 CODE = ("labs", "checks", "worker", "claims")
@@ -33,7 +34,7 @@ def record(file: Path) -> None:
 
 def stated(course: Course, lab: str) -> Stated:
     """Return the failing checks of each entry."""
-    cases = proof.load_cases(course, course.kit(lab).lab)
+    cases = load_cases(course, course.kit(lab).lab)
     return {case.id: sorted(case.fails) for case in cases}
 
 
