@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 from autograder.course import Course, find_root
-from autograder.course.proof import load_cases
+from autograder.course.cases import load_cases
 
 # Student -> entry of the corpus; the rest of the class is the reference, the template, and an archive.
 CLASS = {

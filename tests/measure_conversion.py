@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from autograder.course import Course, find_root, proof
+from autograder.course import Course, cases, find_root
+from autograder.course.cases import load_cases
 
 PAGE = Path("docs/measurements/conversion.md")
 CODE = ("labs", "checks", "worker", "claims")
@@ -52,14 +53,14 @@ def proved(proofs: Sequence[Path]) -> dict[str, dict[str, list[bool]]]:
     for line in (line for file in proofs for line in file.read_text().splitlines()):
         told = json.loads(line)
         kind, _, entry = told.get("subject", "").partition(": ")
-        if kind in proof.KINDS:
+        if kind in cases.KINDS:
             found.setdefault(told["lab"], {}).setdefault(entry, []).append(not told["problems"])
     return found
 
 
 def stated(course: Course, lab: str) -> Stated:
     """Return the failing checks of each entry."""
-    cases = proof.load_cases(course, course.kit(lab).lab)
+    cases = load_cases(course, course.kit(lab).lab)
     return {case.id: sorted(case.fails) for case in cases}
 
 

@@ -11,15 +11,9 @@ import pytest
 from autograder.course import Course, find_root
 from autograder.course.automatic import owners
 from autograder.course.build import stale
-from autograder.course.proof import (
-    floor,
-    full,
-    load_cases,
-    over_their_share,
-    prove_case,
-    undecorated,
-    untimed,
-)
+from autograder.course.cases import load_cases
+from autograder.course.expectations import floor, full, over_their_share, undecorated
+from autograder.course.proof import prove_case, untimed
 from autograder.grading.grade import grade
 from autograder.grading.session import open_session
 from autograder.handed_in import submission
@@ -43,7 +37,9 @@ def session(tmp_path_factory):
     ) / "answers"  # the base of all its processes
     shared.mkdir(exist_ok=True)
     labs = (kit.lab for kit in KITS.values())
-    with untimed(partial(open_session, COURSE.config.tier, "cpu", "best"), *labs, shared=shared) as opened:
+    with untimed(
+        partial(open_session, COURSE.config.tier, "cpu", "best"), *labs, shared=shared
+    ) as opened:
         yield opened
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.course import Course, find_root
-from autograder.course.proof import full
+from autograder.course.expectations import full
 from autograder.grading.grade import grade
 from autograder.grading.session import open_session
 from autograder.handed_in.submission import load

@@ -22,7 +22,7 @@ PACKAGED = Path(__file__).parents[1] / "_course"
 
 
 def find_root(given: Path | None = None, start: Path | None = None) -> Path:
-    """Choose the course: the one named, else the nearest parent that has a configuration, else the installed one."""
+    """Choose the course: the one named, the nearest parent with a configuration, or the installed."""
     if given is not None:
         if not (given / CONFIG).is_file():
             raise CourseError(f"{given}: no {CONFIG} there; name the folder of a course")
@@ -44,7 +44,10 @@ def find_root(given: Path | None = None, start: Path | None = None) -> Path:
 
 @dataclass(frozen=True)
 class Course:
-    """A folder with grading_config.yaml, assignments/ and student_template/; instructors also have reference/."""
+    """A folder with grading_config.yaml, assignments/ and student_template/.
+
+    Instructors also have reference/.
+    """
 
     root: Path
 
@@ -70,48 +73,59 @@ class Course:
         lab = load_lab(name)
         declared = {part.id: list(part.checks) for part in lab.parts}
         barred = {
-            part.id: [c.name for c in part.checks.values() if "bar" in c.reads]
+            part.id: [check.name for check in part.checks.values() if "bar" in check.reads]
             for part in lab.parts
         }
         configuration.agree(self.config, name, declared, barred)
         config = self.config.labs[name]
-        on = [
+        on = tuple(
             part.without(config.parts[part.id].off) for part in lab.parts if part.id in config.parts
-        ]
-        return Lab(name, tuple(on), config.off)
+        )
+        return Lab(name, on, config.off)
 
     def left_out(self, name: str) -> set[str]:
         """Name the files of parts that this course does without, each part's id among them."""
         lab = self.lab(name)
-        off = [part for part in load_lab(name).parts if part.id in lab.off]
-        return {
-            file for part in off for file in (part.id, part.file, *part.artefacts.values())
-        } - set(lab.files)
+        names = set[str]()
+        for part in load_lab(name).parts:
+            if part.id in lab.off:
+                names |= {part.id, part.file, *part.artefacts.values()}
+        return names - set(lab.files)
 
     def _unknown(self, name: str) -> str:
         if self.root != PACKAGED:
             return f"{self.root.name}/{CONFIG} has no lab '{name}'{nearest(name, self.labs)}"
-        known = f"this perflab ({__version__}) does not know the lab {name}, it knows {', '.join(self.labs)}"
-        return f"{known}: install the wheel that came with the lab"
+        return (
+            f"this perflab ({__version__}) does not know the lab {name}, "
+            f"it knows {', '.join(self.labs)}: install the wheel that came with the lab"
+        )
 
     def kit(self, name: str) -> Kit:
         """Gather what a lab is graded with; all of it is public."""
-        lab, template = self.lab(name), self.template(name)
-        given = {f"given/{path}": data for path, data in read_tree(template / "given").items()}
+        lab = self.lab(name)
+        template = self.template(name)
+        given = read_tree(template / "given")
         return Kit(
-            lab, self.config.labs[name], given, read_tree(template / "baseline"), self.released(lab)
+            lab,
+            self.config.labs[name],
+            {f"given/{path}": data for path, data in given.items()},
+            read_tree(template / "baseline"),
+            self.released(lab),
         )
 
     def released(self, lab: Lab) -> Released:
-        """Gather what is known of the notebooks that students were given."""
+        """Gather what the notebooks are made of that students were given."""
         home = self.template(lab.name)
-        files = {name: home / name for name in lab.files if name.endswith((".py", ".md"))}
-        there = {
-            name: path.read_text(encoding="utf-8") for name, path in files.items() if path.is_file()
+        released = {
+            name: (home / name).read_text(encoding="utf-8")
+            for name in lab.files
+            if name.endswith((".py", ".md")) and (home / name).is_file()
         }
-        templates = {part.file: there[part.file] for part in lab.parts if part.file in there}
-        texts = {name: there.get(name, "") for name in lab.files if name.endswith(".md")}
-        return Released(str(self.config.labs[lab.name].version), templates, texts)
+        files = [part.file for part in lab.parts if part.file in released]
+        templates = {file: released[file] for file in files}
+        texts = {name: released.get(name, "") for name in lab.files if name.endswith(".md")}
+        version = str(self.config.labs[lab.name].version)
+        return Released(version, templates, texts)
 
     def template(self, lab: str) -> Path:
         """Where the students' copy of a lab is."""
@@ -122,14 +136,16 @@ class Course:
         folder = self.root / "reference" / lab
         if not folder.is_dir():
             raise CourseError(
-                f"{folder.name}: this course has no reference/{lab}; only an instructor's checkout has"
+                f"{folder.name}: this course has no reference/{lab}; "
+                "only an instructor's checkout has"
             )
         return folder
 
 
 def read_tree(folder: Path) -> dict[str, bytes]:
     """Read every source file below a folder, by its name relative to it."""
-    files = sorted(
-        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    )
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }

@@ -1,4 +1,7 @@
-"""Entries that are made of an exercise's reference and its slow version: the claim that owns one has to fail it."""
+"""Entries that are made of an exercise's reference and its slow version.
+
+The claim that owns an entry has to fail it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from autograder.model import Result, Submission
 
 
 @dataclass(frozen=True)
-class Made:
+class AutomaticEntry:
     """One entry, as it is handed in."""
 
     part: str
@@ -28,45 +31,60 @@ class Made:
         return f"automatic: {self.part}, {self.entry.name} -> {self.entry.owner}"
 
 
-def made(kit: Kit, reference: Submission) -> Iterator[Made]:
+def entries_of(kit: Kit, reference: Submission) -> Iterator[AutomaticEntry]:
     """Make the entries of every exercise of a lab; parts without exercises have none."""
     for part in kit.lab.parts:
-        texts = [files.get(part.file, b"").decode() for files in (reference.files, kit.baseline)]
+        right = reference.files.get(part.file, b"").decode()
+        slow = kit.baseline.get(part.file, b"").decode()
         for exercise in part.exercises:
-            for entry in entries.made(exercise, *texts):
+            for entry in entries.made(exercise, right, slow):
                 if entry.owner in part.checks:
-                    files = {**reference.files, part.file: entry.text.encode()}
-                    digest = sha256(entry.text.encode()).hexdigest()
-                    handed_in = replace(reference, name=entry.name, sha256=digest, files=files)
-                    yield Made(part.id, entry, handed_in)
+                    handed_in = _with_file(reference, entry, part.file)
+                    yield AutomaticEntry(part.id, entry, handed_in)
+
+
+def _with_file(reference: Submission, entry: Entry, file: str) -> Submission:
+    data = entry.text.encode()
+    return replace(
+        reference,
+        name=entry.name,
+        sha256=sha256(data).hexdigest(),
+        files={**reference.files, file: data},
+    )
 
 
 def owners(lab: Lab) -> set[tuple[str, str]]:
     """Return the part and the check of every claim that such an entry has to fail."""
-    exercises = [(part, exercise) for part in lab.parts for exercise in part.exercises]
     return {
         (part.id, entry.owner)
-        for part, exercise in exercises
+        for part in lab.parts
+        for exercise in part.exercises
         for entry in entries.made(exercise, "", "")
     }
 
 
-def run(session: Session, kit: Kit, made: Made, seed: int) -> Result:
+def run(session: Session, kit: Kit, automatic: AutomaticEntry, seed: int) -> Result:
     """Grade the check that owns an entry, and those it needs."""
-    return grade(made.submission, kit, session, seed=seed, parts=[made.part], only=made.entry.owner)
+    return grade(
+        automatic.submission,
+        kit,
+        session,
+        seed=seed,
+        parts=[automatic.part],
+        only=automatic.entry.owner,
+    )
 
 
-def holes(made: Made, result: Result) -> list[str]:
-    """Say that an entry got through; what is owed on this machine is settled elsewhere."""
-    owner = next(check for check in result.parts[0].checks if check.id == made.entry.owner)
-    failed = [it for it in result.parts[0].checks if it.outcome == "failed"]
-    if owner.outcome == "unavailable" or any(
-        it.cause not in ("raised", "unwritten") for it in failed
-    ):
+def holes(automatic: AutomaticEntry, result: Result) -> list[str]:
+    """Return that an entry got through; what is owed on this machine is settled elsewhere."""
+    checks = result.parts[0].checks
+    owner = next(check for check in checks if check.id == automatic.entry.owner)
+    failed = [check for check in checks if check.outcome == "failed"]
+    judged = any(check.cause not in ("raised", "unwritten") for check in failed)
+    if owner.outcome == "unavailable" or judged:
         return []
-    said = f"{owner.measured} {owner.why} {owner.reason}".strip()
+    message = f"{owner.measured} {owner.why} {owner.reason}".strip()
     if owner.outcome == "error":
-        return [f"{owner.id} gave no verdict: {said}; correct the claim or the slow version"]
-    return [
-        f"a hole: {owner.id}: {owner.outcome}: {said}; say in holes={{...}} why, if that is right"
-    ]
+        return [f"{owner.id} gave no verdict: {message}; correct the claim or the slow version"]
+    hole = f"a hole: {owner.id}: {owner.outcome}: {message}"
+    return [f"{hole}; say in holes={{...}} why, if that is right"]

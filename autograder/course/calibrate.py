@@ -1,8 +1,9 @@
 """What a lab's tolerances and bars rest on, measured on this machine.
 
-A tolerance is a line between honest work and mistakes. A is the furthest that honest work came, C the nearest that work
-came which must fail; both as shares of what is allowed now. C / A >= 4 is demanded, and sqrt(A * C) is where the line
-belongs. A bar lies between the baseline and the reference, with 15 % to spare on both sides.
+A tolerance is a line between honest work and mistakes. A is the furthest that honest work came, C
+the nearest that work came which must fail; both are shares of what is allowed now. C / A >= 4 is
+demanded, and sqrt(A * C) is where the line belongs. A bar lies between the baseline and the
+reference, with 15 % to spare on both sides.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autograder.config import LOWEST_BAR
 from autograder.course import Course
-from autograder.course.proof import load_cases
+from autograder.course.cases import load_cases
 from autograder.course.reach import Remembered
 from autograder.grading.kit import Kit, Session
 from autograder.grading.part import PartGrader
 from autograder.handed_in import submission
-from autograder.lab import Part
-from autograder.model import Compared, Device, Submission
+from autograder.lab import Check, Part, Probe
+from autograder.model import CheckResult, Compared, Device, Submission
 
-DEMANDED = 4.0  # C / A
+DEMANDED = 4.0
+"""C / A at least."""
 SPARE = 1.15
 HONEST = ("right", "unusual")
 
@@ -38,7 +40,12 @@ class Share(NamedTuple):
     share: float
 
 
-NOBODY = Share("nobody", False, math.inf)
+NOBODY_HONEST = Share("nobody", honest=True, share=0.0)
+NOBODY_WRONG = Share("nobody", honest=False, share=math.inf)
+
+
+def _by_share(share: Share) -> float:
+    return share.share
 
 
 @dataclass(frozen=True)
@@ -51,12 +58,24 @@ class Line:
     @property
     def honest(self) -> float:
         """A: the furthest that honest work came."""
-        return max((one.share for one in self.shares if one.honest), default=0.0)
+        return self.furthest.share
 
     @property
     def wrong(self) -> float:
         """C: the nearest that work came which must fail."""
-        return min((one.share for one in self.shares if not one.honest), default=math.inf)
+        return self.nearest.share
+
+    @property
+    def furthest(self) -> Share:
+        """The honest entry that came furthest."""
+        honest = [share for share in self.shares if share.honest]
+        return max(honest, key=_by_share, default=NOBODY_HONEST)
+
+    @property
+    def nearest(self) -> Share:
+        """The entry that must fail and came nearest."""
+        wrong = [share for share in self.shares if not share.honest]
+        return min(wrong, key=_by_share, default=NOBODY_WRONG)
 
     @property
     def apart(self) -> float:
@@ -97,7 +116,8 @@ class Speed:
         if self.allowed is None:
             return None
         lowest, highest = self.allowed
-        return min(max(round(math.sqrt(self.low) * 20) / 20, lowest), math.floor(highest * 20) / 20)
+        half_way = round(math.sqrt(self.low) * 20) / 20
+        return min(max(half_way, lowest), math.floor(highest * 20) / 20)
 
 
 class Entry(NamedTuple):
@@ -110,22 +130,30 @@ class Entry(NamedTuple):
 
 
 def lines(course: Course, lab: str, session: Session, seed: int) -> list[Line]:
-    """Run the reference and the corpus untimed; return the tolerances that their results tell about.
+    """Run the reference and the corpus untimed; return the tolerances that they rest on.
 
-    A check that is still owed then found the numbers right: who is to fail it is only slow, and stands on neither side.
+    For a check that is still owed then, the numbers are right: an entry that is to fail it is only
+    slow, and stands on neither side.
     """
     kit = course.kit(lab)
     untimed = replace(session, clock=None, run=Remembered(session.run, {lab: kit.lab}))
-    found: dict[str, list[Share]] = defaultdict(list)
+    shares: dict[str, list[Share]] = defaultdict(list)
     for part in kit.lab.parts:
         for entry in _entries(course, kit, part):
-            for check in PartGrader(part, entry.submission, kit, untimed, seed).result().checks:
-                shares = check.evidence.get("shares")
-                if shares and (entry.honest or (check.id in entry.fails and not check.owed)):
-                    found[f"{part.id}.{check.id}"].append(
-                        Share(entry.name, entry.honest, max(shares.values()))
-                    )
-    return [Line(check, tuple(shares)) for check, shares in found.items()]
+            result = PartGrader(part, entry.submission, kit, untimed, seed).result()
+            for check in result.checks:
+                share = _share(entry, check)
+                if share is not None:
+                    shares[f"{part.id}.{check.id}"].append(share)
+    return [Line(check, tuple(of_check)) for check, of_check in shares.items()]
+
+
+def _share(entry: Entry, check: CheckResult) -> Share | None:
+    shares = check.evidence.get("shares")
+    must_fail = check.id in entry.fails and not check.owed
+    if shares and (entry.honest or must_fail):
+        return Share(entry.name, entry.honest, max(shares.values()))
+    return None
 
 
 def _entries(course: Course, kit: Kit, part: Part) -> Iterator[Entry]:
@@ -146,38 +174,40 @@ def speeds(course: Course, lab: str, session: Session) -> Iterator[Speed]:
     for part in kit.lab.parts:
         grader = PartGrader(part, _reference(course, kit), kit, session, seed=0)
         for check in part.checks.values():
-            probe = next((part.probes[name] for name in check.reads if name in part.probes), None)
-            if (
-                "bar" in check.reads
-                and probe is not None
-                and probe.timed
-                and probe.within is not None
-            ):
-                jobs = (grader.job(probe, "student"), grader.job(probe, "baseline"))
-                yield _speed(f"{part.id}.{check.name}", session.clock(probe, *jobs, LOWEST_BAR))
+            probe = _timed_probe(part, check)
+            if probe is not None:
+                student = grader.job(probe, "student")
+                baseline = grader.job(probe, "baseline")
+                compared = session.clock(probe, student, baseline, LOWEST_BAR)
+                yield _speed(f"{part.id}.{check.name}", compared)
 
 
-def _speed(check: str, found: Compared) -> Speed:
-    if found.ended != "ok" or not found.evidence:
-        return Speed(check, found.error or found.undecided, None, 0.0)
-    return Speed(check, found.measured, found.evidence["noise"], found.evidence["interval"][0])
+def _timed_probe(part: Part, check: Check) -> Probe | None:
+    probes = [part.probes[name] for name in check.reads if name in part.probes]
+    if "bar" in check.reads and probes and probes[0].timed and probes[0].within is not None:
+        return probes[0]
+    return None
+
+
+def _speed(check: str, compared: Compared) -> Speed:
+    evidence = compared.evidence
+    if compared.ended != "ok" or not evidence:
+        return Speed(check, compared.error or compared.undecided, None, 0.0)
+    return Speed(check, compared.measured, evidence["noise"], evidence["interval"][0])
 
 
 def page(
-    lab: str, device: Device, day: date, found: Sequence[Line], fast: Sequence[Speed], picture: str
+    lab: str,
+    device: Device,
+    day: date,
+    lines: Sequence[Line],
+    speeds: Sequence[Speed],
+    picture: str,
 ) -> str:
     """Write what was measured as a page of docs/measurements."""
     versions = ", ".join(f"{name} {version}" for name, version in device.versions.items())
-    rows = [
-        f"| {line.check} | {line.honest:.3g} | {_furthest(line)} | {_cell(line.wrong, '.3g')} | {_nearest(line)} "
-        f"| {_cell(line.apart, '.1f')} | {'yes' if line.holds else 'NO'} | {_cell(line.move or math.inf, '.2g')} |"
-        for line in found
-    ]
-    bars = [
-        f"| {speed.check} | {speed.measured} | {'' if speed.noise is None else f'{speed.noise:.1%}'} "
-        f"| {_range(speed)} | {'none' if speed.proposal is None else f'{speed.proposal:.2f}'} |"
-        for speed in fast
-    ]
+    tolerances = "\n".join(_row(_line_cells(line)) for line in lines)
+    bars = "\n".join(_row(_speed_cells(speed)) for speed in speeds)
     return f"""# Calibration of {lab}
 
 Written by `perflab calibrate {lab}` on {day.isoformat()}, {device.name} (tier `{device.tier}`), {versions}.
@@ -191,7 +221,7 @@ not deviate at all, or nobody is to fail, there is no middle.
 
 | check | A | by | C | by | C / A | holds | middle |
 |---|---|---|---|---|---|---|---|
-{chr(10).join(rows)}
+{tolerances}
 
 ![Honest work and mistakes, and the line between them]({picture})
 
@@ -201,50 +231,61 @@ The reference against the baseline. A bar may lie where both have 15 % to spare;
 
 | check | speedup | noise of a pair | bars allowed | proposal |
 |---|---|---|---|---|
-{chr(10).join(bars)}
+{bars}
 """
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _line_cells(line: Line) -> list[str]:
+    return [
+        line.check,
+        f"{line.honest:.3g}",
+        line.furthest.entry,
+        _cell(line.wrong, ".3g"),
+        line.nearest.entry,
+        _cell(line.apart, ".1f"),
+        "yes" if line.holds else "NO",
+        _cell(line.move or math.inf, ".2g"),
+    ]
+
+
+def _speed_cells(speed: Speed) -> list[str]:
+    return [
+        speed.check,
+        speed.measured,
+        "" if speed.noise is None else f"{speed.noise:.1%}",
+        "none" if speed.allowed is None else "{:.2f} to {:.2f}".format(*speed.allowed),
+        "none" if speed.proposal is None else f"{speed.proposal:.2f}",
+    ]
 
 
 def _cell(value: float, form: str) -> str:
     return format(value, form) if math.isfinite(value) else "-"
 
 
-def _furthest(line: Line) -> str:
-    return max(
-        (one for one in line.shares if one.honest), key=lambda one: one.share, default=NOBODY
-    ).entry
-
-
-def _nearest(line: Line) -> str:
-    return min(
-        (one for one in line.shares if not one.honest), key=lambda one: one.share, default=NOBODY
-    ).entry
-
-
-def _range(speed: Speed) -> str:
-    return "none" if speed.allowed is None else "{:.2f} to {:.2f}".format(*speed.allowed)
-
-
-def draw(found: Sequence[Line], target: Path) -> None:
-    """Draw who stood where, one row a check, honest work and mistakes on either side of the line."""
+def draw(lines: Sequence[Line], target: Path) -> None:
+    """Draw who stood where, one row a check, on either side of the line."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 1.2 + 0.45 * len(found)), layout="constrained")
+    figure = Figure(figsize=(9, 1.2 + 0.45 * len(lines)), layout="constrained")
     axis = figure.subplots()
-    for row, line in enumerate(reversed(found)):
-        for honest, colour, lift in ((True, "#2d7d5a", 0.1), (False, "#b5452f", -0.1)):
-            shares = [
-                max(one.share, 1e-4)
-                for one in line.shares
-                if one.honest is honest and one.share < math.inf
-            ]
-            axis.plot(
-                shares, [row + lift] * len(shares), "o", color=colour, alpha=0.6, markersize=5
-            )
+    from_below = list(reversed(lines))
+    for row, line in enumerate(from_below):
+        _dots(axis, row + 0.1, [share for share in line.shares if share.honest], "#2d7d5a")
+        _dots(axis, row - 0.1, [share for share in line.shares if not share.honest], "#b5452f")
     axis.axvline(1.0, color="black", linewidth=1)
     axis.set_xscale("log")
     axis.set_xlabel("deviation, as a share of what is allowed")
-    axis.set_yticks(range(len(found)), [line.check for line in reversed(found)], fontsize=8)
-    axis.set_ylim(-0.6, len(found) - 0.4)
+    axis.set_yticks(range(len(lines)), [line.check for line in from_below], fontsize=8)
+    axis.set_ylim(-0.6, len(lines) - 0.4)
     axis.set_title("honest work (green) and work that must fail (red)", fontsize=10)
     figure.savefig(target, dpi=110)
+
+
+def _dots(axis: Any, height: float, shares: Sequence[Share], colour: str) -> None:
+    places = [max(share.share, 1e-4) for share in shares if share.share < math.inf]
+    heights = [height] * len(places)
+    axis.plot(places, heights, "o", color=colour, alpha=0.6, markersize=5)

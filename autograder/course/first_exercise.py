@@ -1,4 +1,4 @@
-"""The files of a new part with one exercise, as claims: they already work, so that the author changes one at a time."""
+"""The files of a new part with one exercise, as claims; they already work."""
 
 JUDGED = '''"""{title}: sums of squares. One sentence on what the student learns here."""
 

@@ -11,21 +11,25 @@ from autograder.lab import Lab, load_part, number
 
 
 def load_lab(name: str) -> Lab:
-    """Import every part file of a lab; a wrong declaration is an error here and not while grading."""
-    home = importlib.import_module("autograder.labs")
-    labs = [module.name for module in pkgutil.iter_modules(home.__path__)]
+    """Import every part of a lab; a wrong declaration is an error here and not while grading."""
+    labs = _modules("autograder.labs")
     if name not in labs:
         raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")
-    package = importlib.import_module(f"autograder.labs.{name}")
-    names = sorted((module.name for module in pkgutil.iter_modules(package.__path__)), key=_place)
-    lab = Lab(name, tuple(load_part(f"autograder.labs.{name}.{module}") for module in names))
+    package = f"autograder.labs.{name}"
+    modules = sorted(_modules(package), key=_place)
+    lab = Lab(name, tuple(load_part(f"{package}.{module}") for module in modules))
     problems = [problem for part in lab.parts for problem in part.problems()]
     if problems:
         raise CourseError(f"lab {name}: " + "; ".join(problems))
     return lab
 
 
+def _modules(package: str) -> list[str]:
+    path = importlib.import_module(package).__path__
+    return [module.name for module in pkgutil.iter_modules(path)]
+
+
 def _place(name: str) -> tuple[bool, float, str]:
     """Parts come by their numbers; a bonus comes last."""
-    at = number(name)
-    return name.startswith("bonus"), math.inf if at is None else at, name
+    position = number(name)
+    return name.startswith("bonus"), math.inf if position is None else position, name

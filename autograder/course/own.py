@@ -1,9 +1,11 @@
 """A course of one's own: a folder with labs of its own beside those that come with perflab.
 
-    .perflab-course  grading_config.yaml  labs/  reference/  assignments/  student_template/  tests/submissions/
+    .perflab-course  grading_config.yaml  labs/  reference/  assignments/  student_template/
+    tests/submissions/
 
-Code of labs is loaded from there and run outside of any fence. So the mark and all of labs/ have to belong to who runs
-perflab, or to root, and nobody else may write there; and no course inside what is graded is used.
+Code of labs is loaded from there and run outside of any fence. So the mark and all of labs/ have to
+belong to whoever runs perflab, or to root, and nobody else may write there; and no course inside
+what is graded is used.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from autograder.model import OWN_LABS
 
 CONFIG = "grading_config.yaml"
 MARK = ".perflab-course"
-RELEASED = ".perflab"  # what students get of a course with labs of its own
+RELEASED = ".perflab"
+"""The folder that students get of a course with labs of its own."""
 LABS = "labs"
 EMPTY = """# Points, bars and limits of the labs of this course.
 format: 1
@@ -72,16 +75,19 @@ def open_labs(root: Path) -> None:
                 f"{home / module.name}: perflab has a lab of this name; choose another"
             )
     labs.__path__.append(str(home))
-    os.environ[OWN_LABS] = str(home)  # workers find them by it
+    # Workers find them by it.
+    os.environ[OWN_LABS] = str(home)
 
 
 def _open_to_others(path: Path) -> str:
-    """Say who else might have written a file of the course."""
+    """Return why somebody else might have written a file of the course."""
     status = path.lstat()
     if status.st_uid not in (0, os.geteuid()):
         return "belongs to another user"
     others = 0o002 if _is_private(status.st_gid) else 0o022
-    return "others may write to it" if status.st_mode & others and not path.is_symlink() else ""
+    if status.st_mode & others and not path.is_symlink():
+        return "others may write to it"
+    return ""
 
 
 def _is_private(group: int) -> bool:
@@ -93,23 +99,26 @@ def _is_private(group: int) -> bool:
 
 
 def released(root: Path, lab: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return what students need of a course with labs of its own, beside the *files* of a lab's template."""
+    """Return what students need of a course with labs of its own, beside a lab's template."""
     if not is_own(root):
         return {}
     home = root / LABS
-    code = {
-        f"{LABS}/{path.relative_to(home).as_posix()}": path.read_bytes()
-        for path in sorted((home / lab).rglob("*.py"))
-    }
-    template = {f"student_template/{lab}/{name}": data for name, data in files.items()}
-    own = {name: (root / name).read_bytes() for name in (MARK, CONFIG)}
-    return {f"{RELEASED}/{name}": data for name, data in {**code, **template, **own}.items()}
+    content = {}
+    for path in sorted((home / lab).rglob("*.py")):
+        content[f"{LABS}/{path.relative_to(home).as_posix()}"] = path.read_bytes()
+    for name, data in files.items():
+        content[f"student_template/{lab}/{name}"] = data
+    for name in (MARK, CONFIG):
+        content[name] = (root / name).read_bytes()
+    return {f"{RELEASED}/{name}": data for name, data in content.items()}
 
 
 def refuse_inside(root: Path, graded: Iterable[Path]) -> None:
-    """Refuse a course with labs of its own that lies inside what is graded: it would judge itself."""
+    """Refuse a course of its own inside what is graded: it would judge itself."""
+    if not is_own(root):
+        return
     home = root.resolve()
-    for path in graded if is_own(root) else ():
+    for path in graded:
         if home.is_relative_to(path.resolve()):
             raise UserError(
                 f"{home}: this course lies inside of what is graded; name yours with --course"

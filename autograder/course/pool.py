@@ -1,4 +1,7 @@
-"""Several things proved at a time: each lane is a process with warm workers of its own. Nothing is timed in one."""
+"""Several things proved at a time: each lane is a process with warm workers of its own.
+
+Nothing is timed in a lane.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from autograder.grading.kit import Session
 
 # Forked, so that a lane has the labs as they were loaded.
 FORK = multiprocessing.get_context("fork")
-MOST = 8  # a lane holds torch twice
+MOST = 8
+"""Lanes at most: each holds torch twice."""
 T = TypeVar("T")
 Task = Callable[[Session], T]
 Open = Callable[[], AbstractContextManager[Session]]
@@ -45,8 +49,10 @@ _tasks: Sequence[Task[object]]
 
 
 def _begin(open_: Open, tasks: Sequence[Task[object]]) -> None:
-    global _session, _tasks  # of a process that does nothing else
-    _session, _tasks = _held.enter_context(open_()), tasks
+    # This process does nothing else.
+    global _session, _tasks  # noqa: PLW0603
+    _session = _held.enter_context(open_())
+    _tasks = tasks
 
 
 def _do(index: int) -> Any:

@@ -1,4 +1,4 @@
-"""Submissions that come one after the other into a folder: which of them are whole by now, and which is next."""
+"""Submissions that come one after the other into a folder: which are whole, and which is next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 from autograder.errors import UserError
 from autograder.handed_in.downloads import Attempt
 
-QUIET_SECONDS = 10.0  # without a change, after which nobody is writing any more
+QUIET_SECONDS = 10.0
+"""Without a change, after which nobody is writing any more."""
 POLL_SECONDS = 2.0
 
 State = tuple[tuple[str, int, int], ...]
@@ -22,63 +23,78 @@ class Arrivals:
     """What lies in the folder, compared with what was there before."""
 
     def __init__(self, find: Find, now: Callable[[], float], say: Callable[[str], None]) -> None:
-        """Nothing was seen yet."""
-        self._find, self._now, self._say = find, now, say
+        """Begin without any submission."""
+        self._find = find
+        self._now = now
+        self._say = say
         self._since: dict[str, tuple[State, float]] = {}
         self._taken: dict[str, State] = {}
-        self._said: set[str] = set()
+        self._noted: set[str] = set()
 
     def ready(self, most: int) -> list[Attempt]:
         """Take those that stopped growing and were not taken as they are, the last to come first."""
-        try:
-            found, notes = self._find()
-        except UserError as problem:  # half of a download, or nothing yet
-            found, notes = (), [str(problem)]
-        for note in notes:
-            if note not in self._said:
-                self._say(note)
-        self._said = {*notes}
-        states = {one.name: state(path for _, path in one.files) for one in found}
-        self._since = {name: self._quiet(name, now) for name, now in states.items()}
-        whole = [one for one in found if self._is_whole(one.name)]
-        chosen = sorted(
-            whole, key=lambda one: max(written for *_, written in states[one.name]), reverse=True
-        )[:most]
-        self._taken |= {one.name: states[one.name] for one in chosen}
+        attempts = self._attempts()
+        states = {attempt.name: state(path for _, path in attempt.files) for attempt in attempts}
+        self._since = {name: self._quiet(name, current) for name, current in states.items()}
+        whole = [attempt for attempt in attempts if self._is_whole(attempt.name)]
+        whole.sort(key=lambda attempt: _last_written(states[attempt.name]), reverse=True)
+        chosen = whole[:most]
+        self._taken |= {attempt.name: states[attempt.name] for attempt in chosen}
         return chosen
 
-    def _quiet(self, name: str, now: State) -> tuple[State, float]:
+    def _attempts(self) -> Sequence[Attempt]:
+        try:
+            attempts, notes = self._find()
+        except UserError as problem:  # half of a download, or nothing yet
+            attempts, notes = (), [str(problem)]
+        for note in notes:
+            if note not in self._noted:
+                self._say(note)
+        self._noted = set(notes)
+        return attempts
+
+    def _quiet(self, name: str, current: State) -> tuple[State, float]:
         before = self._since.get(name)
-        return before if before is not None and before[0] == now else (now, self._now())
+        if before is not None and before[0] == current:
+            return before
+        return current, self._now()
 
     def _is_whole(self, name: str) -> bool:
-        now, since = self._since[name]
-        return bool(now) and self._taken.get(name) != now and self._now() - since >= QUIET_SECONDS
+        current, since = self._since[name]
+        is_new = bool(current) and self._taken.get(name) != current
+        return is_new and self._now() - since >= QUIET_SECONDS
+
+
+def _last_written(files: State) -> int:
+    return max(written for *_, written in files)
 
 
 def state(paths: Iterator[Path]) -> State:
-    """Note every file, links as what they are; what vanishes meanwhile is not there."""
-    found = []
+    """Note every file, links as what they are; what vanishes meanwhile is left out."""
+    files = []
     for path in paths:
         inside = (Path(home) / name for home, _, names in os.walk(path) for name in names)
         for file in [path, *inside]:
             try:
-                seen = file.lstat()
+                status = file.lstat()
             except OSError:
                 continue
-            folder = stat.S_ISDIR(seen.st_mode)
-            found.append(
-                (str(file), 0, 0) if folder else (str(file), seen.st_size, seen.st_mtime_ns)
-            )
-    return tuple(sorted(found))
+            if stat.S_ISDIR(status.st_mode):
+                files.append((str(file), 0, 0))
+            else:
+                files.append((str(file), status.st_size, status.st_mtime_ns))
+    return tuple(sorted(files))
 
 
 def forever(
-    arrivals: Arrivals, most: int, sleep: Callable[[float], None]
+    arrivals: Arrivals,
+    most: int,
+    sleep: Callable[[float], None],
 ) -> Iterator[list[Attempt]]:
-    """Yield what is to be graded next, a few at a time, since whoever comes meanwhile goes first."""
+    """Yield what is next, a few at a time, since whoever comes meanwhile goes first."""
     while True:
-        if some := arrivals.ready(most):
-            yield some
+        attempts = arrivals.ready(most)
+        if attempts:
+            yield attempts
         else:
             sleep(POLL_SECONDS)

@@ -8,12 +8,16 @@ from pathlib import Path
 from autograder.errors import UserError
 from autograder.handed_in.unpack import ARCHIVE, is_file, passed_over
 
-JOURNAL = "journal.sqlite"  # in a folder of results
+JOURNAL = "journal.sqlite"
+"""A file of every folder of results."""
 
 
 def find(paths: Sequence[Path], listed: Sequence[str]) -> list[Path]:
-    """Name every submission: a path that holds a listed file is one, a folder of folders and archives is many."""
-    return [one for path in paths for one in _below(path, listed)]
+    """Name every submission.
+
+    A path that holds a listed file is one, a folder of folders and archives is many.
+    """
+    return [submission for path in paths for submission in _below(path, listed)]
 
 
 def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
@@ -22,7 +26,7 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
     if path.is_file() or any((path / name).is_file() for name in listed):
         yield path
         return
-    inside = [one for one in _visible(path) if _is_one(one)]
+    inside = [child for child in _visible(path) if _may_be_a_submission(child)]
     if not inside:
         raise UserError(
             f"{path}: holds no submission; expected {listed[0]}, folders, archives or notebooks"
@@ -30,19 +34,19 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
     yield from inside
 
 
-def others(path: Path, found: Collection[Path]) -> list[str]:
+def others(path: Path, submissions: Collection[Path]) -> list[str]:
     """Name what lies beside submissions and is none: nobody's work is passed over in silence."""
-    return (
-        [one.name for one in _visible(path) if one not in found]
-        if path.is_dir() and path not in found
-        else []
-    )
+    if path in submissions or not path.is_dir():
+        return []
+    return [child.name for child in _visible(path) if child not in submissions]
 
 
 def _visible(path: Path) -> list[Path]:
-    return sorted(one for one in path.iterdir() if not passed_over((one.name,)))
+    return sorted(child for child in path.iterdir() if not passed_over((child.name,)))
 
 
-def _is_one(path: Path) -> bool:
-    """Whether it may be a submission: results, which may stand in the same folder, are none."""
-    return not is_file(path / JOURNAL) if path.is_dir() else bool(ARCHIVE.search(path.name))
+def _may_be_a_submission(path: Path) -> bool:
+    """Leave out results, which may stand in the same folder."""
+    if path.is_dir():
+        return not is_file(path / JOURNAL)
+    return bool(ARCHIVE.search(path.name))

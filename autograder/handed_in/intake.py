@@ -1,4 +1,7 @@
-"""What is to be graded: submissions by the names that their results get, from plain folders and from downloads."""
+"""What is to be graded, from plain folders and from downloads.
+
+Each submission has the name that its result gets.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from autograder.handed_in.submission import name_of
 from autograder.handed_in.times import Handed
 from autograder.handed_in.unpack import is_file
 
-# Files below --out, where each submission has a folder: tables, pages, keys, the journal as SQLite keeps it, jobs.
+# Files below --out, where each submission has a folder:
+# tables, pages, keys, the journal as SQLite keeps it, jobs.
 OURS = (
     ".csv",
     ".html",
@@ -32,7 +36,8 @@ OURS = (
     ".json",
     ".jsonl",
 )
-TOGETHER = ".together"  # below --out, while a run lasts: the loose files of each student
+TOGETHER = ".together"
+"""Below --out, while a run lasts: the loose files of each student."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +54,37 @@ class Intake:
     """Where results go, each to a folder of its name."""
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Attempt], list[str]]:
-        """Name the attempts in folders, archives and downloads, and say what is left out, and why."""
-        found: list[Attempt] = []
+        """Return the attempts in folders, archives and downloads, and notes on what is left out."""
+        attempts: list[Attempt] = []
         notes: list[str] = []
         for path in paths:
-            if self._is_class(path):
-                said = downloads.find(path, self.lab.name, self.roster, self._due, every=self.every)
-                found, notes = [*found, *said.attempts], [*notes, *said.notes]
-            elif downloads.packed(path):
-                notes.append(
-                    f"{path}: this is the download of a class; unpack it into a folder, and name that"
-                )
+            inside, about = self._below(path)
+            attempts += inside
+            notes += about
+        sound = []
+        for attempt in attempts:
+            problem = self._misnamed(attempt.name)
+            if problem:
+                notes.append(f"{_path(attempt)}: {problem}")
             else:
-                inside = folders.find([path], list(self.listed))
-                named, strangers = self._named(inside)
-                found, notes = [*found, *named], [*notes, *strangers]
-                notes += [
-                    f"{name}: {downloads.NO_SUBMISSION}" for name in folders.others(path, inside)
-                ]
-        notes += [f"{one.files[0][1]}: {why}" for one in found if (why := self._misnamed(one.name))]
-        found = [one for one in found if not self._misnamed(one.name)]
-        return _apart(found, notes)
+                sound.append(attempt)
+        return _apart(sound, notes)
+
+    def _below(self, path: Path) -> tuple[Sequence[Attempt], Sequence[str]]:
+        if self._is_class(path):
+            download = downloads.find(path, self.lab.name, self.roster, self._due, every=self.every)
+            return download.attempts, download.notes
+        if downloads.packed(path):
+            problem = "this is the download of a class; unpack it into a folder, and name that"
+            return [], [f"{path}: {problem}"]
+        inside = folders.find([path], list(self.listed))
+        attempts, notes = self._named(inside)
+        for name in folders.others(path, inside):
+            notes.append(f"{name}: {downloads.NO_SUBMISSION}")
+        return attempts, notes
 
     def _misnamed(self, name: str) -> str:
-        """Say why there cannot be a folder of this name among the results."""
+        """Return why there cannot be a folder of this name among the results."""
         taken = self.out is not None and is_file(self.out / name)
         if taken or name.lower().endswith(OURS):
             return f"results cannot be called '{name}', as tables and pages are; rename it"
@@ -82,18 +94,21 @@ class Intake:
         """Name single submissions; whom the roster does not know is nobody's."""
         if self.roster is None:
             return [_plain(path) for path in paths], []
-        known = [(path, self.roster.by("student", name_of(path))) for path in paths]
-        strangers = [
-            f"{path.name}: nobody in the roster has student {name_of(path)!r}"
-            for path, who in known
-            if not who
-        ]
-        return [
-            Attempt(who.student, Handed(), ((path.name, path),)) for path, who in known if who
-        ], strangers
+        attempts = []
+        notes = []
+        for path in paths:
+            student = self.roster.by("student", name_of(path))
+            if student is None:
+                notes.append(f"{path.name}: nobody in the roster has student {name_of(path)!r}")
+            else:
+                attempts.append(Attempt(student.student, Handed(), ((path.name, path),)))
+        return attempts, notes
 
     def _is_class(self, path: Path) -> bool:
-        """Whether what is inside has owners: a download, or with a roster any folder that is no submission itself."""
+        """Whether what is inside has owners.
+
+        That is a download, or with a roster any folder that is no submission itself.
+        """
         if not path.is_dir() or any(is_file(path / name) for name in self.listed):
             return False
         return self.roster is not None or downloads.recognised(path, self.lab.name)
@@ -101,62 +116,74 @@ class Intake:
     def _due(self, student: Student) -> datetime | None:
         if self.lab.due is None:
             return None
-        return deadline(
-            self.lab.late, datetime.fromisoformat(self.lab.due), student.extension_hours
-        )
+        due = datetime.fromisoformat(self.lab.due)
+        return deadline(self.lab.late, due, student.extension_hours)
 
 
 def _plain(path: Path) -> Attempt:
     return Attempt(name_of(path), Handed(), ((path.name, path),))
 
 
-def _apart(found: Sequence[Attempt], notes: Sequence[str]) -> tuple[list[Attempt], list[str]]:
-    """Leave out all that have one name: nobody knows whose the result would be."""
+def _path(attempt: Attempt) -> Path:
+    return attempt.files[0][1]
+
+
+def _apart(attempts: Sequence[Attempt], notes: Sequence[str]) -> tuple[list[Attempt], list[str]]:
+    """Leave out all that have one name: nobody can tell whose the result would be."""
     named: dict[str, list[Attempt]] = defaultdict(list)
-    for one in found:
-        named[one.name].append(one)
-    twins = [
-        f"{' and '.join(str(one.files[0][1]) for one in group)}: results of all would be called '{name}'; rename them"
-        for name, group in named.items()
-        if len(group) > 1
-    ]
-    return [group[0] for group in named.values() if len(group) == 1], [*notes, *twins]
+    for attempt in attempts:
+        named[attempt.name].append(attempt)
+    twins = []
+    for name, group in named.items():
+        if len(group) > 1:
+            paths = " and ".join(str(_path(attempt)) for attempt in group)
+            twins.append(f"{paths}: results of all would be called '{name}'; rename them")
+    single = [group[0] for group in named.values() if len(group) == 1]
+    return single, [*notes, *twins]
 
 
 @contextmanager
 def together(
-    found: Sequence[Attempt], out: Path
+    attempts: Sequence[Attempt],
+    out: Path,
 ) -> Iterator[tuple[Mapping[str, Path], Sequence[str]]]:
-    """Name one path for each attempt, and say what cannot be read; keep beside the results when each came."""
+    """Yield one path for each attempt, and notes on what cannot be read.
+
+    When each came is kept beside the results.
+    """
     home = out / TOGETHER
     shutil.rmtree(home, ignore_errors=True)  # of a grader that was killed
-    named: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     notes: list[str] = []
     try:
-        for one in found:
+        for attempt in attempts:
             try:
-                named[one.name] = downloads.collect(one, home)
+                paths[attempt.name] = downloads.collect(attempt, home)
             except OSError as error:
                 if error.errno in NOWHERE_TO_WRITE:
                     raise
-                notes.append(f"{one.files[0][1]}: it cannot be copied: {error.strerror or error}")
-        note([one for one in found if one.name in named], out)
-        yield named, notes
+                reason = error.strerror or error
+                notes.append(f"{_path(attempt)}: it cannot be copied: {reason}")
+        note([attempt for attempt in attempts if attempt.name in paths], out)
+        yield paths, notes
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def note(found: Sequence[Attempt], out: Path) -> None:
-    """Write down when each came; a line that somebody mended stays, until the system it came from says a time."""
+def note(attempts: Sequence[Attempt], out: Path) -> None:
+    """Write down when each came.
+
+    A line that somebody mended stays, until the system it came from has a time.
+    """
     before = times.read(out)
-    known = {one.name: one.handed for one in found if one.handed.source}
-    kept = {
-        name
-        for name, one in known.items()
-        if one.at is None and _source(before.get(name)) == one.source
-    }
-    if said := {name: one for name, one in known.items() if name not in kept}:
-        times.write(out, {**before, **said})
+    news = {}
+    for attempt in attempts:
+        handed = attempt.handed
+        is_kept = handed.at is None and handed.source == _source(before.get(attempt.name))
+        if handed.source and not is_kept:
+            news[attempt.name] = handed
+    if news:
+        times.write(out, {**before, **news})
 
 
 def _source(handed: Handed | None) -> str:

@@ -18,18 +18,27 @@ class Late(NamedTuple):
     points: float
 
     def __str__(self) -> str:
-        """Say it in one line: 1 day 3 h late, -20 %; minutes are rounded up: just over a grace is not within it."""
+        """Return one line: 1 day 3 h late, -20 %.
+
+        Minutes are rounded up: just over a grace is not within it.
+        """
         hours, minutes = divmod(math.ceil(self.by / timedelta(minutes=1)), 60)
         days, hours = divmod(hours, 24)
-        parts = ((days, f"day{'s' * (days != 1)}"), (hours, "h"), (minutes, "min"))
+        parts = ((days, "day" if days == 1 else "days"), (hours, "h"), (minutes, "min"))
         by = " ".join(f"{count} {unit}" for count, unit in parts if count)
         return f"{by} late, -{100 * self.share:g} %"
 
 
 def late_factor(
-    policy: LatePolicy, due: datetime, handed_in: datetime, extension_hours: float = 0
+    policy: LatePolicy,
+    due: datetime,
+    handed_in: datetime,
+    extension_hours: float = 0,
 ) -> float:
-    """Say what share of the score is kept: all within the grace, then less for each day begun since it was due."""
+    """Return the share of the score that is kept.
+
+    It is all within the grace, then less for each day begun since it was due.
+    """
     late = _late_by(due, handed_in, extension_hours)
     if late <= timedelta(minutes=policy.grace_minutes):
         return 1.0
@@ -38,23 +47,28 @@ def late_factor(
 
 
 def late(
-    policy: LatePolicy, due: datetime, handed_in: datetime, score: float, extension_hours: float = 0
+    policy: LatePolicy,
+    due: datetime,
+    handed_in: datetime,
+    score: float,
+    extension_hours: float = 0,
 ) -> Late | None:
-    """Say what lateness takes from a score; nothing within the grace."""
+    """Return what lateness takes from a score; nothing within the grace."""
     share = round(1 - late_factor(policy, due, handed_in, extension_hours), 6)
-    return (
-        Late(_late_by(due, handed_in, extension_hours), share, round(share * score, 2))
-        if share
-        else None
-    )
+    if not share:
+        return None
+    by = _late_by(due, handed_in, extension_hours)
+    return Late(by, share, round(share * score, 2))
 
 
 def deadline(policy: LatePolicy | None, due: datetime, extension_hours: float = 0) -> datetime:
-    """Say until when a submission is in time."""
+    """Return until when a submission is in time."""
     grace = policy.grace_minutes if policy else 0
     return due.astimezone(UTC) + timedelta(hours=extension_hours, minutes=grace)
 
 
 def _late_by(due: datetime, handed_in: datetime, extension_hours: float) -> timedelta:
-    # In UTC: two times of one zone are subtracted by their clocks, and an hour of a changed clock would be lost.
-    return handed_in.astimezone(UTC) - due.astimezone(UTC) - timedelta(hours=extension_hours)
+    # In UTC: two times of one zone are subtracted by their clocks,
+    # and an hour of a changed clock would be lost.
+    late = handed_in.astimezone(UTC) - due.astimezone(UTC)
+    return late - timedelta(hours=extension_hours)

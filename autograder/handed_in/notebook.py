@@ -1,8 +1,9 @@
 """A notebook read as a part file. Nothing of it is executed or compiled: json and tokenize, no more.
 
-The part file = the lab's given cells as they were released + what the student's code cells import, define and assign,
-in the order of the notebook. What runs something (a training tried out, a plot) is left out and named; but a value that
-is computed for a function (END = object()) is taken with it.
+The part file = the lab's given cells as they were released + what the student's code cells import,
+define and assign, in the order of the notebook. What runs something (a training tried out, a plot)
+is left out and named; but a value that is computed for a function (END = object()) is taken with
+it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from autograder.errors import CourseError, SubmissionError
 from autograder.handed_in.statements import Statement, plain, split
 
 SUFFIX = ".ipynb"
-STUB = (
-    "# YOUR CODE HERE",
-    "raise NotImplementedError()",
-)  # nbgrader's, so that both tools cut alike
-CODE, TEXT = "# %%", "# %% [markdown]"
-OURS = "perflab"  # the name of our metadata, of a notebook and of a cell
+STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
+"""nbgrader's, so that both tools cut alike."""
+CODE = "# %%"
+TEXT = "# %% [markdown]"
+OURS = "perflab"
+"""The name of our metadata, of a notebook and of a cell."""
 TAKEN = ("import", "definition", "assignment", "constant")
-LONGEST = 256 * 1024  # characters in all cells: reading them takes a second or two
-NAMED = 12  # statements and cells that one note names
+LONGEST = 256 * 1024
+"""Characters in all cells: reading them takes a second or two."""
+NAMED = 12
+"""Statements and cells that one note names."""
 
 
 @dataclass(frozen=True)
@@ -74,20 +77,25 @@ class Reading:
 
 
 def cells_of(text: str, where: str) -> list[Cell]:
-    """Split a percent file at its markers; a marker with anything else on its line is refused, not guessed."""
+    """Split a percent file at its markers.
+
+    A marker with anything else on its line is refused, not guessed.
+    """
     cells: list[Cell] = []
     lines: list[str] = []
     code = True
     for number, line in enumerate([*text.split("\n"), CODE], 1):
         if line in (CODE, TEXT):
-            if source := "\n".join(lines).strip("\n"):
-                cells.append(
-                    Cell(len(cells) + 1, code, source if code else _uncommented(source, where))
-                )
-            lines, code = [], line == CODE
+            source = "\n".join(lines).strip("\n")
+            if source:
+                source = source if code else _uncommented(source, where)
+                cells.append(Cell(len(cells) + 1, code, source))
+            lines = []
+            code = line == CODE
         elif re.match(r"#\s*%%", line):
             raise CourseError(
-                f"{where}, line {number}: {line!r} is almost a marker; write exactly {CODE} or {TEXT}"
+                f"{where}, line {number}: {line!r} is almost a marker; "
+                f"write exactly {CODE} or {TEXT}"
             )
         else:
             lines.append(line)
@@ -96,9 +104,11 @@ def cells_of(text: str, where: str) -> list[Cell]:
 
 def _uncommented(source: str, where: str) -> str:
     lines = source.split("\n")
-    if bare := [line for line in lines if line and not line.startswith("#")]:
+    bare = [line for line in lines if line and not line.startswith("#")]
+    if bare:
         raise CourseError(
-            f"{where}: {bare[0]!r} stands in a text cell without '# ' before it; put {CODE} above code"
+            f"{where}: {bare[0]!r} stands in a text cell without '# ' before it; "
+            f"put {CODE} above code"
         )
     return "\n".join(re.sub("^# ?", "", line) for line in lines)
 
@@ -106,44 +116,59 @@ def _uncommented(source: str, where: str) -> str:
 def read(data: bytes, name: str, released: Released) -> Reading:
     """Read the notebook *name* as its part file; one that cannot be read says why."""
     notebook = parsed(data)
-    cells, template = list(_cells(notebook)), released.templates[released.notebooks[name]]
+    file = released.notebooks[name]
+    template = released.templates[file]
+    cells = list(_cells(notebook))
     if sum(len(cell.source) for cell in cells) > LONGEST:
         raise SubmissionError(
             f"its cells hold more than {LONGEST // 1024} KiB; keep the part and what it needs"
         )
-    given = [cell for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source]
-    untouched = {cell.source for cell in given}
-    seen = _Seen(template, {statement.text for cell in given for statement in split(cell.source)})
-    writes = re.compile(
-        rf"\A%%(?:writefile|file)\b.*\b{re.escape(released.notebooks[name])}['\"]?[ \t]*$",
-        re.MULTILINE,
-    )
+    given = [
+        cell.source for cell in cells_of(template, name) if cell.code and STUB[1] not in cell.source
+    ]
+    work = _Work(template, {statement.text for source in given for statement in split(source)})
     for cell in cells:
-        if cell.code and cell.source.strip("\n") not in untouched:
-            seen.take(replace(cell, source=writes.sub("", cell.source)))
-    texts = {name: text for name in released.texts if (text := _text(cells, name))}
-    code = _assembled([_library(cell.source) for cell in given], seen)
-    notes = [*_version_notes(notebook, released.version), *seen.notes()]
-    return Reading(code.encode(errors="replace"), texts, tuple(f"{name}: {note}" for note in notes))
+        if cell.code and cell.source.strip("\n") not in given:
+            work.take(replace(cell, source=_without_writefile(cell.source, file)))
+    texts = {report: _text(cells, report) for report in released.texts}
+    code = _assembled([_library(source) for source in given], work)
+    notes = [*_version_notes(notebook, released.version), *work.notes()]
+    return Reading(
+        code.encode(errors="replace"),
+        {report: text for report, text in texts.items() if text},
+        tuple(f"{name}: {note}" for note in notes),
+    )
+
+
+def _without_writefile(source: str, file: str) -> str:
+    """Cut the magic that writes a cell to the part file."""
+    magic = rf"\A%%(?:writefile|file)\b.*\b{re.escape(file)}['\"]?[ \t]*$"
+    return re.sub(magic, "", source, flags=re.MULTILINE)
 
 
 def cells_in(code: bytes) -> list[tuple[int, str]]:
-    """Find the line of a part file below which each cell's lines stand; none where it was no notebook."""
+    """Return the line of a part file below which each cell stands; none if it was no notebook."""
     lines = enumerate(code.decode(errors="replace").split("\n"), 1)
     return [
-        (n, line.removeprefix(f"{CODE} "))
-        for n, line in lines
+        (number, line.removeprefix(f"{CODE} "))
+        for number, line in lines
         if re.fullmatch(rf"{CODE} cell \d+", line)
     ]
 
 
 def in_cells(text: str, file: str, cells: Sequence[tuple[int, str]]) -> str:
-    """Name cells, which a notebook's author can find, where *text* names lines of the part file made of them."""
+    """Name cells where *text* names lines of the part file that was made of them.
 
-    def placed(found: re.Match[str]) -> str:
-        number = int(found["line"])
+    A notebook's author can find a cell, and not those lines.
+    """
+
+    def placed(match: re.Match[str]) -> str:
+        number = int(match["line"])
         above = [(first, cell) for first, cell in cells if first < number]
-        return f"{above[-1][1]}, line {number - above[-1][0]}" if above else found[0]
+        if not above:
+            return match[0]
+        first, cell = above[-1]
+        return f"{cell}, line {number - first}"
 
     return re.sub(rf"(?:{re.escape(file)}, |(?<=\()|(?<=\), ))line (?P<line>\d+)", placed, text)
 
@@ -154,15 +179,17 @@ def unwritten(code: bytes) -> int:
 
 
 def conflict(data: bytes) -> str:
-    """Say that git could not merge a file and left its marks in it; nothing where it did not."""
+    """Return that git could not merge a file and left its marks in it."""
     marks = (b"<<<<<<< ", b"\n=======", b"\n>>>>>>> ")
-    there = all(mark in data for mark in marks)
-    return "git left its marks of a conflict in it; settle that, and save it again" if there else ""
+    if all(mark in data for mark in marks):
+        return "git left its marks of a conflict in it; settle that, and save it again"
+    return ""
 
 
 def parsed(data: bytes) -> Mapping[str, Any]:
     """Read what can be read as a notebook with cells, in any of Unicode's encodings."""
-    if problem := conflict(data):
+    problem = conflict(data)
+    if problem:
         raise SubmissionError(problem)
     try:
         notebook = json.loads(data)
@@ -179,36 +206,34 @@ def _cells(notebook: Mapping[str, Any]) -> Iterator[Cell]:
     file = ""
     for number, cell in enumerate(notebook["cells"], 1):
         if isinstance(cell, dict) and cell.get("cell_type") in ("code", "markdown", "raw"):
-            code, metadata = cell["cell_type"] == "code", record(cell.get("metadata"))
-            own = (
-                "" if code or metadata.get("nbgrader") else file
-            )  # an answer in a new cell, below the question
+            code = cell["cell_type"] == "code"
+            metadata = record(cell.get("metadata"))
+            # A text in a new cell is an answer to the question above it.
+            own = "" if code or metadata.get("nbgrader") else file
             file = str(record(metadata.get(OURS)).get("file", own))
-            yield Cell(
-                number, code, source_of(cell).replace("\r\n", "\n").replace("\r", "\n"), file
-            )
+            source = source_of(cell).replace("\r\n", "\n").replace("\r", "\n")
+            yield Cell(number, code, source, file)
 
 
 def source_of(cell: Mapping[str, Any]) -> str:
-    """Read what a cell says: a text or a list of them; anything else says nothing."""
+    """Read the text of a cell: a text or a list of them; anything else is empty."""
     source = cell.get("source")
-    said = "".join(
-        piece
-        for piece in (source if isinstance(source, list) else [source])
-        if isinstance(piece, str)
-    )
-    return said.encode(errors="replace").decode()  # half of a character, as \ud83d, is no text
+    pieces = source if isinstance(source, list) else [source]
+    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    # Half of a character, as \ud83d, is no text.
+    return text.encode(errors="replace").decode()
 
 
-def record(found: Any) -> Mapping[str, Any]:
+def record(value: Any) -> Mapping[str, Any]:
     """Take for empty what should be a record and is none."""
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _version_notes(notebook: Mapping[str, Any], current: str) -> Iterator[str]:
     version = record(record(notebook.get("metadata")).get(OURS)).get("version", current)
     if version != current:
-        yield f"released as version {str(version)[:20]}, graded by version {current}; see CHANGELOG.md"
+        released = str(version)[:20]
+        yield f"released as version {released}, graded by version {current}; see CHANGELOG.md"
 
 
 def _text(cells: Sequence[Cell], name: str) -> bytes:
@@ -216,107 +241,121 @@ def _text(cells: Sequence[Cell], name: str) -> bytes:
     return "\n\n".join(pieces).encode(errors="replace") + b"\n" if pieces else b""
 
 
-class _Seen:
-    """What was taken of the cells so far, and what was left out."""
+class _Work:
+    """The student's cells: what of them is taken, and what is left out."""
 
     def __init__(self, template: str, given: Collection[str]) -> None:
-        self._template, self._given = template, given
-        self._asked = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", template, re.MULTILINE))
+        self._template = template
+        self._given = given
         self._cells: list[tuple[Cell, list[Statement]]] = []
         self._broken: list[str] = []
 
     def take(self, cell: Cell) -> None:
         """Add a cell of the student's."""
-        indented = cell.source[:1] in (" ", "\t")  # Jupyter runs that too
-        cell = replace(cell, source=plain(dedent(cell.source) if indented else cell.source))
+        source = cell.source
+        if source[:1] in (" ", "\t"):  # Jupyter runs that too
+            source = dedent(source)
+        cell = replace(cell, source=plain(source))
         try:
             statements = split(cell.source)
         except SyntaxError as error:
             self._broken.append(f"cell {cell.number} ({error.msg[:60]})")
             return
-        self._cells.append((cell, [s for s in statements if s.text not in self._given]))
+        own = [statement for statement in statements if statement.text not in self._given]
+        self._cells.append((cell, own))
 
     def futures(self) -> list[str]:
-        """Imports that must stand first in a file."""
-        return [s.text for _, group in self._cells for s in group if s.kind == "future"]
+        """Return the imports that must stand first in a file."""
+        return [statement.text for statement in self._statements if statement.kind == "future"]
 
     def sources(self) -> Iterator[str]:
-        """Each cell's own lines, under a line that says where they come from."""
+        """Yield each cell's own lines, under a line that says where they come from."""
         needed = self._needed()
-        for cell, group in self._cells:
-            taken = [s for s in group if self._is_taken(s, needed)]
-            if any(s.kind != "constant" for s in taken):
+        for cell, statements in self._cells:
+            taken = [item for item in statements if self._is_taken(item, needed)]
+            if any(statement.kind != "constant" for statement in taken):
                 yield f"{CODE} cell {cell.number}\n" + _lines(cell.source, taken)
 
     def notes(self) -> Iterator[str]:
-        """Say what was left out, and what stands twice."""
-        needed = self._needed()
-        left_out = [
-            f"cell {cell.number}, line {s.first}: {s.text.strip().splitlines()[0][:60]}"
-            for cell, group in self._cells
-            for s in group
-            if s.kind in ("other", "computed") and not self._is_taken(s, needed)
-        ]
+        """Yield notes on what was left out, and on what stands twice."""
         if self._broken:
-            yield f"left out, because it cannot be read as Python of this part: {_listed(self._broken)}"
+            broken = _listed(self._broken)
+            yield f"left out, because it cannot be read as Python of this part: {broken}"
+        left_out = list(self._left_out())
         if left_out:
-            why = "left out, because it runs something when the file is read; that is fine where you tried things out"
-            yield f"{why}: {_listed(left_out)}"
+            yield (
+                "left out, because it runs something when the file is read; "
+                f"that is fine where you tried things out: {_listed(left_out)}"
+            )
         for name, numbers in self._definitions().items():
             if len(numbers) > 1:
                 cells = f"cells {', '.join(map(str, numbers))}"
                 yield f"{name} is defined in {cells}; the last one counts that is written"
 
+    def _left_out(self) -> Iterator[str]:
+        needed = self._needed()
+        for cell, statements in self._cells:
+            for statement in statements:
+                runs = statement.kind in ("other", "computed")
+                if runs and not self._is_taken(statement, needed):
+                    first_line = statement.text.strip().splitlines()[0]
+                    yield f"cell {cell.number}, line {statement.first}: {first_line[:60]}"
+
+    @property
+    def _statements(self) -> list[Statement]:
+        return [statement for _, statements in self._cells for statement in statements]
+
     def _is_taken(self, statement: Statement, needed: Collection[str]) -> bool:
         if statement.kind == "computed":
             return not statement.sets.isdisjoint(needed)
-        if (
-            statement.kind in ("import", "assignment") and statement.sets
-        ):  # as little as can be of what was tried out
+        if statement.kind in ("import", "assignment") and statement.sets:
+            # As little as can be of what was tried out.
             return any(self._mentions[name] > 1 for name in statement.sets)
-        return statement.kind in TAKEN and not (
-            _is_stub(statement) and statement.name in self._written
-        )
+        replaced = _is_stub(statement) and statement.name in self._written
+        return statement.kind in TAKEN and not replaced
 
     def _needed(self) -> set[str]:
-        """Names that what is taken rests on: a computed value may rest on another."""
-        statements = [s for _, group in self._cells for s in group]
-        needed = {name for s in statements if s.kind in TAKEN for name in s.uses} | self._asked
+        """Return the names that what is taken rests on: a computed value may rest on another."""
+        needed = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", self._template, re.MULTILINE))
         setters: dict[str, list[Statement]] = {}
-        for s in statements:
-            for name in s.sets if s.kind == "computed" else ():
-                setters.setdefault(name, []).append(s)
+        for statement in self._statements:
+            if statement.kind in TAKEN:
+                needed |= statement.uses
+            if statement.kind == "computed":
+                for name in statement.sets:
+                    setters.setdefault(name, []).append(statement)
         waiting = list(needed)
         while waiting:
-            more = {name for s in setters.pop(waiting.pop(), ()) for name in s.uses} - needed
-            needed |= more
-            waiting += more
+            for setter in setters.pop(waiting.pop(), ()):
+                waiting += setter.uses - needed
+                needed |= setter.uses
         return needed
 
     def _definitions(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for cell, group in self._cells:
-            for name in {s.name for s in group if s.kind == "definition" and s.name != "_"}:
-                found.setdefault(name, []).append(cell.number)
-        return found
+        numbers: dict[str, list[int]] = {}
+        for cell, statements in self._cells:
+            definitions = {item.name for item in statements if item.kind == "definition"}
+            for name in definitions - {"_"}:
+                numbers.setdefault(name, []).append(cell.number)
+        return numbers
 
     @cached_property
     def _mentions(self) -> Counter[str]:
-        """How many of the statements that may be taken have a word, each itself included, and the template as one."""
-        texts = [
-            s.text for _, group in self._cells for s in group if s.kind in (*TAKEN, "computed")
-        ]
-        return Counter(
-            word for text in (self._template, *texts) for word in set(re.findall(r"\w+", text))
-        )
+        """Count for each word the statements that have it and may be taken.
+
+        The template counts as one.
+        """
+        kinds = (*TAKEN, "computed")
+        texts = [statement.text for statement in self._statements if statement.kind in kinds]
+        texts.append(self._template)
+        return Counter(word for text in texts for word in set(re.findall(r"\w+", text)))
 
     @cached_property
     def _written(self) -> set[str]:
         return {
-            s.name
-            for _, group in self._cells
-            for s in group
-            if s.kind == "definition" and not _is_stub(s)
+            statement.name
+            for statement in self._statements
+            if statement.kind == "definition" and not _is_stub(statement)
         }
 
 
@@ -326,27 +365,32 @@ def _is_stub(statement: Statement) -> bool:
 
 def _library(source: str) -> str:
     """Cut a given cell down to what a file defines: no future imports, no experiments."""
-    return _lines(source, [s for s in split(source) if s.kind in TAKEN])
+    return _lines(source, [statement for statement in split(source) if statement.kind in TAKEN])
 
 
 def _lines(source: str, taken: Sequence[Statement]) -> str:
-    """Keep the lines of these statements, and comments; the others stay, empty, so that line numbers do not move."""
-    lines, kept = (
-        source.split("\n"),
-        {number for s in taken for number in range(s.first, s.last + 1)},
-    )
-    for number, of_one_line in groupby((s for s in taken if s.first == s.last), lambda s: s.first):
-        whole = "; ".join(s.text for s in of_one_line)
+    """Keep the lines of these statements, and comments.
+
+    The others stay, empty, so that line numbers do not move.
+    """
+    lines = source.split("\n")
+    kept = {number for item in taken for number in range(item.first, item.last + 1)}
+    short = [statement for statement in taken if statement.first == statement.last]
+    for number, of_one_line in groupby(short, lambda statement: statement.first):
+        whole = "; ".join(statement.text for statement in of_one_line)
         if not re.fullmatch(re.escape(whole) + r"\s*(#.*)?", lines[number - 1]):
-            lines[number - 1] = whole  # its other statements are not taken
-    return "\n".join(
-        line if n in kept or line.startswith("#") else "" for n, line in enumerate(lines, 1)
-    ).rstrip()
+            # Its other statements are not taken.
+            lines[number - 1] = whole
+    for index, line in enumerate(lines):
+        if index + 1 not in kept and not line.startswith("#"):
+            lines[index] = ""
+    return "\n".join(lines).rstrip()
 
 
-def _assembled(given: Sequence[str], seen: _Seen) -> str:
-    futures = dict.fromkeys(["from __future__ import annotations", *seen.futures()])
-    return "\n\n".join(["\n".join(futures), *filter(None, given), *seen.sources()]) + "\n"
+def _assembled(given: Sequence[str], work: _Work) -> str:
+    futures = dict.fromkeys(["from __future__ import annotations", *work.futures()])
+    pieces = ["\n".join(futures), *filter(None, given), *work.sources()]
+    return "\n\n".join(pieces) + "\n"
 
 
 def _listed(items: Sequence[str]) -> str:

@@ -1,4 +1,7 @@
-"""Who is in the class: roster.csv, read strictly, and the one student that a name or number of a download means."""
+"""Who is in the class: roster.csv, read strictly.
+
+And the one student that a name or number of a download means.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from autograder import sheet
 from autograder.errors import UserError
 
 COLUMNS = ("student", "name", "email", "canvas_id", "moodle_id", "extension_hours", "leaderboard")
-FORMS = {  # a column -> what stands in it, and the words for it
+# A column -> what stands in it, and the words for it.
+FORMS = {
     "student": (re.compile(r"[^\W_][\w.@-]*"), "a short name of letters, digits and . _ - @"),
     "email": (re.compile(r"[^\s@=+-][^\s@]*@[^\s@]+"), "an address such as ada@example.org"),
     "canvas_id": (re.compile(r"\d+"), "a number, the column ID of Canvas's gradebook"),
@@ -48,36 +52,35 @@ class Roster:
     students: Mapping[str, Student] = field(default_factory=dict)
 
     def by(self, column: str, value: str) -> Student | None:
-        """Find the one student with this value; two who share it are nobody, and so is nothing."""
-        found = self._all(column, value)
-        return found[0] if len(found) == 1 else None
+        """Return the only student with this value; an empty value means nobody."""
+        students = self._all(column, value)
+        return students[0] if len(students) == 1 else None
 
     def count(self, column: str, value: str) -> int:
-        """Say how many have this value."""
+        """Return how many have this value."""
         return len(self._all(column, value))
 
     def _all(self, column: str, value: str) -> list[Student]:
-        wanted = _same(value)
-        return [
-            one
-            for one in self.students.values()
-            if wanted and _same(getattr(one, column)) == wanted
-        ]
+        plain = _plain(value)
+        if not plain:
+            return []
+        students = self.students.values()
+        return [student for student in students if _plain(getattr(student, column)) == plain]
 
 
 def read(path: Path) -> Roster:
     """Read roster.csv; only `student` is required."""
-    found: dict[str, Student] = {}
+    students: dict[str, Student] = {}
+    roster = Roster(students)
     for number, row in sheet.read(path, COLUMNS[:1], COLUMNS):
-        one = _student(f"{path}: row {number}", row)
+        where = f"{path}: row {number}"
+        student = _student(where, row)
         for column in ("student", "email", "canvas_id", "moodle_id"):
-            value = _same(getattr(one, column))
-            if value and value in {_same(getattr(other, column)) for other in found.values()}:
-                raise UserError(
-                    f"{path}: row {number}: {column} {getattr(one, column)!r} stands twice; keep one"
-                )
-        found[one.student] = one
-    return Roster(found)
+            value = getattr(student, column)
+            if roster.count(column, value):
+                raise UserError(f"{where}: {column} {value!r} stands twice; keep one")
+        students[student.student] = student
+    return roster
 
 
 def _student(where: str, row: sheet.Row) -> Student:
@@ -101,6 +104,6 @@ def _hours(where: str, value: str) -> float:
     return hours
 
 
-def _same(value: str) -> str:
-    """Compare without regard to case, spacing, and how an accent is written: macOS puts it behind its letter."""
+def _plain(value: str) -> str:
+    """Leave out case, spacing, and how an accent is written: macOS puts it behind its letter."""
     return " ".join(unicodedata.normalize("NFC", value).split()).casefold()

@@ -30,6 +30,7 @@ CONTINUES = ("else", "elif", "except", "finally")
 ASSIGNS = frozenset(
     ["=", "+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "^=", "|=", "@="]
 )
+PARAMETER_AFTER = ("lambda", "(", ",", "*", "**")
 TARGETS = frozenset([",", ":", *ASSIGNS])
 SILENT = {
     tokenize.NL,
@@ -69,11 +70,10 @@ def split(source: str) -> list[Statement]:
             for piece in _pieces(group)
         ]
     except (tokenize.TokenError, SyntaxError) as error:
-        said = str(error.args[0])
-        is_open = (
-            "EOF in multi-line" in said or "unterminated" in said
-        )  # each version has words of its own
-        raise SyntaxError(OPEN if is_open else said) from None
+        reason = str(error.args[0])
+        # Each version of Python has words of its own.
+        is_open = "EOF in multi-line" in reason or "unterminated" in reason
+        raise SyntaxError(OPEN if is_open else reason) from None
 
 
 def plain(source: str) -> str:
@@ -96,7 +96,10 @@ def _without(lines: Sequence[str], commands: Collection[int]) -> Iterator[str]:
     goes_on = False
     for number, line in enumerate(lines, 1):
         begins = number in commands and not goes_on
-        yield line[: len(line) - len(line.lstrip())] + "pass" if begins else "" if goes_on else line
+        if begins:
+            yield line[: len(line) - len(line.lstrip())] + "pass"
+        else:
+            yield "" if goes_on else line
         goes_on = (begins or goes_on) and line.endswith("\\")
 
 
@@ -107,14 +110,14 @@ def _is_foreign(source: str) -> bool:
 
 
 def _logical(source: str) -> list[Line]:
-    """Gather tokens by logical line: what stands in brackets or quotes is one with what surrounds it."""
-    found: list[Line] = [[]]
+    """Gather tokens by logical line: brackets and quotes belong to what surrounds them."""
+    lines: list[Line] = [[]]
     for token in _whole(tokens(source), source.split("\n")):
         if token.type == tokenize.NEWLINE:
-            found.append([])
+            lines.append([])
         elif token.type not in SILENT:
-            found[-1].append(token)
-    return [line for line in found if line]
+            lines[-1].append(token)
+    return [line for line in lines if line]
 
 
 def _whole(
@@ -149,19 +152,19 @@ def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
 
 
 def _pieces(group: Sequence[Line]) -> Iterator[Sequence[Line]]:
-    """Part what stands on one line with semicolons between; a body on the line of its head belongs to that."""
+    """Part what stands on one line with semicolons between.
+
+    A body on the line of its head belongs to that.
+    """
     line = group[0]
-    marks = [i for i, token in enumerate(line) if token.string == ";"]
-    if (
-        not marks
-        or len(group) > 1
-        or line[0].string in HEADS
-        or line[0].start[0] != line[-1].end[0]
-    ):
+    marks = [index for index, token in enumerate(line) if token.string == ";"]
+    is_one_line = len(group) == 1 and line[0].start[0] == line[-1].end[0]
+    if not marks or not is_one_line or line[0].string in HEADS:
         yield group
         return
     for first, last in pairwise([-1, *marks, len(line)]):
-        if piece := line[first + 1 : last]:
+        piece = line[first + 1 : last]
+        if piece:
             yield [piece]
 
 
@@ -177,8 +180,10 @@ def _statement(group: Sequence[Line], lines: Sequence[str]) -> Statement:
     )
     kind: Kind = "definition" if name else _kind(group)
     sets, uses = _names(group)
+    if name:
+        sets = frozenset()
     text = lines[first - 1][column:end] if first == last else "\n".join(lines[first - 1 : last])
-    return Statement(kind, first, last, text, name, frozenset() if name else sets, uses)
+    return Statement(kind, first, last, text, name, sets, uses)
 
 
 def _kind(group: Sequence[Line]) -> Kind:
@@ -200,7 +205,8 @@ def _inner(group: Sequence[Line]) -> Iterator[Kind]:
     """What stands in the branches; of a function only that it is defined."""
     within = ENDLESS
     for line in group:
-        column, word = line[0].start[1], line[0].string
+        column = line[0].start[1]
+        word = line[0].string
         if column > within:
             continue
         within = column if column and word in DEFINES else ENDLESS
@@ -242,23 +248,32 @@ def _names(group: Sequence[Line]) -> tuple[frozenset[str], frozenset[str]]:
     roles = [role for line in group for role in _roles(line)]
     shared = {name for name, role in roles if role == "shared"}
     sets = {name for name, role in roles if role == "set"} - shared
-    return frozenset(sets), frozenset(
-        {name for name, role in roles if role == "use"} | shared
-    ) - sets
+    uses = {name for name, role in roles if role == "use"} | shared
+    return frozenset(sets), frozenset(uses - sets)
+
+
+def _depths(words: Sequence[str]) -> list[int]:
+    """Return for each word how many brackets are open after it."""
+    steps = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
+    return list(accumulate(steps.get(word, 0) for word in words))
+
+
+def _last_assignment(words: Sequence[str], depths: Sequence[int]) -> int:
+    operators = (index for index, word in enumerate(words) if word in ASSIGNS and not depths[index])
+    return max(operators, default=0)
 
 
 def _roles(line: Line) -> Iterator[tuple[str, Literal["set", "use", "shared"]]]:
-    """Say of each name in a line whether it is set there, used, or declared as one of the file's."""
+    """Yield each name in a line, and whether it is set there, used, or declared as the file's."""
     words = [token.string for token in line] + [""]
-    depths = list(
-        accumulate((word in "([{") - (word in ")]}") if len(word) == 1 else 0 for word in words)
-    )
-    target = max(
-        (i for i, word in enumerate(words) if word in ASSIGNS and not depths[i]), default=0
-    )
-    header, binding = words[0] in ("def", "async"), ""
+    depths = _depths(words)
+    target = _last_assignment(words, depths)
+    header = words[0] in ("def", "async")
+    binding = ""
     for i, token in enumerate(line):
-        before, word, after = words[i - 1] if i else "", words[i], words[i + 1]
+        before = words[i - 1] if i else ""
+        word = words[i]
+        after = words[i + 1]
         if word in ("for", "as", "import", "lambda"):
             binding = word
         elif (binding, word) in (("for", "in"), ("lambda", ":")):
@@ -277,13 +292,7 @@ def _roles(line: Line) -> Iterator[tuple[str, Literal["set", "use", "shared"]]]:
         ):
             yield word, "set"
             binding = "" if binding == "as" else binding
-        elif (binding == "lambda" or (header and depths[i] == 1)) and before in (
-            "lambda",
-            "(",
-            ",",
-            "*",
-            "**",
-        ):
+        elif (binding == "lambda" or (header and depths[i] == 1)) and before in PARAMETER_AFTER:
             yield word, "set"
         elif not depths[i] or after != "=":  # not f(name=...)
             yield word, "use"

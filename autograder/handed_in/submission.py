@@ -1,4 +1,7 @@
-"""Reads what was handed in, a folder, zip, tar or notebook, into one Submission: bytes of the listed files, no more."""
+"""Reads what was handed in into one Submission: bytes of the listed files, no more.
+
+It may be a folder, a zip, a tar or a notebook.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder.errors import SubmissionError
 from autograder.handed_in import imports, notebook
-from autograder.handed_in.notebook import NOTHING, Released
+from autograder.handed_in.notebook import NOTHING, Reading, Released
 from autograder.handed_in.tokens import Word, words
 from autograder.handed_in.unpack import (
     ARCHIVE,
@@ -37,7 +40,8 @@ GRADER_TEXT = re.compile(rf"['\"]{{1,3}}{GRADER}['\".]", re.IGNORECASE)
 GRADER_PIECE = re.compile(rf"\{{[^{{}}]*\b{GRADER}\b", re.IGNORECASE)
 RECORD = ".submission.json"
 """In what is kept, beside the files: hidden, so no file of a lab."""
-NAMED = 4  # modules that one note names
+NAMED = 4
+"""Modules that one note names."""
 TEXT = {".py", ".md", ".csv", ".txt", ".json"}
 
 
@@ -52,99 +56,138 @@ class Record:
 
 
 def load(
-    path: Path, listed: Collection[str], caps: Caps = CAPS, released: Released = NOTHING
+    path: Path,
+    listed: Collection[str],
+    caps: Caps = CAPS,
+    released: Released = NOTHING,
 ) -> Submission:
-    """Take the listed files, and notebooks that stand for one, from the shallowest folder that holds one."""
+    """Take the listed files, and notebooks that stand for one.
+
+    They come from the shallowest folder that holds one.
+    """
     names = {*listed, *released.notebooks}
-    found = [
-        *_known(
-            [entry for entry in entries(path, names, caps) if not passed_over(entry.path)], released
-        )
-    ]
-    chosen = _choose(found, names)
+    visible = [entry for entry in entries(path, names, caps) if not passed_over(entry.path)]
+    named = list(_named_as_released(visible, released))
+    chosen = _choose(named, names)
     files, refused = _take(chosen, caps)
-    for (
-        entry
-    ) in found:  # a link or the like elsewhere is worth a word only when nothing else has its name
-        if entry.problem and entry.path[-1] in names and entry.path[-1] not in files:
-            refused.setdefault(entry.path[-1], entry.problem)
-    notes = [
-        note for name in released.notebooks for note in _settle(name, files, refused, released)
-    ]
-    code = {name: data for name, data in sorted(files.items()) if name.endswith(".py")}
-    notes += [
-        note
-        for name, data in code.items()
-        for note in (*_of_grader(name, data), *_outside(name, data))
-    ]
-    taken = {id(entry) for group in chosen.values() for entry in group}
-    rest = sorted(entry.path for entry in found if id(entry) not in taken)
-    left_out = tuple(plain("/".join(names)) for names in sorted(rest, key=len)[:50])
+    for entry in named:
+        # A link or the like elsewhere is worth a word only when nothing else has its name.
+        name = entry.path[-1]
+        if entry.problem and name in names and name not in files:
+            refused.setdefault(name, entry.problem)
+    notes: list[str] = []
+    for name in released.notebooks:
+        notes += _settle(name, files, refused, released)
+    notes += _about_code(files)
     return Submission(
         name_of(path),
         _digest(files),
         files,
         refused,
-        left_out,
-        tuple(plain(n, 1000) for n in notes),
+        _left_out(named, chosen),
+        tuple(plain(note, 1000) for note in notes),
     )
 
 
-def _known(found: Sequence[Entry], released: Released) -> Iterator[Entry]:
-    """Know a notebook by the part in its name, Copy of part3_amp.ipynb, where its folder has none of that very name."""
-    there = {entry.path for entry in found}
-    for entry in found:
-        *home, name = entry.path
-        meant = [one for one in released.notebooks if one.removesuffix(notebook.SUFFIX) in name]
-        path = (
-            (*home, *meant)
-            if name.lower().endswith(notebook.SUFFIX) and len(meant) == 1
-            else entry.path
-        )
-        yield entry if path in there else replace(entry, path=path)
+def _left_out(named: Sequence[Entry], chosen: Mapping[str, list[Entry]]) -> tuple[str, ...]:
+    taken = {id(entry) for group in chosen.values() for entry in group}
+    rest = sorted(entry.path for entry in named if id(entry) not in taken)
+    return tuple(plain("/".join(parts)) for parts in sorted(rest, key=len)[:50])
+
+
+def _about_code(files: Mapping[str, bytes]) -> Iterator[str]:
+    for name, data in sorted(files.items()):
+        if name.endswith(".py"):
+            yield from _of_grader(name, data)
+            yield from _outside(name, data)
+
+
+def _named_as_released(visible: Sequence[Entry], released: Released) -> Iterator[Entry]:
+    """Name a notebook after the part in its name, such as Copy of part3_amp.ipynb.
+
+    It keeps its name where its folder has one of that very name.
+    """
+    paths = {entry.path for entry in visible}
+    for entry in visible:
+        path = _released_path(entry.path, released)
+        yield entry if path in paths else replace(entry, path=path)
+
+
+def _released_path(path: tuple[str, ...], released: Released) -> tuple[str, ...]:
+    *home, name = path
+    if not name.lower().endswith(notebook.SUFFIX):
+        return path
+    matches = [own for own in released.notebooks if own.removesuffix(notebook.SUFFIX) in name]
+    return (*home, *matches) if len(matches) == 1 else path
 
 
 def _settle(
-    name: str, files: dict[str, bytes], refused: dict[str, str], released: Released
+    name: str,
+    files: dict[str, bytes],
+    refused: dict[str, str],
+    released: Released,
 ) -> Sequence[str]:
-    """Put the part file in the notebook's place; of both, the one with more of it written counts, else the file."""
+    """Put the part file in the notebook's place.
+
+    Of both, the one with more of it written counts, else the file.
+    """
     file = released.notebooks[name]
-    try:
-        seen = notebook.read(files.pop(name), name, released) if name in files else None
-    except SubmissionError as problem:
-        seen, refused[name] = None, str(problem)
-    if seen is None:
+    reading = _reading(name, files, refused, released)
+    if reading is None:
         if name in refused and file not in files:
             refused.setdefault(file, f"{name} was not taken: {refused[name]}")
         return ()
-    for text, data in seen.texts.items():
+    for text, data in reading.texts.items():
         files.setdefault(text, data)
-    if file in files and notebook.unwritten(files[file]) <= notebook.unwritten(seen.code):
-        return (f"both {file} and {name} were handed in; {file} was graded",)
-    both = (f"both {file} and {name} were handed in; {name} was graded, more of it is written",) * (
-        file in files
-    )
-    files[file] = seen.code
+    notes = list(reading.notes)
+    if file in files:
+        both = f"both {file} and {name} were handed in"
+        if notebook.unwritten(files[file]) <= notebook.unwritten(reading.code):
+            return (f"{both}; {file} was graded",)
+        notes.insert(0, f"{both}; {name} was graded, more of it is written")
+    files[file] = reading.code
     refused.pop(file, None)
-    return (*both, *seen.notes)
+    return notes
+
+
+def _reading(
+    name: str,
+    files: dict[str, bytes],
+    refused: dict[str, str],
+    released: Released,
+) -> Reading | None:
+    if name not in files:
+        return None
+    try:
+        return notebook.read(files.pop(name), name, released)
+    except SubmissionError as problem:
+        refused[name] = str(problem)
+    return None
 
 
 def _of_grader(name: str, source: bytes) -> Iterator[str]:
-    """Say where a file's code speaks of this package, whose modules hold what its functions are compared with."""
+    """Note where a file's code speaks of this package.
+
+    Its modules hold what the file's functions are compared with.
+    """
     if GRADER.encode() in source.lower():
-        named = (
-            word.line for word in words(source.decode(errors="replace")) if _names_grader(word)
-        )
-        for line in islice(named, 1):
-            yield f"{name}, line {line} names the grader's own package, which no part needs"
+        for word in words(source.decode(errors="replace")):
+            if _names_grader(word):
+                line = f"{name}, line {word.line}"
+                yield f"{line} names the grader's own package, which no part needs"
+                return
 
 
 def _outside(name: str, source: bytes) -> Iterator[str]:
-    """Say what a file imports that may be missing where it is graded."""
-    found = imports.others(source.decode(errors="replace"), beside={name})
-    if found:
-        said = ", ".join(f"{module} (line {line})" for module, line in list(found.items())[:NAMED])
-        yield f"{name} imports {said}, which may be missing where it is graded; use {imports.ALLOWED} alone"
+    """Note what a file imports that may be missing where it is graded."""
+    lines = imports.others(source.decode(errors="replace"), beside={name})
+    if lines:
+        first = islice(lines.items(), NAMED)
+        modules = ", ".join(f"{module} (line {line})" for module, line in first)
+        yield (
+            f"{name} imports {modules}, which may be missing where it is graded; "
+            f"use {imports.ALLOWED} alone"
+        )
 
 
 def _names_grader(word: Word) -> bool:
@@ -173,10 +216,11 @@ def unpacked(path: Path, name: str, listed: Collection[str]) -> Submission:
     """Read back what `packed` wrote."""
     if not path.is_file():
         raise SubmissionError(f"{path}: not there; only submissions graded with --out are kept")
-    record, found = _record(path), load(path, listed)
+    record = _record(path)
+    kept = load(path, listed)
     # Of what could not be read there are no files to hash.
-    sha256 = found.sha256 if found.files else record.sha256
-    return Submission(name, sha256, found.files, record.refused, record.left_out, record.notes)
+    sha256 = kept.sha256 if kept.files else record.sha256
+    return Submission(name, sha256, kept.files, record.refused, record.left_out, record.notes)
 
 
 def _record(path: Path) -> Record:
@@ -207,26 +251,25 @@ def _take(chosen: Mapping[str, list[Entry]], caps: Caps) -> tuple[dict[str, byte
     refused: dict[str, str] = {}
     room = caps.total
     for name, group in sorted(chosen.items()):
-        data, why = _read(name, group, caps)
-        if len(data) > room and not name.endswith(notebook.SUFFIX):  # of that only its code is kept
-            why = f"the files together are larger than {in_words(caps.total)}"
-        if why:
-            refused[name] = why
+        data, problem = _read(name, group, caps)
+        # Of a notebook only its code is kept.
+        size = 0 if name.endswith(notebook.SUFFIX) else len(data)
+        if size > room:
+            problem = f"the files together are larger than {in_words(caps.total)}"
+        if problem:
+            refused[name] = problem
         else:
             files[name] = data
-            room -= 0 if name.endswith(notebook.SUFFIX) else len(data)
+            room -= size
     return files, refused
 
 
 def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
     entry = group[0]
-    if len(group) > 1:
-        return b"", _twice(entry.path, group[1].path)
-    if entry.problem:
-        return b"", entry.problem
-    suffix = PurePosixPath(name).suffix
-    text = suffix in TEXT and not is_profile(name)  # profilers write bytes that are no text
-    cap = caps.text if text else caps.notebook if suffix == notebook.SUFFIX else caps.other
+    problem = _twice(entry.path, group[1].path) if len(group) > 1 else entry.problem
+    if problem:
+        return b"", problem
+    cap = _cap(name, caps)
     try:
         data = entry.read(cap + 1)
     except OSError as error:
@@ -234,22 +277,35 @@ def _read(name: str, group: Sequence[Entry], caps: Caps) -> tuple[bytes, str]:
     except Exception:  # the archive readers raise a dozen kinds on damaged bytes
         return b"", DAMAGED
     if len(data) > cap:
-        clear = (
-            "; clear its outputs, save it and hand it in again" if suffix == notebook.SUFFIX else ""
-        )
-        return b"", f"it is larger than {in_words(cap)}{clear}"
-    return (data.removeprefix(b"\xef\xbb\xbf"), _text_problem(data)) if text else (data, "")
+        problem = f"it is larger than {in_words(cap)}"
+        if name.endswith(notebook.SUFFIX):
+            problem += "; clear its outputs, save it and hand it in again"
+        return b"", problem
+    if _is_text(name):
+        return data.removeprefix(b"\xef\xbb\xbf"), _text_problem(data)
+    return data, ""
+
+
+def _is_text(name: str) -> bool:
+    """Profilers write bytes that are no text."""
+    return PurePosixPath(name).suffix in TEXT and not is_profile(name)
+
+
+def _cap(name: str, caps: Caps) -> int:
+    if _is_text(name):
+        return caps.text
+    return caps.notebook if name.endswith(notebook.SUFFIX) else caps.other
 
 
 def _twice(first: Sequence[str], second: Sequence[str]) -> str:
     if first == second:
         return "it is there twice; hand in one"
-    one, other = (plain("/".join(names[:-1])) for names in (first, second))
-    return f"it stands in '{one}' and in '{other}'; hand in one"
+    homes = [plain("/".join(path[:-1])) for path in (first, second)]
+    return f"it stands in '{homes[0]}' and in '{homes[1]}'; hand in one"
 
 
 def _text_problem(data: bytes) -> str:
-    """Say what a text is instead of UTF-8."""
+    """Return what a text is instead of UTF-8."""
     zeros = data.count(0)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or zeros * 3 > len(data):
         return "it is UTF-16 text; save it as UTF-8"
@@ -269,7 +325,10 @@ def plain(text: str, longest: int = 100) -> str:
 
 
 def name_of(path: Path) -> str:
-    """Name a submission after its folder or archive; its results go to a folder of this name, so it is never '..'."""
+    """Name a submission after its folder or archive.
+
+    Its results go to a folder of this name, so it is never '..'.
+    """
     name = path.name if path.name not in ("", "..") else path.resolve().name
     stem = name if path.is_dir() else ARCHIVE.sub("", name)
     return plain(stem).lstrip(".") or "submission"

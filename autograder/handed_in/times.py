@@ -31,7 +31,9 @@ class Handed:
 
 
 def moment(text: str) -> datetime | None:
-    """Read a time with its offset or zone; without either it is UTC, as nbgrader means it; what is neither is None.
+    """Read a time with its offset or zone, or return None.
+
+    Without either it is UTC, as nbgrader means it.
 
     >>> moment("2027-01-20 23:59:00.5 Europe/Berlin").isoformat()
     '2027-01-20T23:59:00.500000+01:00'
@@ -40,58 +42,54 @@ def moment(text: str) -> datetime | None:
     if match is None:
         return None
     day, clock, zone = match.groups()
+    # To the microsecond: Ruby writes nine digits.
     try:
         if zone[:1] in ("+", "-"):
             return datetime.fromisoformat(f"{day}T{clock[:15]}{zone}")
-        at = datetime.fromisoformat(
-            f"{day}T{clock[:15]}"
-        )  # to the microsecond; Ruby writes nine digits
+        at = datetime.fromisoformat(f"{day}T{clock[:15]}")
         if zone in ("", "Z", "UTC", "GMT"):
             return at.replace(tzinfo=UTC)
-        return (
-            at.replace(tzinfo=ZoneInfo(zone)) if "/" in zone else None
-        )  # IST is three zones, so it is none
+        # IST is three zones, so it is none.
+        return at.replace(tzinfo=ZoneInfo(zone)) if "/" in zone else None
     except (ValueError, OSError, LookupError):
         return None
 
 
 def write(out: Path, handed: Mapping[str, Handed]) -> Path:
     """Keep when each submission came; an instructor may mend it."""
-    rows = [
-        (
-            name,
-            one.student,
-            one.at.isoformat() if one.at else "",
-            "yes" if one.marked_late else "",
-            one.source,
-        )
-        for name, one in handed.items()
-    ]
+    rows = [_row(name, entry) for name, entry in handed.items()]
     return sheet.write(out / FILE, COLUMNS, rows)
 
 
+def _row(name: str, handed: Handed) -> tuple[str, ...]:
+    at = handed.at.isoformat() if handed.at else ""
+    mark = "yes" if handed.marked_late else ""
+    return name, handed.student, at, mark, handed.source
+
+
 def read(out: Path) -> Mapping[str, Handed]:
-    """Read it back, submission by submission; nothing where it is not known."""
+    """Read it back, submission by submission."""
     path = out / FILE
     rows = sheet.read(path, COLUMNS[:1], COLUMNS) if path.is_file() else []
-    found: dict[str, Handed] = {}
+    handed: dict[str, Handed] = {}
     for number, row in rows:
-        if row["submission"] in found:
-            raise UserError(
-                f"{path}: row {number}: submission {row['submission']!r} stands twice; keep one"
-            )
-        found[row["submission"]] = _handed(f"{path}: row {number}", row)
-    return found
+        where = f"{path}: row {number}"
+        name = row["submission"]
+        if name in handed:
+            raise UserError(f"{where}: submission {name!r} stands twice; keep one")
+        handed[name] = _handed(where, row)
+    return handed
 
 
 def _handed(where: str, row: sheet.Row) -> Handed:
-    said, mark = row.get("handed_in", ""), row.get("marked_late", "")
-    at = moment(said)
-    if said and at is None:
-        raise UserError(f"{where}: handed_in {said!r} is not a time like 2027-01-20T23:59+05:30")
-    if at and not FORM.fullmatch(said)[3]:  # type: ignore[index]
+    text = row.get("handed_in", "")
+    mark = row.get("marked_late", "")
+    at = moment(text)
+    if text and at is None:
+        raise UserError(f"{where}: handed_in {text!r} is not a time like 2027-01-20T23:59+05:30")
+    if at and not FORM.fullmatch(text)[3]:  # type: ignore[index]
         raise UserError(
-            f"{where}: handed_in {said!r} does not say where that was; write 2027-01-20T23:59+05:30"
+            f"{where}: handed_in {text!r} does not say where that was; write 2027-01-20T23:59+05:30"
         )
     if mark not in ("", "yes"):
         raise UserError(f"{where}: marked_late {mark!r} is neither 'yes' nor empty")

@@ -1,7 +1,8 @@
 """The words of Python text, in time that grows with its length and no faster, whatever the text is.
 
-Python 3.11's `tokenize` takes the square of a line that opens texts and ends none: hours for a file that may be handed
-in. A mere look reads words here; only what has to be split into statements is tokenised, and only what can be.
+Python 3.11's `tokenize` takes the square of a line that opens texts and ends none: hours for a file
+that may be handed in. A mere look reads words here; only what has to be split into statements is
+tokenised, and only what can be.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
-LONGEST_LINE = 10_000  # characters; nobody writes one, and for each of its tokens it may be looked at as a whole
+LONGEST_LINE = 10_000
+"""Characters: nobody writes such a line, and for each of its tokens all of it may be looked at."""
 OPEN = "a bracket or a quote is not closed"
 TEXT = r"{0}{0}{0}(?:[^{0}\\]|\\.|{0}(?!{0}{0}))*+(?:{0}{0}{0})?|{0}(?:[^{0}\\\n]|\\.)*+{0}?"
 # Possessive, and nothing has to follow: each character is looked at once, also of a text that never ends.
@@ -38,28 +40,30 @@ class Word(NamedTuple):
 
 def words(source: str) -> Iterator[Word]:
     """Read any text as if it were Python; what is none is read all the same."""
-    line, read = 1, 0
-    for found in WORD.finditer(source):
-        line, read = line + source.count("\n", read, found.start()), found.start()
-        kind = found.lastgroup or ""
+    line = 1
+    read = 0
+    for match in WORD.finditer(source):
+        line += source.count("\n", read, match.start())
+        read = match.start()
+        kind = match.lastgroup or ""
         if kind != "comment":
-            yield Word(kind, found[kind], (found["prefix"] or "").lower(), line)
+            yield Word(kind, match[kind], (match["prefix"] or "").lower(), line)
 
 
 def tokens(source: str) -> Iterator[tokenize.TokenInfo]:
-    """Tokenise a file; SyntaxError where it is none, or where that would take longer than anybody waits."""
+    """Tokenise a file; SyntaxError where it is none, or where that would take too long."""
     if any(len(line) > LONGEST_LINE for line in source.split("\n")):
         raise SyntaxError(f"a line has more than {LONGEST_LINE} characters")
-    if sys.version_info < (3, 12) and not all(
-        map(_ends, words(source))
-    ):  # later ones say so themselves, at once
+    # Later versions find that themselves, at once.
+    if sys.version_info < (3, 12) and not all(_ends(word) for word in words(source)):
         raise SyntaxError(OPEN)
     return tokenize.generate_tokens(io.StringIO(source).readline)
 
 
 def _ends(word: Word) -> bool:
     """Whether a text has its closing quotes."""
-    quote = word.string[:3] if word.string[:3] in ("'''", '"""') else word.string[:1]
-    return word.kind != "text" or (
-        len(word.string) >= 2 * len(quote) and word.string.endswith(quote)
-    )
+    if word.kind != "text":
+        return True
+    text = word.string
+    quote = text[:3] if text[:3] in ("'''", '"""') else text[:1]
+    return len(text) >= 2 * len(quote) and text.endswith(quote)

@@ -1,7 +1,8 @@
-"""Finds the files in a folder, zip or tar, or a notebook alone: their names, and a way to read each; unpacks nothing.
+"""Finds the files in a folder, zip or tar, or a notebook alone: their names, and a way to read each.
 
-Nothing goes to disk, no link is followed, no size that an archive declares is believed. An archive in a folder or in
-another archive is looked into where nothing listed lies beside it: so do Moodle and mail hand on what they got.
+Nothing goes to disk, no link is followed, no size that an archive declares is believed. An archive
+in a folder or in another archive is looked into where nothing listed lies beside it: so do Moodle
+and mail hand on what they got.
 """
 
 from __future__ import annotations
@@ -31,18 +32,21 @@ OTHERS = {
     b"BZh": "a bzip2 archive",
     b"\xfd7zX": "an xz archive",
 }
-PASSED_OVER = {
-    "__MACOSX",
-    "__pycache__",
-}  # beside everything hidden: .git, .ipynb_checkpoints, .DS_Store
+PASSED_OVER = {"__MACOSX", "__pycache__"}
+"""Beside everything hidden: .git, .ipynb_checkpoints, .DS_Store."""
 # What is taken for one hand-in by its name; what it is its bytes say.
 ARCHIVE = re.compile(r"\.(zip|ipynb|rar|7z|(tar\.)?(gz|bz2|xz)|tar|t[gbx]z2?)$", re.IGNORECASE)
-NESTED = 3  # archives in archives
-COSTS = MIB  # of the cap, at the least: reading a thousand damaged ones in vain would take minutes
-DEPTH = 8  # folders in folders; deeper ones are not looked into
-GZIP, ZIP = b"\x1f\x8b", (b"PK\3\4", b"PK\5\6")
+NESTED = 3
+"""Archives in archives."""
+COSTS = MIB
+"""Of the cap, at the least: reading a thousand damaged ones in vain would take minutes."""
+DEPTH = 8
+"""Folders in folders; deeper ones are not looked into."""
+GZIP = b"\x1f\x8b"
+ZIP = (b"PK\3\4", b"PK\5\6")
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # opening a FIFO must not wait for its writer
+# Opening a FIFO must not wait for its writer.
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 LINK = "it is a link; hand in the file itself"
 SPECIAL = "it is not an ordinary file; hand in the file itself"
@@ -82,39 +86,46 @@ class Entry:
 
 def entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
     """List a folder or archive; of too large ones only as much as the listed files need."""
-    found, room = _entries(path, listed, caps), caps.archive
+    listing = _entries(path, listed, caps)
+    room = caps.archive
     for _ in range(NESTED):
-        inner = [
-            one
-            for one in found
-            if not one.problem and not passed_over(one.path) and _packs(one.path[-1])
-        ]
-        if not inner or any(one.path[-1] in listed and not passed_over(one.path) for one in found):
+        visible = [entry for entry in listing if not passed_over(entry.path)]
+        packed = [entry for entry in visible if not entry.problem and _packs(entry.path[-1])]
+        if not packed or any(entry.path[-1] in listed for entry in visible):
             break
-        found, room = _opened(path, found, inner, replace(caps, archive=room))
-    return found
+        listing, room = _opened(path, listing, packed, replace(caps, archive=room))
+    return listing
 
 
 def _opened(
-    path: Path, found: Sequence[Entry], inner: Sequence[Entry], caps: Caps
+    path: Path,
+    listing: Sequence[Entry],
+    packed: Sequence[Entry],
+    caps: Caps,
 ) -> tuple[Sequence[Entry], int]:
-    """Put what is in archives in their place; one that cannot be read stays, and if it is the only one that is said."""
-    packed, room = set(inner), caps.archive
-    out = [one for one in found if one not in packed]
-    for one in inner:
-        where, data = path / "/".join(one.path), b""
+    """Put what is in archives in their place.
+
+    An archive that cannot be read stays; if it is the only one, that is raised.
+    """
+    room = caps.archive
+    archives = set(packed)
+    out = [entry for entry in listing if entry not in archives]
+    for archive in packed:
+        where = path / "/".join(archive.path)
+        left = replace(caps, archive=room)
+        data = b""
         try:
-            data = one.read(room + 1)
-            data = _unpacked(where, data, replace(caps, archive=room))
-            below = _archive(where, data, replace(caps, archive=room))
-        except SubmissionError as why:
-            if len(inner) == 1:
+            data = archive.read(room + 1)
+            data = _unpacked(where, data, left)
+            below = _archive(where, data, left)
+        except SubmissionError as problem:
+            if len(packed) == 1:
                 raise
-            out.append(replace(one, problem=str(why)))
+            out.append(replace(archive, problem=str(problem)))
         except Exception:  # the archive readers raise a dozen kinds on damaged bytes
-            out.append(replace(one, problem=DAMAGED))
+            out.append(replace(archive, problem=DAMAGED))
         else:
-            out += [replace(entry, path=(*one.path, *entry.path)) for entry in below]
+            out += [replace(entry, path=(*archive.path, *entry.path)) for entry in below]
         room = max(0, room - max(len(data), COSTS))
     return out, room
 
@@ -131,19 +142,15 @@ def _entries(path: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]
         if stat.S_ISREG(mode) and path.suffix.lower() == ".ipynb":
             return [Entry((path.name,), partial(_read_below, path, ()))]
         if stat.S_ISREG(mode):
-            return _archive(
-                path, _unpacked(path, _read_below(path, (), caps.archive + 1), caps), caps
-            )
+            data = _read_below(path, (), caps.archive + 1)
+            return _archive(path, _unpacked(path, data, caps), caps)
     except OSError as error:
         raise SubmissionError(
             f"{path}: {error.strerror or error}; name a folder, zip, tar or notebook"
         ) from None
-    what = (
-        "is a link; name the folder or archive itself"
-        if stat.S_ISLNK(mode)
-        else "is not a folder, zip, tar or notebook"
-    )
-    raise SubmissionError(f"{path}: {what}")
+    if stat.S_ISLNK(mode):
+        raise SubmissionError(f"{path}: is a link; name the folder or archive itself")
+    raise SubmissionError(f"{path}: is not a folder, zip, tar or notebook")
 
 
 def passed_over(path: Sequence[str]) -> bool:
@@ -153,7 +160,8 @@ def passed_over(path: Sequence[str]) -> bool:
 
 def is_file(path: Path) -> bool:
     """Whether a file is there; where a folder may not be entered, none is."""
-    return os.path.isfile(path)  # noqa: PTH113 Path.is_file raises there, and one student's folder would stop a class
+    # Path.is_file raises there, and one student's folder would stop a class.
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def in_words(count: int) -> str:
@@ -166,26 +174,33 @@ def in_words(count: int) -> str:
 
 def _folder(root: Path, listed: Collection[str], caps: Caps) -> Sequence[Entry]:
     """Walk breadth first, so that a data set deep inside cannot hide the files above it."""
-    found: list[Entry] = []
+    files: list[Entry] = []
     queue: deque[tuple[str, ...]] = deque([()])
-    seen = 0
+    count = 0
     while queue:
         above = queue.popleft()
-        if seen > caps.entries:
-            if any(entry.path[-1] in listed and len(entry.path) <= len(above) for entry in found):
+        if count > caps.entries:
+            shallow = (entry for entry in files if len(entry.path) <= len(above))
+            if any(entry.path[-1] in listed for entry in shallow):
                 break
             raise SubmissionError(
                 f"{root}: more than {caps.entries} files; hand in the listed ones alone"
             )
         for name, mode in _list(root, above):
-            seen += 1
+            count += 1
             path = (*above, name)
             if not stat.S_ISDIR(mode):
-                problem = LINK if stat.S_ISLNK(mode) else "" if stat.S_ISREG(mode) else SPECIAL
-                found.append(Entry(path, partial(_read_below, root, path), problem))
+                read = partial(_read_below, root, path)
+                files.append(Entry(path, read, _kind_problem(mode)))
             elif len(path) < DEPTH and not passed_over(path):
                 queue.append(path)
-    return found
+    return files
+
+
+def _kind_problem(mode: int) -> str:
+    if stat.S_ISLNK(mode):
+        return LINK
+    return "" if stat.S_ISREG(mode) else SPECIAL
 
 
 def _list(root: Path, names: tuple[str, ...]) -> list[tuple[str, int]]:
@@ -206,10 +221,10 @@ def _list(root: Path, names: tuple[str, ...]) -> list[tuple[str, int]]:
 
 def _read_below(root: Path, names: tuple[str, ...], count: int) -> bytes:
     with os.fdopen(_open_below(root, names, FILE), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):  # it was one when it was listed
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):  # it was one when it was listed
             raise OSError(errno.EINVAL, "no longer an ordinary file")
-        return file.read(min(count, found.st_size))
+        return file.read(min(count, status.st_size))
 
 
 def _open_below(root: Path, names: tuple[str, ...], flags: int) -> int:
@@ -262,15 +277,11 @@ def _unpacked(path: Path, data: bytes, caps: Caps) -> bytes:
 def _zip(data: bytes) -> Iterator[Entry]:
     archive = zipfile.ZipFile(io.BytesIO(data))
     for info in archive.infolist():
-        name = info.orig_filename.replace(
-            "\\", "/"
-        )  # as some Windows tools write it; a NUL is not cut off here
+        # Some Windows tools write backslashes; a NUL is not cut off here.
+        name = info.orig_filename.replace("\\", "/")
         if not name.endswith("/"):
-            yield Entry(
-                _names(name),
-                partial(_read_zip, archive, info),
-                _outside(name) or _zip_problem(info),
-            )
+            read = partial(_read_zip, archive, info)
+            yield Entry(_names(name), read, _outside(name) or _zip_problem(info))
 
 
 def _zip_problem(info: zipfile.ZipInfo) -> str:
@@ -288,17 +299,18 @@ def _read_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, count: int) -> by
 
 
 def _tar(data: bytes) -> Iterator[Entry]:
-    archive = tarfile.open(fileobj=io.BytesIO(data), mode="r:")  # noqa: SIM115 entries are read from memory later
+    # Entries are read from memory later.
+    archive = tarfile.open(fileobj=io.BytesIO(data), mode="r:")  # noqa: SIM115
     for member in archive:
         if not member.isdir():
-            problem = (
-                LINK if member.islnk() or member.issym() else "" if member.isreg() else SPECIAL
-            )
-            yield Entry(
-                _names(member.name),
-                partial(_read_tar, archive, member),
-                _outside(member.name) or problem,
-            )
+            read = partial(_read_tar, archive, member)
+            yield Entry(_names(member.name), read, _outside(member.name) or _tar_problem(member))
+
+
+def _tar_problem(member: tarfile.TarInfo) -> str:
+    if member.islnk() or member.issym():
+        return LINK
+    return "" if member.isreg() else SPECIAL
 
 
 def _read_tar(archive: tarfile.TarFile, member: tarfile.TarInfo, count: int) -> bytes:
@@ -311,8 +323,6 @@ def _names(name: str) -> tuple[str, ...]:
 
 
 def _outside(name: str) -> str:
-    return (
-        OUTSIDE
-        if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name)
-        else ""
-    )
+    if name.startswith("/") or ".." in name.split("/") or re.match("[A-Za-z]:", name):
+        return OUTSIDE
+    return ""

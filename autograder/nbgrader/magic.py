@@ -80,9 +80,8 @@ def checked(line: str, folder: Path) -> Shown:
     grader = _graders[part.id, handed_in.sha256]
     if only:
         return Shown(part.id, [grader.check(only)], ())
-    return Shown(
-        part.id, grader.result().checks, (*handed_in.notes, *_saved(folder / f"{part.id}.ipynb"))
-    )
+    notes = (*handed_in.notes, *_saved(folder / f"{part.id}.ipynb"))
+    return Shown(part.id, grader.result().checks, notes)
 
 
 def _saved(file: Path) -> Iterator[str]:
@@ -97,6 +96,7 @@ _graders: dict[tuple[str, str], PartGrader] = {}
 @cache
 def _opened() -> tuple[Course, Session]:
     """Open one session for the whole kernel: its warm worker is what makes the second call quick."""
-    stack, course = ExitStack(), Course(find_root())
+    stack = ExitStack()
+    course = Course(find_root())
     atexit.register(stack.close)
     return course, stack.enter_context(open_session(course.config.tier))

@@ -28,7 +28,8 @@ c.GenerateAssignment.preprocessors = [
     THEIRS + "CheckCellMetadata",
     OURS + "RefuseLeaks",
 ]
-# Programs that students hand in beside their notebooks stay theirs, and nobody needs the wheel once for each student.
+# Programs that students hand in beside their notebooks stay theirs,
+# and nobody needs the wheel once for each student.
 c.Autograde.exclude_overwriting = {
     lab.name: [file.name for kind in ("*.py", "*.whl") for file in lab.glob(kind)]
     for lab in (root / "source").glob("*")
@@ -37,8 +38,8 @@ c.Autograde.exporter_class = OURS + "GradedNotebook"
 c.Autograde.sanitize_preprocessors = [THEIRS + "OverwriteKernelspec", THEIRS + "CheckCellMetadata"]
 c.Autograde.autograde_preprocessors = [
     OURS + "Verdicts",
-    OURS
-    + "LatePolicy",  # the lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties
+    # The lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties.
+    OURS + "LatePolicy",
     THEIRS + "CheckCellMetadata",
 ]
 

@@ -1,4 +1,7 @@
-"""`perflab release`: a course folder for nbgrader, the plain files as a zip; refuses what gives the solution away."""
+"""`perflab release`: a course folder for nbgrader, and the plain files as a zip.
+
+It refuses what gives the solution away.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ from autograder.nbgrader import leaks, source
 CONFIG = "nbgrader_config.py"
 TEMPLATE = Path(__file__).parent / CONFIG
 HANDOUT = "handout"
-COURSE = "autograder/_course/"  # in the wheel
+COURSE = "autograder/_course/"
+"""Where the course is in the wheel."""
 BUILD = "pip wheel --no-deps -w dist ."
 
 
@@ -28,7 +32,8 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
 
     Both hold the handouts, and the *wheel* that students install.
     """
-    if behind := stale(course, lab):
+    behind = stale(course, lab)
+    if behind:
         raise CourseError(
             f"student_template/{lab}/{behind[0]} is not current; run perflab build, then release"
         )
@@ -36,63 +41,73 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     handouts = {f"{HANDOUT}/{name}": data for name, data in _handouts(course, lab).items()}
     notebooks = _notebooks(course, lab, files)
     _refuse_leaks(course, lab, files, handouts, notebooks)
-    beside_them = {**handouts, **own.released(course.root, lab, files)}
-    beside_them |= _wheel(course, lab, files, wheel) if wheel else {}
+    added = {**handouts, **own.released(course.root, lab, files)}
+    if wheel:
+        added |= _wheel(course, lab, files, wheel)
+    source_files = {**_beside_notebooks(course, lab, files), **added}
+    for name, notebook in notebooks.items():
+        source_files[f"{name}.ipynb"] = _json(notebook)
     home = to / "course" / "source" / lab
-    programs = {
-        name for part in course.lab(lab).parts for name in part.programs
-    }  # no notebook stands for them
-    beside = {"pytest.ini", *programs}
-    shared = {
-        name: data for name, data in files.items() if name.startswith(SHARED) or name in beside
-    }
-    written = [_write(home / name, data) for name, data in {**shared, **beside_them}.items()]
-    written += [
-        _write(home / f"{name}.ipynb", _json(notebook)) for name, notebook in notebooks.items()
-    ]
+    written = [_write(home / name, data) for name, data in source_files.items()]
     config = to / "course" / CONFIG
     if not config.exists():  # an instructor may have added to it
         written.append(_write(config, settings(course.root).encode()))
-    everything = {f"{lab}/{name}": data for name, data in {**files, **beside_them}.items()}
-    return [*written, _write(to / "students" / f"{lab}.zip", zipped(everything))]
+    everything = {f"{lab}/{name}": data for name, data in {**files, **added}.items()}
+    written.append(_write(to / "students" / f"{lab}.zip", zipped(everything)))
+    return written
+
+
+def _beside_notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a template that no notebook stands for."""
+    names = {"pytest.ini"}
+    for part in course.lab(lab).parts:
+        names |= set(part.programs)
+    return {name: data for name, data in files.items() if name.startswith(SHARED) or name in names}
 
 
 def _wheel(course: Course, lab: str, files: Mapping[str, bytes], wheel: Path) -> dict[str, bytes]:
-    """Read the wheel; one that holds other points or another template would show students something else."""
+    """Read the wheel.
+
+    One that holds other points or another template would show students something else.
+    """
     if not is_zipfile(wheel):
         raise UserError(f"--wheel {wheel}: this is no wheel; {BUILD} makes one")
     with ZipFile(wheel) as archive:
-        inside = {
-            name: archive.read(name) for name in archive.namelist() if name.startswith(COURSE)
-        }
-    if own.is_own(course.root):  # the lab goes beside it
-        return {wheel.name: wheel.read_bytes()}
-    wanted = {f"student_template/{lab}/{name}": data for name, data in files.items()}
-    wanted[finding.CONFIG] = (course.root / finding.CONFIG).read_bytes()
-    if other := next(
-        (name for name, data in wanted.items() if inside.get(f"{COURSE}{name}") != data), ""
-    ):
-        raise CourseError(
-            f"{wheel}: holds another {other} than this course; build it again: {BUILD}"
-        )
+        names = [name for name in archive.namelist() if name.startswith(COURSE)]
+        inside = {name: archive.read(name) for name in names}
+    if not own.is_own(course.root):  # else the lab goes beside it
+        expected = {f"student_template/{lab}/{name}": data for name, data in files.items()}
+        expected[finding.CONFIG] = (course.root / finding.CONFIG).read_bytes()
+        for name, data in expected.items():
+            if inside.get(f"{COURSE}{name}") != data:
+                raise CourseError(
+                    f"{wheel}: holds another {name} than this course; build it again: {BUILD}"
+                )
     return {wheel.name: wheel.read_bytes()}
 
 
 def _handouts(course: Course, lab: str) -> dict[str, bytes]:
-    """Read the handouts, their tables as this course judges, without the parts that it does without."""
-    stems = {name.partition(".")[0] for name in course.left_out(lab)}
-    found = read_tree(course.root / "assignments" / lab)
-    shown = {
-        name: data for name, data in found.items() if Path(name).name.partition(".")[0] not in stems
+    """Read the handouts, with tables as this course judges, and without parts that are off."""
+    stems = {_stem(name) for name in course.left_out(lab)}
+    handouts = {
+        name: data
+        for name, data in read_tree(course.root / "assignments" / lab).items()
+        if _stem(Path(name).name) not in stems
     }
     for part in course.lab(lab).parts:
-        if data := shown.get(f"{part.id}.md"):
+        data = handouts.get(f"{part.id}.md")
+        if data:
             config = course.config.labs[lab].parts[part.id]
-            shown[f"{part.id}.md"] = with_table(data.decode(), part, config).encode()
-    gone = {f"]({stem}.md)" for stem in stems}
+            handouts[f"{part.id}.md"] = with_table(data.decode(), part, config).encode()
+    links = {f"]({stem}.md)" for stem in stems}
     return {
-        name: _without(data, gone) if name.endswith(".md") else data for name, data in shown.items()
+        name: _without(data, links) if name.endswith(".md") else data
+        for name, data in handouts.items()
     }
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _without(text: bytes, marks: Collection[str]) -> bytes:
@@ -106,19 +121,16 @@ def settings(root: Path) -> str:
 
 
 def _notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str, source.Json]:
-    """Every part as a source notebook, by its id."""
-    config, ours = (
-        course.config.labs[lab],
-        {"lab": lab, "version": str(course.config.labs[lab].version)},
-    )
-    found = {}
+    """Make every part a source notebook, by its id."""
+    config = course.config.labs[lab]
+    ours = {"lab": lab, "version": str(config.version)}
+    notebooks = {}
     for part in course.lab(lab).parts:
         text = (course.reference(lab) / part.file).read_text(encoding="utf-8")
-        texts = {
-            name: files[name].decode() for name in part.artefacts.values() if name.endswith(".md")
-        }
-        found[part.id] = source.notebook(part, config.parts[part.id], text, texts, ours)
-    return found
+        names = [name for name in part.artefacts.values() if name.endswith(".md")]
+        texts = {name: files[name].decode() for name in names}
+        notebooks[part.id] = source.notebook(part, config.parts[part.id], text, texts, ours)
+    return notebooks
 
 
 def _refuse_leaks(
@@ -128,28 +140,38 @@ def _refuse_leaks(
     handouts: Mapping[str, bytes],
     notebooks: Mapping[str, Any],
 ) -> None:
-    """What handouts, given/ and baseline/ show is shown on purpose; everything else is compared with the reference."""
-    shown = {**handouts, **{name: data for name, data in files.items() if name.startswith(SHARED)}}
-    sources = [
-        data
-        for name, data in read_tree(course.reference(lab)).items()
-        if name.endswith((".py", ".md"))
-    ]
-    hidden = leaks.secrets(
-        map(bytes.decode, sources), [data.decode(errors="replace") for data in shown.values()]
-    )
-    found = [
-        problem
-        for name, data in {**handouts, **files}.items()
-        for problem in leaks.in_file(name, data, hidden)
-    ]
+    """Compare all files with the reference.
+
+    What handouts, given/ and baseline/ show is shown on purpose.
+    """
+    hidden = _hidden(course, lab, files, handouts)
+    problems = []
+    for name, data in {**handouts, **files}.items():
+        problems += leaks.in_file(name, data, hidden)
     for name, notebook in notebooks.items():
-        found += leaks.in_notebook(name, source.student_version(notebook, name), hidden)
-    if found:
-        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+        problems += leaks.in_notebook(name, source.student_version(notebook, name), hidden)
+    if problems:
+        more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         raise UserError(
-            f"release {lab}: students would see a line of the solution in {found[0]}{more}; take it out"
+            f"release {lab}: students would see a line of the solution in "
+            f"{problems[0]}{more}; take it out"
         )
+
+
+def _hidden(
+    course: Course,
+    lab: str,
+    files: Mapping[str, bytes],
+    handouts: Mapping[str, bytes],
+) -> frozenset[str]:
+    public = list(handouts.values())
+    public += [data for name, data in files.items() if name.startswith(SHARED)]
+    reference = read_tree(course.reference(lab))
+    sources = [data for name, data in reference.items() if name.endswith((".py", ".md"))]
+    return leaks.secrets(
+        [data.decode() for data in sources],
+        [data.decode(errors="replace") for data in public],
+    )
 
 
 def _json(notebook: source.Json) -> bytes:

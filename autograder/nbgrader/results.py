@@ -1,7 +1,8 @@
-"""The result of one submission: the one that is there, if it is of these very files and rests on nothing that changed.
+"""The result of one submission.
 
-Else a new one, if allowed: only what the change affects is graded again, and the journal of the results has it, as if
-`perflab grade` had done it.
+It is the recorded one, if that is of these very files and rests on nothing that changed. Else it is
+a new one, if allowed: only what the change affects is graded again, and the journal of the results
+has it, as if `perflab grade` had done it.
 """
 
 from __future__ import annotations
@@ -42,14 +43,17 @@ class Source:
 
 
 def verdict(source: Source, student: str, handed_in: Path) -> Result:
-    """Find or make the result of what *student* handed in; whatever prevents it is the reason it stays ungraded."""
+    """Find or make the result of what *student* handed in.
+
+    Whatever prevents it is the reason that it stays ungraded.
+    """
     try:
         course = _course(source.course)
         kit = course.kit(source.lab)
-        submission = replace(
-            store.load_or_say(handed_in, kit.lab.files, kit.released), name=student
-        )
-        if reason := stale(source, submission, kit):
+        loaded = store.load_or_say(handed_in, kit.lab.files, kit.released)
+        submission = replace(loaded, name=student)
+        reason = stale(source, submission, kit)
+        if reason:
             if not source.grade_when_absent:
                 raise NotGradedError(
                     f"{reason}; run perflab grade {source.lab} submitted --out {source.folder}"
@@ -63,10 +67,9 @@ def verdict(source: Source, student: str, handed_in: Path) -> Result:
 
 
 def rules(source: Source) -> standing.Rules:
-    """Find what lateness is held to: the lab's policy, and the roster that lies beside the results."""
-    return standing.rules(
-        {source.lab: _course(source.course).kit(source.lab).config}, source.folder
-    )
+    """Find what lateness is held to: the lab's policy, and the roster beside the results."""
+    kit = _course(source.course).kit(source.lab)
+    return standing.rules({source.lab: kit.config}, source.folder)
 
 
 def read_by_a_machine(result: Result) -> Result:
@@ -78,13 +81,15 @@ def read_by_a_machine(result: Result) -> Result:
 
 def programs_of(source: Source) -> list[str]:
     """Name the files that students write beside their notebooks."""
-    return [
-        name for part in _course(source.course).kit(source.lab).lab.parts for name in part.programs
-    ]
+    kit = _course(source.course).kit(source.lab)
+    return [name for part in kit.lab.parts for name in part.programs]
 
 
 def stale(source: Source, submission: Submission, kit: Kit) -> str:
-    """Say why the recorded result, if any, is not that of this submission; a broken one raises what is wrong."""
+    """Return why the recorded result, if any, is not that of this submission.
+
+    A broken result raises what is wrong.
+    """
     file = source.folder / submission.name / store.RESULT
     if not file.is_file():
         return f"no result for {submission.name} in {source.folder}"
@@ -100,16 +105,17 @@ def stale(source: Source, submission: Submission, kit: Kit) -> str:
 
 
 def _outdated(source: Source, result: Result, kit: Kit) -> str:
-    """Say what changed since; where results lie without their journal, as a job of a cluster writes them, nobody can.
+    """Return what changed since.
 
-    Another machine, fence or release of perflab is no reason: a class is graded where the GPU is, and then taken here.
+    Where results lie without their journal, as a job of a cluster writes them, nobody can tell.
+    Another machine, fence or release of perflab is no reason: a class is graded where the GPU is,
+    and then taken here.
     """
     if not (source.folder / JOURNAL).is_file():
         return ""
+    digest = store.digest(result.submission, source.folder)
     with Journal(source.folder) as journal:
-        under = journal.made_under(
-            result.submission, store.digest(result.submission, source.folder)
-        )
+        under = journal.made_under(result.submission, digest)
     if under is None:
         return ""
     where = f"the result in {source.folder / result.submission}"
@@ -118,9 +124,11 @@ def _outdated(source: Source, result: Result, kit: Kit) -> str:
     code, parts = rests_on(kit, result.device.tier)
     if code != under.code:
         return f"{where} is from before a change of what all parts share"
-    found = changed(under.parts, parts)
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{where} is from before a change of {found[0]}{more}" if found else ""
+    changes = changed(under.parts, parts)
+    if not changes:
+        return ""
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return f"{where} is from before a change of {changes[0]}{more}"
 
 
 def _grade(source: Source, submission: Submission, kit: Kit, session: Session) -> None:
@@ -131,34 +139,34 @@ def _grade(source: Source, submission: Submission, kit: Kit, session: Session) -
         under = circumstances(work, session)
         journal.begin(under, seed, 1, machine(session))
         settled = _settled(work, journal, submission, under)
+        if settled:
+            seed = settled.seed
         attempt = journal.start(submission.name, submission.sha256)
         try:
             store.keep(submission, source.folder)
-            result = grade(
-                submission, kit, session, seed=settled.seed if settled else seed, settled=settled
-            )
+            result = grade(submission, kit, session, seed=seed, settled=settled)
             store.save(result, source.folder)
         except BaseException:
             journal.stop()
             raise
         undecided = any(item.settled_by == "again" for item in result.owed)
-        journal.end(
-            attempt,
-            "again" if undecided else "graded",
-            store.digest(submission.name, source.folder),
-        )
-        if (
-            last is None or last.finished
-        ):  # else `perflab grade --resume` goes on with what was not finished
+        digest = store.digest(submission.name, source.folder)
+        journal.end(attempt, "again" if undecided else "graded", digest)
+        # Else `perflab grade --resume` goes on with what was not finished.
+        if last is None or last.finished:
             journal.finish()
 
 
 def _settled(
-    work: Work, journal: Journal, submission: Submission, under: Circumstances
+    work: Work,
+    journal: Journal,
+    submission: Submission,
+    under: Circumstances,
 ) -> Result | None:
     """Read what still counts of the result that is there."""
     before = journal.before(submission.name, submission.sha256)
-    if not before.result_sha256 or before.result_sha256 != store.digest(submission.name, work.out):
+    digest = store.digest(submission.name, work.out)
+    if not before.result_sha256 or before.result_sha256 != digest:
         return None
     good = still_good(before.parts, under.parts)
     return still(work, submission.name, good) if good else None

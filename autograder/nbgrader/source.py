@@ -1,4 +1,7 @@
-"""A part as nbgrader's source notebook: the reference's cells, and one cell for each thing that earns points."""
+"""A part as nbgrader's source notebook.
+
+It has the reference's cells, and one cell for each thing that earns points.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autograder.config import PartConfig
-from autograder.course.build import BEGIN, strip_code
+from autograder.course.solutions import BEGIN, strip_code
 from autograder.errors import CourseError
 from autograder.grading.scoring import worth
 from autograder.handed_in.notebook import OURS, Cell, cells_of
@@ -32,11 +35,16 @@ process of its own, and judges it from outside."""
 
 
 def notebook(
-    part: Part, config: PartConfig, source: str, texts: Mapping[str, str], ours: Json
+    part: Part,
+    config: PartConfig,
+    source: str,
+    texts: Mapping[str, str],
+    ours: Json,
 ) -> Json:
     """Make the source notebook of a part; *texts* are its reports as students get them."""
-    points = {**{name: check.points for name, check in config.checks.items()}, **config.rubric}
-    most = dict.fromkeys(points, 0.0) if config.bonus else points  # nbgrader calls it extra credit
+    most = {name: check.points for name, check in config.checks.items()} | dict(config.rubric)
+    if config.bonus:  # nbgrader calls it extra credit
+        most = dict.fromkeys(most, 0.0)
     cells = [
         text_cell("handout-text", HANDOUT.format(part=part.id)),
         *map(_from_source, cells_of(source, part.file)),
@@ -45,13 +53,9 @@ def notebook(
         text_cell("judged-text", JUDGED),
         *(_check_cell(part, check, most[check.name]) for check in part.checks.values()),
         *(cell for name, text in texts.items() for cell in _report_cells(name, text)),
-        *(_rubric_cell(name, said, most[name]) for name, said in config.says.items()),
+        *(_rubric_cell(name, criterion, most[name]) for name, criterion in config.says.items()),
     ]
-    ids = [cell["id"] for cell in cells]
-    if twice := [name for name in ids if ids.count(name) > 1]:
-        raise CourseError(
-            f"{part.file}: two cells of its notebook would be called {twice[0]}; rename the function"
-        )
+    _refuse_twins([cell["id"] for cell in cells], part)
     metadata = {
         "kernelspec": PYTHON,
         "language_info": {"name": "python"},
@@ -60,14 +64,19 @@ def notebook(
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
 
 
+def _refuse_twins(names: list[str], part: Part) -> None:
+    twins = [name for name in names if names.count(name) > 1]
+    if twins:
+        raise CourseError(
+            f"{part.file}: two cells of its notebook would be called {twins[0]}; "
+            "rename the function"
+        )
+
+
 def student_version(notebook: Json, where: str) -> Json:
     """Cut the solutions out, as `nbgrader generate_assignment` does."""
-    return {
-        **notebook,
-        "cells": [
-            {**cell, "source": strip_code(cell["source"], where)} for cell in notebook["cells"]
-        ],
-    }
+    cells = [{**cell, "source": strip_code(cell["source"], where)} for cell in notebook["cells"]]
+    return {**notebook, "cells": cells}
 
 
 def code_cell(name: str, source: str, role: Json | None = None, most: float | None = None) -> Json:
@@ -98,11 +107,8 @@ def _from_source(cell: Cell) -> Json:
         return text_cell(f"text-{cell.number}", cell.source)
     if BEGIN in cell.source:
         before = cell.source[: cell.source.index(BEGIN)]
-        return code_cell(
-            re.findall(r"^(?:async )?(?:def|class) (\w+)", before, re.MULTILINE)[-1],
-            cell.source,
-            SOLUTION,
-        )
+        names = re.findall(r"^(?:async )?(?:def|class) (\w+)", before, re.MULTILINE)
+        return code_cell(names[-1], cell.source, SOLUTION)
     experiment = cell.source.startswith("if __name__")  # for students to change
     return code_cell(f"given-{cell.number}", cell.source, None if experiment else GIVEN)
 
@@ -113,14 +119,13 @@ def _check_cell(part: Part, check: Check, most: float) -> Json:
     return code_cell(check.name, source, CHECK, most)
 
 
-def _rubric_cell(name: str, said: str, most: float) -> Json:
-    return text_cell(
-        name, f"**{said}** ({worth(most)}): a person reads your answers above.", RUBRIC, most
-    )
+def _rubric_cell(name: str, criterion: str, most: float) -> Json:
+    text = f"**{criterion}** ({worth(most)}): a person reads your answers above."
+    return text_cell(name, text, RUBRIC, most)
 
 
 def _report_cells(file: str, text: str) -> Iterator[Json]:
-    """One cell for each question: its headings begin them."""
+    """Make one cell for each question: its headings begin them."""
     stem = file.partition(".")[0]
     for number, piece in enumerate(re.split(r"\n(?=## )", text), 1):
         cell = text_cell(f"{stem}-{number}", piece.strip("\n"))

@@ -44,28 +44,24 @@ def sync(
     feedback: Path | None,
     rules: Rules | None = None,
 ) -> Iterator[Synced]:
-    """Write every result below *folder*; one that cannot be written is named, and the others go on."""
+    """Write every result below *folder*; one that cannot be written is named, the others go on."""
     files = sorted(folder.glob(f"*/{RESULT}"))
     if not files:
         raise UserError(
             f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote"
         )
+    rules = rules or Rules()
     with _open(url) as book, gradebook.one_writer(book):
         for file in files:
             try:
                 result = read_by_a_machine(standing.load(file))
-                moved = _sync_one(book, assignment or result.lab, result, add_students=add_students)
-                taken = late.take(
-                    book,
-                    assignment or result.lab,
-                    result.submission,
-                    result,
-                    folder,
-                    rules or Rules(),
-                )
+                student = result.submission
+                name = assignment or result.lab
+                moved = _sync_one(book, name, result, add_students=add_students)
+                taken = late.take(book, name, student, result, folder, rules)
                 if feedback:
-                    _write_notebooks(book, assignment or result.lab, result, file.parent, feedback)
-                yield Synced(result.submission, moved=tuple(moved), late=taken)
+                    _write_notebooks(book, name, result, file.parent, feedback)
+                yield Synced(student, moved=tuple(moved), late=taken)
             except (NotGradedError, ReadError) as problem:
                 book.db.rollback()
                 yield Synced(file.parent.name, str(problem))
@@ -78,16 +74,15 @@ def _open(url: str) -> Any:
 
     try:
         parsed = make_url(url)
-        if parsed.drivername == "sqlite" and not Path(parsed.database or "").is_file():
-            raise UserError(
-                f"--gradebook {url}: there is no such file; run nbgrader generate_assignment first"
-            )
-        waiting = (
-            {"timeout": "60"} if parsed.drivername == "sqlite" else {}
-        )  # seconds, where another writes
-        return Gradebook(
-            parsed.update_query_dict(waiting).render_as_string(hide_password=False), "perflab"
-        )
+        if parsed.drivername == "sqlite":
+            if not Path(parsed.database or "").is_file():
+                raise UserError(
+                    f"--gradebook {url}: there is no such file; "
+                    "run nbgrader generate_assignment first"
+                )
+            # Seconds to wait while another process writes.
+            parsed = parsed.update_query_dict({"timeout": "60"})
+        return Gradebook(parsed.render_as_string(hide_password=False), "perflab")
     except SQLAlchemyError as error:
         words = str(error).partition("\n")[0]
         raise UserError(
@@ -116,14 +111,18 @@ def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool)
 
 
 def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to: Path) -> None:
-    """Write what `nbgrader generate_feedback` starts from; in what `nbgrader autograde` wrote, only the verdicts."""
+    """Write what `nbgrader generate_feedback` starts from.
+
+    In what `nbgrader autograde` wrote, only the verdicts are new.
+    """
     handed_in = _kept(home, result)
     for part in result.parts:
         target = to / result.submission / assignment / f"{part.id}.ipynb"
         notebook = _autograded(target)
         if notebook is None:
-            known = gradebook.known_cells(book.find_notebook(part.id, assignment))
-            cells = [*_code_cells(handed_in, part), *(known[name] for name in _order(known, part))]
+            released = gradebook.released_cells(book.find_notebook(part.id, assignment))
+            cells = [*_code_cells(handed_in, part)]
+            cells += [released[name] for name in _order(released, part)]
             metadata = {"kernelspec": PYTHON, OURS: MADE}
             notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
         show(notebook["cells"], part, result.notes)
@@ -133,30 +132,35 @@ def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to:
 
 
 def _autograded(file: Path) -> Any:
-    """Read a notebook that nbgrader wrote, with the student's own cells; nothing where there is none, or ours."""
-    found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
-    return None if found is None or found["metadata"].get(OURS) == MADE else found
+    """Read a notebook that nbgrader wrote, with the student's own cells, if there is one."""
+    if not file.is_file():
+        return None
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    is_ours = notebook["metadata"].get(OURS) == MADE
+    return None if is_ours else notebook
 
 
 def _kept(home: Path, result: Result) -> Submission:
-    if not (kept := home / HANDED_IN).is_file():
+    kept = home / HANDED_IN
+    if not kept.is_file():
         return Submission(result.submission, result.submission_sha256, {})
+    files = [f"{part.id}.py" for part in result.parts]
     try:
-        return submission.unpacked(
-            kept, result.submission, [f"{part.id}.py" for part in result.parts]
-        )
+        return submission.unpacked(kept, result.submission, files)
     except SubmissionError as problem:
         raise NotGradedError(f"{kept}: cannot be read: {problem}; grade it again") from None
 
 
 def _code_cells(handed_in: Submission, part: PartResult) -> Sequence[Any]:
     source = handed_in.files.get(f"{part.id}.py")
-    return [] if source is None else [code_cell("handed-in", source.decode(errors="replace"))]
+    if source is None:
+        return []
+    return [code_cell("handed-in", source.decode(errors="replace"))]
 
 
-def _order(known: Any, part: PartResult) -> Sequence[str]:
-    ours = [name for name in ("practice",) if name in known]
+def _order(released: Any, part: PartResult) -> Sequence[str]:
+    ours = ["practice"] if "practice" in released else []
     solutions = sorted(
-        name for name, cell in known.items() if cell["metadata"]["nbgrader"]["solution"]
+        name for name, cell in released.items() if cell["metadata"]["nbgrader"]["solution"]
     )
     return [*ours, *solutions, *(check.id for check in part.checks)]

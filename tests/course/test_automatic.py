@@ -28,7 +28,7 @@ def reference():
 
 def test_an_entry_is_the_reference_with_something_around_it(kit, reference):
     """What it is called tells who has to fail it; the slow version comes from the template's baseline."""
-    made = {it.name: it for it in automatic.made(kit, reference)}
+    made = {it.name: it for it in automatic.entries_of(kit, reference)}
     zeros = made[f"automatic: {NAME}, zeros -> same_results"]
     slow = made[f"automatic: {NAME}, the_baseline -> operations_do_not_grow"]
 
@@ -59,7 +59,7 @@ def ended(outcome):
 
 @pytest.mark.parametrize(("outcomes", "said"), OUTCOMES.values(), ids=OUTCOMES)
 def test_what_no_claim_catches_is_told(kit, reference, outcomes, said):
-    made = next(automatic.made(kit, reference))
+    made = next(automatic.entries_of(kit, reference))
     result = automatic.run(
         toy_session(FakeWorkers({})),
         toy_kit(),

@@ -8,7 +8,7 @@ import pytest
 
 from autograder.course import Course, find_root
 from autograder.course.beside import BESIDE, beside, undeclared
-from autograder.course.proof import over_their_share
+from autograder.course.expectations import over_their_share
 from autograder.lab import Lab, Part, Probe
 from autograder.worker.rig import Rig
 from tests.course import probes

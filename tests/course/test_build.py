@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Course
-from autograder.course.build import built, strip_code, strip_text
+from autograder.course.build import built
+from autograder.course.solutions import strip_code, strip_text
 from autograder.errors import CourseError
 from autograder.lab import Lab, Part
 

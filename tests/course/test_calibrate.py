@@ -14,7 +14,7 @@ from autograder.checks.numerics import shares
 from autograder.config import CheckConfig, LabConfig, PartConfig
 from autograder.course import calibrate
 from autograder.course.calibrate import Line, Share, Speed, draw, page
-from autograder.course.proof import Case
+from autograder.course.cases import Case
 from autograder.grading.kit import Kit
 from autograder.lab import NUMBER, Failed, Part, Passed
 from autograder.model import Compared, Limits, Observation, Submission, Unavailable

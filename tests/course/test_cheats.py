@@ -7,7 +7,7 @@ import re
 import pytest
 
 from autograder.course import Course, find_root
-from autograder.course.proof import load_cases
+from autograder.course.cases import load_cases
 
 ROOT = find_root()
 TABLE = [

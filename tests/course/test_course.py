@@ -9,7 +9,7 @@ from autograder import config
 from autograder import course as finding
 from autograder.course import CONFIG, Course, find_root, read_tree
 from autograder.course.build import built
-from autograder.course.proof import load_cases
+from autograder.course.cases import load_cases
 from autograder.errors import CourseError
 
 

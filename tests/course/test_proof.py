@@ -9,19 +9,15 @@ import pytest
 import yaml
 
 from autograder.course import Course, proof
-from autograder.course.proof import (
-    Case,
+from autograder.course.cases import Case, load_cases
+from autograder.course.expectations import (
     differences,
-    fair,
     floor,
     full,
-    load_cases,
     over_their_share,
-    prove,
-    prove_case,
-    to_time,
     undecorated,
 )
+from autograder.course.proof import fair, prove, prove_case, to_time
 from autograder.errors import CourseError
 from autograder.grading.grade import grade
 from autograder.model import CheckResult, Limits, Observation, PartResult

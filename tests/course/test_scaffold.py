@@ -10,8 +10,8 @@ import torch
 import yaml
 
 from autograder.course import Course, find_root
-from autograder.course.build import strip_code
 from autograder.course.scaffold import scaffold
+from autograder.course.solutions import strip_code
 from autograder.errors import UserError
 
 

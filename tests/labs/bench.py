@@ -13,7 +13,7 @@ import numpy as np
 import autograder
 from autograder import checks
 from autograder.course import Course, find_root
-from autograder.course.proof import load_cases
+from autograder.course.cases import load_cases
 from autograder.lab import Part, conform
 from autograder.model import Bar, Device, Failed, Job, Observation, Pair, Passed, Timed, Unavailable
 from tests.worker.harness import observe
