@@ -4,9 +4,9 @@
     se  sd * n / (n - 2) / sqrt(n)
     L   ln(0.97 * bar)
 
-PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2 more. When no more
-will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8 %), else nobody does.
-docs/measurements/decision-rule.md has the error rates.
+PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2
+more. When no more will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8
+%), else nobody does. docs/measurements/decision-rule.md has the error rates.
 """
 
 from __future__ import annotations
@@ -19,12 +19,18 @@ from typing import Literal, NamedTuple
 
 from autograder.config import LOWEST_BAR
 
-FIRST_LOOK = 7  # pairs: of five, two or three that agree by chance look as sure as twenty
-LOOK_EVERY = 2  # pairs
-Z = 2.8  # standard errors: wide enough to look eleven times
-MARGIN = 0.97  # of the bar
-AGREEING = 0.08  # of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess
-NO_CREDIT = 1.02  # a ratio that is not proved to exceed this is no speedup
+FIRST_LOOK = 7
+"""Pairs: of five, two or three that agree by chance look as sure as twenty."""
+LOOK_EVERY = 2
+"""Pairs."""
+Z = 2.8
+"""Standard errors: wide enough to look eleven times."""
+MARGIN = 0.97
+"""Of the bar."""
+AGREEING = 0.08
+"""Of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess."""
+NO_CREDIT = 1.02
+"""A ratio that is not proved to exceed this is no speedup."""
 
 Decision = Literal["PASS", "FAIL", "INCONCLUSIVE", "GO ON"]
 
@@ -47,7 +53,7 @@ class Ruling:
         """Show the figures as students read them: 1.01x (0.98 to 1.04, 9 pairs)."""
         if self.ratio is None:
             return "no pair could be measured"
-        count = f"{self.pairs} pair{'s' * (self.pairs != 1)}"
+        count = "1 pair" if self.pairs == 1 else f"{self.pairs} pairs"
         return f"{self.ratio:.2f}x ({self.low:.2f} to {self.high:.2f}, {count})"
 
 
@@ -59,9 +65,14 @@ class Estimate(NamedTuple):
 
 
 def estimate(pairs: Sequence[float]) -> Estimate:
-    """Winsorise one value at each end, then take the mean; n / (n - 2) makes up for the two that were moved."""
-    n, d = len(pairs), sorted(pairs)
-    d[0], d[-1] = d[1], d[-2]
+    """Winsorise one value at each end, then take the mean.
+
+    n / (n - 2) makes up for the two that were moved.
+    """
+    n = len(pairs)
+    d = sorted(pairs)
+    d[0] = d[1]
+    d[-1] = d[-2]
     m = math.fsum(d) / n
     sd = math.sqrt(math.fsum((x - m) ** 2 for x in d) / (n - 1))
     return Estimate(m, sd * n / (n - 2) / math.sqrt(n))
@@ -70,18 +81,27 @@ def estimate(pairs: Sequence[float]) -> Estimate:
 def rule(pairs: Sequence[float], bar: float, *, last: bool = False) -> Ruling:
     """Judge the log-ratios against a bar; *last* says that no more will come."""
     assert bar >= LOWEST_BAR, f"a speed bar of {bar:g} is below {LOWEST_BAR:g}"
-    n, line = len(pairs), math.log(MARGIN * bar)
+    n = len(pairs)
+    line = math.log(MARGIN * bar)
     if n < FIRST_LOOK:
         return _too_few(pairs, "INCONCLUSIVE" if last else "GO ON")
     m, se = estimate(pairs)
-    low, high = m - Z * se, m + Z * se
+    low = m - Z * se
+    high = m + Z * se
     decision: Decision = "GO ON"
     if last or (n - FIRST_LOOK) % LOOK_EVERY == 0:
-        decision = "PASS" if low > line else "FAIL" if high < line else "GO ON"
+        decision = _by_interval(low, high, line)
     if last and decision == "GO ON":
-        decision, m = by_median(pairs, line), median(pairs)
+        decision = by_median(pairs, line)
+        m = median(pairs)
     credit = 1.0 if decision == "PASS" else partial_credit(math.exp(low), bar)
     return Ruling(decision, n, math.exp(m), math.exp(low), math.exp(high), credit)
+
+
+def _by_interval(low: float, high: float, line: float) -> Decision:
+    if low > line:
+        return "PASS"
+    return "FAIL" if high < line else "GO ON"
 
 
 def by_median(pairs: Sequence[float], line: float) -> Decision:
