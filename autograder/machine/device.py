@@ -32,9 +32,9 @@ def find(wanted: str, tier: Tier) -> tuple[Device, str]:
             f"--device {wanted}: this machine has {len(ours)} NVIDIA GPU(s); use auto, cpu or cuda:N"
         )
     number = ours[int(index or 0)]
-    known = {**versions(), "driver": driver()}
+    installed = {**versions(), "driver": driver()}
     # Workers have an environment of their own, so to them the GPU has the driver's number.
-    return Device(names[number], "cuda", tier(names[number], "cuda"), known), f"cuda:{number}"
+    return Device(names[number], "cuda", tier(names[number], "cuda"), installed), f"cuda:{number}"
 
 
 def _ours(count: int) -> list[int]:
@@ -43,16 +43,16 @@ def _ours(count: int) -> list[int]:
     if given is None or not count:
         return list(range(count))
     uuids = _ask_gpus("nvmlDeviceGetUUID")
-    known = {
+    numbers = {
         **{str(number): number for number in range(count)},
         **{uuid: n for n, uuid in enumerate(uuids)},
     }
     words = [word.strip() for word in given.split(",")] if given.strip() else []
-    if strange := [word for word in words if word not in known]:
+    if strange := [word for word in words if word not in numbers]:
         raise UserError(
             f"{VISIBLE}={given}: '{strange[0]}' is neither the number nor the UUID of a GPU here"
         )
-    return [known[word] for word in words]
+    return [numbers[word] for word in words]
 
 
 def cpu_name() -> str:
@@ -111,10 +111,10 @@ def node() -> str:
 
 def versions() -> dict[str, str]:
     """Versions that a verdict may depend on."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in ("perflab", "torch", "torchvision", "numpy"):
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed

@@ -101,8 +101,8 @@ def _taken(lock: int, how: int) -> bool:
 
 def holder(lock: int, proc: Path = PROC) -> str:
     """Say which processes hold a lock, as far as this user may see; of another one nothing may be seen."""
-    found = os.fstat(lock)
-    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    status = os.fstat(lock)
+    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
         lines = [line.split() for line in (proc / "locks").read_text(encoding="ascii").splitlines()]
     except OSError:
@@ -152,7 +152,7 @@ def number(of: int, place: Path | None = None) -> int:
 @cache
 def _number(process: int, of: int, place: Path) -> int:
     return next(
-        (found for found in range(of) if _kept(place / f"perflab-{found}.number")), process % of
+        (number for number in range(of) if _kept(place / f"perflab-{number}.number")), process % of
     )
 
 
@@ -193,15 +193,15 @@ def _opened(path: Path) -> Iterator[int]:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         try:
-            found = os.open(path, flags)
+            fd = os.open(path, flags)
         except FileNotFoundError:
-            found = os.open(path, flags | os.O_CREAT, 0o644)
-            os.fchmod(found, 0o644)
+            fd = os.open(path, flags | os.O_CREAT, 0o644)
+            os.fchmod(fd, 0o644)
     except OSError as error:
         raise UserError(
             f"{path}: {error.strerror}; this lock must be a file that every user can read"
         ) from None
     try:
-        yield found
+        yield fd
     finally:
-        os.close(found)
+        os.close(fd)

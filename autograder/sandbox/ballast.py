@@ -84,8 +84,8 @@ def _check(process: subprocess.Popen[bytes], card: Card, room: int) -> None:
     if process.poll() is not None:
         raise SpoiltError("the ballast on the GPU was gone before its time")
     if abs((free := card.memory().free) - room) > SLACK:
-        found = f"{free / 1e6:.0f} MB of the GPU were free where {room / 1e6:.0f} MB were left"
-        raise SpoiltError(f"{found}: somebody else used it")
+        measured = f"{free / 1e6:.0f} MB of the GPU were free where {room / 1e6:.0f} MB were left"
+        raise SpoiltError(f"{measured}: somebody else used it")
 
 
 def hold(room: int) -> None:

@@ -79,18 +79,18 @@ class Box:
 
     def _exchange(self) -> bytes:
         """Wait for the echo; anything else is bubblewrap's complaint, and the end of it."""
-        said = b""
+        answer = b""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(READY)
-        while said != READY and (more := self._process.stdout.read(4096)):
-            said += more
+        while answer != READY and (more := self._process.stdout.read(4096)):
+            answer += more
         self._process.stdout.close()
-        if said != READY:
+        if answer != READY:
             self._process.stdin.close()
             self._process.wait()
-        return said
+        return answer
 
     def _folder(self, path: str) -> int:
         try:
@@ -253,20 +253,19 @@ def try_out(lent: tuple[Path, ...] = ()) -> str:
 
 def _start_cuda(lent: Sequence[Path]) -> None:
     process = start(PACKAGE, gpu.STARTS, lent)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     if process.returncode:
         last = (
-            said.decode("utf-8", "replace").strip() or f"error {process.returncode}"
+            output.decode("utf-8", "replace").strip() or f"error {process.returncode}"
         ).splitlines()[-1]
         raise BoxError(f"CUDA does not start in the box: {last}", "docs/gpu.md says what it needs")
 
 
-def explained(said: str) -> BoxError:
+def explained(words: str) -> BoxError:
     """Put bubblewrap's last line beside what is known to help."""
-    last = said.strip().splitlines()[-1] if said.strip() else "bubblewrap ended without a word"
-    return BoxError(
-        last, next((mend for words, mend in ADVICE.items() if words in said), OTHER_ADVICE)
-    )
+    last = words.strip().splitlines()[-1] if words.strip() else "bubblewrap ended without a word"
+    advice = (mend for mark, mend in ADVICE.items() if mark in words)
+    return BoxError(last, next(advice, OTHER_ADVICE))
 
 
 def environment() -> list[Path]:
@@ -279,10 +278,10 @@ def environment() -> list[Path]:
 
 
 def _bwrap() -> str:
-    found = shutil.which("bwrap")
-    if found is None:
+    program = shutil.which("bwrap")
+    if program is None:
         raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
-    return found
+    return program
 
 
 def _filled(data: bytes) -> int:

@@ -96,10 +96,10 @@ class Calls:
 
     def _chosen(self, turn: int) -> list[int]:
         count = self.fewer or self.count
-        found: list[int] = (
+        numbers: list[int] = (
             generator(self.seed, turn, 1).choice(count, min(SHOWN, count), replace=False).tolist()
         )
-        return found
+        return numbers
 
 
 def difference(output: Array, expected: Array, within: Close) -> str:
@@ -122,5 +122,5 @@ def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:
             within.atol + within.rtol * np.abs(expected)
         )
         alike = (output == expected) | (np.isnan(output) & np.isnan(expected))
-    found: Array = np.where(alike, 0.0, np.nan_to_num(shares, nan=np.inf, posinf=np.inf))
-    return found
+    worst: Array = np.where(alike, 0.0, np.nan_to_num(shares, nan=np.inf, posinf=np.inf))
+    return worst

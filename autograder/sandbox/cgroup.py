@@ -53,8 +53,8 @@ class Group:
     def struck(self) -> bool:
         """Whether the kernel has ended one of them because of the limit."""
         with contextlib.suppress(OSError):
-            said = (self.folder / self.kind.kills).read_text().split()
-            return "oom_kill" in said and int(said[said.index("oom_kill") + 1]) > 0
+            words = (self.folder / self.kind.kills).read_text().split()
+            return "oom_kill" in words and int(words[words.index("oom_kill") + 1]) > 0
         return False
 
     def close(self) -> None:

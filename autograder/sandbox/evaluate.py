@@ -57,7 +57,7 @@ def _python(module: str, path: Path, name: str) -> list[str]:
 def _said(process: subprocess.Popen[bytes], name: str) -> bytes:
     late = False
     try:
-        said, _ = process.communicate(timeout=SECONDS)
+        output, _ = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
@@ -66,8 +66,8 @@ def _said(process: subprocess.Popen[bytes], name: str) -> bytes:
         raise SubmissionError(
             f"{name}: reading it took more than {SECONDS:g} s; record fewer steps"
         )
-    if process.returncode != 0 or not said:
+    if process.returncode != 0 or not output:
         raise SubmissionError(
             f"{name}: broke the reader, so the file is damaged: write or export it again"
         )
-    return said
+    return output

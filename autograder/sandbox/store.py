@@ -69,8 +69,8 @@ class Store:
 
     def hear(self) -> None:
         """Take one request, with the kernel's word on which process it is from."""
-        request, said, *_ = self._ours.recvmsg(1 << 10, socket.CMSG_SPACE(CREDENTIALS.size))
-        for _, kind, data in said:
+        request, ancillary, *_ = self._ours.recvmsg(1 << 10, socket.CMSG_SPACE(CREDENTIALS.size))
+        for _, kind, data in ancillary:
             if kind == socket.SCM_CREDENTIALS:
                 self.asked(request, CREDENTIALS.unpack(data)[0])
 

@@ -61,9 +61,9 @@ class Usage:
     def look(self, pids: Sequence[int]) -> int:
         """Return what they take of the memory now beyond what they inherited, and note the most that they held."""
         other = self.elsewhere() + sum(map(_in_pipes, pids))
-        found = [self._process(pid) for pid in pids]
+        processes = [self._process(pid) for pid in pids]
         taken, most, self._whole = (
-            other + sum(seen[which] for seen in found) for which in range(3)
+            other + sum(process[which] for process in processes) for which in range(3)
         )
         self.peak_bytes = max(self.peak_bytes, most)
         return taken
@@ -77,16 +77,16 @@ class Usage:
         own, tables = memory["RssAnon"] + memory["VmSwap"], memory["VmPTE"]
         # The most of one that is first seen beside others may be its parent's: until exec, vfork has them share memory.
         before = memory["VmHWM"] if self._seen else 0
-        seen = self._seen.setdefault((pid, mark), _Process(own, before))
+        process = self._seen.setdefault((pid, mark), _Process(own, before))
         # Honest work never holds less than it inherited; giving some of that back makes no room for anything else.
-        seen.least = min(seen.least, own)
+        process.least = min(process.least, own)
         free = (
-            min(self.inherited.held_bytes, seen.least)
+            min(self.inherited.held_bytes, process.least)
             if mark and mark == self.inherited.mark
             else 0
         )
-        held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > seen.most
-        seen.most = max(seen.most, memory["VmHWM"])
+        held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > process.most
+        process.most = max(process.most, memory["VmHWM"])
         # What is mapped of files hardly ever shrinks in a worker, so there was no more of it when the most was held.
         most = max(held, memory["VmHWM"] - memory["RssFile"] - free) if rose else held
         return held + tables, most, held + tables + free
@@ -108,13 +108,13 @@ class Usage:
 
 def memory_of(pid: int) -> tuple[bytes, dict[str, int]]:
     """Return a process's mark, and what the kernel says of its memory, in bytes: all zero when it is gone."""
-    found = b"", dict.fromkeys(FIELDS, 0)
+    memory = b"", dict.fromkeys(FIELDS, 0)
     for folder in _folders(pid):
         # The mark first: of one that ends in between there is no memory then, rather than memory without a mark.
-        found = _bytes(f"{folder}/auxv"), _kilobytes(f"{folder}/status", FIELDS)
-        if found[1]["VmHWM"]:
+        memory = _bytes(f"{folder}/auxv"), _kilobytes(f"{folder}/status", FIELDS)
+        if memory[1]["VmHWM"]:
             break
-    return found
+    return memory
 
 
 def _folders(pid: int) -> Iterator[str]:
@@ -132,21 +132,21 @@ def in_files(folders: Iterable[int]) -> int:
     """Return what file systems in memory hold, also of files without a name; a file counts even if it is empty."""
     total = 0
     for fd in folders:
-        seen = os.fstatvfs(fd)
-        total += (seen.f_blocks - seen.f_bfree) * seen.f_frsize + (
-            seen.f_files - seen.f_ffree
+        status = os.fstatvfs(fd)
+        total += (status.f_blocks - status.f_bfree) * status.f_frsize + (
+            status.f_files - status.f_ffree
         ) * INODE_BYTES
     return total
 
 
 def in_sockets(pid: int) -> int:
     """Return what sockets of a process's network hold at the most, those that no process has open among them."""
-    seen = {
+    counts = {
         name: int(rest.split()[1])
         for name, _, rest in _lines(f"{pid}/net/sockstat", f"{pid}/net/sockstat6")
     }
-    used = seen.get("sockets", 0)
-    tables = [name.lower() for name in ("TCP", "TCP6") if seen.get(name)]  # 3 ms each
+    used = counts.get("sockets", 0)
+    tables = [name.lower() for name in ("TCP", "TCP6") if counts.get(name)]  # 3 ms each
     queues = sum(
         _queued(line) for name in tables for line in _read(f"{pid}/net/{name}").splitlines()
     )
@@ -162,8 +162,8 @@ def _queued(line: str) -> int:
 
 def _in_pipes(pid: int) -> int:
     with contextlib.suppress(OSError):
-        found = os.stat(f"{PROC}/{pid}/fd").st_size  # noqa: PTH116 no Path, as below; 0 before Linux 6.2
-        return max(0, found - DESCRIPTORS) * PIPE_BYTES
+        open_files = os.stat(f"{PROC}/{pid}/fd").st_size  # noqa: PTH116 no Path, as below; 0 before Linux 6.2
+        return max(0, open_files - DESCRIPTORS) * PIPE_BYTES
     return 0
 
 
@@ -179,11 +179,11 @@ def _share(pid: int) -> int:
 
 
 def _kilobytes(name: str, wanted: Sequence[str]) -> dict[str, int]:
-    found = dict.fromkeys(wanted, 0)
+    sizes = dict.fromkeys(wanted, 0)
     for key, _, value in _lines(name):
-        if key in found:
-            found[key] = int(value.split()[0]) * 1024
-    return found
+        if key in sizes:
+            sizes[key] = int(value.split()[0]) * 1024
+    return sizes
 
 
 def _lines(*names: str) -> list[tuple[str, str, str]]:

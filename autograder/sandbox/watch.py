@@ -196,12 +196,12 @@ class Watched:
         self._told += data
         *lines, self._told = self._told.split(b"\n")
         for line in lines:
-            said = json.loads(line)
-            if "fault" in said:
-                self.end = said
-                raise WorkerLostError(said["fault"])
-            self.keeper = said.get("pid", self.keeper)
-            self.end = said if "status" in said else self.end
+            note = json.loads(line)
+            if "fault" in note:
+                self.end = note
+                raise WorkerLostError(note["fault"])
+            self.keeper = note.get("pid", self.keeper)
+            self.end = note if "status" in note else self.end
         if not data and self.end is None:
             self.end = {"status": None, "cpu_seconds": 0.0, "left_behind": 0}
 

@@ -58,8 +58,8 @@ class Talk:
         words = message.body.get("error")
         if message.kind == "RAISED" and type(words) is str:
             raise Stopped("raised", words)
-        said = {name: type(value) for name, value in message.body.items()}
-        if message.kind != kind or said != body or not _formed(message.arrays, arrays):
+        types = {name: type(value) for name, value in message.body.items()}
+        if message.kind != kind or types != body or not _formed(message.arrays, arrays):
             raise Stopped(
                 "refused", f"the worker's answer was refused: it is no {kind} as it was asked for"
             )
@@ -71,7 +71,7 @@ def _formed(arrays: Mapping[str, Array], forms: Mapping[str, Form]) -> bool:
         str(arrays[name].dtype) == dtype
         and arrays[name].ndim == len(shape)
         and all(
-            wanted in (-1, found) for wanted, found in zip(shape, arrays[name].shape, strict=True)
+            wanted in (-1, size) for wanted, size in zip(shape, arrays[name].shape, strict=True)
         )
         for name, (dtype, shape) in forms.items()
     )

@@ -79,10 +79,10 @@ class Workers:
             return self.fresh(job)
         key = f"{job.seed} {job.fingerprint}"
         if key not in self._trusted:
-            seen = self.fresh(job)
-            if seen.ended != "ok":
-                return seen
-            self._trusted[key] = seen
+            observation = self.fresh(job)
+            if observation.ended != "ok":
+                return observation
+            self._trusted[key] = observation
         return self._trusted[key]
 
     def fresh(self, job: Job) -> Observation:
@@ -183,8 +183,8 @@ class Workers:
         self._prepare(job)
         with self.worker(job) as watched:
             watched.gauge, watched.closely = gauge, True
-            seen = self._converse(job, watched)
-        return _measured(seen, watched)
+            observation = self._converse(job, watched)
+        return _measured(observation, watched)
 
     def _fork(self, job: Job, code: Path, work: Path, cores: Collection[int]) -> Watched:
         assert self._control is not None
@@ -275,17 +275,17 @@ def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
     return request
 
 
-def _measured(seen: Observation, watched: Watched) -> Observation:
+def _measured(observation: Observation, watched: Watched) -> Observation:
     end, gauge = watched.end or {}, watched.gauge
     log = watched.log.decode("utf-8", "replace")
     left_behind = watched.left_behind or end.get("left_behind", 0)
     if left_behind:
         log += f"\n[perflab] {left_behind} process(es) were left behind and killed"
     computed = float(end.get("cpu_seconds", 0.0))
-    of_it = f"; it computed for {computed:.1f} s of them" if seen.ended == "timeout" else ""
+    of_it = f"; it computed for {computed:.1f} s of them" if observation.ended == "timeout" else ""
     return replace(
-        seen,
-        error=seen.error + of_it,
+        observation,
+        error=observation.error + of_it,
         log=log,
         seconds=time.monotonic() - watched.started,
         cpu_seconds=computed,

@@ -41,9 +41,9 @@ def read(path: Path, name: str = "") -> Trace:
     try:
         trace = _read(source)
     except SubmissionError as error:
-        said = str(error)  # a cap deep inside does not know which file it is about
+        reason = str(error)  # a cap deep inside does not know which file it is about
         raise SubmissionError(
-            said if said.startswith(source.name) else f"{source.name}: {said}"
+            reason if reason.startswith(source.name) else f"{source.name}: {reason}"
         ) from None
     if not (trace.figures or trace.tables or trace.notes):
         raise SubmissionError(f"{source.name}: {NOTHING[trace.tool]}")

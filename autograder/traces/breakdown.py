@@ -18,14 +18,14 @@ QUEUED = "between queued work"
 LANES_OF = 8  # GPUs
 
 
-def breakdown(events: Events, found: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
+def breakdown(events: Events, windows: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
     """Return, for each GPU or for the CPU alone, slices that add up to the window."""
     layers = {f"gpu{device}": gpu_layers(events, device) for device in gpus(events)}
     if not layers and len(events.of(Kind.OP)):
         layers["cpu"] = _cpu_layers(events)
     parts = {}
     for name, layer in layers.items():
-        named = stretch(found, "steps", name, "trace")
+        named = stretch(windows, "steps", name, "trace")
         if named is not None:
             parts[name] = _slices(layer, named[1])
     return parts
@@ -61,10 +61,10 @@ def queued(work: Events, calls: Events) -> Spans:
     begins, ends = ran.end[:-1], ran.start[1:]
     started, launched_by = work.joined("link", calls)
     at = np.searchsorted(ends, started.start)
-    known = at < len(ends)
-    known[known] = ends[at[known]] == started.start[known]
-    at = at[known]
-    at = at[launched_by.end[known] <= begins[at]]
+    matched = at < len(ends)
+    matched[matched] = ends[at[matched]] == started.start[matched]
+    at = at[matched]
+    at = at[launched_by.end[matched] <= begins[at]]
     return Spans.of(begins[at], ends[at])
 
 
@@ -76,9 +76,9 @@ def _cpu_layers(events: Events) -> dict[str, Spans]:
     }
 
 
-def timeline(events: Events, found: tuple[Window, ...]) -> tuple[Lane, ...]:
+def timeline(events: Events, windows: tuple[Window, ...]) -> tuple[Lane, ...]:
     """Return the lanes of a picture, over the steps if there are some."""
-    named = stretch(found, "steps", *(f"gpu{device}" for device in gpus(events)), "trace")
+    named = stretch(windows, "steps", *(f"gpu{device}" for device in gpus(events)), "trace")
     if named is None:
         return ()
     lanes = {}
@@ -94,7 +94,7 @@ def timeline(events: Events, found: tuple[Window, ...]) -> tuple[Lane, ...]:
         "data loading": loading(events).spans,
     }
     return tuple(
-        Lane(name, tuple(round(float(one), 3) for one in spans.coverage(named[1], PIECES)))
+        Lane(name, tuple(round(float(value), 3) for value in spans.coverage(named[1], PIECES)))
         for name, spans in lanes.items()
         if spans.within(named[1])
     )

@@ -159,8 +159,8 @@ class Events:
 
     def named(self, wanted: re.Pattern[str] | Callable[[str], Any]) -> Events:
         """Keep the events whose names a pattern finds."""
-        found = wanted.search if isinstance(wanted, re.Pattern) else wanted
-        ids = [i for i in np.unique(self.name).tolist() if found(self.names[i])]
+        matches = wanted.search if isinstance(wanted, re.Pattern) else wanted
+        ids = [i for i in np.unique(self.name).tolist() if matches(self.names[i])]
         return self.where(np.isin(self.name, ids))
 
     def joined(self, column: str, other: Events) -> tuple[Events, Events]:
@@ -169,9 +169,9 @@ class Events:
         other = other.where(np.argsort(getattr(other, column), kind="stable"))
         mine, others = getattr(self, column), getattr(other, column)
         index = np.searchsorted(others, mine)
-        known = index < len(other)
-        known[known] = others[index[known]] == mine[known]
-        return self.where(known), other.where(index[known])
+        matched = index < len(other)
+        matched[matched] = others[index[matched]] == mine[matched]
+        return self.where(matched), other.where(index[matched])
 
     @cached_property
     def spans(self) -> Spans:

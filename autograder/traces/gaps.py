@@ -15,10 +15,10 @@ from autograder.traces.windows import gpus, on_gpu, stretch
 LONGEST = 10  # of each GPU
 
 
-def gaps(events: Events, found: tuple[Window, ...]) -> Iterator[Gap]:
+def gaps(events: Events, windows: tuple[Window, ...]) -> Iterator[Gap]:
     """Yield each GPU's longest gaps within the steps, the longest first."""
     for device in gpus(events):
-        named = stretch(found, "steps", f"gpu{device}")
+        named = stretch(windows, "steps", f"gpu{device}")
         if named is None:
             continue
         work, layers = on_gpu(events, device), gpu_layers(events, device)

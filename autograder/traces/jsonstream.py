@@ -83,10 +83,10 @@ class Stream:
     def _to_events(self) -> None:
         """Pass over what cannot be read, to the list of events."""
         self._document.damaged += 1
-        found = EVENTS_AHEAD.search(self._text, self._at)
-        if found is None:
+        match = EVENTS_AHEAD.search(self._text, self._at)
+        if match is None:
             raise _Short
-        self._at = found.end() - 1
+        self._at = match.end() - 1
 
     def _list(self) -> Iterator[dict[str, Any]]:
         for number in count():

@@ -63,7 +63,7 @@ def read(source: Source) -> Trace:
         "kineto",
         recording.events(base if type(base) is int and 0 <= base < BIGGEST else 0),
         devices=tuple(
-            str(one.get("name"))[:100] for one in _list(gpus)[:64] if isinstance(one, dict)
+            str(gpu.get("name"))[:100] for gpu in _list(gpus)[:64] if isinstance(gpu, dict)
         ),
         notes=tuple(_notes(document, counts, len(recording), recording.unread)),
         cut=document.truncated,
@@ -88,15 +88,15 @@ def _list(value: Any) -> list[Any]:
 
 def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     """Return short facts of the header, never its environment; the host is told apart without being named."""
-    found = {
+    facts = {
         name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)
     }
     host, group = values.get("host_name"), values.get("distributedInfo")
     if isinstance(host, str):
-        found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
+        facts["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
     if isinstance(group, dict):
-        found["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
-    return found
+        facts["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
+    return facts
 
 
 def _notes(document: Document, counts: Mapping[str, int], kept: int, bad: int) -> Iterator[str]:

@@ -113,20 +113,28 @@ def read_report(source: Source) -> Trace:
 
 def trace(source: Source, kernels: list[Kernel]) -> Trace:
     """Put together the launches that were measured."""
-    kernels = [one for one in kernels if one.values][:MOST_LAUNCHES]
+    kernels = [kernel for kernel in kernels if kernel.values][:MOST_LAUNCHES]
     if not kernels:
         raise SubmissionError(
             f"{source.name}: holds no metrics of kernels; use ncu --set basic --csv --page details"
         )
     figures = tuple(
         Figure(
-            name, value, UNITS.get(name, "%"), "kernel", one.device, one.name, one.launch or str(at)
+            name,
+            value,
+            UNITS.get(name, "%"),
+            "kernel",
+            kernel.device,
+            kernel.name,
+            kernel.launch or str(at),
         )
-        for at, one in enumerate(kernels)
-        for name, value in one.values.items()
+        for at, kernel in enumerate(kernels)
+        for name, value in kernel.values.items()
     )
-    table = add_up((one.name, 1, round(one.values.get("duration", 0)), 0) for one in kernels)
-    notes = (SERIAL,) if any("duration" in one.values for one in kernels) else (NO_DURATION,)
+    table = add_up(
+        (kernel.name, 1, round(kernel.values.get("duration", 0)), 0) for kernel in kernels
+    )
+    notes = (SERIAL,) if any("duration" in kernel.values for kernel in kernels) else (NO_DURATION,)
     return Trace(
         source.name, digest(source), "ncu", figures=figures, tables={"kernels": table}, notes=notes
     )
@@ -171,7 +179,7 @@ def _kernel(row: Mapping[str, str]) -> Kernel:
 
 
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
-    decimal = cells.point((one for line in lines for one in line.split()[-1:]), source.name)
+    decimal = cells.point((word for line in lines for word in line.split()[-1:]), source.name)
     kernels: list[Kernel] = []
     dashes = ""
     for line in lines:
@@ -181,17 +189,17 @@ def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
         elif cells.DASHES.fullmatch(line):
             dashes = line
         elif (
-            kernels and dashes and len(found := cells.columns(dashes, line)) in (3, 5)
+            kernels and dashes and len(columns := cells.columns(dashes, line)) in (3, 5)
         ):  # 5: least, most, mean
-            kernels[-1].take(found[0], found[1], cells.number(found[-1], decimal))
+            kernels[-1].take(columns[0], columns[1], cells.number(columns[-1], decimal))
     return kernels
 
 
 def _from_action(action: Any) -> Kernel:
     kernel = Kernel(str(action.name()))
-    there = set(action.metric_names())
+    names = set(action.metric_names())
     for name in METRICS:
-        if name in there:
+        if name in names:
             kernel.take(name, str(action[name].unit()), float(action[name].value()))
     return kernel
 

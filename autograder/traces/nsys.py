@@ -74,8 +74,8 @@ def read(source: Source) -> Trace:
         }
         began = next(
             (
-                whole(one)
-                for (one,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
+                whole(moment)
+                for (moment,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
             ),
             None,
         )
@@ -104,11 +104,11 @@ def _devices(database: Database) -> tuple[str, ...]:
     rows = database.rows(
         "TARGET_INFO_GPU", "id", "deviceId", "name"
     )  # the latter number until 2021
-    found = {
+    threads = {
         whole(old if number is None else number): str(name)[:100] for number, old, name in rows
     }
     return tuple(
-        found[number] for number in sorted(number for number in found if number is not None)
+        threads[number] for number in sorted(number for number in threads if number is not None)
     )
 
 

@@ -111,9 +111,13 @@ class Trace:
 
     def figure(self, id: str, window: str = "", device: int | None = None) -> float | None:  # noqa: A002
         """Find a figure; without a window or device, the first that fits."""
-        for one in self.figures:
-            if one.id == id and window in ("", one.window) and device in (None, one.device):
-                return one.value
+        for figure in self.figures:
+            if (
+                figure.id == id
+                and window in ("", figure.window)
+                and device in (None, figure.device)
+            ):
+                return figure.value
         return None
 
     def rows(self, table: str) -> tuple[Row, ...]:

@@ -34,8 +34,8 @@ EXPORT = ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION")
 
 def redact(path: Path) -> tuple[Path, str]:
     """Write the copy beside the file; return where it is and what was left out."""
-    if why := no_file(path):
-        raise UserError(f"{path}: {why}")
+    if problem := no_file(path):
+        raise UserError(f"{path}: {problem}")
     source = Source(path)
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     if source.form == "json":

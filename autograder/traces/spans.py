@@ -88,6 +88,6 @@ def growth(layers: Mapping[str, Spans], window: tuple[int, int]) -> dict[str, in
     return added
 
 
-def overlap(one: Spans, other: Spans) -> int:
+def overlap(first: Spans, second: Spans) -> int:
     """Return the nanoseconds that both cover."""
-    return one.length + other.length - (one | other).length
+    return first.length + second.length - (first | second).length
