@@ -328,7 +328,10 @@ def _shape_problem(raw: Any) -> str:
 
 
 def _place(error: Any) -> tuple[bool, list[str]]:
-    """A misspelt name is also a missing one: the first of the two has the nearest name to offer."""
+    """A misspelt name is also a missing one.
+
+    The first of the two has the nearest name to offer.
+    """
     path = [str(step) for step in error.absolute_path]
     return error.validator != "additionalProperties", path
 

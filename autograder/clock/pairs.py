@@ -1,4 +1,7 @@
-"""How one pair of processes is timed, and how many pairs are taken: pure but for the arms and `now`."""
+"""How one pair of processes is timed, and how many pairs are taken.
+
+Pure but for the arms and `now`.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ class Arm(Protocol):
         ...
 
     def end(self) -> None:
-        """Kill all of it and wait until it is gone, from the device too; fine if not started."""
+        """Kill all of it and wait until it is gone, from the device too.
+
+        Fine if not started.
+        """
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ class Gate:
 def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
     """Open when less than 10 % noise is proved and neither arm beats the other at the lowest bar.
 
-    The first holds for an upper bound of the noise: of two machines with 10 %, one would show less by luck.
+    The first holds for an upper bound of the noise: of two machines with 10 %, one would show
+    less by luck.
     """
     n = len(pairs)
     if n < FIRST_LOOK:
@@ -68,7 +69,10 @@ def _noise_problem(pairs: int, noise: float) -> str:
 
 
 def noise_bound(pairs: Sequence[float]) -> float:
-    """Return what the sd of a pair is below: the chi-square bound in the form of Wilson and Hilferty."""
+    """Return what the sd of a pair is below.
+
+    The chi-square bound in the form of Wilson and Hilferty.
+    """
     df = len(pairs) - 1
     share = 1 - 2 / (9 * df) - Z * math.sqrt(2 / (9 * df))
     return stdev(pairs) / math.sqrt(share**3)

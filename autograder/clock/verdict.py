@@ -1,4 +1,5 @@
-"""The verdict on a speedup, from one log-ratio for each pair of processes: d = ln(t_baseline / t_student).
+"""The verdict on a speedup, from one log-ratio for each pair of processes: d = ln(t_baseline /
+t_student).
 
     m   mean of the d after one value at each end was winsorised
     se  sd * n / (n - 2) / sqrt(n)
@@ -45,7 +46,10 @@ class Ruling:
     """The speedup; None when there is no pair."""
     low: float = 0.0
     high: float = 0.0
-    """The interval that decides; with fewer pairs than that takes, the smallest and the largest."""
+    """The interval that decides.
+
+    With fewer pairs than that takes, the smallest and the largest.
+    """
     credit: float = 0.0
     """Share of the points that is proved, in tenths."""
 
@@ -122,12 +126,18 @@ def partial_credit(low: float, bar: float) -> float:
 
 
 def may_go_on(pooled: Sequence[float], bar: float) -> bool:
-    """Whether pairs may be added to those of the same bytes on the same device: not once they were judged."""
+    """Whether pairs may be added to those of the same bytes on the same device.
+
+    Not once they were judged.
+    """
     return rule(pooled, bar, last=True).decision == "INCONCLUSIVE"
 
 
 def practice(pairs: Sequence[float], bar: float) -> str:
-    """Tell a student how a short run looks; too short for a verdict, so it never says PASS."""
+    """Tell a student how a short run looks.
+
+    Too short for a verdict, so it never says PASS.
+    """
     ruling = rule(pairs, bar, last=True)
     reached = ruling.ratio is not None and ruling.ratio >= MARGIN * bar
     return f"{'on course' if reached else 'not yet'}: {ruling}; the bar is {bar:.2f}x"

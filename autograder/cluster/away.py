@@ -1,4 +1,7 @@
-"""The run's end of a cluster: starts the engine, and gives lanes what they do in place of grading."""
+"""The run's end of a cluster.
+
+Starts the engine, and gives lanes what they do in place of grading.
+"""
 
 from __future__ import annotations
 

@@ -97,7 +97,10 @@ def config(site: Site, run_dir: Path) -> Config:
 
 
 def provider(site: Site) -> ExecutionProvider:
-    """Make Parsl's provider; nodes find this very environment first, unless worker_init says otherwise."""
+    """Make Parsl's provider.
+
+    Nodes find this very environment first, unless worker_init says otherwise.
+    """
     from parsl import launchers, providers
 
     options = dict(site.options)

@@ -1,6 +1,7 @@
 """Results as other systems read them: a file for each system, and here what all of them hold to.
 
-What is owed is no grade, so it is handed on only when asked for; who cannot be told apart is named and left out.
+What is owed is no grade, so it is handed on only when asked for; who cannot be told apart is
+named and left out.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Sta
 def in_class(
     standings: Sequence[Standing], key: Callable[[Standing], str], named: str
 ) -> tuple[list[Standing], list[str]]:
-    """Tell who can go into another system's table, by a key that it knows; one row a student."""
+    """Tell who can go into another system's table, by a key that it knows.
+
+    One row a student.
+    """
     rows = [standing for standing in standings if standing.listed and key(standing)]
     notes = [
         f"{standing.result.submission} is left out: "

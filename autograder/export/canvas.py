@@ -1,4 +1,5 @@
-"""What Canvas's gradebook imports (Grades, Import): the columns of its own export, students by their numbers there.
+"""What Canvas's gradebook imports (Grades, Import): the columns of its own export, students by
+their numbers there.
 
 Only by number: without one Canvas falls back to names, and would take the wrong one of two.
 """
@@ -16,7 +17,10 @@ HEADER = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
 def table(standings: Sequence[Standing], assignment: str) -> tuple[str, list[str]]:
-    """The table and who is left out; *assignment* as Canvas heads its column, like `Lab 3 (4410)`."""
+    """The table and who is left out.
+
+    *assignment* as Canvas heads its column, like `Lab 3 (4410)`.
+    """
     rows, notes = in_class(standings, lambda standing: standing.student.canvas_id, "canvas_id")
     worth = {standing.result.max_score for standing in rows}
     if len(worth) > 1:

@@ -1,4 +1,7 @@
-"""A table for people and spreadsheets: every sum, lateness on its own, the parts, and what was set by hand."""
+"""A table for people and spreadsheets.
+
+Every sum, lateness on its own, the parts, and what was set by hand.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,10 @@ def results(standing: Standing) -> str:
 
 
 def zipped(lab: str, wheel: Path) -> bytes:
-    """Make the zip that Gradescope takes as an autograder: setup.sh and run_autograder, the lab's name, perflab."""
+    """Make the zip that Gradescope takes as an autograder.
+
+    Setup.sh and run_autograder, the lab's name, perflab.
+    """
     whole = io.BytesIO()
     files = {path.name: path.read_bytes() for path in sorted(IMAGE.iterdir()) if path.is_file()}
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -105,7 +108,10 @@ def _test(number: str, part: str, check: CheckResult) -> dict[str, Any]:
 
 
 def _speedups(standing: Standing) -> Iterator[dict[str, Any]]:
-    """What passed or nearly passed by the clock; Gradescope shows it under pseudonyms, if the assignment says so."""
+    """What passed or nearly passed by the clock.
+
+    Gradescope shows it under pseudonyms, if the assignment says so.
+    """
     for part in standing.result.parts:
         for check in part.checks:
             if check.evidence.get("pairs") and check.outcome in ("passed", "partial"):

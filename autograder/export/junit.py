@@ -1,4 +1,7 @@
-"""JUnit XML, for the pages of CI systems: a suite for each part of each submission, a case for each check."""
+"""JUnit XML, for the pages of CI systems.
+
+A suite for each part of each submission, a case for each check.
+"""
 
 from __future__ import annotations
 

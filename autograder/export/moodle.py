@@ -1,6 +1,8 @@
-"""What Moodle imports, in one file: an assignment's grading worksheet, and grades by address for its gradebook.
+"""What Moodle imports, in one file: an assignment's grading worksheet, and grades by address for
+its gradebook.
 
-The worksheet needs Identifier, Grade and Last modified (grade); its numbers are those in the folders of the download.
+The worksheet needs Identifier, Grade and Last modified (grade); its numbers are those in the
+folders of the download.
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ def table(standings: Sequence[Standing]) -> tuple[str, list[str]]:
 
 
 def _number(standing: Standing) -> str:
-    """Moodle's number of a student in this assignment: that of the download, else the roster's."""
+    """Moodle's number of a student in this assignment.
+
+    That of the download, else the roster's.
+    """
     match = MOODLE.fullmatch(standing.handed.source)
     return match["id"] if match else standing.student.moodle_id
 

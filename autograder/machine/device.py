@@ -17,7 +17,10 @@ Tier = Callable[[str, Literal["cpu", "cuda"]], str]
 
 
 def find(wanted: str, tier: Tier) -> tuple[Device, str]:
-    """Resolve auto, cpu or cuda:N to a device record and to torch's name for it; N counts the GPUs that are ours."""
+    """Resolve auto, cpu or cuda:N to a device record and to torch's name for it.
+
+    N counts the GPUs that are ours.
+    """
     names = [] if wanted == "cpu" else gpu_names()
     ours = _ours(len(names))
     if wanted == "auto":
@@ -38,7 +41,10 @@ def find(wanted: str, tier: Tier) -> tuple[Device, str]:
 
 
 def _ours(count: int) -> list[int]:
-    """Return the numbers of the GPUs that this process was given: by Slurm, by whoever shares a machine, or all."""
+    """Return the numbers of the GPUs that this process was given.
+
+    By Slurm, by whoever shares a machine, or all.
+    """
     given = os.environ.get(VISIBLE)
     if given is None or not count:
         return list(range(count))
@@ -69,7 +75,10 @@ def gpu_names() -> list[str]:
 
 
 def identity(worker_device: str) -> str:
-    """Name one device of this machine, whatever number a process gives it: cpu, or the GPU's UUID."""
+    """Name one device of this machine, whatever number a process gives it.
+
+    Cpu, or the GPU's UUID.
+    """
     kind, _, index = worker_device.partition(":")
     return "cpu" if kind == "cpu" else _ask_gpus("nvmlDeviceGetUUID")[int(index or 0)]
 

@@ -1,7 +1,9 @@
-"""The fence: a bubblewrap box, empty but for one sleeping process, that a worker of the warm zygote enters.
+"""The fence: a bubblewrap box, empty but for one sleeping process, that a worker of the warm
+zygote enters.
 
-The sleeper is `cat`: it echoes one line when the box is ready, and ends when the supervisor does. Killing the box's
-first process kills everything in it. Start boxes from a thread that outlives them: they die with that thread.
+The sleeper is `cat`: it echoes one line when the box is ready, and ends when the supervisor
+does. Killing the box's first process kills everything in it. Start boxes from a thread that
+outlives them: they die with that thread.
 """
 
 from __future__ import annotations
@@ -110,7 +112,10 @@ class Box:
         return [self._first, self._sleeper]
 
     def rest(self, cores: Collection[int]) -> None:
-        """Stop both for as long as the box lives: what somebody writes into their memory does not run unseen."""
+        """Stop both for as long as the box lives.
+
+        What somebody writes into their memory does not run unseen.
+        """
         for pid in self.own:
             os.sched_setaffinity(pid, cores)
         tree.signal_all(self.own, signal.SIGSTOP)
@@ -123,11 +128,17 @@ class Box:
         return bool(self._at_rest) and tree.turns(self.own) != self._at_rest
 
     def held_bytes(self) -> int:
-        """Memory of the box that need not be mapped by any process of it: files in memory, and what sockets hold."""
+        """Memory of the box that need not be mapped by any process of it.
+
+        Files in memory, and what sockets hold.
+        """
         return usage.in_files(self._memory) + usage.in_sockets(self._first)
 
     def close(self) -> None:
-        """End the first process: the kernel ends all others with it, and lets it go when they are gone."""
+        """End the first process.
+
+        The kernel ends all others with it, and lets it go when they are gone.
+        """
         for folder in self._memory:
             os.close(folder)
         tree.kill([self._first])
@@ -175,9 +186,13 @@ class User(TypedDict, total=False):
 
 
 def unprivileged() -> User:
-    """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability; others stay."""
-    # Not the same one in each lane: the kernel counts by user which descriptors are on their way between processes, and
-    # a worker that uses all of them up would leave none to the DataLoaders of others.
+    """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability.
+
+    Others stay.
+    """
+    # Not the same one in each lane: the kernel counts by user which descriptors are on their
+    # way between processes, and a worker that uses all of them up would leave none to the
+    # DataLoaders of others.
     if os.geteuid() != 0:
         return {}
     nobody = NOBODIES[turns.number(len(NOBODIES))]
@@ -185,7 +200,10 @@ def unprivileged() -> User:
 
 
 def become() -> list[str]:
-    """Let a program of the system change the user: where Popen does, it copies the tables of all our memory first."""
+    """Let a program of the system change the user.
+
+    Where Popen does, it copies the tables of all our memory first.
+    """
     user = unprivileged()
     if not user:
         return []
@@ -218,7 +236,8 @@ def _view() -> int | None:
             else f"chmod -R go+rX {own}"
         )
         raise BoxError(f"{own} {CLOSED}", mend)
-    # What can be imported beside the package can be there, too, as from a checkout that every user can read.
+    # What can be imported beside the package can be there, too, as from a checkout that every
+    # user can read.
     beside = [PACKAGE.parent] if view.is_open(PACKAGE.parent) else []
     try:
         return view.opened([*wanted, *beside], _bwrap())
@@ -239,7 +258,10 @@ def system_calls(*, gpu: bool = False, timed: bool = False) -> bytes:
 
 @cache
 def try_out(lent: tuple[Path, ...] = ()) -> str:
-    """Bring one box up and down and return bubblewrap's version; `BoxError` says what is missing."""
+    """Bring one box up and down and return bubblewrap's version.
+
+    `BoxError` says what is missing.
+    """
     try:
         Box(PACKAGE, lent).close()
         if lent:
@@ -269,7 +291,10 @@ def explained(words: str) -> BoxError:
 
 
 def environment() -> list[Path]:
-    """Return what Python needs outside of /usr: interpreter, libraries, this package; nothing that lies beside them."""
+    """Return what Python needs outside of /usr: interpreter, libraries, this package.
+
+    Nothing that lies beside them.
+    """
     parts = ("bin", "include", "lib", "lib64", "pyvenv.cfg")
     wanted = {Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in parts}
     wanted |= {PACKAGE, *(Path(path) for path in sys.path if path.endswith("-packages"))}
@@ -302,7 +327,8 @@ def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]
         *gpu.options(lent),
         ("--seccomp", rules),
         ("--remount-ro", "/dev"),
-        # In /proc the kernel's note of the most that a process held could be cleared. A GPU's driver writes there.
+        # In /proc the kernel's note of the most that a process held could be cleared. A GPU's
+        # driver writes there.
         *(() if lent else [("--remount-ro", "/proc")]),
         ("--remount-ro", "/"),
     ]

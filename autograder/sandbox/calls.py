@@ -103,7 +103,10 @@ class Calls:
 
 
 def difference(output: Array, expected: Array, within: Close) -> str:
-    """Say how an output differs from the baseline's, or nothing; NaN is right where the baseline returns it."""
+    """Say how an output differs from the baseline's, or nothing.
+
+    NaN is right where the baseline returns it.
+    """
     if output.shape != expected.shape:
         return f"{len(output)} numbers were returned where the baseline returns {len(expected)}"
     shares = shares_of_allowed(output, expected, within)
@@ -114,7 +117,10 @@ def difference(output: Array, expected: Array, within: Close) -> str:
 
 
 def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:
-    """Return how far each number is from the baseline's, as a share of what is allowed; infinite for NaN."""
+    """Return how far each number is from the baseline's, as a share of what is allowed.
+
+    Infinite for NaN.
+    """
     import numpy as np
 
     with np.errstate(all="ignore"):

@@ -1,4 +1,7 @@
-"""The processes below one keeper, read from /proc: who they are, whether they move, and their end."""
+"""The processes below one keeper, read from /proc.
+
+Who they are, whether they move, and their end.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,12 @@ def kill(pids: list[int]) -> None:
 
 
 def turns(pids: list[int]) -> dict[str, int]:
-    """How often each living thread of theirs was given a core so far: whatever they do, one of these changes."""
-    # Not their CPU time: that of a process which ended is nowhere, so who stops, works and ends would have used less.
+    """How often each living thread of theirs was given a core so far.
+
+    Whatever they do, one of these changes.
+    """
+    # Not their CPU time: that of a process which ended is nowhere, so who stops, works and ends
+    # would have used less.
     if not TURNS.exists():
         raise SpoiltError(f"this kernel does not tell who was given a core: there is no {TURNS}")
     counts = {}

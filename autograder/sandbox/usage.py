@@ -1,7 +1,7 @@
 """The memory that a worker and all that it started hold, read in /proc from outside.
 
-What every worker inherits from the warm process is shared by all, and nobody's own as long as nobody changes it.
-What no process maps counts too: files in memory, sockets, pipes.
+What every worker inherits from the warm process is shared by all, and nobody's own as long as
+nobody changes it. What no process maps counts too: files in memory, sockets, pipes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ SHARES = (
 INODE_BYTES = 1024  # of the kernel, for an empty file
 PIPE_BYTES = 64 << 10  # no pipe holds more: its size cannot be changed in the box
 DESCRIPTORS = 16  # whoever has no more of them hides nothing in pipes that is worth counting
-EXACT_FROM = 2  # limits, as memory is counted if nothing is shared: an exact look takes up to 20 ms for each process
+# Limits, as memory is counted if nothing is shared: an exact look takes up to 20 ms for each
+# process.
+EXACT_FROM = 2
 SOME = 8  # processes
 
 
 @dataclass(frozen=True)
 class Inherited:
-    """The warm process, as it was when its workers are forked from it: nothing of this is a worker's own."""
+    """The warm process, as it was when its workers are forked from it.
+
+    Nothing of this is a worker's own.
+    """
 
     held_bytes: int = 0
     mark: bytes = b""
@@ -70,15 +75,18 @@ class Usage:
 
     def _process(self, pid: int) -> tuple[int, int, int]:
         """Return what it takes, the most that it held since the last look, and what it takes with all it inherited."""
-        # Pages of files on disk are left out: RssFile and VmHWM hold every library that is mapped, and nothing on disk
-        # can be written in the box. VmHWM is the kernel's own note of the most. The peak of a cgroup of one's own would
-        # hold the page cache as well: who first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
+        # Pages of files on disk are left out: RssFile and VmHWM hold every library that is
+        # mapped, and nothing on disk can be written in the box. VmHWM is the kernel's own note
+        # of the most. The peak of a cgroup of one's own would hold the page cache as well: who
+        # first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
         mark, memory = memory_of(pid)
         own, tables = memory["RssAnon"] + memory["VmSwap"], memory["VmPTE"]
-        # The most of one that is first seen beside others may be its parent's: until exec, vfork has them share memory.
+        # The most of one that is first seen beside others may be its parent's: until exec,
+        # vfork has them share memory.
         before = memory["VmHWM"] if self._seen else 0
         process = self._seen.setdefault((pid, mark), _Process(own, before))
-        # Honest work never holds less than it inherited; giving some of that back makes no room for anything else.
+        # Honest work never holds less than it inherited; giving some of that back makes no room
+        # for anything else.
         process.least = min(process.least, own)
         free = (
             min(self.inherited.held_bytes, process.least)
@@ -87,12 +95,16 @@ class Usage:
         )
         held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > process.most
         process.most = max(process.most, memory["VmHWM"])
-        # What is mapped of files hardly ever shrinks in a worker, so there was no more of it when the most was held.
+        # What is mapped of files hardly ever shrinks in a worker, so there was no more of it
+        # when the most was held.
         most = max(held, memory["VmHWM"] - memory["RssFile"] - free) if rose else held
         return held + tables, most, held + tables + free
 
     def over(self, limit: int, pids: Sequence[int]) -> bool:
-        """Whether they hold more than *limit* beyond what one of them inherited: each may have changed what it did."""
+        """Whether they hold more than *limit* beyond what one of them inherited.
+
+        Each may have changed what it did.
+        """
         begun = time.monotonic()
         if self._whole <= EXACT_FROM * limit or begun < self._next_exact:
             return False
@@ -107,10 +119,14 @@ class Usage:
 
 
 def memory_of(pid: int) -> tuple[bytes, dict[str, int]]:
-    """Return a process's mark, and what the kernel says of its memory, in bytes: all zero when it is gone."""
+    """Return a process's mark, and what the kernel says of its memory, in bytes.
+
+    All zero when it is gone.
+    """
     memory = b"", dict.fromkeys(FIELDS, 0)
     for folder in _folders(pid):
-        # The mark first: of one that ends in between there is no memory then, rather than memory without a mark.
+        # The mark first: of one that ends in between there is no memory then, rather than
+        # memory without a mark.
         memory = _bytes(f"{folder}/auxv"), _kilobytes(f"{folder}/status", FIELDS)
         if memory[1]["VmHWM"]:
             break
@@ -124,12 +140,18 @@ def _folders(pid: int) -> Iterator[str]:
 
 
 def mark_of(pid: int) -> bytes:
-    """Return where a process has its code and its stack: random for what is started anew, kept by a fork."""
+    """Return where a process has its code and its stack.
+
+    Random for what is started anew, kept by a fork.
+    """
     return _bytes(f"{pid}/auxv")  # nothing for whoever may not be looked at: it counts as no fork
 
 
 def in_files(folders: Iterable[int]) -> int:
-    """Return what file systems in memory hold, also of files without a name; a file counts even if it is empty."""
+    """Return what file systems in memory hold, also of files without a name.
+
+    A file counts even if it is empty.
+    """
     total = 0
     for fd in folders:
         status = os.fstatvfs(fd)
@@ -162,13 +184,17 @@ def _queued(line: str) -> int:
 
 def _in_pipes(pid: int) -> int:
     with contextlib.suppress(OSError):
-        open_files = os.stat(f"{PROC}/{pid}/fd").st_size  # noqa: PTH116 no Path, as below; 0 before Linux 6.2
+        # No Path, as below; 0 before Linux 6.2.
+        open_files = os.stat(f"{PROC}/{pid}/fd").st_size  # noqa: PTH116
         return max(0, open_files - DESCRIPTORS) * PIPE_BYTES
     return 0
 
 
 def _share(pid: int) -> int:
-    """Return a process's share of its memory, where what several have counts in parts; all of it if nobody may look."""
+    """Return a process's share of its memory, where what several have counts in parts.
+
+    All of it if nobody may look.
+    """
     for folder in _folders(pid):
         share, whole = (
             sum(_kilobytes(f"{folder}/{name}", wanted).values()) for name, wanted in SHARES

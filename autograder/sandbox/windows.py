@@ -1,7 +1,9 @@
-"""One side of a timed pair: a worker that does the same work window by window, and stands still in between.
+"""One side of a timed pair: a worker that does the same work window by window, and stands still in
+between.
 
-The clock is ours, and it stops when an answer arrives that cannot exist before the work is done. Whatever a student's
-worker says is a claim: a wrong, early, late or missing answer ends the comparison with `Stopped`, which is its doing.
+The clock is ours, and it stops when an answer arrives that cannot exist before the work is
+done. Whatever a student's worker says is a claim: a wrong, early, late or missing answer ends
+the comparison with `Stopped`, which is its doing.
 
     TIME -> BUILT       import, build, compile
     GO, inputs -> ...   one window, as its kind has it: see calls.py, train.py, load.py
@@ -132,7 +134,8 @@ class TimedWorker:
         """Fork the worker and wait until it has built what is timed."""
         self._turn, limits = 0, self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
-        # Both sides on one and the same core: what is compared is the work, not how much of the machine it takes.
+        # Both sides on one and the same core: what is compared is the work, not how much of the
+        # machine it takes.
         cores = [tree.timed_core()] if job.device == "cpu" else []
         self._watched = self._stack.enter_context(self.workers.worker(job, cores))
         if cores and self._watched.box is not None:
@@ -182,7 +185,10 @@ class TimedWorker:
         _believed(problem)
 
     def freeze(self) -> None:
-        """Stop every process of it: done when two walks in a row found the same ones, all of them still."""
+        """Stop every process of it.
+
+        Done when two walks in a row found the same ones, all of them still.
+        """
         assert self._watched is not None
         still, deadline = None, time.monotonic() + FREEZE_SECONDS
         while (pids := self._watched.processes()) != still:

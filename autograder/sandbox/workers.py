@@ -25,15 +25,22 @@ from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 
 PRELOAD = (
     *("torch", "torchvision", "pandas", "matplotlib.pyplot"),
-    "functorch.compile",  # the first call of a compiled function would import it, for more than a second
+    # The first call of a compiled function would import it, for more than a second.
+    "functorch.compile",
     "autograder.worker.shim",
     "autograder.worker.warm",
 )
 RESULT = ("ended", "values", "error", "import")  # what an answer says, as worker/shim.py writes it
 LONG_SESSION = 40
-"""Workers after which huge pages have paid: some 25 ms less for each, and up to a second once."""
+"""Workers after which huge pages have paid.
+
+Some 25 ms less for each, and up to a second once.
+"""
 COMPILER = "autograder.worker.compiler"
-"""Imported when the first job comes that compiles: 0.8 s once, and 0.1 to 0.5 s less for each of them."""
+"""Imported when the first job comes that compiles.
+
+0.8 s once, and 0.1 to 0.5 s less for each of them.
+"""
 START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
 Isolation = Literal["bubblewrap", "none"]
 
@@ -48,9 +55,15 @@ class Workers:
         lent: Sequence[Path] = (),
         card: Card | None = None,
     ) -> None:
-        """Name the fence, what the warm process imports, and a GPU with its nodes in the fence; nothing starts yet."""
+        """Name the fence, what the warm process imports, and a GPU with its nodes in the fence.
+
+        Nothing starts yet.
+        """
         self.isolation: Isolation = isolation
-        """The fence in force. none: processes of their own with limits, as the user who grades."""
+        """The fence in force. none.
+
+        Processes of their own with limits, as the user who grades.
+        """
         self._fenced = isolation == "bubblewrap"
         self._user = box.unprivileged() if self._fenced else box.User()
         self._preload = tuple(preload)
@@ -74,7 +87,10 @@ class Workers:
         self.close()
 
     def __call__(self, job: Job) -> Observation:
-        """Run one job in a fresh worker; the baseline answers for the same inputs only once."""
+        """Run one job in a fresh worker.
+
+        The baseline answers for the same inputs only once.
+        """
         if job.side != "baseline":
             return self.fresh(job)
         key = f"{job.seed} {job.fingerprint}"
@@ -151,7 +167,10 @@ class Workers:
         )
 
     def _prepare(self, job: Job) -> None:
-        """Let the warm process be cheaper to fork from; never between the two sides that are timed together."""
+        """Let the warm process be cheaper to fork from.
+
+        Never between the two sides that are timed together.
+        """
         self.warm()
         if not self._compiles and _compiles(job):
             self._compiles = True
@@ -167,7 +186,10 @@ class Workers:
 
     @contextmanager
     def worker(self, job: Job, cores: Collection[int] = ()) -> Iterator[Watched]:
-        """Keep one fresh worker, on some cores or on all; what is left of it is killed at the end."""
+        """Keep one fresh worker, on some cores or on all.
+
+        What is left of it is killed at the end.
+        """
         self.warm()
         with stage.staged(job.files, self._user.get("user")) as (code, work):
             watched = self._fork(job, code, work, cores)
@@ -270,7 +292,8 @@ def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
         "work": str(work),
     }
     if code == box.CODE:
-        # Counted inside the box; outside, the limit would count every process of the user who grades.
+        # Counted inside the box; outside, the limit would count every process of the user who
+        # grades.
         request["limits"] = {"seconds": job.limits.seconds, "processes": MAX_PROCESSES}
     return request
 
@@ -302,7 +325,8 @@ def _environ(home: str) -> dict[str, str]:
         "HOME": home,
         "TMPDIR": home,
         "LANG": "C.UTF-8",
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # huge pages for what is allocated: a tenth less time
+        # Huge pages for what is allocated: a tenth less time.
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": home,
@@ -312,5 +336,6 @@ def _environ(home: str) -> dict[str, str]:
         "GLOO_SOCKET_IFNAME": "lo",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # whoever asks whether there is a GPU does not start CUDA by asking
+        # Whoever asks whether there is a GPU does not start CUDA by asking.
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }

@@ -1,4 +1,7 @@
-"""What a window consists of: work first, then what the GPU's idle time coincides with; and the lanes of a timeline."""
+"""What a window consists of: work first, then what the GPU's idle time coincides with.
+
+And the lanes of a timeline.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,10 @@ def _slices(layers: Mapping[str, Spans], where: Stretch) -> tuple[Slice, ...]:
 
 
 def gpu_layers(events: Events, device: int) -> dict[str, Spans]:
-    """Order matters: what stands first wins; all that stands behind the copies is idle time of the GPU."""
+    """Order matters: what stands first wins.
+
+    All that stands behind the copies is idle time of the GPU.
+    """
     work, calls = on_gpu(events, device), events.of(Kind.CALL)
     return {
         "kernels": work.of(Kind.KERNEL, Kind.GRAPH).spans,
@@ -53,9 +59,11 @@ def gpu_layers(events: Events, device: int) -> dict[str, Spans]:
 
 
 def queued(work: Events, calls: Events) -> Spans:
-    """Return the idle stretches whose end was launched before they began: then the CPU was not what the GPU waited for.
+    """Return the idle stretches whose end was launched before they began: then the CPU was not
+    what the GPU waited for.
 
-    Where the launch ends inside the stretch, the GPU waited for it, be it only for the microseconds that it takes.
+    Where the launch ends inside the stretch, the GPU waited for it, be it only for the
+    microseconds that it takes.
     """
     ran = work.spans
     begins, ends = ran.end[:-1], ran.start[1:]

@@ -1,4 +1,7 @@
-"""Tables that tools print: lines, columns under dashes, numbers with whichever separators the locale has."""
+"""Tables that tools print.
+
+Lines, columns under dashes, numbers with whichever separators the locale has.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,10 @@ class Change:
 
 
 def sections(now: Trace, before: Trace) -> dict[str, list[Change]]:
-    """Return what can be set side by side, under headings; in each the largest effect first."""
+    """Return what can be set side by side, under headings.
+
+    In each the largest effect first.
+    """
     changed = changes(now, before)
     headings = {
         "what the time consists of": parts(now, before),
@@ -83,7 +86,10 @@ def changes(now: Trace, before: Trace) -> list[Change]:
 
 
 def parts(now: Trace, before: Trace) -> list[Change]:
-    """Pair the slices of the breakdowns, as shares; one that only one of them has was, or is, 0 %."""
+    """Pair the slices of the breakdowns, as shares.
+
+    One that only one of them has was, or is, 0 %.
+    """
     pairs = []
     for where in sorted(now.breakdown.keys() & before.breakdown.keys()):
         new = _shares(now.breakdown[where])

@@ -1,4 +1,7 @@
-"""A SQLite file that may be hostile: opened so that reading it runs nothing of it and ends."""
+"""A SQLite file that may be hostile.
+
+Opened so that reading it runs nothing of it and ends.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,10 @@ class Database:
             ) from None
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of a table, NULL for those it lacks; nothing for a missing table."""
+        """Yield the columns of a table, NULL for those it lacks.
+
+        Nothing for a missing table.
+        """
         if table in self.tables:
             present = self.columns(table)
             names = [f'"{column}"' if column in present else "NULL" for column in columns]

@@ -1,4 +1,7 @@
-"""What a profiler recorded, whichever one: events in columns, on whole nanoseconds from one origin."""
+"""What a profiler recorded, whichever one.
+
+Events in columns, on whole nanoseconds from one origin.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +167,10 @@ class Events:
         return self.where(np.isin(self.name, ids))
 
     def joined(self, column: str, other: Events) -> tuple[Events, Events]:
-        """Pair events that share a number in a column, event by event; the first of the other's counts."""
+        """Pair events that share a number in a column, event by event.
+
+        The first of the other's counts.
+        """
         other = other.where(getattr(other, column) >= 0)
         other = other.where(np.argsort(getattr(other, column), kind="stable"))
         mine, others = getattr(self, column), getattr(other, column)

@@ -133,7 +133,10 @@ def compare(trace: Trace, quantity: str, value: float, subject: str = "") -> Fin
 
 
 def close(value: float, other: float, unit: Unit) -> bool:
-    """Whether two numbers are the same for a report: 3 %, and for shares at least 2 points."""
+    """Whether two numbers are the same for a report.
+
+    3 %, and for shares at least 2 points.
+    """
     return abs(value - other) <= max(RELATIVE * abs(other), POINTS if unit == "%" else 0.5)
 
 
@@ -206,7 +209,10 @@ def _row_mistake(trace: Trace, value: float) -> str:
 
 
 def _sampled(trace: Trace, value: float) -> Finding:
-    """Judge what nvidia-smi showed: samples of up to a second, which no trace can give back."""
+    """Judge what nvidia-smi showed.
+
+    Samples of up to a second, which no trace can give back.
+    """
     busy = trace.figure("busy_kernel")
     given = f"nvidia-smi is said to have shown {shown(value, '%')}"
     if busy is None or busy - SAMPLED <= value <= 100:

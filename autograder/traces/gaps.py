@@ -1,4 +1,7 @@
-"""The longest stretches in which a GPU had nothing to do: when, between which works, and what the CPU did meanwhile."""
+"""The longest stretches in which a GPU had nothing to do.
+
+When, between which works, and what the CPU did meanwhile.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads what Nsight Compute measured of single kernels: `ncu --csv` (details and raw pages), its text, and .ncu-rep."""
+"""Reads what Nsight Compute measured of single kernels.
+
+`ncu --csv` (details and raw pages), its text, and .ncu-rep.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ FIGURES = {
 METRICS = {name: figure for figure, names in FIGURES.items() for name in names}
 UNITS: dict[str, Unit] = {"duration": "ns", "registers": "count"}
 HEADER = re.compile(r'"?ID"?([,;\t]).*Kernel Name')
-SHAPE = r" \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\)|, \d{4}-\w+-\d+ [\d:]+|, Block Size \d+, Grid Size \d+"  # the last: sums
+# The last: sums.
+SHAPE = (
+    r" \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\)|, \d{4}-\w+-\d+ [\d:]+|, Block Size \d+, Grid Size \d+"
+)
 LAUNCHED = re.compile(rf"\s*+(\S.*?)(?:{SHAPE}), (?=Context|Device)(?:.*?Device (\d+))?")
 NO_PERMISSION = (
     "Nsight Compute was not allowed to read the GPU's counters (ERR_NVGPUCTRPERM), usual on rented machines: "
@@ -141,7 +147,10 @@ def trace(source: Source, kernels: list[Kernel]) -> Trace:
 
 
 def _from_csv(source: Source, lines: list[str]) -> list[Kernel]:
-    """Read lines one by one: a quote in what the program printed must not swallow the next one."""
+    """Read lines one by one.
+
+    A quote in what the program printed must not swallow the next one.
+    """
     sign = lines[0].removeprefix('"').removeprefix("ID").removeprefix('"')[0]
     kept = (line for line in lines[1:] if line[:1] in ('"', sign) or line[:1].isdigit())
     header, *rows = (next(csv.reader([line], delimiter=sign)) for line in (lines[0], *kept))
@@ -150,7 +159,10 @@ def _from_csv(source: Source, lines: list[str]) -> list[Kernel]:
 
 
 def _details(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
-    """One line for each metric; lines of metrics are shorter than the header, and rules have none."""
+    """One line for each metric.
+
+    Lines of metrics are shorter than the header, and rules have none.
+    """
     decimal = cells.point((row.get("Metric Value", "") for row in named), source.name)
     kernels: dict[tuple[str | None, ...], Kernel] = {}
     for row in named:

@@ -1,7 +1,7 @@
 """Reads what `nsys export --type sqlite` writes, from the exports of 2021 to those of 2026.
 
-Tables are made when there is something to write: one that is missing means that nothing of its kind happened.
-The environment of the profiled process lies in tables that are never read here.
+Tables are made when there is something to write: one that is missing means that nothing of its
+kind happened. The environment of the profiled process lies in tables that are never read here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Opens a file that may be hostile: what it is by its first bytes, and its bytes unpacked, under caps."""
+"""Opens a file that may be hostile.
+
+What it is by its first bytes, and its bytes unpacked, under caps.
+"""
 
 from __future__ import annotations
 

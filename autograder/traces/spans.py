@@ -1,4 +1,7 @@
-"""Sets of intervals on whole nanoseconds. What overlaps or stays exposed follows from lengths of unions alone."""
+"""Sets of intervals on whole nanoseconds.
+
+What overlaps or stays exposed follows from lengths of unions alone.
+"""
 
 from __future__ import annotations
 

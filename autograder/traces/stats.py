@@ -1,4 +1,7 @@
-"""Reads what `nsys stats` prints, as CSV or as text. Sums say how much, only cuda_gpu_trace says when."""
+"""Reads what `nsys stats` prints, as CSV or as text.
+
+Sums say how much, only cuda_gpu_trace says when.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,10 @@ def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row,
 
 
 def _kind(report: Report) -> tuple[str, str, str]:
-    """Say what a report lists, and which columns name and count it; nothing for what is not kept."""
+    """Say what a report lists, and which columns name and count it.
+
+    Nothing for what is not kept.
+    """
     has = set(report.units)
     for kind, (label, count, names) in KINDS.items():
         listed = {label, count, "Total Time"} <= has and not OTHERS & has

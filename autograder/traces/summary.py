@@ -87,7 +87,10 @@ def summarise(
 
 
 def digest(source: Source) -> str:
-    """Return the SHA-256 of the unpacked bytes: packing the same profile again does not make it another."""
+    """Return the SHA-256 of the unpacked bytes.
+
+    Packing the same profile again does not make it another.
+    """
     total = hashlib.sha256()
     for data in source.chunks():
         total.update(data)

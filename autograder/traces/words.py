@@ -41,7 +41,8 @@ def many(count: int, thing: str, things: str = "") -> str:
 
 
 def shortened(names: Sequence[str], most: int) -> list[str]:
-    """Cut names so that those that differ still do: long ones behind what they share, and not at their end.
+    """Cut names so that those that differ still do: long ones behind what they share, and not at
+    their end.
 
     >>> shortened(["void at::native::relu", "gemm", "gemm<float, 128, 7, add>", "gemm<float, 128, 7, mul>"], 20)
     ['relu', 'gemm', 'gemm<float… 7, add>', 'gemm<float… 7, mul>']
@@ -54,7 +55,10 @@ def shortened(names: Sequence[str], most: int) -> list[str]:
 
 
 def _apart(names: Sequence[str], most: int) -> dict[str, str]:
-    """Cut at the end what begins like no other; where several begin alike, show the place at which they part."""
+    """Cut at the end what begins like no other.
+
+    Where several begin alike, show the place at which they part.
+    """
     shortened_names = {name: name for name in names if len(name) <= most}
     alike: dict[str, list[str]] = {}
     for name in names:
