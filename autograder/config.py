@@ -1,7 +1,7 @@
 """grading_config.yaml: points, bars per device tier, limits and the late policy.
 
-`load` reads it and checks it alone; `agree` holds one lab of it against the part files. Whatever is wrong is one line:
-the file, the path in it, the value, what to do.
+`load` reads it and checks it alone; `agree` holds one lab of it against the part files. Whatever is
+wrong is one line: the file, the path in it, the value, what to do.
 """
 
 from __future__ import annotations
@@ -22,10 +22,15 @@ from autograder.model import Bar, Limits
 if TYPE_CHECKING:
     import yaml
 
-FORMAT = 1  # of grading_config.yaml. 1: the first.
-LOWEST_BAR, HIGHEST_BAR = 1.10, 100.0  # of speed and memory; a lower one could not be told from 1
-RESERVED_TIERS = ("gpu", "cpu")  # a GPU that no tier names, and no GPU
-OFF = "off"  # in place of a part or a check: this course does without it
+FORMAT = 1
+"""Of grading_config.yaml. 1: the first."""
+LOWEST_BAR = 1.10
+"""Of speed and memory: a lower one could not be told from 1."""
+HIGHEST_BAR = 100.0
+RESERVED_TIERS = ("gpu", "cpu")
+"""A GPU that no tier names, and no GPU."""
+OFF = "off"
+"""In place of a part or a check: this course does without it."""
 SCHEMA = Path(__file__).parent / "schemas" / "config.schema.json"
 
 
@@ -83,15 +88,14 @@ class LabConfig:
 
     @property
     def deadline(self) -> str:
-        """Say in words until when it is, and what lateness costs."""
+        """Return in words until when it is, and what lateness costs."""
         if self.due is None:
             return "due at no time, and lateness costs nothing"
         if self.late is None:
             return f"due {self.due}, and lateness costs nothing"
-        per_day, at_most = (
-            f"{100 * share:g} %" for share in (self.late.per_day, self.late.at_most)
-        )
-        return f"due {self.due}, and each day late costs {per_day}, at most {at_most}"
+        per_day = 100 * self.late.per_day
+        at_most = 100 * self.late.at_most
+        return f"due {self.due}, and each day late costs {per_day:g} %, at most {at_most:g} %"
 
 
 @dataclass(frozen=True)
@@ -107,23 +111,25 @@ class Config:
         """Name the first tier whose regex finds the device; any other GPU is 'gpu'."""
         if kind == "cpu":
             return "cpu"
-        return next(
-            (tier for tier, pattern in self.tiers.items() if re.search(pattern, device_name)), "gpu"
-        )
+        for tier, pattern in self.tiers.items():
+            if re.search(pattern, device_name):
+                return tier
+        return "gpu"
 
     def lab(self, name: str) -> LabConfig:
         """Find a lab by its name."""
         if name not in self.labs:
-            known = f"{nearest(name, self.labs)}; labs: {', '.join(self.labs)}"
-            raise CourseError(f"{self.path}: labs: there is no lab '{name}'{known}")
+            names = f"{nearest(name, self.labs)}; labs: {', '.join(self.labs)}"
+            raise CourseError(f"{self.path}: labs: there is no lab '{name}'{names}")
         return self.labs[name]
 
 
 def load(path: Path) -> Config:
     """Read the file; the first thing that is wrong is a CourseError."""
     raw = read_yaml(path)
-    if problem := _shape_problem(raw):
-        raise CourseError(f"{path}: {problem}")
+    malformed = _shape_problem(raw)
+    if malformed:
+        raise CourseError(f"{path}: {malformed}")
     labs = {name: _lab(name, lab) for name, lab in raw["labs"].items()}
     config = Config(path, raw.get("tiers", {}), labs)
     for problem in _problems(config):
@@ -137,39 +143,49 @@ def agree(
     declared: Mapping[str, Sequence[str]],
     barred: Mapping[str, Collection[str]],
 ) -> None:
-    """Refuse points for what no part declares, and a declaration without points or without its bar."""
-    parts, off = config.lab(lab_name).parts, config.lab(lab_name).off
-    where = f"{config.path}: labs.{lab_name}.parts"
-    for name in (*parts, *sorted(off)):
+    """Refuse points for what no part declares, and a declaration without points or its bar."""
+    for problem in _lab_disagreements(config.lab(lab_name), declared, barred):
+        raise CourseError(f"{config.path}: labs.{lab_name}.parts{problem}")
+
+
+def _lab_disagreements(
+    lab: LabConfig,
+    declared: Mapping[str, Sequence[str]],
+    barred: Mapping[str, Collection[str]],
+) -> Iterator[str]:
+    for name in (*lab.parts, *sorted(lab.off)):
         if name not in declared:
-            raise CourseError(
-                f"{where}.{name}: there is no such part{nearest(name, declared)}; rename or remove it"
-            )
+            yield f".{name}: there is no such part{nearest(name, declared)}; rename or remove it"
     for name, checks in declared.items():
-        if name not in parts and name not in off:
-            raise CourseError(
-                f"{where}: part '{name}' is missing; add it with its points and checks, or write off"
-            )
-        for problem in (
-            _disagreements(parts[name], checks, barred.get(name, ())) if name in parts else ()
-        ):
-            raise CourseError(f"{where}.{name}.{problem}")
+        if name in lab.parts:
+            for problem in _disagreements(lab.parts[name], checks, barred.get(name, ())):
+                yield f".{name}.{problem}"
+        elif name not in lab.off:
+            yield f": part '{name}' is missing; add it with its points and checks, or write off"
 
 
 def _disagreements(
-    part: PartConfig, declared: Sequence[str], barred: Collection[str]
+    part: PartConfig,
+    declared: Sequence[str],
+    barred: Collection[str],
 ) -> Iterator[str]:
-    here = part.checks
-    for name in (*here, *sorted(part.off)):
+    for name in (*part.checks, *sorted(part.off)):
         if name not in declared:
-            yield f"checks.{name}: the part has no such check{nearest(name, declared)}; rename or remove it"
-    for name, check in here.items():
+            close = nearest(name, declared)
+            yield f"checks.{name}: the part has no such check{close}; rename or remove it"
+    for name, check in part.checks.items():
         if check.bar and name not in barred:
-            yield f"checks.{name}.bar: the check reads no bar; remove 'bar' and 'from', or let its judge read `bar`"
+            yield (
+                f"checks.{name}.bar: the check reads no bar; remove 'bar' and 'from', "
+                "or let its judge read `bar`"
+            )
         elif name in barred and not check.bar:
-            yield f"checks.{name}: the check reads a bar and none is set; add one, like bar: {{t4: 1.5}}, from: seed"
+            yield (
+                f"checks.{name}: the check reads a bar and none is set; "
+                "add one, like bar: {t4: 1.5}, from: seed"
+            )
     for name in declared:
-        if name not in here and name not in part.off:
+        if name not in part.checks and name not in part.off:
             yield f"checks: check '{name}' is missing; add it with its points, or write off"
 
 
@@ -181,7 +197,9 @@ def read_yaml(path: Path) -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_bytes().decode("utf-8-sig"), _strict_loader())  # noqa: S506 it is a SafeLoader
+        text = path.read_bytes().decode("utf-8-sig")
+        # It is a SafeLoader.
+        return yaml.load(text, _strict_loader())  # noqa: S506
     except UnicodeDecodeError as error:
         raise CourseError(
             f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
@@ -204,22 +222,27 @@ def _yaml_words(error: Exception) -> str:
 
 @functools.cache
 def _strict_loader() -> type[yaml.SafeLoader]:
-    """Make a loader that refuses what YAML would take in silence: a second value, `on` as true, 1:30 as 90."""
+    """Make a loader that refuses what YAML would take in silence.
+
+    That is a second value, `on` as true, 1:30 as 90.
+    """
     import yaml
 
     class Strict(yaml.SafeLoader):
         yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 PyYAML's own way
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
+            keys = set()
             for key, _ in node.value:
-                text = key.tag == "tag:yaml.org,2002:str"
-                if not text or key.value in seen:
-                    problem = "stands twice; keep one" if text else "is no text; put it in quotes"
-                    raise yaml.MarkedYAMLError(
-                        problem=f"key {_show(key.value)} {problem}", problem_mark=key.start_mark
-                    )
-                seen.add(key.value)
+                problem = ""
+                if key.tag != "tag:yaml.org,2002:str":
+                    problem = "is no text; put it in quotes"
+                elif key.value in keys:
+                    problem = "stands twice; keep one"
+                if problem:
+                    words = f"key {_show(key.value)} {problem}"
+                    raise yaml.MarkedYAMLError(problem=words, problem_mark=key.start_mark)
+                keys.add(key.value)
             return super().construct_mapping(node, deep)
 
     for name, pattern, first in (
@@ -249,28 +272,34 @@ def _on(raw: Mapping[str, Any]) -> tuple[Mapping[str, Any], frozenset[str]]:
 
 
 def _part(raw: Mapping[str, Any]) -> PartConfig:
-    limits = {
-        name: float(value) if name == "seconds" else int(value)
-        for name, value in raw.get("limits", {}).items()
-    }
     on, off = _on(raw["checks"])
-    checks = {name: _check(value) for name, value in on.items()}
-    items = {
-        name: value if isinstance(value, dict) else {"points": value}
-        for name, value in _rubric(raw).items()
-    }
-    rubric = {name: float(value["points"]) for name, value in items.items()}
+    items = _rubric(raw)
     says = {
-        name: value.get("says", name.replace("_", " ").capitalize())
-        for name, value in items.items()
+        name: item.get("says", name.replace("_", " ").capitalize()) for name, item in items.items()
     }
-    bonus = raw.get("bonus", False)
-    return PartConfig(float(raw["points"]), Limits(**limits), checks, rubric, says, bonus, off)  # type: ignore[arg-type]
+    return PartConfig(
+        points=float(raw["points"]),
+        limits=_limits(raw.get("limits", {})),
+        checks={name: _check(value) for name, value in on.items()},
+        rubric={name: float(item["points"]) for name, item in items.items()},
+        says=says,
+        bonus=raw.get("bonus", False),
+        off=off,
+    )
 
 
-def _rubric(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = raw.get("rubric", {})
-    return found
+def _limits(raw: Mapping[str, Any]) -> Limits:
+    limits: dict[str, Any] = {name: int(value) for name, value in raw.items()}
+    if "seconds" in raw:
+        limits["seconds"] = float(raw["seconds"])
+    return Limits(**limits)
+
+
+def _rubric(raw: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    return {
+        name: value if isinstance(value, dict) else {"points": value}
+        for name, value in raw.get("rubric", {}).items()
+    }
 
 
 def _check(raw: Any) -> CheckConfig:
@@ -290,38 +319,41 @@ def _share(percent: str) -> float:
 def _shape_problem(raw: Any) -> str:
     import jsonschema
 
-    if (
-        isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT
-    ):  # then nothing else here is worth a word
+    # Of another format nothing else here is worth a word.
+    if isinstance(raw, dict) and raw.get("format", FORMAT) != FORMAT:
         return f"format: {_show(raw['format'])}; this perflab reads format {FORMAT}"
-    errors = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).iter_errors(raw)
-    # A misspelt name is also a missing one: the first of the two has the nearest name to offer.
-    order = sorted(
-        errors,
-        key=lambda e: (e.validator != "additionalProperties", list(map(str, e.absolute_path))),
-    )
-    return _shape_words(order[0]) if order else ""
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(raw), key=_place)
+    return _shape_words(errors[0]) if errors else ""
+
+
+def _place(error: Any) -> tuple[bool, list[str]]:
+    """A misspelt name is also a missing one.
+
+    The first of the two has the nearest name to offer.
+    """
+    path = [str(step) for step in error.absolute_path]
+    return error.validator != "additionalProperties", path
 
 
 def _shape_words(error: Any) -> str:
     where = ".".join(map(str, error.absolute_path)) or "the file"
-    known = error.schema.get("properties", {})
+    names = error.schema.get("properties", {})
     if error.validator == "additionalProperties":
-        name = next(name for name in error.instance if name not in known)
-        return f"{where}: unknown name {_show(name)}{nearest(name, known)}; known here: {', '.join(known)}"
+        name = next(name for name in error.instance if name not in names)
+        close = nearest(name, names)
+        return f"{where}: unknown name {_show(name)}{close}; known here: {', '.join(names)}"
     if error.validator in ("required", "dependentRequired"):
         name = _missing(error.validator_value, error.instance)
-        return f"{where}: '{name}' is missing; add {known[name]['description']}"
+        return f"{where}: '{name}' is missing; add {names[name]['description']}"
     return f"{where}: {_show(error.instance)} is not {error.schema['description']}"
 
 
-def _missing(wanted: Any, found: Mapping[str, Any]) -> str:
-    names = (
-        wanted
-        if isinstance(wanted, list)
-        else [name for key in wanted if key in found for name in wanted[key]]
-    )
-    return str(next(name for name in names if name not in found))
+def _missing(required: Any, given: Mapping[str, Any]) -> str:
+    names = required
+    if isinstance(required, dict):
+        names = [name for key in required if key in given for name in required[key]]
+    return str(next(name for name in names if name not in given))
 
 
 def _show(value: Any) -> str:
@@ -340,14 +372,16 @@ def _problems(config: Config) -> Iterator[str]:
         if not lab.parts:
             yield f"labs.{name}.parts: every part is off; a lab needs one"
         for part_id, part in lab.parts.items():
-            yield from (
-                f"labs.{name}.parts.{part_id}.{problem}" for problem in _part_problems(part, tiers)
-            )
+            for problem in _part_problems(part, tiers):
+                yield f"labs.{name}.parts.{part_id}.{problem}"
 
 
 def _tier_problems(tier: str, pattern: str) -> Iterator[str]:
     if tier in RESERVED_TIERS:
-        yield f"tiers.{tier}: '{tier}' is what machines without a tier are called; choose another name"
+        yield (
+            f"tiers.{tier}: '{tier}' is what machines without a tier are called; "
+            "choose another name"
+        )
     try:
         re.compile(pattern)
     except re.error as error:
@@ -362,7 +396,9 @@ def _due_problems(lab: LabConfig) -> Iterator[str]:
     except ValueError:
         aware = False
     if not aware:
-        yield f"due: {lab.due!r} is not a time with its offset; write it like 2027-01-20T23:59+05:30"
+        yield (
+            f"due: {lab.due!r} is not a time with its offset; write it like 2027-01-20T23:59+05:30"
+        )
 
 
 def _part_problems(part: PartConfig, tiers: Collection[str]) -> Iterator[str]:
@@ -376,13 +412,21 @@ def _part_problems(part: PartConfig, tiers: Collection[str]) -> Iterator[str]:
     for path, points in worth.items():
         if points != round(points, 2):
             yield f"{path}: {points} points are finer than 0.01; round them"
-    if (total := round(sum(worth.values()), 2)) != part.points:
-        yield f"points: {part.points:g} is not {total:g}, the sum of its checks and rubric; change one of them"
+    total = round(sum(worth.values()), 2)
+    if total != part.points:
+        yield (
+            f"points: {part.points:g} is not {total:g}, the sum of its checks and rubric; "
+            "change one of them"
+        )
 
 
 def _bar_problems(bars: Mapping[str, float], tiers: Collection[str]) -> Iterator[str]:
     for tier, value in bars.items():
         if tier not in tiers:
-            yield f"{tier}: there is no tier '{tier}'{nearest(tier, tiers)}; tiers: {', '.join(tiers)}"
+            close = nearest(tier, tiers)
+            yield f"{tier}: there is no tier '{tier}'{close}; tiers: {', '.join(tiers)}"
         if not LOWEST_BAR <= value <= HIGHEST_BAR:
-            yield f"{tier}: {value:g} is no bar; write a ratio to the baseline from {LOWEST_BAR:.2f} to {HIGHEST_BAR:g}"
+            yield (
+                f"{tier}: {value:g} is no bar; write a ratio to the baseline "
+                f"from {LOWEST_BAR:.2f} to {HIGHEST_BAR:g}"
+            )

@@ -1,18 +1,18 @@
 """The errors of perflab.
 
 PerflabError
-  x UserError            the user can mend it: one line, no traceback, exit status 2
-    + CourseError        the course is not whole: configuration, a part, a marker
+  x UserError            the user can mend it
+    + CourseError        the course is not whole
     + SubmissionError    what was handed in cannot be read
-    + NotGradedError     a submission has no verdict that could go into a gradebook; it stays ungraded
-  x WireError            bytes of a worker that are not a well-formed message
-  x ReadError            a record or file of ours does not have its declared form
-  x WorkerLostError      the trusted zygote died; the caller starts another
+    + NotGradedError     a submission stays ungraded
+  x WireError            a worker's message is malformed
+  x ReadError            a file of ours is malformed
+  x WorkerLostError      the trusted zygote died
   x GoneError            who graded elsewhere is gone
-  x OwedError            what was asked cannot be shown on this machine; the points wait
-  x SpoiltError          a measurement that does not count, through nobody's fault
+  x OwedError            not to be shown on this machine
+  x SpoiltError          a measurement does not count
     + PostponedError     it is not the clock's turn yet
-    + MovedError         one side worked while it was stopped, or could not be stopped; once it is chance
+    + MovedError         one side worked while stopped
 """
 
 from __future__ import annotations
@@ -29,23 +29,26 @@ class PerflabError(Exception):
 
 
 class UserError(PerflabError):
-    """One clear line that names the file, the value, and what to do."""
+    """The user can mend it: one line, no traceback, exit status 2.
+
+    The line names the file, the value, and what to do.
+    """
 
 
 class CourseError(UserError):
-    """The course itself has to be mended before anything can be graded."""
+    """The course has to be mended: its configuration, a part, a marker."""
 
 
 class SubmissionError(UserError):
-    """What was handed in cannot be read, with the reason in the student's words."""
+    """What was handed in cannot be read; the reason is for the student."""
 
 
 class NotGradedError(UserError):
-    """A submission stays ungraded in a gradebook: why, and what to do."""
+    """A submission has no verdict that could go into a gradebook."""
 
 
 class WireError(PerflabError):
-    """A message of a worker was refused."""
+    """Bytes of a worker are not a well-formed message."""
 
 
 class ReadError(PerflabError):
@@ -53,24 +56,30 @@ class ReadError(PerflabError):
 
 
 class WorkerLostError(PerflabError):
-    """The zygote is gone."""
+    """The zygote is gone; the caller starts another."""
 
 
 class GoneError(PerflabError):
-    """Who graded a submission elsewhere is gone: its own process (`lost`), or all that it ran on (`cut off`)."""
+    """What graded a submission elsewhere is gone.
 
-    def __init__(self, outcome: str, why: str) -> None:
-        """Name what it is to the journal, and say why."""
-        super().__init__(why)
+    That is its own process (`lost`), or all that it ran on (`cut off`).
+    """
+
+    def __init__(self, outcome: str, reason: str) -> None:
+        """Name what it is to the journal."""
+        super().__init__(reason)
         self.outcome = outcome
 
 
 class OwedError(PerflabError):
-    """This machine cannot show it: why, in words that a student reads."""
+    """This machine cannot show it, and the points wait; students read why."""
 
 
 class SpoiltError(PerflabError):
-    """A measurement must be dropped as a whole: a frozen arm moved, a GPU throttled, a foreign process used it."""
+    """A measurement must be dropped as a whole, through nobody's fault.
+
+    A frozen arm moved, a GPU throttled, or a foreign process used it.
+    """
 
 
 class PostponedError(SpoiltError):
@@ -78,7 +87,7 @@ class PostponedError(SpoiltError):
 
 
 class MovedError(SpoiltError):
-    """A frozen arm moved, or there was no freezing it."""
+    """A frozen arm moved, or could not be frozen; once, that is chance."""
 
     def __init__(self, arm: str, what: str = "ran while they were stopped") -> None:
         """Name the arm, and say what its processes did."""
@@ -86,11 +95,11 @@ class MovedError(SpoiltError):
         self.arm = arm
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return ' (did you mean ...?)' for a misspelt name, or nothing.
 
     >>> nearest("folows_fp32", ["follows_fp32"])
     " (did you mean 'follows_fp32'?)"
     """
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f" (did you mean '{close[0]}'?)" if close else ""

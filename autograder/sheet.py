@@ -1,4 +1,4 @@
-"""CSV as people edit it: written so that no spreadsheet runs a cell, read strictly, with the line of every mistake."""
+"""CSV as people edit it: no spreadsheet runs a cell, and every mistake is named with its line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from autograder.errors import UserError, nearest
 
-FORMULA = ("=", "+", "-", "@", "\t", "\n", "\r")  # how a cell begins that a spreadsheet would run
+FORMULA = ("=", "+", "-", "@", "\t", "\n", "\r")
+"""How a cell begins that a spreadsheet would run."""
 Row = Mapping[str, str]
 
 
@@ -29,7 +30,7 @@ def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def replace(path: Path, data: bytes) -> Path:
-    """Write a file by a temporary name: whoever is killed, or finds the disk full, leaves the one that was there.
+    """Write a file by a temporary name, so that a crash or a full disk leaves the one before.
 
     The name is hidden: no submission has a hidden one, so none is in its way.
     """
@@ -53,7 +54,9 @@ def plain(cell: str) -> str:
 
 
 def number(cell: str) -> float:
-    """Read a number, with a decimal comma too; three digits behind that could be thousands, and are a ValueError.
+    """Read a number, with a decimal comma too.
+
+    Three digits behind a comma could be thousands, and are a ValueError.
 
     >>> number("1,5")
     1.5
@@ -65,58 +68,67 @@ def _runs(cell: str) -> bool:
     return cell.startswith(FORMULA) and cell != "-"  # which is how Moodle writes nothing
 
 
-def read(path: Path, required: Collection[str], known: Collection[str]) -> list[tuple[int, Row]]:
-    """Read a table, rows counted as in spreadsheets; missing, unknown, doubled columns, too long rows are refused."""
+def read(path: Path, required: Collection[str], allowed: Collection[str]) -> list[tuple[int, Row]]:
+    """Read a table, rows counted as in spreadsheets.
+
+    Missing, unknown and doubled columns are refused, and rows that are too long.
+    """
     try:
-        whole = path.read_bytes().decode("utf-8-sig")
-        lines = csv.reader(io.StringIO(whole, newline=""), delimiter=_delimiter(whole), strict=True)
-        header = [name.strip() for name in next(lines, [])]
-        _columns(path, header, required, known)
-        found = [
-            (row, cells)
-            for row, cells in enumerate(lines, 2)
-            if any(cell.strip() for cell in cells)
-        ]
+        header, *lines = _lines(path)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UserError(
             f"{path}: this is no CSV in UTF-8: {error}; save it as 'CSV UTF-8'"
         ) from None
-    for row, cells in found:
-        if len(cells) > len(header):
-            raise UserError(
-                f"{path}: row {row}: {len(cells)} cells under {len(header)} columns; quote what has a comma"
-            )
-    return [
-        (row, dict.fromkeys(header, "") | dict(zip(header, _cells(cells), strict=False)))
-        for row, cells in found
-    ]
+    columns = [name.strip() for name in header]
+    _check_columns(path, columns, required, allowed)
+    rows = []
+    for number, cells in enumerate(lines, 2):
+        if any(cell.strip() for cell in cells):
+            rows.append((number, _row(f"{path}: row {number}", columns, cells)))
+    return rows
+
+
+def _lines(path: Path) -> list[list[str]]:
+    whole = path.read_bytes().decode("utf-8-sig")
+    file = io.StringIO(whole, newline="")
+    return list(csv.reader(file, delimiter=_delimiter(whole), strict=True)) or [[]]
+
+
+def _row(where: str, columns: Sequence[str], cells: Sequence[str]) -> Row:
+    if len(cells) > len(columns):
+        raise UserError(
+            f"{where}: {len(cells)} cells under {len(columns)} columns; quote what has a comma"
+        )
+    values = [plain(cell.strip()) for cell in cells]
+    return dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
 
 
 def _delimiter(whole: str) -> str:
-    """Say what is between the columns: where numbers have a decimal comma, spreadsheets write semicolons."""
+    """Return what is between the columns.
+
+    Where numbers have a decimal comma, spreadsheets write semicolons.
+    """
     header = whole.partition("\n")[0]
     return next((mark for mark in ",;\t" if mark in header), ",")
 
 
-def _columns(
-    path: Path, header: Sequence[str], required: Collection[str], known: Collection[str]
+def _check_columns(
+    path: Path,
+    header: Sequence[str],
+    required: Collection[str],
+    allowed: Collection[str],
 ) -> None:
+    columns = f"columns: {', '.join(allowed)}"
     for name in header:
-        if name not in known:
-            raise UserError(
-                f"{path}: unknown column '{name}'{nearest(name, known)}; columns: {', '.join(known)}"
-            )
+        if name not in allowed:
+            raise UserError(f"{path}: unknown column '{name}'{nearest(name, allowed)}; {columns}")
         if header.count(name) > 1:
             raise UserError(f"{path}: column '{name}' stands twice; keep one")
     for name in required:
         if name not in header:
-            raise UserError(f"{path}: column '{name}' is missing; columns: {', '.join(known)}")
-
-
-def _cells(cells: Sequence[str]) -> list[str]:
-    return [plain(cell.strip()) for cell in cells]
+            raise UserError(f"{path}: column '{name}' is missing; {columns}")
 
 
 def _cell(value: object) -> str:

@@ -1,1 +1,4 @@
-"""What a speedup is worth: pairs of processes, the rule that judges them, and the session in which they count."""
+"""What a speedup is worth.
+
+Pairs of processes, the rule that judges them, and the session in which they count.
+"""

@@ -1,4 +1,7 @@
-"""How one pair of processes is timed, and how many pairs are taken: pure but for the arms and `now`."""
+"""How one pair of processes is timed, and how many pairs are taken.
+
+Pure but for the arms and `now`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,16 @@ from typing import Protocol
 from autograder.clock.verdict import Ruling, may_go_on, rule
 from autograder.errors import MovedError, SpoiltError
 
-WARM_UP = 2  # windows an arm that do not count, at the least: how many it is in a pair is nobody's to know
-TIMED = 12  # windows an arm that do
-MOST_PAIRS = 25  # in one go; pooled ones not counted
-MOST_DROPPED = 25  # by then the machine is not fit for timing
-PRACTICE_SECONDS, PRACTICE_PAIRS = 15.0, 5
+WARM_UP = 2
+"""Windows an arm that do not count, at the least: nobody can foresee how many a pair has."""
+TIMED = 12
+"""Windows an arm that do."""
+MOST_PAIRS = 25
+"""In one go; pooled ones not counted."""
+MOST_DROPPED = 25
+"""By then the machine is not fit for timing."""
+PRACTICE_SECONDS = 15.0
+PRACTICE_PAIRS = 5
 
 Now = Callable[[], float]
 Take = Callable[[int], float]
@@ -27,22 +35,31 @@ Take = Callable[[int], float]
 class Arm(Protocol):
     """One side of a pair: a fenced worker that does the same timed work again and again."""
 
-    name: str  # "baseline" or "student"
+    name: str
+    """baseline or student."""
 
-    def start(
-        self, seed: int
-    ) -> None: ...  # and wait until everything is built, ready for the first window
-    def window(self) -> float: ...  # one window on fresh data, in seconds of the supervisor's clock
-    def freeze(self) -> None: ...  # stop everything in its fence
-    def thaw(self) -> None: ...
-    def turns(
-        self,
-    ) -> Mapping[str, int]: ...  # how often each of its threads was given a core so far
-    def end(
-        self,
-    ) -> (
-        None
-    ): ...  # kill all of it and wait until it is gone, from the device too; fine if not started
+    def start(self, seed: int) -> None:
+        """Start, and wait until everything is built, ready for the first window."""
+
+    def window(self) -> float:
+        """Run one window on fresh data; return its seconds by the supervisor's clock."""
+        ...
+
+    def freeze(self) -> None:
+        """Stop everything in its fence."""
+
+    def thaw(self) -> None:
+        """Let it go on."""
+
+    def turns(self) -> Mapping[str, int]:
+        """Return how often each of its threads was given a core so far."""
+        ...
+
+    def end(self) -> None:
+        """Kill all of it and wait until it is gone, from the device too.
+
+        Fine if not started.
+        """
 
 
 @dataclass(frozen=True)
@@ -62,14 +79,23 @@ class Comparison:
 
 
 def compare(
-    take: Take, bar: float, seconds: float, now: Now, pooled: Sequence[float] = ()
+    take: Take,
+    bar: float,
+    seconds: float,
+    now: Now,
+    pooled: Sequence[float] = (),
 ) -> Comparison:
-    """Take pairs until the rule decides or *seconds* are over; bytes that were judged are not drawn again."""
+    """Take pairs until the rule decides or *seconds* are over.
+
+    Bytes that were judged are not drawn again.
+    """
+
+    def is_open(pairs: Sequence[float]) -> bool:
+        return rule(pairs, bar).decision == "GO ON"
+
     gathered = Gathered(tuple(pooled))
     if may_go_on(pooled, bar):
-        gathered = gather(
-            take, lambda pairs: rule(pairs, bar).decision == "GO ON", seconds, now, pooled
-        )
+        gathered = gather(take, is_open, seconds, now, pooled)
     return Comparison(rule(gathered.pairs, bar, last=True), gathered)
 
 
@@ -85,17 +111,23 @@ def gather(
     now: Now,
     pooled: Sequence[float] = (),
 ) -> Gathered:
-    """Take pairs while *go_on* asks for more and one as long as the longest so far still fits into *seconds*."""
-    kept, dropped = list(pooled), list[str]()
-    end, longest = now() + seconds, 0.0
-    while len(kept) - len(pooled) < MOST_PAIRS and len(dropped) < MOST_DROPPED and go_on(kept):
+    """Take pairs while *go_on* asks for more.
+
+    A pair as long as the longest so far has to fit into what is left of *seconds*.
+    """
+    kept = list(pooled)
+    dropped: list[str] = []
+    end = now() + seconds
+    longest = 0.0
+    most = len(pooled) + MOST_PAIRS
+    while len(kept) < most and len(dropped) < MOST_DROPPED and go_on(kept):
         began = now()
         if began + longest > end:
             break
         try:
             kept.append(take(len(kept) + len(dropped)))
-        except SpoiltError as why:
-            dropped.append(str(why))
+        except SpoiltError as problem:
+            dropped.append(str(problem))
         longest = max(longest, now() - began)
     return Gathered(tuple(kept), tuple(dropped))
 
@@ -103,25 +135,27 @@ def gather(
 def alternating(baseline: Arm, student: Arm, seed: int, warm_up: int = WARM_UP) -> float:
     """Time a pair on a CPU: both processes live, the other arm frozen while one has its window.
 
-    The median of adjacent log-ratios, since the machine itself speeds up and slows down from second to second.
+    It is the median of adjacent log-ratios, since the machine itself speeds up and slows down from
+    second to second.
     """
     ratios = []
     with _live(baseline, seed), _live(student, seed):
         for baseline_first in order(seed, warm_up):
-            if baseline_first:
-                slow, fast = _alone(baseline, student), _alone(student, baseline)
-            else:
-                fast, slow = _alone(student, baseline), _alone(baseline, student)
-            ratios.append(math.log(slow / fast))
+            arms = (baseline, student) if baseline_first else (student, baseline)
+            first = _alone(arms[0], arms[1])
+            second = _alone(arms[1], arms[0])
+            ratio = math.log(first / second)
+            ratios.append(ratio if baseline_first else -ratio)
     return median(ratios[warm_up:])
 
 
 def order(seed: int, warm_up: int) -> list[bool]:
     """Draw for each turn whether the baseline is first, in half of those that count.
 
-    Who could foresee it would leave work to the kernel that is done in the other arm's window.
+    Whoever could foresee it would leave work to the kernel that is done in the other arm's window.
     """
-    drawn = Random(seed)  # noqa: S311 the seed is secret, and what follows from it is never shown
+    # The seed is secret, and what follows from it is never shown.
+    drawn = Random(seed)  # noqa: S311
     timed = [turn % 2 == 0 for turn in range(TIMED)]
     drawn.shuffle(timed)
     return [drawn.random() < 0.5 for _ in range(warm_up)] + timed

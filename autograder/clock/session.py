@@ -1,7 +1,8 @@
-"""Whether the timed checks of a session count: the baseline against itself, and submissions of known verdict.
+"""Whether the timed checks of a session count.
 
-A session is one grading run on one device. Its machine is examined before the first timed check and every 30 minutes;
-one bad examination and nothing that was timed in this session counts.
+That rests on the baseline against itself, and on submissions whose verdict is certain. A session is
+one grading run on one device. Its machine is examined before the first timed check and every 30
+minutes; after one bad examination nothing that was timed in this session counts.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from autograder.clock.pairs import Now, Take, gather
 from autograder.clock.verdict import FIRST_LOOK, Decision, Ruling, Z, rule
 from autograder.config import LOWEST_BAR
 
-MOST_NOISE = 0.10  # sd of one pair's log-ratio
-EXAMINE_EVERY = 30 * 60.0  # seconds
+MOST_NOISE = 0.10
+"""sd of one pair's log-ratio."""
+EXAMINE_EVERY = 30 * 60.0
+"""Seconds."""
 CANARIES: Mapping[str, Decision] = {"known-good": "PASS", "known-slow": "FAIL"}
 
 State = Literal["OPEN", "REFUSED", "GO ON"]
@@ -37,33 +40,39 @@ class Gate:
 def gate(pairs: Sequence[float], *, last: bool = False) -> Gate:
     """Open when less than 10 % noise is proved and neither arm beats the other at the lowest bar.
 
-    The first holds for an upper bound of the noise: of two machines with 10 %, one would show less by luck.
+    The first holds for an upper bound of the noise: of two machines with 10 %, one would show
+    less by luck.
     """
     n = len(pairs)
     if n < FIRST_LOOK:
-        return (
-            Gate("REFUSED", n, problem=f"only {n} pairs fit into the time allowed")
-            if last
-            else Gate("GO ON", n)
-        )
-    noise, sides = (
-        stdev(pairs),
-        [rule(side, LOWEST_BAR, last=last).decision for side in (pairs, [-d for d in pairs])],
-    )
-    if "PASS" in sides:
-        return Gate(
-            "REFUSED", n, noise, "the baseline differs from itself as much as a bar asks for"
-        )
-    if noise_bound(pairs) < MOST_NOISE and sides == ["FAIL", "FAIL"]:
+        if last:
+            return Gate("REFUSED", n, problem=f"only {n} pairs fit into the time allowed")
+        return Gate("GO ON", n)
+    noise = stdev(pairs)
+    faster = rule(pairs, LOWEST_BAR, last=last).decision
+    slower = rule([-ratio for ratio in pairs], LOWEST_BAR, last=last).decision
+    if "PASS" in (faster, slower):
+        problem = "the baseline differs from itself as much as a bar asks for"
+        return Gate("REFUSED", n, noise, problem)
+    if noise_bound(pairs) < MOST_NOISE and faster == slower == "FAIL":
         return Gate("OPEN", n, noise)
     if not last:
         return Gate("GO ON", n, noise)
-    words = f"the baseline against itself varies by {100 * noise:.0f} % from pair to pair; {n} pairs do not prove"
-    return Gate("REFUSED", n, noise, f"{words} the noise to be below {100 * MOST_NOISE:.0f} %")
+    return Gate("REFUSED", n, noise, _noise_problem(n, noise))
+
+
+def _noise_problem(pairs: int, noise: float) -> str:
+    return (
+        f"the baseline against itself varies by {100 * noise:.0f} % from pair to pair; "
+        f"{pairs} pairs do not prove the noise to be below {100 * MOST_NOISE:.0f} %"
+    )
 
 
 def noise_bound(pairs: Sequence[float]) -> float:
-    """Return what the sd of a pair is below: the chi-square bound in the form of Wilson and Hilferty."""
+    """Return what the sd of a pair is below.
+
+    The chi-square bound in the form of Wilson and Hilferty.
+    """
     df = len(pairs) - 1
     share = 1 - 2 / (9 * df) - Z * math.sqrt(2 / (9 * df))
     return stdev(pairs) / math.sqrt(share**3)
@@ -71,9 +80,8 @@ def noise_bound(pairs: Sequence[float]) -> float:
 
 def examine(take: Take, seconds: float, now: Now) -> Gate:
     """Take pairs of the baseline against itself until the gate opens or is refused."""
-    return gate(
-        gather(take, lambda pairs: gate(pairs).state == "GO ON", seconds, now).pairs, last=True
-    )
+    gathered = gather(take, lambda pairs: gate(pairs).state == "GO ON", seconds, now)
+    return gate(gathered.pairs, last=True)
 
 
 @dataclass
@@ -83,7 +91,7 @@ class Session:
     examined: float | None = None
     refusal: str = ""
     interrupted: float = 0.0
-    """The largest share of a pair in which the kernel served interrupts while the baseline was held against itself."""
+    """The largest share of a pair of two baselines in which the kernel served interrupts."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Of the last examination; they go with every result that rests on it."""
 
@@ -93,28 +101,35 @@ class Session:
         return self.examined is not None and not self.refusal
 
     def needs_gate(self, now: float) -> bool:
-        """Whether the machine must be examined before the next timed check; a refused session is past that."""
-        return not self.refusal and (self.examined is None or now - self.examined >= EXAMINE_EVERY)
+        """Whether the machine must be examined before the next timed check.
 
-    def record(self, now: float, found: Gate, canaries: Mapping[str, Ruling]) -> None:
+        A refused session is past that.
+        """
+        if self.refusal:
+            return False
+        return self.examined is None or now - self.examined >= EXAMINE_EVERY
+
+    def record(self, now: float, gate: Gate, canaries: Mapping[str, Ruling]) -> None:
         """Note one examination; a missing canary is a canary with the wrong verdict."""
         self.examined = now
-        said = {name: f"{ruling.decision}, {ruling}" for name, ruling in canaries.items()}
         self.figures = {
-            "state": found.state,
-            "pairs": found.pairs,
-            "noise": round(found.noise, 4),
-            "canaries": said,
+            "state": gate.state,
+            "pairs": gate.pairs,
+            "noise": round(gate.noise, 4),
+            "canaries": {name: f"{ruling.decision}, {ruling}" for name, ruling in canaries.items()},
         }
-        problem = found.problem or _canary_problem(canaries)
+        problem = gate.problem or _canary_problem(canaries)
         if problem and not self.refusal:
-            self.refusal = f"nothing timed in this session counts: {problem}; close what else runs and grade again"
+            self.refusal = (
+                f"nothing timed in this session counts: {problem}; "
+                "close what else runs and grade again"
+            )
 
 
 def _canary_problem(canaries: Mapping[str, Ruling]) -> str:
     for name, expected in CANARIES.items():
         ruling = canaries.get(name)
         if ruling is None or ruling.decision != expected:
-            got = "was not timed" if ruling is None else f"got {ruling.decision} at {ruling}"
-            return f"the {name} submission {got}, not {expected}"
+            outcome = "was not timed" if ruling is None else f"got {ruling.decision} at {ruling}"
+            return f"the {name} submission {outcome}, not {expected}"
     return ""

@@ -1,12 +1,13 @@
-"""The verdict on a speedup, from one log-ratio for each pair of processes: d = ln(t_baseline / t_student).
+"""The verdict on a speedup, from one log-ratio for each pair of processes: d = ln(t_baseline /
+t_student).
 
     m   mean of the d after one value at each end was winsorised
     se  sd * n / (n - 2) / sqrt(n)
     L   ln(0.97 * bar)
 
-PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2 more. When no more
-will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8 %), else nobody does.
-docs/measurements/decision-rule.md has the error rates.
+PASS when m - 2.8 se > L, FAIL when m + 2.8 se < L; looked at after 7 pairs and then after every 2
+more. When no more will come, the median decides if the pairs agree well enough (1.4826 * MAD < 8
+%), else nobody does. docs/measurements/decision-rule.md has the error rates.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ from typing import Literal, NamedTuple
 
 from autograder.config import LOWEST_BAR
 
-FIRST_LOOK = 7  # pairs: of five, two or three that agree by chance look as sure as twenty
-LOOK_EVERY = 2  # pairs
-Z = 2.8  # standard errors: wide enough to look eleven times
-MARGIN = 0.97  # of the bar
-AGREEING = 0.08  # of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess
-NO_CREDIT = 1.02  # a ratio that is not proved to exceed this is no speedup
+FIRST_LOOK = 7
+"""Pairs: of five, two or three that agree by chance look as sure as twenty."""
+LOOK_EVERY = 2
+"""Pairs."""
+Z = 2.8
+"""Standard errors: wide enough to look eleven times."""
+MARGIN = 0.97
+"""Of the bar."""
+AGREEING = 0.08
+"""Of the ratio, as 1.4826 * MAD: more scatter than this and a median is a guess."""
+NO_CREDIT = 1.02
+"""A ratio that is not proved to exceed this is no speedup."""
 
 Decision = Literal["PASS", "FAIL", "INCONCLUSIVE", "GO ON"]
 
@@ -39,7 +46,10 @@ class Ruling:
     """The speedup; None when there is no pair."""
     low: float = 0.0
     high: float = 0.0
-    """The interval that decides; with fewer pairs than that takes, the smallest and the largest."""
+    """The interval that decides.
+
+    With fewer pairs than that takes, the smallest and the largest.
+    """
     credit: float = 0.0
     """Share of the points that is proved, in tenths."""
 
@@ -47,7 +57,7 @@ class Ruling:
         """Show the figures as students read them: 1.01x (0.98 to 1.04, 9 pairs)."""
         if self.ratio is None:
             return "no pair could be measured"
-        count = f"{self.pairs} pair{'s' * (self.pairs != 1)}"
+        count = "1 pair" if self.pairs == 1 else f"{self.pairs} pairs"
         return f"{self.ratio:.2f}x ({self.low:.2f} to {self.high:.2f}, {count})"
 
 
@@ -59,9 +69,14 @@ class Estimate(NamedTuple):
 
 
 def estimate(pairs: Sequence[float]) -> Estimate:
-    """Winsorise one value at each end, then take the mean; n / (n - 2) makes up for the two that were moved."""
-    n, d = len(pairs), sorted(pairs)
-    d[0], d[-1] = d[1], d[-2]
+    """Winsorise one value at each end, then take the mean.
+
+    n / (n - 2) makes up for the two that were moved.
+    """
+    n = len(pairs)
+    d = sorted(pairs)
+    d[0] = d[1]
+    d[-1] = d[-2]
     m = math.fsum(d) / n
     sd = math.sqrt(math.fsum((x - m) ** 2 for x in d) / (n - 1))
     return Estimate(m, sd * n / (n - 2) / math.sqrt(n))
@@ -70,18 +85,27 @@ def estimate(pairs: Sequence[float]) -> Estimate:
 def rule(pairs: Sequence[float], bar: float, *, last: bool = False) -> Ruling:
     """Judge the log-ratios against a bar; *last* says that no more will come."""
     assert bar >= LOWEST_BAR, f"a speed bar of {bar:g} is below {LOWEST_BAR:g}"
-    n, line = len(pairs), math.log(MARGIN * bar)
+    n = len(pairs)
+    line = math.log(MARGIN * bar)
     if n < FIRST_LOOK:
         return _too_few(pairs, "INCONCLUSIVE" if last else "GO ON")
     m, se = estimate(pairs)
-    low, high = m - Z * se, m + Z * se
+    low = m - Z * se
+    high = m + Z * se
     decision: Decision = "GO ON"
     if last or (n - FIRST_LOOK) % LOOK_EVERY == 0:
-        decision = "PASS" if low > line else "FAIL" if high < line else "GO ON"
+        decision = _by_interval(low, high, line)
     if last and decision == "GO ON":
-        decision, m = by_median(pairs, line), median(pairs)
+        decision = by_median(pairs, line)
+        m = median(pairs)
     credit = 1.0 if decision == "PASS" else partial_credit(math.exp(low), bar)
     return Ruling(decision, n, math.exp(m), math.exp(low), math.exp(high), credit)
+
+
+def _by_interval(low: float, high: float, line: float) -> Decision:
+    if low > line:
+        return "PASS"
+    return "FAIL" if high < line else "GO ON"
 
 
 def by_median(pairs: Sequence[float], line: float) -> Decision:
@@ -102,12 +126,18 @@ def partial_credit(low: float, bar: float) -> float:
 
 
 def may_go_on(pooled: Sequence[float], bar: float) -> bool:
-    """Whether pairs may be added to those of the same bytes on the same device: not once they were judged."""
+    """Whether pairs may be added to those of the same bytes on the same device.
+
+    Not once they were judged.
+    """
     return rule(pooled, bar, last=True).decision == "INCONCLUSIVE"
 
 
 def practice(pairs: Sequence[float], bar: float) -> str:
-    """Tell a student how a short run looks; too short for a verdict, so it never says PASS."""
+    """Tell a student how a short run looks.
+
+    Too short for a verdict, so it never says PASS.
+    """
     ruling = rule(pairs, bar, last=True)
     reached = ruling.ratio is not None and ruling.ratio >= MARGIN * bar
     return f"{'on course' if reached else 'not yet'}: {ruling}; the bar is {bar:.2f}x"

@@ -1,4 +1,7 @@
-"""The run's end of a cluster: starts the engine, and gives lanes what they do in place of grading."""
+"""The run's end of a cluster.
+
+Starts the engine, and gives lanes what they do in place of grading.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,11 @@ from autograder.records import from_json, to_json
 from autograder.result_file import load_result
 from autograder.sandbox.stage import temporary
 
-FOLDER = ".cluster"  # below --out, while a run lasts: jobs, what came of them, what Parsl writes
+FOLDER = ".cluster"
+"""Below --out, while a run lasts: jobs, what came of them, what Parsl writes."""
 LOG = "engine.log"
-GOODBYE_SECONDS = 60.0  # to cancel pilots
+GOODBYE_SECONDS = 60.0
+"""To cancel pilots."""
 
 
 @dataclass(frozen=True)
@@ -44,30 +49,34 @@ class Engine:
     """On which the class is graded."""
 
     def __call__(self, errand: Errand) -> tuple[Result, str]:
-        """Have what a lane read graded on a node; only a result of these very files, on such a device, is taken."""
+        """Have what a lane read graded on a node.
+
+        Only a result of these very files, on such a device, is taken.
+        """
         name = errand.handed_in.name
-        mine = Path(tempfile.mkdtemp(dir=self.home))
+        home = Path(tempfile.mkdtemp(dir=self.home))
+        settled = ""
         if errand.settled is not None:
-            (mine / "settled.json").write_text(
-                json.dumps(to_json(errand.settled)), encoding="utf-8"
-            )
-        kept = Path(self.like.out) / name / store.HANDED_IN
-        told = {
-            "submission": str(kept),
-            "settled": "settled.json" if errand.settled else "",
-            "seed": errand.seed,
-        }
+            settled = "settled.json"
+            (home / settled).write_text(json.dumps(to_json(errand.settled)), encoding="utf-8")
         answer = self.ask(
-            mine, timed=errand.timed, round=errand.round, out=str(mine), beside=True, **told
+            home,
+            submission=str(Path(self.like.out) / name / store.HANDED_IN),
+            settled=settled,
+            seed=errand.seed,
+            timed=errand.timed,
+            round=errand.round,
+            out=str(home),
+            beside=True,
         )
-        result = self._result(mine / name / store.RESULT, errand)
+        result = self._result(home / name / store.RESULT, errand)
         if result.device != self.device:
-            where, other = answer["where"]["node"], result.device
-            mend = "let the site file ask for nodes that are alike"
             raise UserError(
-                f"node {where} is {_said(other)}, the class is graded on {_said(self.device)}; {mend}"
+                f"node {answer['where']['node']} is {_described(result.device)}, "
+                f"the class is graded on {_described(self.device)}; "
+                "let the site file ask for nodes that are alike"
             )
-        shutil.rmtree(mine)
+        shutil.rmtree(home)
         return result, json.dumps(answer["where"])
 
     def _result(self, file: Path, errand: Errand) -> Result:
@@ -78,7 +87,8 @@ class Engine:
         if (result.submission_sha256, result.seed) != (errand.handed_in.sha256, errand.seed):
             name = errand.handed_in.name
             raise UserError(
-                f"{name}: what a node graded is not what was sent; do all nodes see {self.like.out}?"
+                f"{name}: what a node graded is not what was sent; "
+                f"do all nodes see {self.like.out}?"
             )
         return result
 
@@ -107,9 +117,8 @@ def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]
     sites.read(site)
     out = work.out.resolve()
     home = out / FOLDER
-    shutil.rmtree(
-        home, ignore_errors=True
-    )  # of a run that was killed: whoever still writes there, nobody reads it
+    # Of a run that was killed: whoever still writes there, nobody reads it.
+    shutil.rmtree(home, ignore_errors=True)
     (home / "jobs").mkdir(parents=True)
     with _engine(site.resolve(), home) as (address, slots):
         job = replace(like, out=str(out), parts=tuple(work.parts), only=work.only)
@@ -137,11 +146,11 @@ def _engine(site: Path, home: Path) -> Iterator[tuple[str, int]]:
         process = subprocess.Popen(command, cwd=home, start_new_session=True, **pipes)
         try:
             assert process.stdout is not None
-            said = json.loads(process.stdout.readline() or "{}")
-            if "slots" not in said:
+            first = json.loads(process.stdout.readline() or "{}")
+            if "slots" not in first:
                 problem = f"the engine of the cluster did not start; {home / LOG} says why"
-                raise UserError(f"{site.name}: {said.get('stop', problem)}")
-            yield address, said["slots"]
+                raise UserError(f"{site.name}: {first.get('stop', problem)}")
+            yield address, first["slots"]
         finally:
             _end(process)
 
@@ -164,10 +173,8 @@ def _session(engine: Engine) -> Session:
         answer = engine.ask(engine.home, round="look")
     except GoneError as gone:
         raise UserError(f"the first node that was asked: {gone}") from None
-    device, began = (
-        from_json(Device, answer["device"]),
-        datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    device = from_json(Device, answer["device"])
+    began = datetime.now(UTC).isoformat(timespec="seconds")
     return Session(_nothing, device, device.kind, answer["isolation"], began, time.monotonic)
 
 
@@ -175,5 +182,5 @@ def _nothing(_: Job) -> Observation:
     raise RuntimeError("nothing runs where the run is: nodes grade")
 
 
-def _said(device: Device | None) -> str:
+def _described(device: Device | None) -> str:
     return f"{device.name} with {dict(device.versions)}" if device else "nothing"

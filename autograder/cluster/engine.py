@@ -1,7 +1,8 @@
-"""The process beside the run that has Parsl in it. Lanes connect to it, send the name of a job, and wait for an answer.
+"""The process beside the run that has Parsl in it.
 
-It is a process of its own, since Parsl starts threads and the run forks its lanes. It ends when the run does, however
-that ends: then it cancels its pilots, so that none of them keeps a place in a queue.
+Lanes connect to it, send the name of a job, and wait for an answer. It is a process of its own,
+since Parsl starts threads and the run forks its lanes. It ends when the run does, however that
+ends: then it cancels its pilots, so that none of them keeps a place in a queue.
 """
 
 from __future__ import annotations
@@ -27,23 +28,24 @@ Submit = Callable[[str], "Future[dict[str, Any]]"]
 
 
 def main() -> None:
-    """python -m autograder.cluster.engine SITE ADDRESS RUN_DIR: says that it is ready, and works until stdin ends."""
+    """Run python -m autograder.cluster.engine SITE ADDRESS RUN_DIR.
+
+    It says that it is ready, and works until stdin ends.
+    """
     file, address, run_dir = map(Path, sys.argv[1:])
-    os.environ["PATH"] = os.pathsep.join(
-        [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    )
-    said = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # what Parsl prints is for the log
+    own = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join([own, os.environ.get("PATH", "")])
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    # What Parsl prints is for the log.
+    os.dup2(2, 1)
+
+    def ready(slots: int) -> None:
+        print(json.dumps({"slots": slots}), file=out)
+
     try:
-        site = sites.read(file)
-        serve(
-            site,
-            str(address),
-            run_dir,
-            lambda slots: print(json.dumps({"slots": slots}), file=said),
-        )
+        serve(sites.read(file), str(address), run_dir, ready)
     except UserError as problem:
-        print(json.dumps({"stop": str(problem)}), file=said)
+        print(json.dumps({"stop": str(problem)}), file=out)
 
 
 def serve(site: sites.Site, address: str, run_dir: Path, ready: Callable[[int], None]) -> None:
@@ -53,16 +55,15 @@ def serve(site: sites.Site, address: str, run_dir: Path, ready: Callable[[int], 
     config = sites.config(site, run_dir)
     with Listener(address, "AF_UNIX", backlog=64) as listener, parsl.load(config) as kernel:
         app = parsl.python_app(node.grade, data_flow_kernel=kernel, executors=[sites.LABEL])
-        Thread(
-            target=_accept, args=(listener, partial(_submitted, app, site.gpus)), daemon=True
-        ).start()
+        submit = partial(_submitted, app, site.gpus)
+        Thread(target=_accept, args=(listener, submit), daemon=True).start()
         ready(sites.slots(site, config.executors[0].provider))
         sys.stdin.buffer.read()
 
 
 def _submitted(app: Any, gpus: int, job: str) -> Future[dict[str, Any]]:
-    found: Future[dict[str, Any]] = app(job, gpus, MOST_SECONDS)
-    return found
+    future: Future[dict[str, Any]] = app(job, gpus, MOST_SECONDS)
+    return future
 
 
 def _accept(listener: Listener, submit: Submit) -> None:
@@ -73,7 +74,8 @@ def _accept(listener: Listener, submit: Submit) -> None:
 
 def _answer(lane: Connection, submit: Submit) -> None:
     with lane, suppress(EOFError, OSError):  # a lane that is gone waits for nothing
-        lane.send_bytes(json.dumps(answer(submit, lane.recv_bytes().decode())).encode())
+        outcome = answer(submit, lane.recv_bytes().decode())
+        lane.send_bytes(json.dumps(outcome).encode())
 
 
 def answer(submit: Submit, job: str) -> dict[str, Any]:

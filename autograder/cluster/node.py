@@ -1,7 +1,7 @@
-"""On a node: a worker of Parsl's hands each job to a process of its own, `perflab grade-one -`, that stays warm.
+"""On a node: a worker of Parsl's hands each job to a process of its own that stays warm.
 
-What takes that process down takes nothing else with it, and says that the submission did it; where the worker or the
-whole node is gone, it was none of its doing.
+That process is `perflab grade-one -`. What takes it down takes nothing else with it, and says that
+the submission did it; where the worker or the whole node is gone, it was none of its doing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from autograder.machine.device import VISIBLE, node
 from autograder.machine.processes import how
 
 COMMAND = [sys.executable, "-P", "-m", "autograder.cli", "grade-one", "-"]
-RANK = "PARSL_WORKER_RANK"  # of this worker among those of its node, from 0
+RANK = "PARSL_WORKER_RANK"
+"""Of this worker among those of its node, from 0."""
 
 _grader: subprocess.Popen[str] | None = None
 
 
 def grade(job: str, gpus: int, seconds: float) -> dict[str, Any]:
     """Have one job graded; the answer is that of `grade-one -`, or how it was lost."""
-    global _grader  # noqa: PLW0603 one for each worker, for as long as that lasts
+    # One for each worker, for as long as that lasts.
+    global _grader  # noqa: PLW0603
     if _grader is None or _grader.poll() is not None:
         try:
             environ = pinned(os.environ, gpus)
@@ -34,12 +36,13 @@ def grade(job: str, gpus: int, seconds: float) -> dict[str, Any]:
             return {"stop": f"node {node()}: {problem}"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         _grader = subprocess.Popen(COMMAND, env=environ, **pipes)  # type: ignore[call-overload]
-    if line := _asked(_grader, job, seconds):
+    line = _answer(_grader, job, seconds)
+    if line:
         return {**json.loads(line)}
-    return {"lost": _buried(_grader)}
+    return {"lost": _end(_grader)}
 
 
-def _asked(grader: subprocess.Popen[str], job: str, seconds: float) -> str:
+def _answer(grader: subprocess.Popen[str], job: str, seconds: float) -> str:
     """Send a job and wait for the answer; nothing if there is none, or none in time."""
     assert grader.stdin is not None
     assert grader.stdout is not None
@@ -52,8 +55,8 @@ def _asked(grader: subprocess.Popen[str], job: str, seconds: float) -> str:
     return grader.stdout.readline() if ready else ""
 
 
-def _buried(grader: subprocess.Popen[str]) -> str:
-    """End it if it still runs, and say how it ended."""
+def _end(grader: subprocess.Popen[str]) -> str:
+    """End it if it still runs, and return how it ended."""
     grader.kill()
     with suppress(OSError), grader:  # half of a question may be left
         pass
@@ -61,13 +64,17 @@ def _buried(grader: subprocess.Popen[str]) -> str:
 
 
 def pinned(environ: Mapping[str, str], gpus: int) -> dict[str, str]:
-    """Give a worker one of the GPUs that the job was given, or of the first ones of the node if nobody said which."""
+    """Give a worker one of the GPUs that the job was given.
+
+    If the job names none, it is one of the first of the node.
+    """
     if not gpus:
         return dict(environ)
     given = environ.get(VISIBLE, ",".join(map(str, range(gpus))))
     words = [word for word in given.split(",") if word.strip()]
     if len(words) < gpus:
         raise ValueError(
-            f"{VISIBLE} is '{given}', but the site file says gpus: {gpus}; let its options ask for as many"
+            f"{VISIBLE} is '{given}', but the site file says gpus: {gpus}; "
+            "let its options ask for as many"
         )
     return {**environ, VISIBLE: words[int(environ[RANK])]}

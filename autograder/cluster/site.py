@@ -1,7 +1,10 @@
-"""The site file: which cluster grades, and how many at a time. Its options are those of Parsl's provider, by name.
+"""The site file: which cluster grades, and how many at a time.
+
+Its options are those of Parsl's provider, by name.
 
 provider: SlurmProvider         a class of parsl.providers
-gpus: 2                         of a node, one submission on each; or workers: 2, submissions at a time on a node
+gpus: 2                         of a node, one submission on each; or
+workers: 2                      submissions at a time on a node
 options: {partition: gpu, max_blocks: 2, walltime: "04:00:00"}
 executor: {address: login1}     optional, of Parsl's HighThroughputExecutor
 """
@@ -24,13 +27,15 @@ if TYPE_CHECKING:
     from parsl.config import Config
     from parsl.providers.base import ExecutionProvider
 
-HEARTBEAT = {
-    "heartbeat_period": 10,
-    "heartbeat_threshold": 60,
-}  # seconds; a node that is silent for longer is gone
+HEARTBEAT = {"heartbeat_period": 10, "heartbeat_threshold": 60}
+"""Seconds; a node that is silent for longer is gone."""
 LABEL = "nodes"
-# Parsl's own relay of messages outlives a Parsl that was killed, and its pilots with it, unless it is tied to it.
-TIED = "import os; from autograder.machine.processes import die_with; die_with(os.getppid()); os.execlp('{0}', '{0}')"
+# Parsl's own relay of messages outlives a Parsl that was killed, and its pilots with it,
+# unless it is tied to it.
+TIED = (
+    "import os; from autograder.machine.processes import die_with; "
+    "die_with(os.getppid()); os.execlp('{0}', '{0}')"
+)
 
 
 @dataclass(frozen=True)
@@ -81,20 +86,21 @@ def config(site: Site, run_dir: Path) -> Config:
         **site.executor,
         "max_workers_per_node": site.per_node,
         "provider": provider(site),
-    }
-    # Three pilots in a row that failed end it; one of many may.
-    values |= {
         "label": LABEL,
         "cores_per_worker": 1e-6,
+        # Three pilots in a row that failed end it; one of many may.
         "block_error_handler": windowed_error_handler,
+        "interchange_launch_cmd": [sys.executable, "-P", "-c", TIED.format("interchange.py")],
     }
-    values["interchange_launch_cmd"] = [sys.executable, "-P", "-c", TIED.format("interchange.py")]
     executor = _made(HighThroughputExecutor, values, "executor")
     return parsl.Config(executors=[executor], retries=0, run_dir=str(run_dir), strategy="simple")
 
 
 def provider(site: Site) -> ExecutionProvider:
-    """Make Parsl's provider; nodes find this very environment first, unless worker_init says otherwise."""
+    """Make Parsl's provider.
+
+    Nodes find this very environment first, unless worker_init says otherwise.
+    """
     from parsl import launchers, providers
 
     options = dict(site.options)
@@ -118,11 +124,11 @@ def _named(module: Any, name: str, what: str) -> Any:
 
 
 def _made(kind: Callable[..., Any], options: Mapping[str, Any], where: str) -> Any:
-    known = inspect.signature(kind).parameters
+    allowed = inspect.signature(kind).parameters
     for name in options:
-        if name not in known:
+        if name not in allowed:
             raise UserError(
-                f"{where}: '{name}' is no option of Parsl's {kind.__name__}{nearest(name, known)}"
+                f"{where}: '{name}' is no option of Parsl's {kind.__name__}{nearest(name, allowed)}"
             )
     try:
         return kind(**options)

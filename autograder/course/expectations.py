@@ -78,12 +78,18 @@ def _unlike_failure(check: CheckResult, words: str, message: str) -> str:
 
 
 def _short_of_its_bar(check: CheckResult) -> bool:
-    """Whether a clock ran and measured too little; what is proved of the way is paid to anybody."""
+    """Whether a clock ran and measured too little.
+
+    What is proved of the way is paid to anybody.
+    """
     return check.outcome == "partial" and "bar" in check.evidence
 
 
 def over_their_share(lab: Lab, config: LabConfig) -> list[str]:
-    """Reports may be forged and scripts read: they decide a bounded share of a part's points."""
+    """Reports may be forged and scripts read.
+
+    They decide a bounded share of a part's points.
+    """
     problems = []
     for part in lab.parts:
         points = config.parts[part.id].checks

@@ -11,7 +11,10 @@ from autograder.lab import Lab, load_part, number
 
 
 def load_lab(name: str) -> Lab:
-    """Import every part of a lab; a wrong declaration is an error here and not while grading."""
+    """Import every part of a lab.
+
+    A wrong declaration is an error here and not while grading.
+    """
     labs = _modules("autograder.labs")
     if name not in labs:
         raise CourseError(f"there is no lab '{name}'{nearest(name, labs)}; labs: {', '.join(labs)}")

@@ -124,7 +124,10 @@ def _timed(cases: list[Case], kit: Kit, tier: str, timing: Timing) -> set[str]:
 
 
 def prove_automatic(session: Session, entry: AutomaticEntry, kit: Kit, seed: int) -> Finding:
-    """Grade an entry that was made of the reference: its owner fails it, or there is a hole."""
+    """Grade an entry that was made of the reference.
+
+    Its owner fails it, or there is a hole.
+    """
     result = automatic.run(session, kit, entry, seed)
     holes = automatic.holes(entry, result)
     return Finding(entry.name, tuple(holes), result.seconds)
@@ -189,7 +192,10 @@ def _task(do: Callable[..., Finding], *what: Any) -> Task[Finding]:
 
 
 def to_time(cases: list[Case], kit: Kit, tier: str) -> set[str]:
-    """Return what the clock decides here: the reference, what fails a timed check, an unusual entry."""
+    """Return what the clock decides here.
+
+    The reference, what fails a timed check, an unusual entry.
+    """
     timed = {
         part.id: {name for name in part.checks if has_a_bar(part, name, kit.config, tier)}
         for part in kit.lab.parts

@@ -1,4 +1,7 @@
-"""Writes the files of a new part: they already work, so the author changes one thing at a time."""
+"""Writes the files of a new part.
+
+They already work, so the author changes one thing at a time.
+"""
 
 from __future__ import annotations
 

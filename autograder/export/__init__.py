@@ -1,6 +1,7 @@
 """Results as other systems read them: a file for each system, and here what all of them hold to.
 
-What is owed is no grade, so it is handed on only when asked for; who cannot be told apart is named and left out.
+What is owed is no grade, so it is handed on only when asked for; who cannot be told apart is
+named and left out.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from autograder.results.standing import Standing
 
 def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Standing]:
     """Refuse what is not settled, all of it in one line, unless told that the grades are provisional."""
-    unread = [one.result.submission for one in standings if one.result.unread]
-    unclear = [f"{one.result.submission} {one.unclear}" for one in standings if one.unclear]
+    unread = [standing.result.submission for standing in standings if standing.result.unread]
+    unclear = [
+        f"{standing.result.submission} {standing.unclear}"
+        for standing in standings
+        if standing.unclear
+    ]
     owed = [
-        f"{one.result.submission} {points(one.result.points_owed)}"
-        for one in standings
-        if one.result.points_owed
+        f"{standing.result.submission} {points(standing.result.points_owed)}"
+        for standing in standings
+        if standing.result.points_owed
     ]
     problems = [
         *([f"could not be read: {listed(unread)}; ask for another file"] if unread else []),
@@ -38,14 +43,18 @@ def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Sta
 def in_class(
     standings: Sequence[Standing], key: Callable[[Standing], str], named: str
 ) -> tuple[list[Standing], list[str]]:
-    """Tell who can go into another system's table, by a key that it knows; one row a student."""
-    rows = [one for one in standings if one.listed and key(one)]
+    """Tell who can go into another system's table, by a key that it knows.
+
+    One row a student.
+    """
+    rows = [standing for standing in standings if standing.listed and key(standing)]
     notes = [
-        f"{one.result.submission} is left out: {f'has no {named}' if one.listed else 'is not'} in the roster"
-        for one in standings
-        if one not in rows
+        f"{standing.result.submission} is left out: "
+        f"{f'has no {named}' if standing.listed else 'is not'} in the roster"
+        for standing in standings
+        if standing not in rows
     ]
-    for student, count in Counter(one.student.student for one in rows).items():
+    for student, count in Counter(standing.student.student for standing in rows).items():
         if count > 1:
             raise UserError(
                 f"{student} has {count} results; leave the one that counts in the folder"

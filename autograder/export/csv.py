@@ -1,4 +1,7 @@
-"""A table for people and spreadsheets: every sum, lateness on its own, the parts, and what was set by hand."""
+"""A table for people and spreadsheets.
+
+Every sum, lateness on its own, the parts, and what was set by hand.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +28,22 @@ HEADER = (
 
 def table(standings: Sequence[Standing]) -> str:
     """One line a result."""
-    parts = list(dict.fromkeys(part.id for one in standings for part in one.result.parts))
-    return sheet.text([*HEADER, *parts, "set_by_hand"], (_row(one, parts) for one in standings))
+    parts = list(dict.fromkeys(part.id for standing in standings for part in standing.result.parts))
+    return sheet.text(
+        [*HEADER, *parts, "set_by_hand"], (_row(standing, parts) for standing in standings)
+    )
 
 
-def _row(one: Standing, parts: Sequence[str]) -> list[object]:
-    result, student, late = one.result, one.student, one.late
+def _row(standing: Standing, parts: Sequence[str]) -> list[object]:
+    result, student, late = standing.result, standing.student, standing.late
     scores = {part.id: part.score for part in result.parts}
-    said = [
+    reasons = [
         (f"{part.id}.{check.id}", by_hand(check)) for part in result.parts for check in part.checks
     ]
     return [
         *(student.student, student.name, student.email, result.submission, result.score),
-        *(one.unclear or late or "", late.points if late else 0, one.final),
+        *(standing.unclear or late or "", late.points if late else 0, standing.final),
         *(result.points_owed, result.lost, result.max_score),
         *(scores.get(part, "") for part in parts),
-        "; ".join(f"{name}: {reason}" for name, reason in said if reason),
+        "; ".join(f"{name}: {reason}" for name, reason in reasons if reason),
     ]

@@ -25,13 +25,16 @@ STATUS = {
 }  # of a partial one the points speak
 
 
-def results(one: Standing) -> str:
+def results(standing: Standing) -> str:
     """Write results.json; every text is plain text, so nothing of a student becomes markup."""
-    return json.dumps(_results(one), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(_results(standing), indent=1, ensure_ascii=False) + "\n"
 
 
 def zipped(lab: str, wheel: Path) -> bytes:
-    """Make the zip that Gradescope takes as an autograder: setup.sh and run_autograder, the lab's name, perflab."""
+    """Make the zip that Gradescope takes as an autograder.
+
+    Setup.sh and run_autograder, the lab's name, perflab.
+    """
     whole = io.BytesIO()
     files = {path.name: path.read_bytes() for path in sorted(IMAGE.iterdir()) if path.is_file()}
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -46,12 +49,12 @@ def zipped(lab: str, wheel: Path) -> bytes:
     return whole.getvalue()
 
 
-def _results(one: Standing) -> dict[str, Any]:
-    result = one.result
+def _results(standing: Standing) -> dict[str, Any]:
+    result = standing.result
     return {
-        "score": one.final,
+        "score": standing.final,
         "execution_time": round(result.seconds),
-        "output": "\n".join(_lines(one)),
+        "output": "\n".join(_lines(standing)),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -67,20 +70,20 @@ def _results(one: Standing) -> dict[str, Any]:
             for i, part in enumerate(result.parts, 1)
             for j, check in enumerate(part.checks, 1)
         ],
-        "leaderboard": list(_speedups(one)),
+        "leaderboard": list(_speedups(standing)),
     }
 
 
-def _lines(one: Standing) -> Iterator[str]:
-    result = one.result
+def _lines(standing: Standing) -> Iterator[str]:
+    result = standing.result
     yield f"{points(result.score)} of {points(result.max_score)} points, {points(result.lost)} lost"
     if bonus(result):
         yield f"bonus: {bonus(result)}"
     for who, words in SETTLED_BY.items():
         if owed := sum(item.points for item in result.owed if item.settled_by == who):
             yield f"{worth(owed)} neither won nor lost: settled by {words}"
-    if one.late:
-        yield f"{one.late}: {worth(one.late.points)}; {points(one.final)} remain"
+    if standing.late:
+        yield f"{standing.late}: {worth(standing.late.points)}; {points(standing.final)} remain"
     yield from result.notes
 
 
@@ -104,9 +107,12 @@ def _test(number: str, part: str, check: CheckResult) -> dict[str, Any]:
     }
 
 
-def _speedups(one: Standing) -> Iterator[dict[str, Any]]:
-    """What passed or nearly passed by the clock; Gradescope shows it under pseudonyms, if the assignment says so."""
-    for part in one.result.parts:
+def _speedups(standing: Standing) -> Iterator[dict[str, Any]]:
+    """What passed or nearly passed by the clock.
+
+    Gradescope shows it under pseudonyms, if the assignment says so.
+    """
+    for part in standing.result.parts:
         for check in part.checks:
             if check.evidence.get("pairs") and check.outcome in ("passed", "partial"):
                 speedup = math.exp(statistics.median(check.evidence["pairs"]))

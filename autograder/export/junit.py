@@ -1,4 +1,7 @@
-"""JUnit XML, for the pages of CI systems: a suite for each part of each submission, a case for each check."""
+"""JUnit XML, for the pages of CI systems.
+
+A suite for each part of each submission, a case for each check.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ NO_XML = re.compile("[\ufffe\uffff]")  # what `clean` leaves and XML cannot hold
 def report(standings: Sequence[Standing]) -> str:
     """Write the report; points stand in the cases' output, since JUnit knows none."""
     whole = ET.Element("testsuites", name="perflab")
-    for one in standings:
-        whole.extend(_suite(one.result, part) for part in one.result.parts)
+    for standing in standings:
+        whole.extend(_suite(standing.result, part) for part in standing.result.parts)
     ET.indent(whole)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(whole, encoding="unicode")}\n'
 
@@ -47,10 +50,10 @@ def _suite(result: Result, part: PartResult) -> ET.Element:
 
 def _case(suite: str, check: CheckResult) -> ET.Element:
     case = ET.Element("testcase", classname=suite, name=_text(check.id))
-    said = f"{check.title}\n{told(check)}"
+    text = f"{check.title}\n{told(check)}"
     if kind := KINDS.get(check.outcome):
         summary = check.measured or check.reason or check.title
-        ET.SubElement(case, kind, type=check.outcome, message=_text(summary)).text = _text(said)
+        ET.SubElement(case, kind, type=check.outcome, message=_text(summary)).text = _text(text)
     ET.SubElement(case, "system-out").text = f"{check.points:g} of {check.max_points:g} points"
     return case
 

@@ -1,6 +1,8 @@
-"""What Moodle imports, in one file: an assignment's grading worksheet, and grades by address for its gradebook.
+"""What Moodle imports, in one file: an assignment's grading worksheet, and grades by address for
+its gradebook.
 
-The worksheet needs Identifier, Grade and Last modified (grade); its numbers are those in the folders of the download.
+The worksheet needs Identifier, Grade and Last modified (grade); its numbers are those in the
+folders of the download.
 """
 
 from __future__ import annotations
@@ -31,31 +33,39 @@ HEADER = (
 def table(standings: Sequence[Standing]) -> tuple[str, list[str]]:
     """The worksheet and who is left out."""
     rows, notes = in_class(
-        standings, lambda one: _number(one) or one.student.email, "moodle_id or email"
+        standings,
+        lambda standing: _number(standing) or standing.student.email,
+        "moodle_id or email",
     )
     return sheet.text(HEADER, map(_row, rows)), notes
 
 
-def _number(one: Standing) -> str:
-    """Moodle's number of a student in this assignment: that of the download, else the roster's."""
-    match = MOODLE.fullmatch(one.handed.source)
-    return match["id"] if match else one.student.moodle_id
+def _number(standing: Standing) -> str:
+    """Moodle's number of a student in this assignment.
+
+    That of the download, else the roster's.
+    """
+    match = MOODLE.fullmatch(standing.handed.source)
+    return match["id"] if match else standing.student.moodle_id
 
 
-def _row(one: Standing) -> tuple[object, ...]:
-    number, student, result = _number(one), one.student, one.result
+def _row(standing: Standing) -> tuple[object, ...]:
+    number, student, result = _number(standing), standing.student, standing.result
     who = (
         f"Participant {number}" if number else "",
         student.name,
         student.email,
         "Submitted for grading",
     )
-    return (*who, one.final, result.max_score, "Yes", "-", "-", _comment(one))
+    return (*who, standing.final, result.max_score, "Yes", "-", "-", _comment(standing))
 
 
-def _comment(one: Standing) -> str:
+def _comment(standing: Standing) -> str:
     parts = [
-        f"{part.title} {points(part.score)}/{points(part.max_score)}" for part in one.result.parts
+        f"{part.title} {points(part.score)}/{points(part.max_score)}"
+        for part in standing.result.parts
     ]
-    owed = [f"{worth(one.result.points_owed)} still owed"] if one.result.points_owed else []
-    return "; ".join([*parts, *([str(one.late)] if one.late else []), *owed])
+    owed = (
+        [f"{worth(standing.result.points_owed)} still owed"] if standing.result.points_owed else []
+    )
+    return "; ".join([*parts, *([str(standing.late)] if standing.late else []), *owed])

@@ -1,4 +1,7 @@
-"""Submissions that come one after the other into a folder: which are whole, and which is next."""
+"""Submissions that come one after the other into a folder.
+
+Which are whole, and which is next.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Folders of submissions as Canvas, Moodle, Gradescope and nbgrader write them -> whose each is, and when it came.
+"""Folders of submissions as Canvas, Moodle, Gradescope and nbgrader write them -> whose each is,
+and when it came.
 
-Nothing is guessed: what belongs to no student of the roster, or to two, is listed and left to a person.
+Nothing is guessed: what belongs to no student of the roster, or to two, is listed and left to a
+person.
 """
 
 from __future__ import annotations
@@ -62,12 +64,18 @@ class Entry:
     source: str
     files: tuple[File, ...] = ()
     owners: tuple[Mapping[str, str], ...] = ()
-    """For each who handed it in: columns of the roster by which they may be known, the surest first."""
+    """For each who handed it in.
+
+    Columns of the roster by which they may be known, the surest first.
+    """
     at: datetime | None = None
     marked_late: bool = False
     note: str = ""
     others: tuple[Mapping[str, str], ...] = ()
-    """Whose it would be if its name were read in another way: students choose what their files are called."""
+    """Whose it would be if its name were read in another way.
+
+    Students choose what their files are called.
+    """
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,10 @@ class Attempt:
     """One attempt of one student."""
 
     name: str
-    """What its result is called: as the student, with a number where every attempt is graded."""
+    """What its result is called.
+
+    As the student, with a number where every attempt is graded.
+    """
     handed: Handed
     files: tuple[File, ...]
     """One folder or archive, or loose files."""
@@ -216,7 +227,10 @@ def _when(attempt: Attempt) -> datetime:
 
 
 def _student(owner: Mapping[str, str], roster: Roster | None) -> Student | None:
-    """Find the student by the surest column; without a roster only a name like ours will do."""
+    """Find the student by the surest column.
+
+    Without a roster only a name like ours will do.
+    """
     if roster is None:
         name = plain(owner.get("student", ""))
         is_sound = name and "/" not in name and not name.startswith(".")
@@ -347,7 +361,10 @@ def _grouped(
 
 
 def _names(form: re.Pattern[str], group: Sequence[tuple[re.Match[str], Path]]) -> list[str]:
-    """Call files as their author did; what is no name for a file keeps that of the download."""
+    """Call files as their author did.
+
+    What is no name for a file keeps that of the download.
+    """
     names = []
     for match, path in group:
         own = match["rest"] or ""
@@ -357,7 +374,10 @@ def _names(form: re.Pattern[str], group: Sequence[tuple[re.Match[str], Path]]) -
 
 
 def _doubled(files: Sequence[File]) -> str:
-    """Return which two of a submission cannot both be taken: nobody can tell which was meant."""
+    """Return which two of a submission cannot both be taken.
+
+    Nobody can tell which was meant.
+    """
     paths: dict[str, Path] = {}
     for name, path in files:
         other = paths.setdefault(name, path)

@@ -1,4 +1,7 @@
-"""Where submissions lie in a folder: each is a folder, an archive or a notebook of its own."""
+"""Where submissions lie in a folder.
+
+Each is a folder, an archive or a notebook of its own.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ def _below(path: Path, listed: Sequence[str]) -> Iterator[Path]:
 
 
 def others(path: Path, submissions: Collection[Path]) -> list[str]:
-    """Name what lies beside submissions and is none: nobody's work is passed over in silence."""
+    """Name what lies beside submissions and is none.
+
+    Nobody's work is passed over in silence.
+    """
     if path in submissions or not path.is_dir():
         return []
     return [child.name for child in _visible(path) if child not in submissions]

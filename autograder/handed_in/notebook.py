@@ -147,7 +147,10 @@ def _without_writefile(source: str, file: str) -> str:
 
 
 def cells_in(code: bytes) -> list[tuple[int, str]]:
-    """Return the line of a part file below which each cell stands; none if it was no notebook."""
+    """Return the line of a part file below which each cell stands.
+
+    None if it was no notebook.
+    """
     lines = enumerate(code.decode(errors="replace").split("\n"), 1)
     return [
         (number, line.removeprefix(f"{CODE} "))
@@ -315,7 +318,10 @@ class _Work:
         return statement.kind in TAKEN and not replaced
 
     def _needed(self) -> set[str]:
-        """Return the names that what is taken rests on: a computed value may rest on another."""
+        """Return the names that what is taken rests on.
+
+        A computed value may rest on another.
+        """
         needed = set(re.findall(r"^(?:async )?(?:def|class) (\w+)", self._template, re.MULTILINE))
         setters: dict[str, list[Statement]] = {}
         for statement in self._statements:

@@ -105,5 +105,8 @@ def _hours(where: str, value: str) -> float:
 
 
 def _plain(value: str) -> str:
-    """Leave out case, spacing, and how an accent is written: macOS puts it behind its letter."""
+    """Leave out case, spacing, and how an accent is written.
+
+    MacOS puts it behind its letter.
+    """
     return " ".join(unicodedata.normalize("NFC", value).split()).casefold()

@@ -39,7 +39,10 @@ Marks = dict[str, str]
 
 @dataclass(frozen=True)
 class Likeness:
-    """What submissions share in one file: a group with the same work, or two that are alike."""
+    """What submissions share in one file.
+
+    A group with the same work, or two that are alike.
+    """
 
     who: tuple[str, ...]
     file: str
@@ -96,7 +99,10 @@ def _in_file(name: str, submissions: Mapping[str, Files], handed_out: bytes) -> 
 
 
 def _groups(marks: Mapping[str, Marks], public: Marks) -> dict[str, tuple[str, ...]]:
-    """Put together who has the same of their own; the first of each stands for all of them."""
+    """Put together who has the same of their own.
+
+    The first of each stands for all of them.
+    """
     groups = defaultdict(list)
     for who in sorted(marks):
         groups[frozenset(marks[who].keys() - public.keys())].append(who)
@@ -158,7 +164,10 @@ def _runs(source: bytes) -> Marks:
 
 
 def _word(word: Word) -> str:
-    """Take one name for another, and one text; a keyword, a number and a mark are what they are."""
+    """Take one name for another, and one text.
+
+    A keyword, a number and a mark are what they are.
+    """
     if word.kind == "text":
         return word.kind
     is_plain = word.string[0].isdigit() or keyword.iskeyword(word.string)

@@ -1,6 +1,8 @@
-"""Splits the Python of a notebook's cell into top-level statements, and says which of them only define something.
+"""Splits the Python of a notebook's cell into top-level statements, and says which of them only
+define something.
 
-By tokens, since `ast.parse` can be made to crash its caller; whether it is valid Python is the worker's to say.
+By tokens, since `ast.parse` can be made to crash its caller; whether it is valid Python is the
+worker's to say.
 """
 
 from __future__ import annotations
@@ -44,7 +46,10 @@ SILENT = {
 
 @dataclass(frozen=True)
 class Statement:
-    """One top-level statement: its lines, counted from 1, and what it does when the file is read."""
+    """One top-level statement.
+
+    Its lines, counted from 1, and what it does when the file is read.
+    """
 
     kind: Kind
     first: int
@@ -55,7 +60,10 @@ class Statement:
     sets: frozenset[str] = frozenset()
     """Names that an assignment sets."""
     uses: frozenset[str] = frozenset()
-    """Names that it takes from elsewhere; parameters and local names of a function are its own."""
+    """Names that it takes from elsewhere.
+
+    Parameters and local names of a function are its own.
+    """
 
 
 def split(source: str) -> list[Statement]:
@@ -77,7 +85,10 @@ def split(source: str) -> list[Statement]:
 
 
 def plain(source: str) -> str:
-    """Put `pass` where Jupyter's own commands stand; in a text within quotes nothing is one."""
+    """Put `pass` where Jupyter's own commands stand.
+
+    In a text within quotes nothing is one.
+    """
     if _is_foreign(source):
         return source
     lines = source.split("\n")
@@ -139,7 +150,10 @@ def _whole(
 
 
 def _groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Gather lines by statement: a body belongs to its head, else to if, a function to its decorator."""
+    """Gather lines by statement.
+
+    A body belongs to its head, else to if, a function to its decorator.
+    """
     group: list[Line] = []
     for line in lines:
         decorated = bool(group) and group[-1][0].string == "@" and group[-1][0].start[1] == 0

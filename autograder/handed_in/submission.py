@@ -198,7 +198,10 @@ def _names_grader(word: Word) -> bool:
 
 
 def packed(handed_in: Submission) -> bytes:
-    """Write a submission as a zip that is the same for the same files; a hidden file in it has the rest."""
+    """Write a submission as a zip that is the same for the same files.
+
+    A hidden file in it has the rest.
+    """
     record = Record(handed_in.sha256, handed_in.refused, handed_in.left_out, handed_in.notes)
     return zipped({**handed_in.files, RECORD: json.dumps(to_json(record)).encode()})
 
@@ -320,7 +323,10 @@ def _text_problem(data: bytes) -> str:
 
 
 def plain(text: str, longest: int = 100) -> str:
-    """Make words of the student's fit to show: no control characters, no half characters, not endless."""
+    """Make words of the student's fit to show.
+
+    No control characters, no half characters, not endless.
+    """
     return "".join(c if c.isprintable() else "?" for c in text)[:longest]
 
 

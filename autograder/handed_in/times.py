@@ -1,4 +1,7 @@
-"""When each submission came: read from what others write, and kept beside the results in handed_in.csv."""
+"""When each submission came.
+
+Read from what others write, and kept beside the results in handed_in.csv.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ LONGEST_LINE = 10_000
 """Characters: nobody writes such a line, and for each of its tokens all of it may be looked at."""
 OPEN = "a bracket or a quote is not closed"
 TEXT = r"{0}{0}{0}(?:[^{0}\\]|\\.|{0}(?!{0}{0}))*+(?:{0}{0}{0})?|{0}(?:[^{0}\\\n]|\\.)*+{0}?"
-# Possessive, and nothing has to follow: each character is looked at once, also of a text that never ends.
+# Possessive, and nothing has to follow: each character is looked at once, also of a text that
+# never ends.
 WORD = re.compile(
     rf"(?P<comment>\#[^\n]*)|(?P<prefix>(?:(?<!\w)[bfrtu]{{1,2}})?)(?P<text>{TEXT.format(chr(39))}|{TEXT.format(chr(34))})"
     r"|(?P<name>\w+)|(?P<mark>\*\*|//|<<|>>|->|:=|[-+*/%@&|^<>=!]=|[^\s\w])",

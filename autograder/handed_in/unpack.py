@@ -251,7 +251,8 @@ def _archive(path: Path, data: bytes, caps: Caps) -> Sequence[Entry]:
         raise SubmissionError(f"{path}: is {other}; hand in a folder, zip or tar")
     zipped = data.startswith(ZIP)
     try:
-        # zipfile reads its whole list of entries at once, so those are counted before: each begins with PK 1 2.
+        # zipfile reads its whole list of entries at once, so those are counted before: each
+        # begins with PK 1 2.
         many = zipped and data.count(b"PK\1\2") > caps.entries
         entries = [] if many else list(islice((_zip if zipped else _tar)(data), caps.entries + 1))
     except Exception:  # the archive readers raise a dozen kinds on damaged bytes

@@ -17,7 +17,10 @@ Tier = Callable[[str, Literal["cpu", "cuda"]], str]
 
 
 def find(wanted: str, tier: Tier) -> tuple[Device, str]:
-    """Resolve auto, cpu or cuda:N to a device record and to torch's name for it; N counts the GPUs that are ours."""
+    """Resolve auto, cpu or cuda:N to a device record and to torch's name for it.
+
+    N counts the GPUs that are ours.
+    """
     names = [] if wanted == "cpu" else gpu_names()
     ours = _ours(len(names))
     if wanted == "auto":
@@ -32,27 +35,30 @@ def find(wanted: str, tier: Tier) -> tuple[Device, str]:
             f"--device {wanted}: this machine has {len(ours)} NVIDIA GPU(s); use auto, cpu or cuda:N"
         )
     number = ours[int(index or 0)]
-    known = {**versions(), "driver": driver()}
+    installed = {**versions(), "driver": driver()}
     # Workers have an environment of their own, so to them the GPU has the driver's number.
-    return Device(names[number], "cuda", tier(names[number], "cuda"), known), f"cuda:{number}"
+    return Device(names[number], "cuda", tier(names[number], "cuda"), installed), f"cuda:{number}"
 
 
 def _ours(count: int) -> list[int]:
-    """Return the numbers of the GPUs that this process was given: by Slurm, by whoever shares a machine, or all."""
+    """Return the numbers of the GPUs that this process was given.
+
+    By Slurm, by whoever shares a machine, or all.
+    """
     given = os.environ.get(VISIBLE)
     if given is None or not count:
         return list(range(count))
     uuids = _ask_gpus("nvmlDeviceGetUUID")
-    known = {
+    numbers = {
         **{str(number): number for number in range(count)},
         **{uuid: n for n, uuid in enumerate(uuids)},
     }
     words = [word.strip() for word in given.split(",")] if given.strip() else []
-    if strange := [word for word in words if word not in known]:
+    if strange := [word for word in words if word not in numbers]:
         raise UserError(
             f"{VISIBLE}={given}: '{strange[0]}' is neither the number nor the UUID of a GPU here"
         )
-    return [known[word] for word in words]
+    return [numbers[word] for word in words]
 
 
 def cpu_name() -> str:
@@ -69,7 +75,10 @@ def gpu_names() -> list[str]:
 
 
 def identity(worker_device: str) -> str:
-    """Name one device of this machine, whatever number a process gives it: cpu, or the GPU's UUID."""
+    """Name one device of this machine, whatever number a process gives it.
+
+    Cpu, or the GPU's UUID.
+    """
     kind, _, index = worker_device.partition(":")
     return "cpu" if kind == "cpu" else _ask_gpus("nvmlDeviceGetUUID")[int(index or 0)]
 
@@ -111,10 +120,10 @@ def node() -> str:
 
 def versions() -> dict[str, str]:
     """Versions that a verdict may depend on."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in ("perflab", "torch", "torchvision", "numpy"):
         try:
-            found[name] = importlib.metadata.version(name)
+            installed[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed

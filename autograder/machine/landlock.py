@@ -1,7 +1,8 @@
 """A Landlock domain: who is in it cannot look into, write to or signal a process outside of it.
 
-The kernel guards the memory of a process by user alone, and everything in a box has the same user, the box's own two
-processes included. Of the domain nothing else is wanted: it forbids no file and no connection.
+The kernel guards the memory of a process by user alone, and everything in a box has the same
+user, the box's own two processes included. Of the domain nothing else is wanted: it forbids no
+file and no connection.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Processes that are tied to each other: one that ends with the one that started it, and how one ended."""
+"""Processes that are tied to each other.
+
+One that ends with the one that started it, and how one ended.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int) -> None:
-    """End with the process that started this one, however that ends; at once, if it is gone already."""
+    """End with the process that started this one, however that ends.
+
+    At once, if it is gone already.
+    """
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(0)

@@ -1,9 +1,10 @@
 """Whose turn it is on a machine: many untimed workers at a time, or one timed pair alone.
 
-Locks of files in one fixed place, so they hold across processes and users, and end with the process that held them.
-Each device has two: who wants in passes the gate, who works holds the work. Who wants to be alone keeps the gate while
-it waits, so nothing new starts. The processor is one device; a GPU is another, and who times on it lets nobody time on
-the processor meanwhile.
+Locks of files in one fixed place, so they hold across processes and users, and end with the
+process that held them. Each device has two: who wants in passes the gate, who works holds the
+work. Who wants to be alone keeps the gate while it waits, so nothing new starts. The processor
+is one device; a GPU is another, and who times on it lets nobody time on the processor
+meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import ParamSpec, TypeVar
 
 from autograder.errors import UserError
 
-PLACES = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 one place for all users; never written to, only locked
+# One place for all users; never written to, only locked.
+PLACES = (Path("/run/lock"), Path("/tmp"))  # noqa: S108
 CPU = "cpu"
 PROC = Path("/proc")
 QUIET_SECONDS = 10.0  # of waiting, before it is said for whom
@@ -100,9 +102,12 @@ def _taken(lock: int, how: int) -> bool:
 
 
 def holder(lock: int, proc: Path = PROC) -> str:
-    """Say which processes hold a lock, as far as this user may see; of another one nothing may be seen."""
-    found = os.fstat(lock)
-    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    """Say which processes hold a lock, as far as this user may see.
+
+    Of another one nothing may be seen.
+    """
+    status = os.fstat(lock)
+    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:
         lines = [line.split() for line in (proc / "locks").read_text(encoding="ascii").splitlines()]
     except OSError:
@@ -152,7 +157,7 @@ def number(of: int, place: Path | None = None) -> int:
 @cache
 def _number(process: int, of: int, place: Path) -> int:
     return next(
-        (found for found in range(of) if _kept(place / f"perflab-{found}.number")), process % of
+        (number for number in range(of) if _kept(place / f"perflab-{number}.number")), process % of
     )
 
 
@@ -173,7 +178,10 @@ def _place() -> Path:
 
 @contextmanager
 def only_one(folder: Path, patience: float = 5.0) -> Iterator[None]:
-    """Be the only grader that writes to a folder; its lanes hold the lock with it, so none outlives it unseen."""
+    """Be the only grader that writes to a folder.
+
+    Its lanes hold the lock with it, so none outlives it unseen.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with _opened(folder / ".grading") as lock:
         end = (
@@ -193,15 +201,15 @@ def _opened(path: Path) -> Iterator[int]:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         try:
-            found = os.open(path, flags)
+            fd = os.open(path, flags)
         except FileNotFoundError:
-            found = os.open(path, flags | os.O_CREAT, 0o644)
-            os.fchmod(found, 0o644)
+            fd = os.open(path, flags | os.O_CREAT, 0o644)
+            os.fchmod(fd, 0o644)
     except OSError as error:
         raise UserError(
             f"{path}: {error.strerror}; this lock must be a file that every user can read"
         ) from None
     try:
-        yield found
+        yield fd
     finally:
-        os.close(found)
+        os.close(fd)

@@ -1,1 +1,4 @@
-"""The bridge to nbgrader: notebooks made from the one source, verdicts of perflab in its gradebook."""
+"""The bridge to nbgrader.
+
+Notebooks made from the one source, verdicts of perflab in its gradebook.
+"""

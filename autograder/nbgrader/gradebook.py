@@ -99,7 +99,10 @@ def _pairs(submission: Any, result: Result, assignment: str) -> list[Pair]:
 
 
 def _write(notebook: Any, part: PartResult, left: float) -> tuple[list[str], float]:
-    """Write the scores of one part; return what moved, and how much of *left* a bonus made up."""
+    """Write the scores of one part.
+
+    Return what moved, and how much of *left* a bonus made up.
+    """
     checks = {check.id: check for check in part.checks}
     moves: list[str] = []
     total = 0.0

@@ -1,4 +1,7 @@
-"""What handing in late takes, into nbgrader's gradebook: by the lab's late policy, and then by nothing else."""
+"""What handing in late takes, into nbgrader's gradebook.
+
+By the lab's late policy, and then by nothing else.
+"""
 
 from __future__ import annotations
 

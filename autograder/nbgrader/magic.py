@@ -1,4 +1,7 @@
-"""`%perflab part3` in a notebook: the checks that grade, run on the notebook as it was saved."""
+"""`%perflab part3` in a notebook.
+
+The checks that grade, run on the notebook as it was saved.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ def perflab(line: str) -> None:
 
 
 class NotPassed(Exception):  # noqa: N818 a verdict is no error
-    """Marks the cell as failed, for `nbgrader validate` too: one line instead of a traceback."""
+    """Marks the cell as failed, for `nbgrader validate` too.
+
+    One line instead of a traceback.
+    """
 
     def _render_traceback_(self) -> list[str]:
         return [f"perflab: {self}"]
@@ -95,7 +101,10 @@ _graders: dict[tuple[str, str], PartGrader] = {}
 
 @cache
 def _opened() -> tuple[Course, Session]:
-    """Open one session for the whole kernel: its warm worker is what makes the second call quick."""
+    """Open one session for the whole kernel.
+
+    Its warm worker is what makes the second call quick.
+    """
     stack = ExitStack()
     course = Course(find_root())
     atexit.register(stack.close)

@@ -1,4 +1,7 @@
-"""nbgrader with the verdicts of perflab: `nbgrader autograde` never executes what was handed in."""
+"""nbgrader with the verdicts of perflab.
+
+`nbgrader autograde` never executes what was handed in.
+"""
 
 import os
 import sys

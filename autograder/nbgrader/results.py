@@ -73,7 +73,10 @@ def rules(source: Source) -> standing.Rules:
 
 
 def read_by_a_machine(result: Result) -> Result:
-    """Refuse what could not be read: it has no verdict until a person sets one with `perflab override`."""
+    """Refuse what could not be read.
+
+    It has no verdict until a person sets one with `perflab override`.
+    """
     if result.unread:
         raise NotGradedError("; ".join(result.unread))
     return result
@@ -179,7 +182,10 @@ def _course(root: Path) -> Course:
 
 @cache
 def _session(course: Course, device: str, isolation: Isolation) -> Session:
-    """Open one for the whole process: its warm worker is what makes the second submission cheap."""
+    """Open one for the whole process.
+
+    Its warm worker is what makes the second submission cheap.
+    """
     stack = ExitStack()
     atexit.register(stack.close)
     return stack.enter_context(open_session(course.config.tier, device, isolation, rehearsal=False))

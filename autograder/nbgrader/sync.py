@@ -1,4 +1,7 @@
-"""`perflab sync`: results straight into a gradebook, without nbgrader's own run; safe to do again."""
+"""`perflab sync`: results straight into a gradebook, without nbgrader's own run.
+
+Safe to do again.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ def sync(
     feedback: Path | None,
     rules: Rules | None = None,
 ) -> Iterator[Synced]:
-    """Write every result below *folder*; one that cannot be written is named, the others go on."""
+    """Write every result below *folder*.
+
+    One that cannot be written is named, the others go on.
+    """
     files = sorted(folder.glob(f"*/{RESULT}"))
     if not files:
         raise UserError(

@@ -1,1 +1,4 @@
-"""What crosses the wall between the supervisor and a worker: messages, sealed inputs, digests, made pictures."""
+"""What crosses the wall between the supervisor and a worker.
+
+Messages, sealed inputs, digests, made pictures.
+"""

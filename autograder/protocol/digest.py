@@ -1,8 +1,10 @@
-"""Short claims about long arrays: a worker makes them while the clock runs, the supervisor checks them afterwards.
+"""Short claims about long arrays.
 
-A commitment binds a worker to the bytes of an output before it knows whether it will have to show them. A projection of
-weights under a challenge is exact, free of the order of summation, and cheap to compute where the weights are. An epoch
-of a loader is a commitment to each of its samples: two that hold the same ones, bit by bit, claim the same.
+A worker makes them while the clock runs, the supervisor checks them afterwards. A commitment binds
+a worker to the bytes of an output before it can tell whether it will have to show them. A
+projection of weights under a challenge is exact, free of the order of summation, and cheap to
+compute where the weights are. An epoch of a loader is a commitment to each of its samples: two
+that hold the same ones, bit by bit, claim the same.
 """
 
 from __future__ import annotations
@@ -17,8 +19,12 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 COMMITMENT_BYTES = 32
-MOST_SIZES = 4  # of batches, that are named in words
-STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB  # of splitmix64
+MOST_SIZES = 4
+"""Of batches, that are named in words."""
+# Of splitmix64.
+STEP = 0x9E3779B97F4A7C15
+FIRST = 0xBF58476D1CE4E5B9
+SECOND = 0x94D049BB133111EB
 
 
 class Epoch(NamedTuple):
@@ -32,9 +38,8 @@ class Epoch(NamedTuple):
     def samples(self) -> Counter[bytes]:
         """Count each sample; what is no whole commitment counts as one that nobody else has."""
         data = self.commitments.tobytes()
-        return Counter(
-            data[at : at + COMMITMENT_BYTES] for at in range(0, len(data), COMMITMENT_BYTES)
-        )
+        starts = range(0, len(data), COMMITMENT_BYTES)
+        return Counter(data[start : start + COMMITMENT_BYTES] for start in starts)
 
 
 def commitment(output: Array) -> bytes:
@@ -62,18 +67,31 @@ def mix64(challenge: int, count: int) -> Array:
 
 
 def differing(student: Epoch, baseline: Epoch, part: int = 0) -> str:
-    """Say what is wrong with the samples of an epoch, or nothing; *part*: it should hold so many of the baseline's."""
-    seen, expected = student.samples(), baseline.samples()
+    """Return what is wrong with the samples of an epoch.
+
+    It should hold *part* of the baseline's samples, or all of them.
+    """
+    samples = student.samples()
+    expected = baseline.samples()
     count = part or expected.total()
-    if seen.total() != count:
-        return f"{seen.total()} samples came out of the loader in an epoch of {count}"
-    if wrong := (seen - expected).total():
+    if samples.total() != count:
+        return f"{samples.total()} samples came out of the loader in an epoch of {count}"
+    wrong = (samples - expected).total()
+    if wrong:
         return f"{wrong} of {count} samples were none of this epoch's, or came a second time"
-    sizes, wanted = (sorted(epoch.sizes.tolist(), reverse=True) for epoch in (student, baseline))
-    if part or sizes == wanted:
+    own = _largest_first(student)
+    right = _largest_first(baseline)
+    if part or own == right:
         return ""
-    return f"its batches hold {_listed(sizes)} samples, the baseline's {_listed(wanted)}"
+    return f"its batches hold {_listed(own)} samples, the baseline's {_listed(right)}"
+
+
+def _largest_first(epoch: Epoch) -> list[int]:
+    return sorted(epoch.sizes.tolist(), reverse=True)
 
 
 def _listed(sizes: list[int]) -> str:
-    return ", ".join(map(str, sizes[:MOST_SIZES])) + ", ..." * (len(sizes) > MOST_SIZES)
+    words = [str(size) for size in sizes[:MOST_SIZES]]
+    if len(sizes) > MOST_SIZES:
+        words.append("...")
+    return ", ".join(words)

@@ -1,5 +1,6 @@
-"""Pictures drawn for probes and windows: patterns that a small network can learn, ones that are work to augment, ones
-that a store hands out."""
+"""Pictures drawn for probes and windows: patterns that a small network can learn, ones that are
+work to augment, ones that a store hands out.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +51,11 @@ class Samples:
 def augmented(
     random: np.random.Generator, stored: int = 256, side: int = 224
 ) -> np.ndarray[Any, Any]:
-    """Return (3, side, side) in float32: a picture of *stored* pixels a side, cropped, resized, flipped, normalised.
+    """Return (3, side, side) in float32: a picture of *stored* pixels a side, cropped, resized,
+    flipped, normalised.
 
-    As augmentations of photographs do it, on one core and without torch; the same numbers for the same *random*.
+    As augmentations of photographs do it, on one core and without torch; the same numbers for
+    the same *random*.
     """
     import numpy as np
 

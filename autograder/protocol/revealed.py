@@ -1,9 +1,11 @@
-"""Inputs that a worker first sees when the clock starts: a sealed file in memory, handed over with one message.
+"""Inputs that a worker first sees when the clock starts: a sealed file in memory, handed over with
+one message.
 
     a table: int64, for each call and each of its arrays the offset and MAX_DIMENSIONS sizes, -1 where there is none
     the arrays, each on a boundary of ALIGNMENT bytes
 
-The names and dtypes of a call's arrays come with the message; they are alike for all calls of a window.
+The names and dtypes of a call's arrays come with the message; they are alike for all calls of a
+window.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 
 KNOWN = {*DTYPES, "bool", "int32"}
 ALIGNMENT = 64  # bytes, so that both sides compute with the same instructions
-# F_SEAL_FUTURE_WRITE (Linux 5.1), which fcntl does not name: F_SEAL_WRITE would wait for the kernel's own references to
-# fresh pages, and give up on a busy machine. It would also forbid writable mappings from before; there are none.
+# F_SEAL_FUTURE_WRITE (Linux 5.1), which fcntl does not name: F_SEAL_WRITE would wait for the
+# kernel's own references to fresh pages, and give up on a busy machine. It would also forbid
+# writable mappings from before; there are none.
 SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL | 0x10
 
 

@@ -3,7 +3,8 @@
     4 bytes, big-endian: length of the header       header: {"kind", "body", "arrays": [{name, dtype, shape}, ...]}
     the header, UTF-8 JSON of at most HEADER_CAP    then each array, little-endian, in that order
 
-Both ends speak it; only the supervisor has to distrust it, so readers refuse anything unusual with `WireError`.
+Both ends speak it; only the supervisor has to distrust it, so readers refuse anything unusual
+with `WireError`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How a worker is started, fenced, fed, watched and killed: the supervisor's side of the wall."""
+"""How a worker is started, fenced, fed, watched and killed.
+
+The supervisor's side of the wall.
+"""
 
 from autograder.sandbox.box import BoxError, try_out
 from autograder.sandbox.evaluate import evaluate, evaluate_file

@@ -1,10 +1,12 @@
-"""A bar on memory of a GPU, proved: a trusted process takes all of the card but so much, and the work has to finish.
+"""A bar on memory of a GPU, proved: a trusted process takes all of the card but so much, and the
+work has to finish.
 
-How often anybody looked does not matter then, nor what a process calls its memory. Two controls come first, both of
-them runs of the baseline: in as much as it took it must finish, else too little was left; in what the student is given
-it must not, else the bar tells nobody apart.
+How often anybody looked does not matter then, nor what a process calls its memory. Two controls
+come first, both of them runs of the baseline: in as much as it took it must finish, else too
+little was left; in what the student is given it must not, else the bar tells nobody apart.
 
-Run as a program (python -m autograder.sandbox.ballast BYTES) it is the ballast, until its input ends.
+Run as a program (python -m autograder.sandbox.ballast BYTES) it is the ballast, until its input
+ends.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ GRAIN = 2 << 20  # CUDA takes memory of a card in such pieces
 
 @dataclass(frozen=True)
 class Ballast:
-    """Runs a student's job in little memory of the GPU; whoever calls it is alone on the card."""
+    """Runs a student's job in little memory of the GPU.
+
+    Whoever calls it is alone on the card.
+    """
 
     run: Callable[[Job], Observation]
     """In a fresh worker, even for a baseline that has answered already."""
@@ -84,8 +89,8 @@ def _check(process: subprocess.Popen[bytes], card: Card, room: int) -> None:
     if process.poll() is not None:
         raise SpoiltError("the ballast on the GPU was gone before its time")
     if abs((free := card.memory().free) - room) > SLACK:
-        found = f"{free / 1e6:.0f} MB of the GPU were free where {room / 1e6:.0f} MB were left"
-        raise SpoiltError(f"{found}: somebody else used it")
+        measured = f"{free / 1e6:.0f} MB of the GPU were free where {room / 1e6:.0f} MB were left"
+        raise SpoiltError(f"{measured}: somebody else used it")
 
 
 def hold(room: int) -> None:

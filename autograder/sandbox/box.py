@@ -1,7 +1,9 @@
-"""The fence: a bubblewrap box, empty but for one sleeping process, that a worker of the warm zygote enters.
+"""The fence: a bubblewrap box, empty but for one sleeping process, that a worker of the warm
+zygote enters.
 
-The sleeper is `cat`: it echoes one line when the box is ready, and ends when the supervisor does. Killing the box's
-first process kills everything in it. Start boxes from a thread that outlives them: they die with that thread.
+The sleeper is `cat`: it echoes one line when the box is ready, and ends when the supervisor
+does. Killing the box's first process kills everything in it. Start boxes from a thread that
+outlives them: they die with that thread.
 """
 
 from __future__ import annotations
@@ -79,18 +81,18 @@ class Box:
 
     def _exchange(self) -> bytes:
         """Wait for the echo; anything else is bubblewrap's complaint, and the end of it."""
-        said = b""
+        answer = b""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(READY)
-        while said != READY and (more := self._process.stdout.read(4096)):
-            said += more
+        while answer != READY and (more := self._process.stdout.read(4096)):
+            answer += more
         self._process.stdout.close()
-        if said != READY:
+        if answer != READY:
             self._process.stdin.close()
             self._process.wait()
-        return said
+        return answer
 
     def _folder(self, path: str) -> int:
         try:
@@ -110,7 +112,10 @@ class Box:
         return [self._first, self._sleeper]
 
     def rest(self, cores: Collection[int]) -> None:
-        """Stop both for as long as the box lives: what somebody writes into their memory does not run unseen."""
+        """Stop both for as long as the box lives.
+
+        What somebody writes into their memory does not run unseen.
+        """
         for pid in self.own:
             os.sched_setaffinity(pid, cores)
         tree.signal_all(self.own, signal.SIGSTOP)
@@ -123,11 +128,17 @@ class Box:
         return bool(self._at_rest) and tree.turns(self.own) != self._at_rest
 
     def held_bytes(self) -> int:
-        """Memory of the box that need not be mapped by any process of it: files in memory, and what sockets hold."""
+        """Memory of the box that need not be mapped by any process of it.
+
+        Files in memory, and what sockets hold.
+        """
         return usage.in_files(self._memory) + usage.in_sockets(self._first)
 
     def close(self) -> None:
-        """End the first process: the kernel ends all others with it, and lets it go when they are gone."""
+        """End the first process.
+
+        The kernel ends all others with it, and lets it go when they are gone.
+        """
         for folder in self._memory:
             os.close(folder)
         tree.kill([self._first])
@@ -175,9 +186,13 @@ class User(TypedDict, total=False):
 
 
 def unprivileged() -> User:
-    """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability; others stay."""
-    # Not the same one in each lane: the kernel counts by user which descriptors are on their way between processes, and
-    # a worker that uses all of them up would leave none to the DataLoaders of others.
+    """Root becomes nobody, since files of /proc/sys are guarded by user and not by capability.
+
+    Others stay.
+    """
+    # Not the same one in each lane: the kernel counts by user which descriptors are on their
+    # way between processes, and a worker that uses all of them up would leave none to the
+    # DataLoaders of others.
     if os.geteuid() != 0:
         return {}
     nobody = NOBODIES[turns.number(len(NOBODIES))]
@@ -185,7 +200,10 @@ def unprivileged() -> User:
 
 
 def become() -> list[str]:
-    """Let a program of the system change the user: where Popen does, it copies the tables of all our memory first."""
+    """Let a program of the system change the user.
+
+    Where Popen does, it copies the tables of all our memory first.
+    """
     user = unprivileged()
     if not user:
         return []
@@ -218,7 +236,8 @@ def _view() -> int | None:
             else f"chmod -R go+rX {own}"
         )
         raise BoxError(f"{own} {CLOSED}", mend)
-    # What can be imported beside the package can be there, too, as from a checkout that every user can read.
+    # What can be imported beside the package can be there, too, as from a checkout that every
+    # user can read.
     beside = [PACKAGE.parent] if view.is_open(PACKAGE.parent) else []
     try:
         return view.opened([*wanted, *beside], _bwrap())
@@ -239,7 +258,10 @@ def system_calls(*, gpu: bool = False, timed: bool = False) -> bytes:
 
 @cache
 def try_out(lent: tuple[Path, ...] = ()) -> str:
-    """Bring one box up and down and return bubblewrap's version; `BoxError` says what is missing."""
+    """Bring one box up and down and return bubblewrap's version.
+
+    `BoxError` says what is missing.
+    """
     try:
         Box(PACKAGE, lent).close()
         if lent:
@@ -253,24 +275,26 @@ def try_out(lent: tuple[Path, ...] = ()) -> str:
 
 def _start_cuda(lent: Sequence[Path]) -> None:
     process = start(PACKAGE, gpu.STARTS, lent)
-    said, _ = process.communicate()
+    output, _ = process.communicate()
     if process.returncode:
         last = (
-            said.decode("utf-8", "replace").strip() or f"error {process.returncode}"
+            output.decode("utf-8", "replace").strip() or f"error {process.returncode}"
         ).splitlines()[-1]
         raise BoxError(f"CUDA does not start in the box: {last}", "docs/gpu.md says what it needs")
 
 
-def explained(said: str) -> BoxError:
+def explained(words: str) -> BoxError:
     """Put bubblewrap's last line beside what is known to help."""
-    last = said.strip().splitlines()[-1] if said.strip() else "bubblewrap ended without a word"
-    return BoxError(
-        last, next((mend for words, mend in ADVICE.items() if words in said), OTHER_ADVICE)
-    )
+    last = words.strip().splitlines()[-1] if words.strip() else "bubblewrap ended without a word"
+    advice = (mend for mark, mend in ADVICE.items() if mark in words)
+    return BoxError(last, next(advice, OTHER_ADVICE))
 
 
 def environment() -> list[Path]:
-    """Return what Python needs outside of /usr: interpreter, libraries, this package; nothing that lies beside them."""
+    """Return what Python needs outside of /usr: interpreter, libraries, this package.
+
+    Nothing that lies beside them.
+    """
     parts = ("bin", "include", "lib", "lib64", "pyvenv.cfg")
     wanted = {Path(prefix, part) for prefix in (sys.prefix, sys.base_prefix) for part in parts}
     wanted |= {PACKAGE, *(Path(path) for path in sys.path if path.endswith("-packages"))}
@@ -279,10 +303,10 @@ def environment() -> list[Path]:
 
 
 def _bwrap() -> str:
-    found = shutil.which("bwrap")
-    if found is None:
+    program = shutil.which("bwrap")
+    if program is None:
         raise BoxError("bubblewrap is not installed", "apt-get install bubblewrap")
-    return found
+    return program
 
 
 def _filled(data: bytes) -> int:
@@ -303,7 +327,8 @@ def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]
         *gpu.options(lent),
         ("--seccomp", rules),
         ("--remount-ro", "/dev"),
-        # In /proc the kernel's note of the most that a process held could be cleared. A GPU's driver writes there.
+        # In /proc the kernel's note of the most that a process held could be cleared. A GPU's
+        # driver writes there.
         *(() if lent else [("--remount-ro", "/proc")]),
         ("--remount-ro", "/"),
     ]

@@ -96,14 +96,17 @@ class Calls:
 
     def _chosen(self, turn: int) -> list[int]:
         count = self.fewer or self.count
-        found: list[int] = (
+        numbers: list[int] = (
             generator(self.seed, turn, 1).choice(count, min(SHOWN, count), replace=False).tolist()
         )
-        return found
+        return numbers
 
 
 def difference(output: Array, expected: Array, within: Close) -> str:
-    """Say how an output differs from the baseline's, or nothing; NaN is right where the baseline returns it."""
+    """Say how an output differs from the baseline's, or nothing.
+
+    NaN is right where the baseline returns it.
+    """
     if output.shape != expected.shape:
         return f"{len(output)} numbers were returned where the baseline returns {len(expected)}"
     shares = shares_of_allowed(output, expected, within)
@@ -114,7 +117,10 @@ def difference(output: Array, expected: Array, within: Close) -> str:
 
 
 def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:
-    """Return how far each number is from the baseline's, as a share of what is allowed; infinite for NaN."""
+    """Return how far each number is from the baseline's, as a share of what is allowed.
+
+    Infinite for NaN.
+    """
     import numpy as np
 
     with np.errstate(all="ignore"):
@@ -122,5 +128,5 @@ def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:
             within.atol + within.rtol * np.abs(expected)
         )
         alike = (output == expected) | (np.isnan(output) & np.isnan(expected))
-    found: Array = np.where(alike, 0.0, np.nan_to_num(shares, nan=np.inf, posinf=np.inf))
-    return found
+    worst: Array = np.where(alike, 0.0, np.nan_to_num(shares, nan=np.inf, posinf=np.inf))
+    return worst

@@ -1,4 +1,7 @@
-"""The memory of one GPU as NVML shows it from outside: of a worker's processes, or of the whole card."""
+"""The memory of one GPU as NVML shows it from outside.
+
+Of a worker's processes, or of the whole card.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,13 @@ class Card:
             return nvml.nvmlDeviceGetMemoryInfo(self._handle)
 
     def held_by(self, pids: Sequence[int]) -> int:
-        """Return bytes of these processes; 0 where NVML names none of them, as in a PID namespace it may."""
+        """Return bytes of these processes.
+
+        0 where NVML names none of them, as in a PID namespace it may.
+        """
         with self._asked() as nvml:
-            found = nvml.nvmlDeviceGetComputeRunningProcesses_v3(self._handle)
-            return sum(it.usedGpuMemory or 0 for it in found if it.pid in pids)
+            processes = nvml.nvmlDeviceGetComputeRunningProcesses_v3(self._handle)
+            return sum(process.usedGpuMemory or 0 for process in processes if process.pid in pids)
 
     @contextmanager
     def _asked(self) -> Iterator[Any]:

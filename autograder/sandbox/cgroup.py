@@ -1,7 +1,9 @@
-"""A memory limit that the kernel holds for all processes of one box together, where root can have a group for it.
+"""A memory limit that the kernel holds for all processes of one box together, where root can have
+a group for it.
 
-What a worker holds is read in /proc fifty times a second (usage.py), and that is what decides and what is told. The
-kernel's limit lies a little above: it is there for what grows faster than anybody looks.
+What a worker holds is read in /proc fifty times a second (usage.py), and that is what decides
+and what is told. The kernel's limit lies a little above: it is there for what grows faster than
+anybody looks.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ class Group:
     def struck(self) -> bool:
         """Whether the kernel has ended one of them because of the limit."""
         with contextlib.suppress(OSError):
-            said = (self.folder / self.kind.kills).read_text().split()
-            return "oom_kill" in said and int(said[said.index("oom_kill") + 1]) > 0
+            words = (self.folder / self.kind.kills).read_text().split()
+            return "oom_kill" in words and int(words[words.index("oom_kill") + 1]) > 0
         return False
 
     def close(self) -> None:
@@ -87,7 +89,10 @@ def made(limit_bytes: int) -> Group | None:
 
 
 def clear() -> None:
-    """Remove the groups of graders that were killed; one that is in use, by whomever, stays."""
+    """Remove the groups of graders that were killed.
+
+    One that is in use, by whomever, stays.
+    """
     for parent, _ in parents():
         for folder in parent.glob(f"{NAME}*"):
             pid = folder.name.removeprefix(NAME).partition("-")[0]
@@ -97,7 +102,10 @@ def clear() -> None:
 
 
 def parents() -> Iterator[tuple[Path, Kind]]:
-    """Find groups that may hold ours: of version 1 our own, of version 2 the nearest that hands memory on."""
+    """Find groups that may hold ours.
+
+    Of version 1 our own, of version 2 the nearest that hands memory on.
+    """
     for line in OWN.read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         own = path.strip("/")

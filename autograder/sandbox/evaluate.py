@@ -1,4 +1,7 @@
-"""Runs a module of ours on a file that may be hostile, as a process of its own: in a box where there is one."""
+"""Runs a module of ours on a file that may be hostile, as a process of its own.
+
+In a box where there is one.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,10 @@ def evaluate(module: str, data: bytes, name: str) -> bytes:
 
 
 def evaluate_file(module: str, path: Path, name: str) -> bytes:
-    """Do the same without a fence, with a file of the user's own: under limits, as the user."""
+    """Do the same without a fence, with a file of the user's own.
+
+    Under limits, as the user.
+    """
     process = subprocess.Popen(
         _python(module, path.resolve(), name),
         env={**ENVIRON, "TMPDIR": tempfile.gettempdir()},
@@ -57,7 +63,7 @@ def _python(module: str, path: Path, name: str) -> list[str]:
 def _said(process: subprocess.Popen[bytes], name: str) -> bytes:
     late = False
     try:
-        said, _ = process.communicate(timeout=SECONDS)
+        output, _ = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
@@ -66,8 +72,8 @@ def _said(process: subprocess.Popen[bytes], name: str) -> bytes:
         raise SubmissionError(
             f"{name}: reading it took more than {SECONDS:g} s; record fewer steps"
         )
-    if process.returncode != 0 or not said:
+    if process.returncode != 0 or not output:
         raise SubmissionError(
             f"{name}: broke the reader, so the file is damaged: write or export it again"
         )
-    return said
+    return output

@@ -1,7 +1,7 @@
 """What a box is lent so that a worker in it can use one GPU, and whether CUDA starts there.
 
-Only the nodes of that GPU: whoever is inside sees one, as cuda:0. No machine with a GPU has run this yet (docs/gpu.md);
-a box in which CUDA does not start is refused before anything is graded.
+Only the nodes of that GPU: whoever is inside sees one, as cuda:0. No machine with a GPU has run
+this yet (docs/gpu.md); a box in which CUDA does not start is refused before anything is graded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ def nodes(worker_device: str, dev: Path = Path("/dev")) -> tuple[Path, ...]:
 
 
 def options(lent: Sequence[Path]) -> list[tuple[object, ...]]:
-    """Return bubblewrap's options for them: a plain bind would be nodev, and CUDA looks for its device below /sys."""
+    """Return bubblewrap's options for them.
+
+    A plain bind would be nodev, and CUDA looks for its device below /sys.
+    """
     if not lent:
         return []
     system: list[tuple[object, ...]] = [

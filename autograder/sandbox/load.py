@@ -2,8 +2,8 @@
 
     GO -> ANSWER, a commitment to each sample, sizes of batches      the clock runs; the store answers each read late
 
-The loader is built before, once. The baseline's side reads the same samples: what was left out, repeated, kept from
-another epoch or put together from two samples is not among its commitments.
+The loader is built before, once. The baseline's side reads the same samples: what was left out,
+repeated, kept from another epoch or put together from two samples is not among its commitments.
 """
 
 from __future__ import annotations

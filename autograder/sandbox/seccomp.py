@@ -1,7 +1,8 @@
 """The system calls that a fenced worker is refused, as the bytes of a BPF program.
 
-A second wall: namespaces and missing capabilities stop these calls already, this stops the kernel code behind them.
-libseccomp writes the program; it comes with every system that has apt or systemd.
+A second wall: namespaces and missing capabilities stop these calls already, this stops the
+kernel code behind them. libseccomp writes the program; it comes with every system that has apt
+or systemd.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import errno
 import os
 from functools import cache
 
-# Nothing that torch, DataLoader, gloo or a compiler calls; without a GPU memfd_create is not needed either,
-# and memory that no process maps could not be counted. Timed work keeps the core that it was given, and sets no timers:
-# one of timer_create wakes a process that was stopped, and a hundred thousand keep the other side's core for 20 ms.
-# For the same reason timed work has no sockets of the internet: TCP paces what it sends with timers of its own, which
-# run on the core where they were set, whoever is stopped. gloo needs such sockets, and nobody times a group on a CPU.
+# Nothing that torch, DataLoader, gloo or a compiler calls; without a GPU memfd_create is not
+# needed either, and memory that no process maps could not be counted. Timed work keeps the core
+# that it was given, and sets no timers: one of timer_create wakes a process that was stopped,
+# and a hundred thousand keep the other side's core for 20 ms. For the same reason timed work
+# has no sockets of the internet: TCP paces what it sends with timers of its own, which run on
+# the core where they were set, whoever is stopped. gloo needs such sockets, and nobody times a
+# group on a CPU.
 REFUSED = """
 acct add_key bpf chroot clock_adjtime clock_settime create_module delete_module fanotify_init fanotify_mark
 finit_module fsconfig fsmount fsopen fspick init_module io_uring_enter io_uring_register io_uring_setup ioperm iopl
@@ -62,7 +65,10 @@ class _Compare(ctypes.Structure):
 
 @cache
 def program(*, gpu: bool = False, timed: bool = False) -> bytes:
-    """Return the filter for this machine's processor; with a GPU its driver may do more, timed work less."""
+    """Return the filter for this machine's processor.
+
+    With a GPU its driver may do more, timed work less.
+    """
     library = _library()
     context = library.seccomp_init(ALLOW)
     try:

@@ -1,7 +1,9 @@
-"""A store that a data set reads from: an answer takes its time, as from a disk far away, and nobody can hurry it.
+"""A store that a data set reads from: an answer takes its time, as from a disk far away, and
+nobody can hurry it.
 
-A worker asks for a sample with a datagram, from any of its processes. Some milliseconds later the sample's key lies in
-memory that the worker can only read. Waiting in the worker's own process would be a wait that it could leave out.
+A worker asks for a sample with a datagram, from any of its processes. Some milliseconds later
+the sample's key lies in memory that the worker can only read. Waiting in the worker's own
+process would be a wait that it could leave out.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 LANES = 8  # reads at once, and one a process; more wait their turn
-ROUND_TRIP = 0.002  # who asks before the last answer is there gains nothing: more than asking afterwards takes
+# Who asks before the last answer is there gains nothing: more than asking afterwards takes.
+ROUND_TRIP = 0.002
 IDLE_SECONDS = 0.02
 REQUEST_BYTES = 8
 CREDENTIALS = struct.Struct("iII")  # process, user, group
@@ -69,13 +72,16 @@ class Store:
 
     def hear(self) -> None:
         """Take one request, with the kernel's word on which process it is from."""
-        request, said, *_ = self._ours.recvmsg(1 << 10, socket.CMSG_SPACE(CREDENTIALS.size))
-        for _, kind, data in said:
+        request, ancillary, *_ = self._ours.recvmsg(1 << 10, socket.CMSG_SPACE(CREDENTIALS.size))
+        for _, kind, data in ancillary:
             if kind == socket.SCM_CREDENTIALS:
                 self.asked(request, CREDENTIALS.unpack(data)[0])
 
     def asked(self, request: bytes, process: int) -> None:
-        """Note a request, unless it is none; who asks twice is not answered sooner, and who reads is not yet free."""
+        """Note a request, unless it is none.
+
+        Who asks twice is not answered sooner, and who reads is not yet free.
+        """
         index = int.from_bytes(request, "little")
         if len(request) != REQUEST_BYTES or index >= self.samples or index in self._asked:
             return

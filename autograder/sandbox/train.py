@@ -1,11 +1,13 @@
-"""Timed training: one call of an epoch function, from fresh weights, on batches first seen when the clock starts.
+"""Timed training: one call of an epoch function, from fresh weights, on batches first seen when
+the clock starts.
 
     RESET -> FRESH                      initial weights again, in place; no clock runs
     GO, batches -> ANSWER, losses       the clock runs: a loss depends on the weights after each step before it,
     CHALLENGE -> PROJECTION             and this on the last step
     SHOW -> WEIGHTS                     which must have that projection
 
-Losses and weights must follow those of the baseline's side, and be worth as much on batches that neither has seen.
+Losses and weights must follow those of the baseline's side, and be worth as much on batches
+that neither has seen.
 """
 
 from __future__ import annotations
@@ -92,7 +94,10 @@ class Train:
         return differing(student, baseline, self.within)
 
     def settle(self, talk: Talk) -> str:
-        """Let trusted code try weights of both sides on fresh batches: the last window's, and of some others."""
+        """Let trusted code try weights of both sides on fresh batches.
+
+        The last window's, and of some others.
+        """
         held_out = images.draw(generator(self.seed, 0, 3), HELD_OUT * BATCH)
         for sides in () if self.fewer else self._trained.values():
             student, baseline = (

@@ -1,4 +1,7 @@
-"""The processes below one keeper, read from /proc: who they are, whether they move, and their end."""
+"""The processes below one keeper, read from /proc.
+
+Who they are, whether they move, and their end.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,25 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def below(pid: int) -> list[int]:
     """Every process below *pid*: orphans come back to it, so none is missed."""
-    found, left = [], [pid]
+    pids, left = [], [pid]
     while left:
         born = children(left.pop())
-        found += born
+        pids += born
         left += born
-    return found
+    return pids
 
 
 def children(pid: int) -> list[int]:
     """Processes that *pid* is the parent of, whichever of its threads started them."""
-    found: list[int] = []
+    pids: list[int] = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 fifty times a second: no Path
             with (
                 contextlib.suppress(OSError),
                 open(f"/proc/{pid}/task/{thread}/children", "rb") as file,  # noqa: PTH123 the same
             ):
-                found += map(int, file.read().split())
-    return found
+                pids += map(int, file.read().split())
+    return pids
 
 
 def kill(pids: list[int]) -> None:
@@ -42,16 +45,20 @@ def kill(pids: list[int]) -> None:
 
 
 def turns(pids: list[int]) -> dict[str, int]:
-    """How often each living thread of theirs was given a core so far: whatever they do, one of these changes."""
-    # Not their CPU time: that of a process which ended is nowhere, so who stops, works and ends would have used less.
+    """How often each living thread of theirs was given a core so far.
+
+    Whatever they do, one of these changes.
+    """
+    # Not their CPU time: that of a process which ended is nowhere, so who stops, works and ends
+    # would have used less.
     if not TURNS.exists():
         raise SpoiltError(f"this kernel does not tell who was given a core: there is no {TURNS}")
-    found = {}
+    counts = {}
     for thread in threads(pids):
         with contextlib.suppress(OSError):
             if _state(thread) not in "ZX":
-                found[thread.name] = int((thread / "schedstat").read_text().split()[2])
-    return found
+                counts[thread.name] = int((thread / "schedstat").read_text().split()[2])
+    return counts
 
 
 def waited_seconds(pids: list[int]) -> float:
@@ -91,11 +98,11 @@ def signal_all(pids: list[int], number: int) -> None:
 
 def threads(pids: list[int]) -> list[Path]:
     """Return the folder of each of their threads."""
-    found: list[Path] = []
+    folders: list[Path] = []
     for pid in pids:
         with contextlib.suppress(OSError):
-            found += Path(f"/proc/{pid}/task").iterdir()
-    return found
+            folders += Path(f"/proc/{pid}/task").iterdir()
+    return folders
 
 
 def _state(thread: Path) -> str:

@@ -1,7 +1,7 @@
 """The memory that a worker and all that it started hold, read in /proc from outside.
 
-What every worker inherits from the warm process is shared by all, and nobody's own as long as nobody changes it.
-What no process maps counts too: files in memory, sockets, pipes.
+What every worker inherits from the warm process is shared by all, and nobody's own as long as
+nobody changes it. What no process maps counts too: files in memory, sockets, pipes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ SHARES = (
 INODE_BYTES = 1024  # of the kernel, for an empty file
 PIPE_BYTES = 64 << 10  # no pipe holds more: its size cannot be changed in the box
 DESCRIPTORS = 16  # whoever has no more of them hides nothing in pipes that is worth counting
-EXACT_FROM = 2  # limits, as memory is counted if nothing is shared: an exact look takes up to 20 ms for each process
+# Limits, as memory is counted if nothing is shared: an exact look takes up to 20 ms for each
+# process.
+EXACT_FROM = 2
 SOME = 8  # processes
 
 
 @dataclass(frozen=True)
 class Inherited:
-    """The warm process, as it was when its workers are forked from it: nothing of this is a worker's own."""
+    """The warm process, as it was when its workers are forked from it.
+
+    Nothing of this is a worker's own.
+    """
 
     held_bytes: int = 0
     mark: bytes = b""
@@ -61,38 +66,45 @@ class Usage:
     def look(self, pids: Sequence[int]) -> int:
         """Return what they take of the memory now beyond what they inherited, and note the most that they held."""
         other = self.elsewhere() + sum(map(_in_pipes, pids))
-        found = [self._process(pid) for pid in pids]
+        processes = [self._process(pid) for pid in pids]
         taken, most, self._whole = (
-            other + sum(seen[which] for seen in found) for which in range(3)
+            other + sum(process[which] for process in processes) for which in range(3)
         )
         self.peak_bytes = max(self.peak_bytes, most)
         return taken
 
     def _process(self, pid: int) -> tuple[int, int, int]:
         """Return what it takes, the most that it held since the last look, and what it takes with all it inherited."""
-        # Pages of files on disk are left out: RssFile and VmHWM hold every library that is mapped, and nothing on disk
-        # can be written in the box. VmHWM is the kernel's own note of the most. The peak of a cgroup of one's own would
-        # hold the page cache as well: who first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
+        # Pages of files on disk are left out: RssFile and VmHWM hold every library that is
+        # mapped, and nothing on disk can be written in the box. VmHWM is the kernel's own note
+        # of the most. The peak of a cgroup of one's own would hold the page cache as well: who
+        # first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
         mark, memory = memory_of(pid)
         own, tables = memory["RssAnon"] + memory["VmSwap"], memory["VmPTE"]
-        # The most of one that is first seen beside others may be its parent's: until exec, vfork has them share memory.
+        # The most of one that is first seen beside others may be its parent's: until exec,
+        # vfork has them share memory.
         before = memory["VmHWM"] if self._seen else 0
-        seen = self._seen.setdefault((pid, mark), _Process(own, before))
-        # Honest work never holds less than it inherited; giving some of that back makes no room for anything else.
-        seen.least = min(seen.least, own)
+        process = self._seen.setdefault((pid, mark), _Process(own, before))
+        # Honest work never holds less than it inherited; giving some of that back makes no room
+        # for anything else.
+        process.least = min(process.least, own)
         free = (
-            min(self.inherited.held_bytes, seen.least)
+            min(self.inherited.held_bytes, process.least)
             if mark and mark == self.inherited.mark
             else 0
         )
-        held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > seen.most
-        seen.most = max(seen.most, memory["VmHWM"])
-        # What is mapped of files hardly ever shrinks in a worker, so there was no more of it when the most was held.
+        held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > process.most
+        process.most = max(process.most, memory["VmHWM"])
+        # What is mapped of files hardly ever shrinks in a worker, so there was no more of it
+        # when the most was held.
         most = max(held, memory["VmHWM"] - memory["RssFile"] - free) if rose else held
         return held + tables, most, held + tables + free
 
     def over(self, limit: int, pids: Sequence[int]) -> bool:
-        """Whether they hold more than *limit* beyond what one of them inherited: each may have changed what it did."""
+        """Whether they hold more than *limit* beyond what one of them inherited.
+
+        Each may have changed what it did.
+        """
         begun = time.monotonic()
         if self._whole <= EXACT_FROM * limit or begun < self._next_exact:
             return False
@@ -107,14 +119,18 @@ class Usage:
 
 
 def memory_of(pid: int) -> tuple[bytes, dict[str, int]]:
-    """Return a process's mark, and what the kernel says of its memory, in bytes: all zero when it is gone."""
-    found = b"", dict.fromkeys(FIELDS, 0)
+    """Return a process's mark, and what the kernel says of its memory, in bytes.
+
+    All zero when it is gone.
+    """
+    memory = b"", dict.fromkeys(FIELDS, 0)
     for folder in _folders(pid):
-        # The mark first: of one that ends in between there is no memory then, rather than memory without a mark.
-        found = _bytes(f"{folder}/auxv"), _kilobytes(f"{folder}/status", FIELDS)
-        if found[1]["VmHWM"]:
+        # The mark first: of one that ends in between there is no memory then, rather than
+        # memory without a mark.
+        memory = _bytes(f"{folder}/auxv"), _kilobytes(f"{folder}/status", FIELDS)
+        if memory[1]["VmHWM"]:
             break
-    return found
+    return memory
 
 
 def _folders(pid: int) -> Iterator[str]:
@@ -124,29 +140,35 @@ def _folders(pid: int) -> Iterator[str]:
 
 
 def mark_of(pid: int) -> bytes:
-    """Return where a process has its code and its stack: random for what is started anew, kept by a fork."""
+    """Return where a process has its code and its stack.
+
+    Random for what is started anew, kept by a fork.
+    """
     return _bytes(f"{pid}/auxv")  # nothing for whoever may not be looked at: it counts as no fork
 
 
 def in_files(folders: Iterable[int]) -> int:
-    """Return what file systems in memory hold, also of files without a name; a file counts even if it is empty."""
+    """Return what file systems in memory hold, also of files without a name.
+
+    A file counts even if it is empty.
+    """
     total = 0
     for fd in folders:
-        seen = os.fstatvfs(fd)
-        total += (seen.f_blocks - seen.f_bfree) * seen.f_frsize + (
-            seen.f_files - seen.f_ffree
+        status = os.fstatvfs(fd)
+        total += (status.f_blocks - status.f_bfree) * status.f_frsize + (
+            status.f_files - status.f_ffree
         ) * INODE_BYTES
     return total
 
 
 def in_sockets(pid: int) -> int:
     """Return what sockets of a process's network hold at the most, those that no process has open among them."""
-    seen = {
+    counts = {
         name: int(rest.split()[1])
         for name, _, rest in _lines(f"{pid}/net/sockstat", f"{pid}/net/sockstat6")
     }
-    used = seen.get("sockets", 0)
-    tables = [name.lower() for name in ("TCP", "TCP6") if seen.get(name)]  # 3 ms each
+    used = counts.get("sockets", 0)
+    tables = [name.lower() for name in ("TCP", "TCP6") if counts.get(name)]  # 3 ms each
     queues = sum(
         _queued(line) for name in tables for line in _read(f"{pid}/net/{name}").splitlines()
     )
@@ -162,13 +184,17 @@ def _queued(line: str) -> int:
 
 def _in_pipes(pid: int) -> int:
     with contextlib.suppress(OSError):
-        found = os.stat(f"{PROC}/{pid}/fd").st_size  # noqa: PTH116 no Path, as below; 0 before Linux 6.2
-        return max(0, found - DESCRIPTORS) * PIPE_BYTES
+        # No Path, as below; 0 before Linux 6.2.
+        open_files = os.stat(f"{PROC}/{pid}/fd").st_size  # noqa: PTH116
+        return max(0, open_files - DESCRIPTORS) * PIPE_BYTES
     return 0
 
 
 def _share(pid: int) -> int:
-    """Return a process's share of its memory, where what several have counts in parts; all of it if nobody may look."""
+    """Return a process's share of its memory, where what several have counts in parts.
+
+    All of it if nobody may look.
+    """
     for folder in _folders(pid):
         share, whole = (
             sum(_kilobytes(f"{folder}/{name}", wanted).values()) for name, wanted in SHARES
@@ -179,11 +205,11 @@ def _share(pid: int) -> int:
 
 
 def _kilobytes(name: str, wanted: Sequence[str]) -> dict[str, int]:
-    found = dict.fromkeys(wanted, 0)
+    sizes = dict.fromkeys(wanted, 0)
     for key, _, value in _lines(name):
-        if key in found:
-            found[key] = int(value.split()[0]) * 1024
-    return found
+        if key in sizes:
+            sizes[key] = int(value.split()[0]) * 1024
+    return sizes
 
 
 def _lines(*names: str) -> list[tuple[str, str, str]]:

@@ -1,6 +1,8 @@
-"""Lets another user read what lies behind a folder that only root may pass, such as a clone below /root.
+"""Lets another user read what lies behind a folder that only root may pass, such as a clone below
+/root.
 
-In a mount namespace of its own that folder is empty but for what is wanted, at the same path. Nobody's folders change.
+In a mount namespace of its own that folder is empty but for what is wanted, at the same path.
+Nobody's folders change.
 """
 
 from __future__ import annotations

@@ -94,7 +94,10 @@ class Watched:
         return data
 
     def send(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
-        """Send a short message at once, or not at all: nobody waits for a worker that does not read."""
+        """Send a short message at once, or not at all.
+
+        Nobody waits for a worker that does not read.
+        """
         self._bind()
         try:
             sent = socket.send_fds(self.channel, [data], descriptors)
@@ -108,7 +111,10 @@ class Watched:
             )
 
     def _bind(self) -> None:
-        """Put it below the kernel's limit before it hears of any task: until then none of a student's code runs."""
+        """Put it below the kernel's limit before it hears of any task.
+
+        Until then none of a student's code runs.
+        """
         if self.group is None or self._bound:
             return
         self._bound, deadline = True, time.monotonic() + KILL_SECONDS
@@ -126,7 +132,10 @@ class Watched:
         )
 
     def attend(self, fd: int, hear: Callable[[], None], serve: Callable[[], float]) -> None:
-        """Hear what it says elsewhere, and serve it, while we read; *serve* returns in how many seconds again."""
+        """Hear what it says elsewhere, and serve it, while we read.
+
+        *serve* returns in how many seconds again.
+        """
         self._selector.register(fd, selectors.EVENT_READ, hear)
         self._serve = serve
 
@@ -193,16 +202,19 @@ class Watched:
         self.log = (self.log + data)[-LOG_CAP:]
 
     def _note(self, data: bytes) -> None:
-        """Read the keeper's two lines: its pid, then how it all ended; an end without them means it was killed."""
+        """Read the keeper's two lines: its pid, then how it all ended.
+
+        An end without them means it was killed.
+        """
         self._told += data
         *lines, self._told = self._told.split(b"\n")
         for line in lines:
-            said = json.loads(line)
-            if "fault" in said:
-                self.end = said
-                raise WorkerLostError(said["fault"])
-            self.keeper = said.get("pid", self.keeper)
-            self.end = said if "status" in said else self.end
+            note = json.loads(line)
+            if "fault" in note:
+                self.end = note
+                raise WorkerLostError(note["fault"])
+            self.keeper = note.get("pid", self.keeper)
+            self.end = note if "status" in note else self.end
         if not data and self.end is None:
             self.end = {"status": None, "cpu_seconds": 0.0, "left_behind": 0}
 
@@ -250,7 +262,10 @@ class Watched:
         )
 
     def _ended_early(self) -> Stopped:
-        """Put the keeper's account of the end into words; the channel may close a moment before it comes."""
+        """Put the keeper's account of the end into words.
+
+        The channel may close a moment before it comes.
+        """
         begun, killed = time.monotonic(), False
         while self.end is None and time.monotonic() - begun < KILL_SECONDS:
             if (

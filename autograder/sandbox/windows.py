@@ -1,7 +1,9 @@
-"""One side of a timed pair: a worker that does the same work window by window, and stands still in between.
+"""One side of a timed pair: a worker that does the same work window by window, and stands still in
+between.
 
-The clock is ours, and it stops when an answer arrives that cannot exist before the work is done. Whatever a student's
-worker says is a claim: a wrong, early, late or missing answer ends the comparison with `Stopped`, which is its doing.
+The clock is ours, and it stops when an answer arrives that cannot exist before the work is
+done. Whatever a student's worker says is a claim: a wrong, early, late or missing answer ends
+the comparison with `Stopped`, which is its doing.
 
     TIME -> BUILT       import, build, compile
     GO, inputs -> ...   one window, as its kind has it: see calls.py, train.py, load.py
@@ -55,11 +57,12 @@ class Talk:
             message = receive(self._watched.read)
         except WireError as error:
             raise Stopped("refused", f"the worker's answer was refused: {error}") from None
-        words, end = message.body.get("error"), message.body.get("kind")
+        words = message.body.get("error")
+        end = message.body.get("kind")
         if message.kind == "RAISED" and type(words) is str and known_kind(end):
             raise Stopped("raised", words, end)
-        said = {name: type(value) for name, value in message.body.items()}
-        if message.kind != kind or said != body or not _formed(message.arrays, arrays):
+        types = {name: type(value) for name, value in message.body.items()}
+        if message.kind != kind or types != body or not _formed(message.arrays, arrays):
             raise Stopped(
                 "refused", f"the worker's answer was refused: it is no {kind} as it was asked for"
             )
@@ -71,7 +74,7 @@ def _formed(arrays: Mapping[str, Array], forms: Mapping[str, Form]) -> bool:
         str(arrays[name].dtype) == dtype
         and arrays[name].ndim == len(shape)
         and all(
-            wanted in (-1, found) for wanted, found in zip(shape, arrays[name].shape, strict=True)
+            wanted in (-1, size) for wanted, size in zip(shape, arrays[name].shape, strict=True)
         )
         for name, (dtype, shape) in forms.items()
     )
@@ -132,7 +135,8 @@ class TimedWorker:
         """Fork the worker and wait until it has built what is timed."""
         self._turn, limits = 0, self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
-        # Both sides on one and the same core: what is compared is the work, not how much of the machine it takes.
+        # Both sides on one and the same core: what is compared is the work, not how much of the
+        # machine it takes.
         cores = [tree.timed_core()] if job.device == "cpu" else []
         self._watched = self._stack.enter_context(self.workers.worker(job, cores))
         if cores and self._watched.box is not None:
@@ -182,7 +186,10 @@ class TimedWorker:
         _believed(problem)
 
     def freeze(self) -> None:
-        """Stop every process of it: done when two walks in a row found the same ones, all of them still."""
+        """Stop every process of it.
+
+        Done when two walks in a row found the same ones, all of them still.
+        """
         assert self._watched is not None
         still, deadline = None, time.monotonic() + FREEZE_SECONDS
         while (pids := self._watched.processes()) != still:

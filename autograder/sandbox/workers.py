@@ -25,7 +25,8 @@ from autograder.sandbox.watch import MAX_PROCESSES, Stopped, Watched
 
 PRELOAD = (
     *("torch", "torchvision", "pandas", "matplotlib.pyplot"),
-    "functorch.compile",  # the first call of a compiled function would import it, for more than a second
+    # The first call of a compiled function would import it, for more than a second.
+    "functorch.compile",
     "autograder.worker.shim",
     "autograder.worker.warm",
 )
@@ -40,9 +41,15 @@ RESULT = {
 """What an answer says, as worker/shim.py writes it."""
 KINDS = frozenset(get_args(Kind))
 LONG_SESSION = 40
-"""Workers after which huge pages have paid: some 25 ms less for each, and up to a second once."""
+"""Workers after which huge pages have paid.
+
+Some 25 ms less for each, and up to a second once.
+"""
 COMPILER = "autograder.worker.compiler"
-"""Imported when the first job comes that compiles: 0.8 s once, and 0.1 to 0.5 s less for each of them."""
+"""Imported when the first job comes that compiles.
+
+0.8 s once, and 0.1 to 0.5 s less for each of them.
+"""
 START_SECONDS = 120.0  # a cold disk and 5 GB of libraries
 Isolation = Literal["bubblewrap", "none"]
 
@@ -57,9 +64,15 @@ class Workers:
         lent: Sequence[Path] = (),
         card: Card | None = None,
     ) -> None:
-        """Name the fence, what the warm process imports, and a GPU with its nodes in the fence; nothing starts yet."""
+        """Name the fence, what the warm process imports, and a GPU with its nodes in the fence.
+
+        Nothing starts yet.
+        """
         self.isolation: Isolation = isolation
-        """The fence in force. none: processes of their own with limits, as the user who grades."""
+        """The fence in force. none.
+
+        Processes of their own with limits, as the user who grades.
+        """
         self._fenced = isolation == "bubblewrap"
         self._user = box.unprivileged() if self._fenced else box.User()
         self._preload = tuple(preload)
@@ -83,15 +96,18 @@ class Workers:
         self.close()
 
     def __call__(self, job: Job) -> Observation:
-        """Run one job in a fresh worker; the baseline answers for the same inputs only once."""
+        """Run one job in a fresh worker.
+
+        The baseline answers for the same inputs only once.
+        """
         if job.side != "baseline":
             return self.fresh(job)
         key = f"{job.seed} {job.fingerprint}"
         if key not in self._trusted:
-            seen = self.fresh(job)
-            if seen.ended != "ok":
-                return seen
-            self._trusted[key] = seen
+            observation = self.fresh(job)
+            if observation.ended != "ok":
+                return observation
+            self._trusted[key] = observation
         return self._trusted[key]
 
     def fresh(self, job: Job) -> Observation:
@@ -162,7 +178,10 @@ class Workers:
         )
 
     def _prepare(self, job: Job) -> None:
-        """Let the warm process be cheaper to fork from; never between the two sides that are timed together."""
+        """Let the warm process be cheaper to fork from.
+
+        Never between the two sides that are timed together.
+        """
         self.warm()
         if not self._compiles and _compiles(job):
             self._compiles = True
@@ -178,7 +197,10 @@ class Workers:
 
     @contextmanager
     def worker(self, job: Job, cores: Collection[int] = ()) -> Iterator[Watched]:
-        """Keep one fresh worker, on some cores or on all; what is left of it is killed at the end."""
+        """Keep one fresh worker, on some cores or on all.
+
+        What is left of it is killed at the end.
+        """
         self.warm()
         with stage.staged(job.files, self._user.get("user")) as (code, work):
             watched = self._fork(job, code, work, cores)
@@ -194,8 +216,8 @@ class Workers:
         self._prepare(job)
         with self.worker(job) as watched:
             watched.gauge, watched.closely = gauge, True
-            seen = self._converse(job, watched)
-        return _measured(seen, watched)
+            observation = self._converse(job, watched)
+        return _measured(observation, watched)
 
     def _fork(self, job: Job, code: Path, work: Path, cores: Collection[int]) -> Watched:
         assert self._control is not None
@@ -290,22 +312,23 @@ def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
         "work": str(work),
     }
     if code == box.CODE:
-        # Counted inside the box; outside, the limit would count every process of the user who grades.
+        # Counted inside the box; outside, the limit would count every process of the user who
+        # grades.
         request["limits"] = {"seconds": job.limits.seconds, "processes": MAX_PROCESSES}
     return request
 
 
-def _measured(seen: Observation, watched: Watched) -> Observation:
+def _measured(observation: Observation, watched: Watched) -> Observation:
     end, gauge = watched.end or {}, watched.gauge
     log = watched.log.decode("utf-8", "replace")
     left_behind = watched.left_behind or end.get("left_behind", 0)
     if left_behind:
         log += f"\n[perflab] {left_behind} process(es) were left behind and killed"
     computed = float(end.get("cpu_seconds", 0.0))
-    of_it = f"; it computed for {computed:.1f} s of them" if seen.ended == "timeout" else ""
+    of_it = f"; it computed for {computed:.1f} s of them" if observation.ended == "timeout" else ""
     return replace(
-        seen,
-        error=seen.error + of_it,
+        observation,
+        error=observation.error + of_it,
         log=log,
         seconds=time.monotonic() - watched.started,
         cpu_seconds=computed,
@@ -322,7 +345,8 @@ def _environ(home: str) -> dict[str, str]:
         "HOME": home,
         "TMPDIR": home,
         "LANG": "C.UTF-8",
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # huge pages for what is allocated: a tenth less time
+        # Huge pages for what is allocated: a tenth less time.
+        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
         "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "Agg",
         "MPLCONFIGDIR": home,
@@ -332,5 +356,6 @@ def _environ(home: str) -> dict[str, str]:
         "GLOO_SOCKET_IFNAME": "lo",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # whoever asks whether there is a GPU does not start CUDA by asking
+        # Whoever asks whether there is a GPU does not start CUDA by asking.
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }

@@ -28,7 +28,10 @@ NAMED = re.compile(r"trace|profile|nsys|ncu", re.IGNORECASE)
 
 
 def is_profile(file: str) -> bool:
-    """Whether a declared file is one: by its kind, or a .json, .gz, .csv or .txt that is named trace, nsys or ncu."""
+    """Whether a declared file is one.
+
+    By its kind, or a .json, .gz, .csv or .txt that is named trace, nsys or ncu.
+    """
     suffix = PurePath(file).suffix
     return suffix in KINDS or (
         suffix in (".json", ".gz", ".csv", ".txt") and NAMED.search(file) is not None
@@ -36,14 +39,17 @@ def is_profile(file: str) -> bool:
 
 
 def read(path: Path, name: str = "") -> Trace:
-    """Read a profile, whichever tool wrote it; `SubmissionError` says what to do about one that cannot be read."""
+    """Read a profile, whichever tool wrote it.
+
+    `SubmissionError` says what to do about one that cannot be read.
+    """
     source = Source(path, name)
     try:
         trace = _read(source)
     except SubmissionError as error:
-        said = str(error)  # a cap deep inside does not know which file it is about
+        reason = str(error)  # a cap deep inside does not know which file it is about
         raise SubmissionError(
-            said if said.startswith(source.name) else f"{source.name}: {said}"
+            reason if reason.startswith(source.name) else f"{source.name}: {reason}"
         ) from None
     if not (trace.figures or trace.tables or trace.notes):
         raise SubmissionError(f"{source.name}: {NOTHING[trace.tool]}")

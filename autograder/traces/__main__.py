@@ -1,7 +1,8 @@
-"""python -I -m autograder.traces FILE NAME: read one hostile file in this process, print a Trace or what is wrong.
+"""python -I -m autograder.traces FILE NAME: read one hostile file in this process, print a Trace
+or what is wrong.
 
-Run as a process of its own, so that a file which breaks the reader breaks nothing else. The limits hold even without
-a fence around it.
+Run as a process of its own, so that a file which breaks the reader breaks nothing else. The
+limits hold even without a fence around it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a window consists of: work first, then what the GPU's idle time coincides with; and the lanes of a timeline."""
+"""What a window consists of: work first, then what the GPU's idle time coincides with.
+
+And the lanes of a timeline.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ QUEUED = "between queued work"
 LANES_OF = 8  # GPUs
 
 
-def breakdown(events: Events, found: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
+def breakdown(events: Events, windows: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
     """Return, for each GPU or for the CPU alone, slices that add up to the window."""
     layers = {f"gpu{device}": gpu_layers(events, device) for device in gpus(events)}
     if not layers and len(events.of(Kind.OP)):
         layers["cpu"] = _cpu_layers(events)
     parts = {}
     for name, layer in layers.items():
-        named = stretch(found, "steps", name, "trace")
+        named = stretch(windows, "steps", name, "trace")
         if named is not None:
             parts[name] = _slices(layer, named[1])
     return parts
@@ -38,7 +41,10 @@ def _slices(layers: Mapping[str, Spans], where: Stretch) -> tuple[Slice, ...]:
 
 
 def gpu_layers(events: Events, device: int) -> dict[str, Spans]:
-    """Order matters: what stands first wins; all that stands behind the copies is idle time of the GPU."""
+    """Order matters: what stands first wins.
+
+    All that stands behind the copies is idle time of the GPU.
+    """
     work, calls = on_gpu(events, device), events.of(Kind.CALL)
     return {
         "kernels": work.of(Kind.KERNEL, Kind.GRAPH).spans,
@@ -53,18 +59,20 @@ def gpu_layers(events: Events, device: int) -> dict[str, Spans]:
 
 
 def queued(work: Events, calls: Events) -> Spans:
-    """Return the idle stretches whose end was launched before they began: then the CPU was not what the GPU waited for.
+    """Return the idle stretches whose end was launched before they began: then the CPU was not
+    what the GPU waited for.
 
-    Where the launch ends inside the stretch, the GPU waited for it, be it only for the microseconds that it takes.
+    Where the launch ends inside the stretch, the GPU waited for it, be it only for the
+    microseconds that it takes.
     """
     ran = work.spans
     begins, ends = ran.end[:-1], ran.start[1:]
     started, launched_by = work.joined("link", calls)
     at = np.searchsorted(ends, started.start)
-    known = at < len(ends)
-    known[known] = ends[at[known]] == started.start[known]
-    at = at[known]
-    at = at[launched_by.end[known] <= begins[at]]
+    matched = at < len(ends)
+    matched[matched] = ends[at[matched]] == started.start[matched]
+    at = at[matched]
+    at = at[launched_by.end[matched] <= begins[at]]
     return Spans.of(begins[at], ends[at])
 
 
@@ -76,9 +84,9 @@ def _cpu_layers(events: Events) -> dict[str, Spans]:
     }
 
 
-def timeline(events: Events, found: tuple[Window, ...]) -> tuple[Lane, ...]:
+def timeline(events: Events, windows: tuple[Window, ...]) -> tuple[Lane, ...]:
     """Return the lanes of a picture, over the steps if there are some."""
-    named = stretch(found, "steps", *(f"gpu{device}" for device in gpus(events)), "trace")
+    named = stretch(windows, "steps", *(f"gpu{device}" for device in gpus(events)), "trace")
     if named is None:
         return ()
     lanes = {}
@@ -94,7 +102,7 @@ def timeline(events: Events, found: tuple[Window, ...]) -> tuple[Lane, ...]:
         "data loading": loading(events).spans,
     }
     return tuple(
-        Lane(name, tuple(round(float(one), 3) for one in spans.coverage(named[1], PIECES)))
+        Lane(name, tuple(round(float(value), 3) for value in spans.coverage(named[1], PIECES)))
         for name, spans in lanes.items()
         if spans.within(named[1])
     )

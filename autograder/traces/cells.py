@@ -1,4 +1,7 @@
-"""Tables that tools print: lines, columns under dashes, numbers with whichever separators the locale has."""
+"""Tables that tools print.
+
+Lines, columns under dashes, numbers with whichever separators the locale has.
+"""
 
 from __future__ import annotations
 
@@ -64,20 +67,20 @@ def columns(dashes: str, line: str) -> list[str]:
 
 def point(cells: Iterable[str], name: str) -> Point:
     """Return the decimal sign of a file, from the cells that leave no doubt."""
-    found, doubtful = set[Point](), ""
-    for cell in (BETWEEN.sub("", one) for one in cells):
+    signs, doubtful = set[Point](), ""
+    for cell in (BETWEEN.sub("", text) for text in cells):
         if ENGLISH.fullmatch(cell):
-            found.add(".")
+            signs.add(".")
         elif EUROPEAN.fullmatch(cell):
-            found.add(",")
+            signs.add(",")
         elif GROUPED.fullmatch(cell):
             doubtful = cell
-    if len(found) == 2 or (doubtful and not found):
+    if len(signs) == 2 or (doubtful and not signs):
         raise SubmissionError(
             f"{name}: {f'{doubtful!r} may be' if doubtful else 'some numbers are'} thousands or decimals; "
             "write it again with LC_ALL=C before the command"
         )
-    return found.pop() if found else "."
+    return signs.pop() if signs else "."
 
 
 def number(cell: str, decimal: Point) -> float | None:

@@ -54,44 +54,56 @@ class Change:
 
 
 def sections(now: Trace, before: Trace) -> dict[str, list[Change]]:
-    """Return what can be set side by side, under headings; in each the largest effect first."""
-    found = changes(now, before)
-    made = {
+    """Return what can be set side by side, under headings.
+
+    In each the largest effect first.
+    """
+    changed = changes(now, before)
+    headings = {
         "what the time consists of": parts(now, before),
-        "shares": [one for one in found if one.figure.unit == "%"],
-        "times and counts": [one for one in found if one.figure.unit != "%"],
+        "shares": [change for change in changed if change.figure.unit == "%"],
+        "times and counts": [change for change in changed if change.figure.unit != "%"],
         "ranges, the mean of one": each(now, before, "ranges"),
         "ranges on the GPU, the mean of one": each(now, before, "ranges on the GPU"),
         "kernels, the mean of one": each(now, before, "kernels"),
     }
-    return {name: sorted(rows, key=lambda one: -one.effect) for name, rows in made.items() if rows}
+    return {
+        name: sorted(rows, key=lambda change: -change.effect)
+        for name, rows in headings.items()
+        if rows
+    }
 
 
 def changes(now: Trace, before: Trace) -> list[Change]:
     """Pair the figures that both have, with the same definition, window and device."""
-    old = {_key(one): one.value for one in before.figures}
-    kept = (one for one in now.figures if one.id.startswith(KEPT))
-    found = ((one, old.get(_key(one))) for one in kept)
-    return [
-        Change(one, value) for one, value in found if value is not None and (one.value or value)
-    ]
+    values = {_key(figure): figure.value for figure in before.figures}
+    pairs = []
+    for figure in now.figures:
+        value = values.get(_key(figure))
+        if figure.id.startswith(KEPT) and value is not None and (figure.value or value):
+            pairs.append(Change(figure, value))
+    return pairs
 
 
 def parts(now: Trace, before: Trace) -> list[Change]:
-    """Pair the slices of the breakdowns, as shares; one that only one of them has was, or is, 0 %."""
-    found = []
+    """Pair the slices of the breakdowns, as shares.
+
+    One that only one of them has was, or is, 0 %.
+    """
+    pairs = []
     for where in sorted(now.breakdown.keys() & before.breakdown.keys()):
-        shares = [_shares(trace.breakdown[where]) for trace in (now, before)]
+        new = _shares(now.breakdown[where])
+        old = _shares(before.breakdown[where])
         device = int(where[3:]) if where.startswith("gpu") else None
-        for name in dict.fromkeys((*shares[0], *shares[1])):
-            share = Figure(name, shares[0].get(name, 0.0), "%", "its time", device)
-            found.append(Change(share, shares[1].get(name, 0.0)))
-    return found
+        for name in dict.fromkeys((*new, *old)):
+            share = Figure(name, new.get(name, 0.0), "%", "its time", device)
+            pairs.append(Change(share, old.get(name, 0.0)))
+    return pairs
 
 
 def _shares(slices: Sequence[Slice]) -> dict[str, float]:
-    whole = max(sum(one.ns for one in slices), 1)
-    return {one.name: 100.0 * one.ns / whole for one in slices}
+    whole = max(sum(piece.ns for piece in slices), 1)
+    return {piece.name: 100.0 * piece.ns / whole for piece in slices}
 
 
 def each(now: Trace, before: Trace, table: str) -> list[Change]:
@@ -105,15 +117,17 @@ def each(now: Trace, before: Trace, table: str) -> list[Change]:
 
 
 def verdict(now: Trace, before: Trace) -> str:
-    """Say in one line what became of the time of a step, and of the part that changed most; nothing without steps."""
-    step, old = now.figure("step_median"), before.figure("step_median")
-    if not step or not old:
+    """Return one line on the time of a step, and on the part that changed most."""
+    new = now.figure("step_median")
+    old = before.figure("step_median")
+    if not new or not old:
         return ""
-    said = f"a step takes {shown(step, 'ns')}, before {shown(old, 'ns')}: {old / step:.2f}x as fast"
-    most = max(parts(now, before), key=lambda one: one.effect, default=None)
-    if most is None:
-        return said
-    return f"{said}; the largest change is of {most.figure.id}, {most.before:.1f} -> {most.figure.value:.1f} %"
+    line = f"a step takes {shown(new, 'ns')}, before {shown(old, 'ns')}: {old / new:.2f}x as fast"
+    largest = max(parts(now, before), key=lambda change: change.effect, default=None)
+    if largest is None:
+        return line
+    shares = f"{largest.before:.1f} -> {largest.figure.value:.1f} %"
+    return f"{line}; the largest change is of {largest.figure.id}, {shares}"
 
 
 def _key(figure: Figure) -> tuple[str | int | None, ...]:
@@ -121,19 +135,23 @@ def _key(figure: Figure) -> tuple[str | int | None, ...]:
 
 
 def incomparable(now: Trace, before: Trace) -> Iterator[str]:
-    """Say why the two are not alike enough for a before and after."""
+    """Yield why the two are not alike enough for a before and after."""
     if now.sha256 == before.sha256:
         yield "both files hold the same profile"
     if now.tool != before.tool:
-        yield f"one was recorded with {now.tool}, the other with {before.tool}: their times are not alike"
+        tools = f"one was recorded with {now.tool}, the other with {before.tool}"
+        yield f"{tools}: their times are not alike"
     if now.devices != before.devices:
         yield f"recorded on {_list(now)} and on {_list(before)}: compare on one machine"
     if now.step_count != before.step_count:
         counts = f"{many(now.step_count, 'step')} against {before.step_count:,}"
         yield f"{counts}: compare shares and times per step, not totals"
-    windows = [{one.id for one in trace.windows} for trace in (now, before)]
-    if ("steps" in windows[0]) != ("steps" in windows[1]):
+    if _has_steps(now) != _has_steps(before):
         yield "only one of them has steps: their windows are not alike"
+
+
+def _has_steps(trace: Trace) -> bool:
+    return any(window.id == "steps" for window in trace.windows)
 
 
 def _list(trace: Trace) -> str:

@@ -1,4 +1,7 @@
-"""A SQLite file that may be hostile: opened so that reading it runs nothing of it and ends."""
+"""A SQLite file that may be hostile.
+
+Opened so that reading it runs nothing of it and ends.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,19 @@ from urllib.parse import quote
 from autograder.errors import SubmissionError
 from autograder.traces.source import Source
 
-STEPS_AT_ONCE = 1_000_000  # instructions of SQLite's machine between two looks
-MOST_LOOKS = 3_000  # a file of 500 MB takes a tenth of that
-LONGEST_VALUE = 1024 * 1024  # bytes
+STEPS_AT_ONCE = 1_000_000
+"""Instructions of SQLite's machine between two looks."""
+MOST_LOOKS = 3_000
+"""A file of 500 MB takes a tenth of that."""
+LONGEST_VALUE = 1024 * 1024
+"""In bytes."""
 READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
-NAMES = "StringIds"  # a table that every export of nsys has
-NO_EXPORT = "is a database, and no export of nsys: hand in what nsys export --type sqlite REPORT.nsys-rep writes"
+NAMES = "StringIds"
+"""A table that every export of nsys has."""
+NO_EXPORT = (
+    "is a database, and no export of nsys: "
+    "hand in what nsys export --type sqlite REPORT.nsys-rep writes"
+)
 PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "temp_store = MEMORY")
 
 
@@ -25,17 +35,19 @@ class Database:
 
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
         """Refuse what is no plain table."""
-        self._connection, self._name, self._looks = connection, name, 0
+        self._connection = connection
+        self._name = name
+        self._looks = 0
         self._guard()
         schema = self._run("SELECT name, type, sql FROM sqlite_master")
-        for what, kind, sql in schema:
-            if kind in ("view", "trigger") or str(sql).upper().lstrip().startswith(
-                "CREATE VIRTUAL"
-            ):
+        for item, kind, sql in schema:
+            is_virtual = str(sql).upper().lstrip().startswith("CREATE VIRTUAL")
+            if is_virtual or kind in ("view", "trigger"):
                 raise SubmissionError(
-                    f"{name}: holds '{str(what)[:60]}', a {kind} that nsys never writes; export it again"
+                    f"{name}: holds '{str(item)[:60]}', a {kind} that nsys never writes; "
+                    "export it again"
                 )
-        self.tables = {str(what) for what, kind, _ in schema if kind == "table"}
+        self.tables = {str(item) for item, kind, _ in schema if kind == "table"}
         if NAMES not in self.tables:
             raise SubmissionError(f"{name}: {NO_EXPORT}")
 
@@ -58,20 +70,22 @@ class Database:
     def _rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._connection.execute(sql)
-        except (
-            sqlite3.Error,
-            UnicodeError,
-        ) as error:  # the latter where names of a damaged file are no UTF-8
+        except (sqlite3.Error, UnicodeError) as error:
+            # The latter where names of a damaged file are no UTF-8.
             raise SubmissionError(
                 f"{self._name}: cannot be read as a database: {error}; export it again"
             ) from None
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the columns of a table, NULL for those it lacks; nothing for a table that is not there."""
+        """Yield the columns of a table, NULL for those it lacks.
+
+        Nothing for a missing table.
+        """
         if table in self.tables:
-            there = {str(row[1]) for row in self._run(f'PRAGMA table_info("{table}")')}
-            chosen = ", ".join(f'"{column}"' if column in there else "NULL" for column in columns)
-            yield from self._rows(f'SELECT {chosen} FROM "{table}"')  # noqa: S608 names of ours
+            present = self.columns(table)
+            names = [f'"{column}"' if column in present else "NULL" for column in columns]
+            # All names are ours.
+            yield from self._rows(f'SELECT {", ".join(names)} FROM "{table}"')  # noqa: S608
 
     def columns(self, table: str) -> dict[str, str]:
         """Return the columns of a table and their declared types."""
@@ -90,7 +104,11 @@ def opened(source: Source) -> Iterator[Database]:
 
 
 def _allowed(
-    action: int, first: str | None, _second: str | None, _database: str | None, _trigger: str | None
+    action: int,
+    first: str | None,
+    _second: str | None,
+    _database: str | None,
+    _trigger: str | None,
 ) -> int:
     if action in READING or (action == sqlite3.SQLITE_PRAGMA and first == "table_info"):
         return sqlite3.SQLITE_OK
@@ -98,5 +116,5 @@ def _allowed(
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number of ordinary size: a column may hold anything, whatever its declared type."""
+    """Return a whole number of ordinary size: a column may hold anything."""
     return value if type(value) is int and -(2**61) < value < 2**61 else None

@@ -1,4 +1,7 @@
-"""What a profiler recorded, whichever one: events in columns, on whole nanoseconds from one origin."""
+"""What a profiler recorded, whichever one.
+
+Events in columns, on whole nanoseconds from one origin.
+"""
 
 from __future__ import annotations
 
@@ -159,19 +162,22 @@ class Events:
 
     def named(self, wanted: re.Pattern[str] | Callable[[str], Any]) -> Events:
         """Keep the events whose names a pattern finds."""
-        found = wanted.search if isinstance(wanted, re.Pattern) else wanted
-        ids = [i for i in np.unique(self.name).tolist() if found(self.names[i])]
+        matches = wanted.search if isinstance(wanted, re.Pattern) else wanted
+        ids = [i for i in np.unique(self.name).tolist() if matches(self.names[i])]
         return self.where(np.isin(self.name, ids))
 
     def joined(self, column: str, other: Events) -> tuple[Events, Events]:
-        """Pair events that share a number in a column, event by event; the first of the other's counts."""
+        """Pair events that share a number in a column, event by event.
+
+        The first of the other's counts.
+        """
         other = other.where(getattr(other, column) >= 0)
         other = other.where(np.argsort(getattr(other, column), kind="stable"))
         mine, others = getattr(self, column), getattr(other, column)
         index = np.searchsorted(others, mine)
-        known = index < len(other)
-        known[known] = others[index[known]] == mine[known]
-        return self.where(known), other.where(index[known])
+        matched = index < len(other)
+        matched[matched] = others[index[matched]] == mine[matched]
+        return self.where(matched), other.where(index[matched])
 
     @cached_property
     def spans(self) -> Spans:

@@ -1,6 +1,7 @@
-"""A number in a report against what the profile says: which definition it meets, or which mistake it looks like.
+"""A number in a report against what the profile says.
 
-One trace honestly gives 54.9 to 60.6 % "GPU utilization", so a claim is compared with a set of definitions.
+It meets a definition, or looks like a mistake. One trace honestly gives 54.9 to 60.6 % "GPU
+utilization", so a claim is compared with a set of definitions.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ QUANTITIES: Mapping[str, Quantity] = {
         "achieved occupancy", "%", (("achieved_occupancy", "kernel"), ("est_occupancy", ""))
     ),
 }
-POINTS = 2.0  # percentage points that a share may be off
+POINTS = 2.0
+"""Percentage points that a share may be off."""
 RELATIVE = 0.03
 SLIPS = {
     1e-3: "a thousandth of it: the unit is one step too small (us for ms, ms for s)",
@@ -81,9 +83,12 @@ SLIPS = {
     10.0: "ten times it",
     0.1: "a tenth of it",
 }
-LISTED = 5.0  # percent; smaller shares meet a number by chance
+LISTED = 5.0
+"""Percent; smaller shares meet a number by chance."""
 FRACTION = "that is the fraction, and it must be in percent"
-SAMPLED = 5.0  # percentage points below the kernels' share that a sampled counter may show
+SAMPLED = 5.0
+"""Percentage points below the kernels' share that a sampled counter may show."""
+DEFINED = "no accepted definition gives that number"
 
 
 @dataclass(frozen=True)
@@ -103,34 +108,35 @@ class Finding:
 
 
 def compare(trace: Trace, quantity: str, value: float, subject: str = "") -> Finding:
-    """Compare a value, in the quantity's unit, with every accepted definition; *subject* narrows to a kernel."""
+    """Compare a value, in the quantity's unit, with every accepted definition.
+
+    *subject* narrows to a kernel.
+    """
     if quantity == "nvidia_smi":
         return _sampled(trace, value)
-    asked = QUANTITIES[quantity]
-    figures = [one for one in accepted(trace, quantity) if subject in one.subject]
-    said = f"{asked.said} is given as {shown(value, asked.unit)}"
+    expected = QUANTITIES[quantity]
+    figures = [figure for figure in accepted(trace, quantity) if subject in figure.subject]
+    given = f"{expected.said} is given as {shown(value, expected.unit)}"
     if not figures:
-        return Finding("unknown", said, _missing(trace))
-    fitting = [one for one in figures if close(value, one.value, asked.unit)]
+        return Finding("unknown", given, _missing(trace))
+    fitting = [figure for figure in figures if close(value, figure.value, expected.unit)]
     if fitting:
-        own = [one for one in fitting if _key(one) == _key(figures[0])]
-        best = min(own or fitting, key=lambda one: abs(value - one.value))
-        words = f"{said}; the profile says {shown(best.value, best.unit)} ({titled(best)})"
+        own = [figure for figure in fitting if _key(figure) == _key(figures[0])]
+        best = min(own or fitting, key=lambda figure: abs(value - figure.value))
+        words = f"{given}; the profile says {shown(best.value, best.unit)} ({titled(best)})"
         return Finding("exact" if own else "accepted", words, definition=titled(best))
-    slip = _mistake(trace, asked, value, figures)
-    both = f"{said}; the profile says {_all(figures)}"
-    return (
-        Finding("mistake", both, slip)
-        if slip
-        else Finding("apart", both, f"{DEFINED}: {_meaning(figures[0])}")
-    )
-
-
-DEFINED = "no accepted definition gives that number"
+    both = f"{given}; the profile says {_all(figures)}"
+    slip = _mistake(trace, expected, value, figures)
+    if slip:
+        return Finding("mistake", both, slip)
+    return Finding("apart", both, f"{DEFINED}: {_meaning(figures[0])}")
 
 
 def close(value: float, other: float, unit: Unit) -> bool:
-    """Whether two numbers are the same for a report: 3 %, and for shares at least 2 points."""
+    """Whether two numbers are the same for a report.
+
+    3 %, and for shares at least 2 points.
+    """
     return abs(value - other) <= max(RELATIVE * abs(other), POINTS if unit == "%" else 0.5)
 
 
@@ -141,17 +147,17 @@ def _key(figure: Figure) -> tuple[str, str]:
 def accepted(trace: Trace, quantity: str) -> Iterator[Figure]:
     """Yield the figures of a profile that answer for a quantity, the handout's own definition first."""
     for name, window in QUANTITIES[quantity].accepted:
-        yield from (one for one in trace.figures if one.id == name and window in ("", one.window))
+        for figure in trace.figures:
+            if figure.id == name and window in ("", figure.window):
+                yield figure
 
 
 def _all(figures: Sequence[Figure]) -> str:
-    values = [one.value for one in figures]
-    low, high, unit = (
-        shown(min(values), figures[0].unit),
-        shown(max(values), figures[0].unit),
-        titled(figures[0]),
-    )
-    first = f"{shown(values[0], figures[0].unit)} ({unit})"
+    values = [figure.value for figure in figures]
+    unit = figures[0].unit
+    low = shown(min(values), unit)
+    high = shown(max(values), unit)
+    first = f"{shown(values[0], unit)} ({titled(figures[0])})"
     return first if low == high else f"{first}, and {low} to {high} under other definitions"
 
 
@@ -161,106 +167,121 @@ def _meaning(figure: Figure) -> str:
 
 def _missing(trace: Trace) -> str:
     reason = f": {trace.notes[0]}" if trace.notes else ""
-    return (
-        f"it cannot be recomputed from {trace.file}{reason}"
-        if trace.figures
-        else f"{trace.file} has no figures{reason}"
-    )
+    if trace.figures:
+        return f"it cannot be recomputed from {trace.file}{reason}"
+    return f"{trace.file} has no figures{reason}"
 
 
-def _mistake(trace: Trace, asked: Quantity, value: float, figures: Sequence[Figure]) -> str:
+def _mistake(trace: Trace, expected: Quantity, value: float, figures: Sequence[Figure]) -> str:
     """Name the usual slip that turns a figure of the profile into this value."""
-    if asked.unit == "%":
-        return _share_mistake(trace, asked, value, figures)
+    if expected.unit == "%":
+        return _share_mistake(trace, expected, value, figures)
     for factor, words in SLIPS.items():
         for figure in figures:
-            if (
-                figure.value
-                and abs(value - factor * figure.value) <= RELATIVE * factor * figure.value
-            ):
-                return f"{shown(value, asked.unit)} is {words}"
+            slip = factor * figure.value
+            if figure.value and abs(value - slip) <= RELATIVE * slip:
+                return f"{shown(value, expected.unit)} is {words}"
     return ""
 
 
-def _share_mistake(trace: Trace, asked: Quantity, value: float, figures: Sequence[Figure]) -> str:
+def _share_mistake(
+    trace: Trace,
+    expected: Quantity,
+    value: float,
+    figures: Sequence[Figure],
+) -> str:
     for figure in figures:
         if 0 < value <= 1 and close(100 * value, figure.value, "%"):
             return FRACTION
         if close(100 - value, figure.value, "%"):
             return f"that is 100 % less the figure: the rest of the window, not {titled(figure)}"
+    return _row_mistake(trace, value) if expected.shares else ""
+
+
+def _row_mistake(trace: Trace, value: float) -> str:
     for table, rows in trace.tables.items():
-        for row, name in (
-            zip(rows, shortened([row.name for row in rows], NAME), strict=True)
-            if asked.shares
-            else ()
-        ):
-            if row.share >= LISTED and abs(value - row.share) <= 0.06:  # tools print one decimal
+        names = shortened([row.name for row in rows], NAME)
+        for row, name in zip(rows, names, strict=True):
+            # Tools print one decimal.
+            if row.share >= LISTED and abs(value - row.share) <= 0.06:
                 return f"that is the share of '{name}' among the {table} listed, not a utilization"
     return ""
 
 
 def _sampled(trace: Trace, value: float) -> Finding:
-    """Judge what nvidia-smi showed: samples of up to a second, which no trace can give back."""
+    """Judge what nvidia-smi showed.
+
+    Samples of up to a second, which no trace can give back.
+    """
     busy = trace.figure("busy_kernel")
-    said = f"nvidia-smi is said to have shown {shown(value, '%')}"
+    given = f"nvidia-smi is said to have shown {shown(value, '%')}"
     if busy is None or busy - SAMPLED <= value <= 100:
-        why = "its samples cannot be recomputed from a profile"
-        return Finding("unverifiable", f"{said}; not verifiable: {why}")
-    why = "a sample counts as busy when one kernel ran in it, so it cannot be below the share of time kernels ran"
-    return Finding("apart", f"{said}; kernels ran {shown(busy, '%')} of the time", why)
+        reason = "its samples cannot be recomputed from a profile"
+        return Finding("unverifiable", f"{given}; not verifiable: {reason}")
+    reason = (
+        "a sample counts as busy when one kernel ran in it, "
+        "so it cannot be below the share of time kernels ran"
+    )
+    return Finding("apart", f"{given}; kernels ran {shown(busy, '%')} of the time", reason)
 
 
-TIED = 0.95  # of the last place's time: names that close may stand in either order
+TIED = 0.95
+"""Of the last place's time: names that close may stand in either order."""
 TEMPLATE = re.compile(r"<[^<>]*>|\([^()]*\)")
 NO_TABLE = "the profile holds no table that could be compared"
 
 
 def compare_top(trace: Trace, named: Sequence[str]) -> Finding:
-    """Compare the names of the largest with each table in turn; order and template arguments do not matter."""
-    said = f"named: {', '.join(named)}"
+    """Compare the names of the largest with each table in turn.
+
+    Order and template arguments do not matter.
+    """
+    given = f"named: {', '.join(named)}"
+    different = {name if "…" in name else plain(name) for name in named}
     for table, rows in trace.tables.items():
-        if len(rows) >= len(named) > 0:
+        if len(different) == len(named) and len(rows) >= len(named) > 0:
             least = TIED * rows[len(named) - 1].total_ns
-            there = [row.name for row in rows if row.total_ns >= least]
-            apart = {name if "…" in name else plain(name) for name in named}
-            if len(apart) == len(named) and all(_among(there, name) for name in named):
-                return Finding("exact", f"{said}; they lead the {table}", definition=table)
-    leaders = "; ".join(
-        f"{table}: {', '.join(shortened([row.name for row in rows[: max(len(named), 1)]], NAME))}"
-        for table, rows in trace.tables.items()
-        if table in ("kernels", "operators", "device operators")
-    )
-    return Finding("apart", said, f"the profile's largest are {leaders}" if leaders else NO_TABLE)
+            leaders = [row.name for row in rows if row.total_ns >= least]
+            if all(_among(leaders, name) for name in named):
+                return Finding("exact", f"{given}; they lead the {table}", definition=table)
+    largest = "; ".join(_leaders(trace, max(len(named), 1)))
+    return Finding("apart", given, f"the profile's largest are {largest}" if largest else NO_TABLE)
 
 
-def _among(names: Sequence[str], said: str) -> bool:
+def _leaders(trace: Trace, count: int) -> Iterator[str]:
+    for table, rows in trace.tables.items():
+        if table in ("kernels", "operators", "device operators"):
+            names = shortened([row.name for row in rows[:count]], NAME)
+            yield f"{table}: {', '.join(names)}"
+
+
+def _among(names: Sequence[str], given: str) -> bool:
     """Whether one of these is meant, be it shortened as perflab trace prints it."""
-    if "…" not in said:
-        return plain(said) in map(plain, names)
+    if "…" not in given:
+        return plain(given) in map(plain, names)
+    pieces = given.split("…")
     return any(
-        _holds(whole, said.split("…"))
-        for name in names
-        for whole in (name, NAMESPACES.sub("", name))
+        _holds(whole, pieces) for name in names for whole in (name, NAMESPACES.sub("", name))
     )
 
 
 def _holds(name: str, pieces: Sequence[str]) -> bool:
     """Whether a name begins with the first piece, and the others come in this order."""
-    at = 0
+    end = 0
     for piece in pieces:
-        found = name.find(piece, at)
-        if found < 0 or (at == 0 and found > 0):
+        start = name.find(piece, end)
+        if start < 0 or (end == 0 and start > 0):
             return False
-        at = found + len(piece)
+        end = start + len(piece)
     return True
 
 
 def plain(name: str) -> str:
     """Strip a name of template and function arguments, return types and case."""
-    before, name = (
-        "",
-        NAMESPACES.sub("", name).replace("(anonymous namespace)", "").replace("<unnamed>", ""),
-    )
+    name = NAMESPACES.sub("", name)
+    name = name.replace("(anonymous namespace)", "").replace("<unnamed>", "")
+    before = ""
     while before != name:
-        before, name = name, TEMPLATE.sub("", name)
+        before = name
+        name = TEMPLATE.sub("", name)
     return name.removeprefix("void ").split("<")[0].split("(")[0].strip().lower()

@@ -1,4 +1,7 @@
-"""The longest stretches in which a GPU had nothing to do: when, between which works, and what the CPU did meanwhile."""
+"""The longest stretches in which a GPU had nothing to do.
+
+When, between which works, and what the CPU did meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ from autograder.traces.windows import gpus, on_gpu, stretch
 LONGEST = 10  # of each GPU
 
 
-def gaps(events: Events, found: tuple[Window, ...]) -> Iterator[Gap]:
+def gaps(events: Events, windows: tuple[Window, ...]) -> Iterator[Gap]:
     """Yield each GPU's longest gaps within the steps, the longest first."""
     for device in gpus(events):
-        named = stretch(found, "steps", f"gpu{device}")
+        named = stretch(windows, "steps", f"gpu{device}")
         if named is None:
             continue
         work, layers = on_gpu(events, device), gpu_layers(events, device)

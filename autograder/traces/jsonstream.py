@@ -1,7 +1,8 @@
-"""Reads a large JSON file event by event in bounded memory, and mends what profilers are known to write.
+"""Reads a large JSON file event by event in bounded memory, and mends what profilers are known to
+write.
 
-One event at a time is a third of the time and a tenth of the memory of reading it whole; and a file that ends in the
-middle still gives every event before that.
+One event at a time is a third of the time and a tenth of the memory of reading it whole; and a
+file that ends in the middle still gives every event before that.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 from autograder.errors import SubmissionError
 from autograder.traces.source import Source
 
-MOST = 10_000_000  # events of any kind; real ones have a hundred characters, so a file of 1 GiB has no more
+# Events of any kind; real ones have a hundred characters, so a file of 1 GiB has no more.
+MOST = 10_000_000
 MOST_DAMAGED = 10_000
 ONE_CAP = 4 * 1024 * 1024  # characters of one event, or of one other value
 EVENTS = "traceEvents"
@@ -83,10 +85,10 @@ class Stream:
     def _to_events(self) -> None:
         """Pass over what cannot be read, to the list of events."""
         self._document.damaged += 1
-        found = EVENTS_AHEAD.search(self._text, self._at)
-        if found is None:
+        match = EVENTS_AHEAD.search(self._text, self._at)
+        if match is None:
             raise _Short
-        self._at = found.end() - 1
+        self._at = match.end() - 1
 
     def _list(self) -> Iterator[dict[str, Any]]:
         for number in count():

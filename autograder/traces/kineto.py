@@ -1,4 +1,7 @@
-"""Reads what torch.profiler exports: chrome trace JSON of every version since 1.8, CPU only or with a GPU."""
+"""Reads what torch.profiler exports.
+
+Chrome trace JSON of every version since 1.8, CPU only or with a GPU.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from autograder.traces.record import Trace
 from autograder.traces.source import Source
 from autograder.traces.summary import summarise, unread
 
-# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset, Runtime; calls are
-# whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).
+# Category, in lower case -> kind. Up to torch 1.9 they were Operator, Kernel, Memcpy, Memset,
+# Runtime; calls are whatever ends so (cuda_runtime, cuda_driver, xpu_runtime).
 KINDS = {
     "kernel": Kind.KERNEL,
     "gpu_memcpy": Kind.COPY,
@@ -26,7 +29,8 @@ KINDS = {
     "memset": Kind.SET,
     "cpu_op": Kind.OP,
     "operator": Kind.OP,
-    "user_annotation": Kind.MARK,  # gpu_user_annotation repeats these on GPU tracks and is no work of its own
+    # Gpu_user_annotation repeats these on GPU tracks and is no work of its own.
+    "user_annotation": Kind.MARK,
 }
 CALLS = ("runtime", "driver")
 PYTHON = "python_function"
@@ -63,7 +67,7 @@ def read(source: Source) -> Trace:
         "kineto",
         recording.events(base if type(base) is int and 0 <= base < BIGGEST else 0),
         devices=tuple(
-            str(one.get("name"))[:100] for one in _list(gpus)[:64] if isinstance(one, dict)
+            str(gpu.get("name"))[:100] for gpu in _list(gpus)[:64] if isinstance(gpu, dict)
         ),
         notes=tuple(_notes(document, counts, len(recording), recording.unread)),
         cut=document.truncated,
@@ -87,16 +91,19 @@ def _list(value: Any) -> list[Any]:
 
 
 def _facts(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return short facts of the header, never its environment; the host is told apart without being named."""
-    found = {
+    """Return short facts of the header, never its environment.
+
+    The host is told apart without being named.
+    """
+    facts = {
         name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)
     }
     host, group = values.get("host_name"), values.get("distributedInfo")
     if isinstance(host, str):
-        found["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
+        facts["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
     if isinstance(group, dict):
-        found["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
-    return found
+        facts["rank"] = f"{group.get('rank')} of {group.get('world_size')}"[:100]
+    return facts
 
 
 def _notes(document: Document, counts: Mapping[str, int], kept: int, bad: int) -> Iterator[str]:
@@ -174,7 +181,10 @@ def _on_gpu(
 
 
 def nanoseconds(us: Any) -> int | None:
-    """Turn microseconds as JSON has them into whole nanoseconds, exactly: us * 1000.0 would exceed a double."""
+    """Turn microseconds as JSON has them into whole nanoseconds, exactly.
+
+    Us * 1000.0 would exceed a double.
+    """
     if type(us) is int:
         return us * 1000 if abs(us) < BIGGEST // 1000 else None
     if type(us) is not float or not math.isfinite(us) or abs(us) >= BIGGEST // 1000:

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.traces.events import KERNELS, ON_GPU, Events, Kind
 from autograder.traces.record import Figure, Unit, Window
-from autograder.traces.spans import growth, overlap
+from autograder.traces.spans import Spans, growth, overlap
 from autograder.traces.windows import Stretch, gpus, loading, on_gpu, steps_of, stretch
 
 LAUNCH = re.compile(r"(?:cuda|cu|hip)\w*Launch(?:Cooperative|Multi)?Kernel|urEnqueueKernelLaunch")
@@ -19,27 +19,29 @@ ALLOC = re.compile(
     r"(?:cuda|cu|hip)(?:Malloc|Free|Host(?:Alloc|Free|Register)|Mem(?:Alloc|Free|Create|(?:Unm|M)ap))"
 )
 ITEM = re.compile(r"aten::_local_scalar_dense")
-GAPS = {"gaps_over_10us": 10_000, "gaps_over_100us": 100_000, "gaps_over_1ms": 1_000_000}  # ns
-SHORT = 10_000  # ns: about what launching a kernel takes
+GAPS = {"gaps_over_10us": 10_000, "gaps_over_100us": 100_000, "gaps_over_1ms": 1_000_000}
+"""In ns."""
+SHORT = 10_000
+"""In ns: about what launching a kernel takes."""
 COMM_MARK = re.compile(r"(?:gloo|nccl|mpi|ucc):")
 COMM_OP = re.compile(
     r"nccl|gloo:|c10d::|all_?reduce|all_?gather|reduce_?scatter|send_?recv", re.IGNORECASE
 )
 
 
-def figures(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
+def figures(events: Events, windows: tuple[Window, ...]) -> Iterator[Figure]:
     """Yield every figure that this recording allows."""
     for device in gpus(events):
         work = on_gpu(events, device)
-        yield from _busy(work, device, found)
-        yield from _gaps(work, device, found)
+        yield from _busy(work, device, windows)
+        yield from _gaps(work, device, windows)
         yield from _kernels(work, device)
         yield from _copies(work, device)
         yield from _communication(work, device)
     yield from _calls(events)
-    yield from _steps(events, found)
+    yield from _steps(events, windows)
     if not gpus(events):
-        yield from _processor(events, found)
+        yield from _processor(events, windows)
 
 
 def share(part: float, whole: float) -> float:
@@ -51,44 +53,48 @@ def _made(window: str, device: int | None, unit: Unit, **values: float) -> Itera
     yield from (Figure(name, value, unit, window, device) for name, value in values.items())
 
 
-def _busy(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figure]:
-    alone, graphs = work.of(*KERNELS), work.of(Kind.GRAPH)
+def _busy(work: Events, device: int, windows: tuple[Window, ...]) -> Iterator[Figure]:
+    alone = work.of(*KERNELS)
+    graphs = work.of(Kind.GRAPH)
+    ran = {"busy_kernel": alone.spans | graphs.spans, "busy_any": work.spans}
+    if len(graphs):
+        ran["busy_kernel_only"] = alone.spans
     for window in ("steps", f"gpu{device}", "trace"):
-        named = stretch(found, window)
+        named = stretch(windows, window)
         if named is None:
             continue
-        label, where = window.rstrip("0123456789"), named[1]
-        ran = {"busy_kernel": alone.spans | graphs.spans, "busy_any": work.spans}
-        ran |= {"busy_kernel_only": alone.spans} if len(graphs) else {}
-        shares = {
-            name: share(spans.within(where).length, where[1] - where[0])
-            for name, spans in ran.items()
-        }
+        label = window.rstrip("0123456789")
+        where = named[1]
+        length = where[1] - where[0]
+        shares = {name: share(spans.within(where).length, length) for name, spans in ran.items()}
         yield from _made(label, device, "%", **shares)
         yield from _estimates(alone, device, label, where)
 
 
 def _estimates(kernels: Events, device: int, label: str, where: Stretch) -> Iterator[Figure]:
-    """Yield what CUPTI guesses from launch shapes; kernels are cut to the window, else it exceeds 100 %."""
-    time = np.clip(np.minimum(kernels.end, where[1]) - np.maximum(kernels.start, where[0]), 0, None)
-    known = np.isfinite(kernels.blocks) & np.isfinite(kernels.occupancy) & (time > 0)
-    if known.any():
-        filled = np.sum(np.minimum(kernels.blocks, 1)[known] * time[known])
-        yield Figure(
-            "est_sm_efficiency", min(share(filled, where[1] - where[0]), 100.0), "%", label, device
-        )
-        occupied = float(np.average(kernels.occupancy[known], weights=time[known]))
+    """Yield what CUPTI guesses from launch shapes.
+
+    Kernels are cut to the window, else it exceeds 100 %.
+    """
+    begin, end = where
+    time = np.clip(np.minimum(kernels.end, end) - np.maximum(kernels.start, begin), 0, None)
+    sized = np.isfinite(kernels.blocks) & np.isfinite(kernels.occupancy) & (time > 0)
+    if sized.any():
+        filled = np.sum(np.minimum(kernels.blocks, 1)[sized] * time[sized])
+        efficiency = min(share(filled, end - begin), 100.0)
+        yield Figure("est_sm_efficiency", efficiency, "%", label, device)
+        occupied = float(np.average(kernels.occupancy[sized], weights=time[sized]))
         yield Figure("est_occupancy", occupied, "%", label, device)
 
 
-def _gaps(work: Events, device: int, found: tuple[Window, ...]) -> Iterator[Figure]:
-    named = stretch(found, "steps", f"gpu{device}")
+def _gaps(work: Events, device: int, windows: tuple[Window, ...]) -> Iterator[Figure]:
+    named = stretch(windows, "steps", f"gpu{device}")
     if named is None:
         return
-    label, gaps = named[0].rstrip("0123456789"), work.spans.gaps(named[1])
-    yield from _made(
-        label, device, "ns", idle=int(gaps.sum()), gap_longest=int(gaps.max(initial=0))
-    )
+    label = named[0].rstrip("0123456789")
+    gaps = work.spans.gaps(named[1])
+    longest = int(gaps.max(initial=0))
+    yield from _made(label, device, "ns", idle=int(gaps.sum()), gap_longest=longest)
     counts = {name: int(np.sum(gaps > least)) for name, least in GAPS.items()}
     yield from _made(label, device, "count", gap_count=len(gaps), **counts)
 
@@ -104,34 +110,42 @@ def _kernels(work: Events, device: int) -> Iterator[Figure]:
 
 
 def _copies(work: Events, device: int) -> Iterator[Figure]:
-    copies, kernels = work.of(Kind.COPY), (work.of(*KERNELS, Kind.GRAPH)).spans
+    copies = work.of(Kind.COPY)
+    kernels = work.of(*KERNELS, Kind.GRAPH).spans
     for way, name in {"h2d": "HtoD", "d2h": "DtoH"}.items():
-        ones = copies.named(re.compile(name))
-        if len(ones):
-            yield from _made("trace", device, "count", **{f"{way}_count": len(ones)})
-            yield from _made("trace", device, "ns", **{f"{way}_time": ones.spans.length})
-            yield from _made("trace", device, "bytes", **{f"{way}_bytes": int(ones.size.sum())})
-    up = copies.named(re.compile("HtoD"))
-    if len(up):
-        time, hidden = up.spans.length, overlap(up.spans, kernels)
-        yield from _made(
-            "trace", device, "ns", h2d_sum=int(up.durations.sum()), h2d_exposed=time - hidden
-        )
-        if time:
-            yield from _made("trace", device, "GB/s", h2d_rate=int(up.size.sum()) / time)
-            yield from _made("trace", device, "%", h2d_overlap=share(hidden, time))
-        known = up.named(re.compile("Pinned|Pageable"))
-        if known.size.sum():
-            pinned = known.named(re.compile("Pinned")).size.sum()
-            yield from _made("trace", device, "%", h2d_pinned=share(pinned, known.size.sum()))
+        moved = copies.named(re.compile(name))
+        if len(moved):
+            size = int(moved.size.sum())
+            yield from _made("trace", device, "count", **{f"{way}_count": len(moved)})
+            yield from _made("trace", device, "ns", **{f"{way}_time": moved.spans.length})
+            yield from _made("trace", device, "bytes", **{f"{way}_bytes": size})
+    yield from _uploads(copies.named(re.compile("HtoD")), kernels, device)
     if len(copies):
         time = copies.spans.length
         exposed = time - overlap(copies.spans, kernels)
         yield from _made("trace", device, "ns", copy_time=time, copy_exposed=exposed)
 
 
+def _uploads(copies: Events, kernels: Spans, device: int) -> Iterator[Figure]:
+    if not len(copies):
+        return
+    time = copies.spans.length
+    hidden = overlap(copies.spans, kernels)
+    total = int(copies.durations.sum())
+    yield from _made("trace", device, "ns", h2d_sum=total, h2d_exposed=time - hidden)
+    if time:
+        yield from _made("trace", device, "GB/s", h2d_rate=int(copies.size.sum()) / time)
+        yield from _made("trace", device, "%", h2d_overlap=share(hidden, time))
+    labelled = copies.named(re.compile("Pinned|Pageable"))
+    size = labelled.size.sum()
+    if size:
+        pinned = labelled.named(re.compile("Pinned")).size.sum()
+        yield from _made("trace", device, "%", h2d_pinned=share(pinned, size))
+
+
 def _communication(work: Events, device: int) -> Iterator[Figure]:
-    comm, compute = work.of(Kind.COMM).spans, work.of(Kind.KERNEL).spans
+    comm = work.of(Kind.COMM).spans
+    compute = work.of(Kind.KERNEL).spans
     if comm:
         both = overlap(comm, compute)
         yield Figure("comm_time", comm.length, "ns", "trace", device)
@@ -141,7 +155,8 @@ def _communication(work: Events, device: int) -> Iterator[Figure]:
 
 def _calls(events: Events) -> Iterator[Figure]:
     calls = events.of(Kind.CALL)
-    launches, syncs = calls.named(LAUNCH), calls.named(SYNC)
+    launches = calls.named(LAUNCH)
+    syncs = calls.named(SYNC)
     if len(calls):
         yield Figure("launch_count", len(launches), "count", "trace")
         yield Figure("graph_launches", len(calls.named(GRAPH_LAUNCH)), "count", "trace")
@@ -158,8 +173,9 @@ def _calls(events: Events) -> Iterator[Figure]:
         yield Figure("item_count", len(events.of(Kind.OP).named(ITEM)), "count", "trace")
 
 
-def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
-    steps, named = steps_of(events), stretch(found, "steps")
+def _steps(events: Events, windows: tuple[Window, ...]) -> Iterator[Figure]:
+    steps = steps_of(events)
+    named = stretch(windows, "steps")
     if named is None:
         return
     _, where = named
@@ -174,17 +190,14 @@ def _steps(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
     work = events.of(*ON_GPU)
     yield from _host(events, where)
     if len(work):
-        yield Figure(
-            "spill",
-            work.spans.within((where[1], max(events.length, where[1]))).length,
-            "ns",
-            "steps",
-        )
+        rest = (where[1], max(events.length, where[1]))
+        yield Figure("spill", work.spans.within(rest).length, "ns", "steps")
 
 
 def _host(events: Events, where: Stretch) -> Iterator[Figure]:
     """Yield how busy the CPU was, and how long it was held up at most."""
-    waits, calls = loading(events), events.of(Kind.CALL)
+    waits = loading(events)
+    calls = events.of(Kind.CALL)
     begun = waits.where((waits.start >= where[0]) & (waits.start < where[1]))
     if len(begun):
         yield Figure("dataloader_longest", int(begun.durations.max()), "ns", "steps")
@@ -192,32 +205,32 @@ def _host(events: Events, where: Stretch) -> Iterator[Figure]:
         "held up": calls.named(SYNC).spans,
         "busy": waits.spans | events.of(Kind.OP, Kind.CALL).spans,
     }
-    yield Figure(
-        "host_busy", share(growth(layers, where)["busy"], where[1] - where[0]), "%", "steps"
-    )
+    busy = growth(layers, where)["busy"]
+    yield Figure("host_busy", share(busy, where[1] - where[0]), "%", "steps")
 
 
-def _processor(events: Events, found: tuple[Window, ...]) -> Iterator[Figure]:
+def _processor(events: Events, windows: tuple[Window, ...]) -> Iterator[Figure]:
     """Yield what a recording without a GPU still shows, under names of its own."""
     ops = own_ops(events)
     if not len(ops):
         return
     yield Figure("op_count", len(ops), "count", "trace")
     yield Figure("op_mean", float(ops.durations.mean()), "ns", "trace")
-    yield Figure(
-        "ops_under_10us", share(int(np.sum(ops.durations < SHORT)), len(ops)), "%", "trace"
-    )
-    named = stretch(found, "steps", "trace")
+    short = int(np.sum(ops.durations < SHORT))
+    yield Figure("ops_under_10us", share(short, len(ops)), "%", "trace")
+    named = stretch(windows, "steps", "trace")
     assert named is not None
     label, where = named
-    comm, loader = collectives(events).spans.within(where), loading(events).spans
+    length = where[1] - where[0]
+    comm = collectives(events).spans.within(where)
+    loader = loading(events).spans
     layers = growth({"loader": loader, "ops": ops.spans}, where)
     alone = growth({"loader": loader, "comm": comm, "ops": ops.spans}, where)["ops"]
-    yield Figure("op_busy", share(layers["ops"], where[1] - where[0]), "%", label)
+    yield Figure("op_busy", share(layers["ops"], length), "%", label)
     gaps = ops.where(~loader.hold(ops.start)).spans.gaps(where)
     yield Figure("op_gaps_over_1ms", int(np.sum(gaps > GAPS["gaps_over_1ms"])), "count", label)
     if comm:
-        yield Figure("cpu_comm", share(comm.length, where[1] - where[0]), "%", label)
+        yield Figure("cpu_comm", share(comm.length, length), "%", label)
         yield Figure("cpu_comm_overlap", share(layers["ops"] - alone, comm.length), "%", label)
 
 

@@ -1,4 +1,7 @@
-"""Reads what Nsight Compute measured of single kernels: `ncu --csv` (details and raw pages), its text, and .ncu-rep."""
+"""Reads what Nsight Compute measured of single kernels.
+
+`ncu --csv` (details and raw pages), its text, and .ncu-rep.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ FIGURES = {
 METRICS = {name: figure for figure, names in FIGURES.items() for name in names}
 UNITS: dict[str, Unit] = {"duration": "ns", "registers": "count"}
 HEADER = re.compile(r'"?ID"?([,;\t]).*Kernel Name')
-SHAPE = r" \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\)|, \d{4}-\w+-\d+ [\d:]+|, Block Size \d+, Grid Size \d+"  # the last: sums
+# The last: sums.
+SHAPE = (
+    r" \(\d+, \d+, \d+\)x\(\d+, \d+, \d+\)|, \d{4}-\w+-\d+ [\d:]+|, Block Size \d+, Grid Size \d+"
+)
 LAUNCHED = re.compile(rf"\s*+(\S.*?)(?:{SHAPE}), (?=Context|Device)(?:.*?Device (\d+))?")
 NO_PERMISSION = (
     "Nsight Compute was not allowed to read the GPU's counters (ERR_NVGPUCTRPERM), usual on rented machines: "
@@ -113,27 +119,38 @@ def read_report(source: Source) -> Trace:
 
 def trace(source: Source, kernels: list[Kernel]) -> Trace:
     """Put together the launches that were measured."""
-    kernels = [one for one in kernels if one.values][:MOST_LAUNCHES]
+    kernels = [kernel for kernel in kernels if kernel.values][:MOST_LAUNCHES]
     if not kernels:
         raise SubmissionError(
             f"{source.name}: holds no metrics of kernels; use ncu --set basic --csv --page details"
         )
     figures = tuple(
         Figure(
-            name, value, UNITS.get(name, "%"), "kernel", one.device, one.name, one.launch or str(at)
+            name,
+            value,
+            UNITS.get(name, "%"),
+            "kernel",
+            kernel.device,
+            kernel.name,
+            kernel.launch or str(at),
         )
-        for at, one in enumerate(kernels)
-        for name, value in one.values.items()
+        for at, kernel in enumerate(kernels)
+        for name, value in kernel.values.items()
     )
-    table = add_up((one.name, 1, round(one.values.get("duration", 0)), 0) for one in kernels)
-    notes = (SERIAL,) if any("duration" in one.values for one in kernels) else (NO_DURATION,)
+    table = add_up(
+        (kernel.name, 1, round(kernel.values.get("duration", 0)), 0) for kernel in kernels
+    )
+    notes = (SERIAL,) if any("duration" in kernel.values for kernel in kernels) else (NO_DURATION,)
     return Trace(
         source.name, digest(source), "ncu", figures=figures, tables={"kernels": table}, notes=notes
     )
 
 
 def _from_csv(source: Source, lines: list[str]) -> list[Kernel]:
-    """Read lines one by one: a quote in what the program printed must not swallow the next one."""
+    """Read lines one by one.
+
+    A quote in what the program printed must not swallow the next one.
+    """
     sign = lines[0].removeprefix('"').removeprefix("ID").removeprefix('"')[0]
     kept = (line for line in lines[1:] if line[:1] in ('"', sign) or line[:1].isdigit())
     header, *rows = (next(csv.reader([line], delimiter=sign)) for line in (lines[0], *kept))
@@ -142,7 +159,10 @@ def _from_csv(source: Source, lines: list[str]) -> list[Kernel]:
 
 
 def _details(source: Source, named: list[dict[str, str]]) -> list[Kernel]:
-    """One line for each metric; lines of metrics are shorter than the header, and rules have none."""
+    """One line for each metric.
+
+    Lines of metrics are shorter than the header, and rules have none.
+    """
     decimal = cells.point((row.get("Metric Value", "") for row in named), source.name)
     kernels: dict[tuple[str | None, ...], Kernel] = {}
     for row in named:
@@ -171,7 +191,7 @@ def _kernel(row: Mapping[str, str]) -> Kernel:
 
 
 def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
-    decimal = cells.point((one for line in lines for one in line.split()[-1:]), source.name)
+    decimal = cells.point((word for line in lines for word in line.split()[-1:]), source.name)
     kernels: list[Kernel] = []
     dashes = ""
     for line in lines:
@@ -181,17 +201,17 @@ def _from_text(source: Source, lines: list[str]) -> list[Kernel]:
         elif cells.DASHES.fullmatch(line):
             dashes = line
         elif (
-            kernels and dashes and len(found := cells.columns(dashes, line)) in (3, 5)
+            kernels and dashes and len(columns := cells.columns(dashes, line)) in (3, 5)
         ):  # 5: least, most, mean
-            kernels[-1].take(found[0], found[1], cells.number(found[-1], decimal))
+            kernels[-1].take(columns[0], columns[1], cells.number(columns[-1], decimal))
     return kernels
 
 
 def _from_action(action: Any) -> Kernel:
     kernel = Kernel(str(action.name()))
-    there = set(action.metric_names())
+    names = set(action.metric_names())
     for name in METRICS:
-        if name in there:
+        if name in names:
             kernel.take(name, str(action[name].unit()), float(action[name].value()))
     return kernel
 

@@ -1,7 +1,7 @@
 """Reads what `nsys export --type sqlite` writes, from the exports of 2021 to those of 2026.
 
-Tables are made when there is something to write: one that is missing means that nothing of its kind happened.
-The environment of the profiled process lies in tables that are never read here.
+Tables are made when there is something to write: one that is missing means that nothing of its
+kind happened. The environment of the profiled process lies in tables that are never read here.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def read(source: Source) -> Trace:
         }
         began = next(
             (
-                whole(one)
-                for (one,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
+                whole(moment)
+                for (moment,) in database.rows("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
             ),
             None,
         )
@@ -104,11 +104,11 @@ def _devices(database: Database) -> tuple[str, ...]:
     rows = database.rows(
         "TARGET_INFO_GPU", "id", "deviceId", "name"
     )  # the latter number until 2021
-    found = {
+    threads = {
         whole(old if number is None else number): str(name)[:100] for number, old, name in rows
     }
     return tuple(
-        found[number] for number in sorted(number for number in found if number is not None)
+        threads[number] for number in sorted(number for number in threads if number is not None)
     )
 
 

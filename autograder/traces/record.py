@@ -1,4 +1,7 @@
-"""What is known of one profile once it was read: plain, small, the same in JSON; pages, checks and claims read this."""
+"""What is known of one profile once it was read: plain, small, the same in JSON.
+
+Pages, checks and claims read this.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,10 @@ class Trace:
     windows: tuple[Window, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
-    """kernels, operators, device operators, copies, calls, ranges, ranges on the GPU: largest first."""
+    """kernels, operators, device operators, copies, calls, ranges, ranges on the GPU.
+
+    Largest first.
+    """
     steps: tuple[Window, ...] = ()
     """Each ProfilerStep, in order; the first thousand of many."""
     breakdown: Mapping[str, tuple[Slice, ...]] = field(default_factory=dict)
@@ -111,9 +117,13 @@ class Trace:
 
     def figure(self, id: str, window: str = "", device: int | None = None) -> float | None:  # noqa: A002
         """Find a figure; without a window or device, the first that fits."""
-        for one in self.figures:
-            if one.id == id and window in ("", one.window) and device in (None, one.device):
-                return one.value
+        for figure in self.figures:
+            if (
+                figure.id == id
+                and window in ("", figure.window)
+                and device in (None, figure.device)
+            ):
+                return figure.value
         return None
 
     def rows(self, table: str) -> tuple[Row, ...]:

@@ -1,4 +1,7 @@
-"""Writes a copy of a profile with what the figures need and nothing else: no environment, host, paths or output."""
+"""Writes a copy of a profile with what the figures need and nothing else.
+
+No environment, host, paths or output.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,8 @@ EXPORT = ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION")
 
 def redact(path: Path) -> tuple[Path, str]:
     """Write the copy beside the file; return where it is and what was left out."""
-    if why := no_file(path):
-        raise UserError(f"{path}: {why}")
+    if problem := no_file(path):
+        raise UserError(f"{path}: {problem}")
     source = Source(path)
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     if source.form == "json":
@@ -116,5 +119,6 @@ def _copied(database: Database, copy: sqlite3.Connection, table: str) -> Iterato
     at = [i for i, name in enumerate(columns) if name in NAMES]
     for row in database.rows(table, *columns):
         kept = [without_paths(value) for value in row]
-        copy.execute(f'INSERT INTO "{table}" VALUES ({marks})', kept)  # noqa: S608 names were matched
+        # Names were matched.
+        copy.execute(f'INSERT INTO "{table}" VALUES ({marks})', kept)  # noqa: S608
         yield from (row[i] for i in at)

@@ -1,4 +1,7 @@
-"""Opens a file that may be hostile: what it is by its first bytes, and its bytes unpacked, under caps."""
+"""Opens a file that may be hostile.
+
+What it is by its first bytes, and its bytes unpacked, under caps.
+"""
 
 from __future__ import annotations
 
@@ -96,10 +99,10 @@ class Source:
         try:
             return file.read(size)
         except EOFError:
-            why = "ends in the middle; was the copy interrupted, or the program killed while it wrote?"
+            problem = "ends in the middle; was the copy interrupted, or the program killed while it wrote?"
         except (OSError, zlib.error):
-            why = "is damaged: it cannot be unpacked; hand in the file as the profiler wrote it"
-        raise SubmissionError(f"{self.name}: {why}")
+            problem = "is damaged: it cannot be unpacked; hand in the file as the profiler wrote it"
+        raise SubmissionError(f"{self.name}: {problem}")
 
     def text(self, size: int = CHUNK) -> Iterator[str]:
         """Yield the text; bytes that are no UTF-8 become a mark of that (profilers write such)."""

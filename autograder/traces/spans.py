@@ -1,4 +1,7 @@
-"""Sets of intervals on whole nanoseconds. What overlaps or stays exposed follows from lengths of unions alone."""
+"""Sets of intervals on whole nanoseconds.
+
+What overlaps or stays exposed follows from lengths of unions alone.
+"""
 
 from __future__ import annotations
 
@@ -88,6 +91,6 @@ def growth(layers: Mapping[str, Spans], window: tuple[int, int]) -> dict[str, in
     return added
 
 
-def overlap(one: Spans, other: Spans) -> int:
+def overlap(first: Spans, second: Spans) -> int:
     """Return the nanoseconds that both cover."""
-    return one.length + other.length - (one | other).length
+    return first.length + second.length - (first | second).length

@@ -1,4 +1,7 @@
-"""Reads what `nsys stats` prints, as CSV or as text. Sums say how much, only cuda_gpu_trace says when."""
+"""Reads what `nsys stats` prints, as CSV or as text.
+
+Sums say how much, only cuda_gpu_trace says when.
+"""
 
 from __future__ import annotations
 
@@ -66,17 +69,17 @@ def read(source: Source, lines: list[str]) -> Trace:
             "nsys (.sqlite), or what nsys stats or ncu --csv printed"
         )
     decimal = cells.point(
-        (c for one in reports for row in one.rows for c in row.values()), source.name
+        (c for report in reports for row in report.rows for c in row.values()), source.name
     )
     version = next((m[1] for line in lines if (m := VERSION.search(line))), "")
-    traced = [one for one in reports if {"Start", "Duration", "Strm"} <= set(one.units)]
+    traced = [report for report in reports if {"Start", "Duration", "Strm"} <= set(report.units)]
     tables = _tables(reports, decimal)
     if traced:
         recording = _events(traced, decimal)
         notes = tuple(unread(recording.unread))
         whole = summarise(source, "nsys stats", recording.events(), version=version, notes=notes)
         return Trace(**{**vars(whole), "tables": {**tables, **whole.tables}})
-    changed = (EDITED,) if any(_edited(one, decimal) for one in reports) else ()
+    changed = (EDITED,) if any(_edited(report, decimal) for report in reports) else ()
     notes = (
         changed
         + ((NO_CUDA,) if skipped and "kernels" not in tables else ())
@@ -101,7 +104,7 @@ def _reports(lines: list[str]) -> Iterator[Report]:
         if header and header["sign"]:
             yield _named(list(csv.reader([lines[at], *body], delimiter=header["sign"])))
         elif body and cells.DASHES.fullmatch(body[0]):
-            yield _named([cells.columns(body[0], one) for one in [lines[at], *body[1:]]])
+            yield _named([cells.columns(body[0], line) for line in [lines[at], *body[1:]]])
 
 
 def _named(table: list[list[str]]) -> Report:
@@ -122,22 +125,25 @@ def _tables(reports: list[Report], decimal: cells.Point) -> dict[str, tuple[Row,
     sizes = {
         row["Name"]: int(
             (cells.number(row["Total"], decimal) or 0)
-            * cells.BYTES.get(one.units["Total"] or "KiB", 0)
+            * cells.BYTES.get(report.units["Total"] or "KiB", 0)
         )
-        for one in reports
-        if {"Total", "Name"} <= set(one.units)
-        for row in one.rows
+        for report in reports
+        if {"Total", "Name"} <= set(report.units)
+        for row in report.rows
     }
-    found: dict[str, tuple[Row, ...]] = {}
-    for one in reports:
-        kind, label, count = _kind(one)
+    tables: dict[str, tuple[Row, ...]] = {}
+    for report in reports:
+        kind, label, count = _kind(report)
         if kind:
-            found.setdefault(kind, _sums(one, label, count, decimal, sizes))
-    return found
+            tables.setdefault(kind, _sums(report, label, count, decimal, sizes))
+    return tables
 
 
 def _kind(report: Report) -> tuple[str, str, str]:
-    """Say what a report lists, and which columns name and count it; nothing for what is not kept."""
+    """Say what a report lists, and which columns name and count it.
+
+    Nothing for what is not kept.
+    """
     has = set(report.units)
     for kind, (label, count, names) in KINDS.items():
         listed = {label, count, "Total Time"} <= has and not OTHERS & has
@@ -210,9 +216,9 @@ def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
 
 def _events(reports: list[Report], decimal: cells.Point) -> Recording:
     recording = Recording()
-    for one in reports:
-        scales = [cells.NS.get(one.units[name], 1) for name in ("Start", "Duration")]
-        for row in one.rows:
+    for report in reports:
+        scales = [cells.NS.get(report.units[name], 1) for name in ("Start", "Duration")]
+        for row in report.rows:
             values = [cells.number(row[name], decimal) for name in ("Start", "Duration")]
             begin, length = (
                 None if v is None else round(v * scale)
@@ -222,7 +228,7 @@ def _events(reports: list[Report], decimal: cells.Point) -> Recording:
                 recording.unread += 1
                 continue
             size = (cells.number(row.get("Bytes", ""), decimal) or 0) * cells.BYTES.get(
-                one.units.get("Bytes", ""), 0
+                report.units.get("Bytes", ""), 0
             )
             device = DEVICE.search(row.get("Device", ""))
             kind, name = _what(row)

@@ -61,15 +61,15 @@ def summarise(
     cut: bool = False,
 ) -> Trace:
     """Put together all that this recording says."""
-    found, steps = windows(events), steps_of(events)
+    kept, steps = windows(events), steps_of(events)
     return Trace(
         file=source.name,
         sha256=digest(source),
         tool=tool,
         version=version,
         devices=devices,
-        windows=found,
-        figures=tuple(figures(events, found)),
+        windows=kept,
+        figures=tuple(figures(events, kept)),
         tables=tables(events),
         steps=tuple(
             Window(steps.names[name], start, end - start)
@@ -78,23 +78,26 @@ def summarise(
                 strict=True,
             )
         ),
-        breakdown=breakdown(events, found),
-        gaps=tuple(gaps(events, found)),
-        timeline=timeline(events, found),
-        notes=(*notes, *_notes(tool, events, found, bool(notes)), *_no_gpu(events, devices, cut)),
+        breakdown=breakdown(events, kept),
+        gaps=tuple(gaps(events, kept)),
+        timeline=timeline(events, kept),
+        notes=(*notes, *_notes(tool, events, kept, bool(notes)), *_no_gpu(events, devices, cut)),
         signals={**(signals or {}), **_signals(events)},
     )
 
 
 def digest(source: Source) -> str:
-    """Return the SHA-256 of the unpacked bytes: packing the same profile again does not make it another."""
+    """Return the SHA-256 of the unpacked bytes.
+
+    Packing the same profile again does not make it another.
+    """
     total = hashlib.sha256()
     for data in source.chunks():
         total.update(data)
     return total.hexdigest()
 
 
-def _notes(tool: Tool, events: Events, found: tuple[Window, ...], broken: bool) -> Iterator[str]:
+def _notes(tool: Tool, events: Events, windows: tuple[Window, ...], broken: bool) -> Iterator[str]:
     steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
     if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
@@ -106,7 +109,7 @@ def _notes(tool: Tool, events: Events, found: tuple[Window, ...], broken: bool) 
         yield GRAPHS
     if len(events.of(Kind.COMM)):
         yield COMM
-    yield from _spill(events, found)
+    yield from _spill(events, windows)
 
 
 def _no_gpu(events: Events, devices: tuple[str, ...], cut: bool) -> Iterator[str]:
@@ -135,12 +138,12 @@ def _warm_up(steps: Events) -> Iterator[str]:
         yield f"the first step took {ratio:.1f} times as long as the others: give the schedule a longer warmup"
 
 
-def _spill(events: Events, found: tuple[Window, ...]) -> Iterator[str]:
-    for one in found:
-        if one.id == "steps":
-            end = one.start + one.length
+def _spill(events: Events, windows: tuple[Window, ...]) -> Iterator[str]:
+    for window in windows:
+        if window.id == "steps":
+            end = window.start + window.length
             late = events.of(*KERNELS).spans.within((end, max(events.length, end))).length
-            if late > SPILLS * one.length:
+            if late > SPILLS * window.length:
                 yield (
                     f"{late / 1e6:.1f} ms of GPU work lie after the last step: call torch.cuda.synchronize() "
                     "before the last prof.step()"
@@ -149,21 +152,21 @@ def _spill(events: Events, found: tuple[Window, ...]) -> Iterator[str]:
 
 def _signals(events: Events) -> dict[str, str]:
     kernels, calls = events.of(*KERNELS), events.of(Kind.CALL)
-    found = {}
+    signals = {}
     if events.origin > EPOCH_FROM:
-        found["recorded"] = datetime.fromtimestamp(events.origin // 10**9, UTC).isoformat()
+        signals["recorded"] = datetime.fromtimestamp(events.origin // 10**9, UTC).isoformat()
     if len(kernels) and len(calls):
         work, started_by = kernels.joined("link", calls)
         early = int(np.sum(work.start < started_by.start))
-        found["kernels with their launch"] = f"{len(work)} of {len(kernels)}"
-        found["kernels that start before their launch"] = str(early)
-        found["launch calls"] = str(len(calls.named(LAUNCH)))
+        signals["kernels with their launch"] = f"{len(work)} of {len(kernels)}"
+        signals["kernels that start before their launch"] = str(early)
+        signals["launch calls"] = str(len(calls.named(LAUNCH)))
     numbers = [
         int(m[1][:9])
         for n in steps_of(events).name.tolist()
         if (m := STEP.fullmatch(events.names[n]))
     ]
     if numbers:
-        gaps = any(later != one + 1 for one, later in pairwise(numbers))
-        found["steps"] = f"{numbers[0]} to {numbers[-1]}" + (", with gaps" if gaps else "")
-    return found
+        gaps = any(later != number + 1 for number, later in pairwise(numbers))
+        signals["steps"] = f"{numbers[0]} to {numbers[-1]}" + (", with gaps" if gaps else "")
+    return signals

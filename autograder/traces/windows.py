@@ -15,8 +15,8 @@ Stretch = tuple[int, int]
 
 def steps_of(events: Events) -> Events:
     """Return the ProfilerSteps of the CPU, in order; those on GPU tracks repeat them."""
-    found = events.of(Kind.MARK).named(STEP.fullmatch)
-    return found.where(np.argsort(found.start, kind="stable"))
+    steps = events.of(Kind.MARK).named(STEP.fullmatch)
+    return steps.where(np.argsort(steps.start, kind="stable"))
 
 
 def on_gpu(events: Events, device: int) -> Events:
@@ -26,21 +26,23 @@ def on_gpu(events: Events, device: int) -> Events:
 
 def gpus(events: Events) -> list[int]:
     """Number the GPUs that did something."""
-    found = [int(device) for device in np.unique(events.of(*ON_GPU).device)]
-    if len(found) > MOST_GPUS:
+    devices = [int(device) for device in np.unique(events.of(*ON_GPU).device)]
+    if len(devices) > MOST_GPUS:
         raise SubmissionError(
-            f"work on {many(len(found), 'GPU')}; at most {MOST_GPUS} are read in one file"
+            f"work on {many(len(devices), 'GPU')}; at most {MOST_GPUS} are read in one file"
         )
-    return found
+    return devices
 
 
 def windows(events: Events) -> tuple[Window, ...]:
     """Return steps, each GPU's from its first to its last work, and the whole recording."""
-    found = {"steps": steps_of(events)} | {
+    works = {"steps": steps_of(events)} | {
         f"gpu{device}": on_gpu(events, device) for device in gpus(events)
     }
     stretches = {
-        name: (int(one.start.min()), int(one.end.max())) for name, one in found.items() if len(one)
+        name: (int(work.start.min()), int(work.end.max()))
+        for name, work in works.items()
+        if len(work)
     }
     stretches["trace"] = (0, events.length)
     return tuple(
@@ -48,20 +50,20 @@ def windows(events: Events) -> tuple[Window, ...]:
     )
 
 
-def stretch(found: tuple[Window, ...], *names: str) -> tuple[str, Stretch] | None:
+def stretch(windows_: tuple[Window, ...], *names: str) -> tuple[str, Stretch] | None:
     """Return the first of these windows that the recording has."""
     for name in names:
-        for one in found:
-            if one.id == name:
-                return name, (one.start, one.start + one.length)
+        for window in windows_:
+            if window.id == name:
+                return name, (window.start, window.start + window.length)
     return None
 
 
 def main_thread(events: Events) -> int:
     """Return the thread of the steps, else the one with most operators; -1 without any."""
-    for one in (steps_of(events), events.of(Kind.OP)):
-        if len(one):
-            tracks, counts = np.unique(one.track, return_counts=True)
+    for work in (steps_of(events), events.of(Kind.OP)):
+        if len(work):
+            tracks, counts = np.unique(work.track, return_counts=True)
             return int(tracks[np.argmax(counts)])
     return -1
 

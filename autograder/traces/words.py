@@ -41,7 +41,8 @@ def many(count: int, thing: str, things: str = "") -> str:
 
 
 def shortened(names: Sequence[str], most: int) -> list[str]:
-    """Cut names so that those that differ still do: long ones behind what they share, and not at their end.
+    """Cut names so that those that differ still do: long ones behind what they share, and not at
+    their end.
 
     >>> shortened(["void at::native::relu", "gemm", "gemm<float, 128, 7, add>", "gemm<float, 128, 7, mul>"], 20)
     ['relu', 'gemm', 'gemm<float… 7, add>', 'gemm<float… 7, mul>']
@@ -54,15 +55,18 @@ def shortened(names: Sequence[str], most: int) -> list[str]:
 
 
 def _apart(names: Sequence[str], most: int) -> dict[str, str]:
-    """Cut at the end what begins like no other; where several begin alike, show the place at which they part."""
-    found = {name: name for name in names if len(name) <= most}
+    """Cut at the end what begins like no other.
+
+    Where several begin alike, show the place at which they part.
+    """
+    shortened_names = {name: name for name in names if len(name) <= most}
     alike: dict[str, list[str]] = {}
     for name in names:
-        if name not in found:
+        if name not in shortened_names:
             alike.setdefault(name[: most // 2], []).append(name)
     for head, group in alike.items():
-        found |= _parted(group, len(head), most - len(head) - 2)
-    return found
+        shortened_names |= _parted(group, len(head), most - len(head) - 2)
+    return shortened_names
 
 
 def _parted(group: Sequence[str], head: int, width: int) -> dict[str, str]:
@@ -74,12 +78,12 @@ def _parted(group: Sequence[str], head: int, width: int) -> dict[str, str]:
     tails: dict[str, list[str]] = {}
     for name in group:
         tails.setdefault(name[start : start + width], []).append(name)
-    found: dict[str, str] = {}
+    shortened_names: dict[str, str] = {}
     for tail, (first, *others) in tails.items():
         more = "…" * (len(first) > start + width)
         cut = {first: f"{first[:head]}{'…' * (start > head)}{tail}{more}"}
-        found |= _parted([first, *others], head, width) if others else cut
-    return found
+        shortened_names |= _parted([first, *others], head, width) if others else cut
+    return shortened_names
 
 
 def titled(figure: Figure) -> str:

@@ -30,7 +30,7 @@ def worker(monkeypatch):
     monkeypatch.setenv(node.VISIBLE, "4,5")
     yield
     if node._grader is not None:
-        node._buried(node._grader)
+        node._end(node._grader)
 
 
 def test_one_process_grades_one_job_after_the_other():
