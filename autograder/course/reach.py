@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
-import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -19,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 
+from autograder.course import answers
 from autograder.lab import Lab, Part, Probe
 from autograder.model import Job, Observation
 
@@ -52,36 +51,33 @@ class Remembered:
 
     def __init__(self, run: Run, labs: Mapping[str, Lab], shared: Path | None = None) -> None:
         """Nothing has been answered yet, but for what others left in a folder that they share."""
-        self._run, self._labs, self._shared = run, labs, shared
-        self._seen: dict[str, Observation] = {}
+        self._run = run
+        self._labs = labs
+        self._shared = shared
+        self._answers: dict[str, Observation] = {}
 
     def __call__(self, job: Job) -> Observation:
         """Run a job, or know the answer."""
-        student = job.side == "student"
-        key = (
-            reached(job, self._labs[job.lab].part(job.part))
-            if student
-            else f"{job.seed} {job.fingerprint}"
-        )
-        if key not in self._seen:
-            name = sha256(key.encode()).hexdigest()
-            self._seen[key] = (
-                self._run(job)
-                if self._shared is None
-                else _left_in(self._shared / name, job, self._run)
-            )
-        return self._seen[key]
+        key = self._key(job)
+        if key not in self._answers:
+            self._answers[key] = self._answer(key, job)
+        return self._answers[key]
 
+    def _key(self, job: Job) -> str:
+        if job.side == "student":
+            return reached(job, self._labs[job.lab].part(job.part))
+        return f"{job.seed} {job.fingerprint}"
 
-def _left_in(file: Path, job: Job, run: Run) -> Observation:
-    """Return what somebody left there; or run the job, and leave it there."""
-    if file.exists():
-        known: Observation = pickle.loads(file.read_bytes())  # noqa: S301 of this command
-        return known
-    seen, half = run(job), file.with_suffix(f".{os.getpid()}")
-    half.write_bytes(pickle.dumps(seen))
-    half.replace(file)
-    return seen
+    def _answer(self, key: str, job: Job) -> Observation:
+        """Return what somebody left in the shared folder; or run the job, and leave its answer there."""
+        if self._shared is None:
+            return self._run(job)
+        file = self._shared / sha256(key.encode()).hexdigest()
+        if file.exists():
+            return answers.read(file)
+        observation = self._run(job)
+        answers.keep(file, observation)
+        return observation
 
 
 def reached(job: Job, part: Part) -> str:
