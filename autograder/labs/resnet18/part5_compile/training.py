@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,10 +41,13 @@ BFLOAT16 = (
 
 def train(student: Student, window: Window, model: Any, **options: Any) -> Any:
     """Call the student's training loop and return its dict."""
-    arguments = (model, window.loader, window.criterion, window.optimizer, window.device)
-    return window.returned(
-        "train_epoch_compiled", student.train_epoch_compiled(*arguments, **options)
-    )
+    returned = student.train_epoch_compiled(*arguments(window, model), **options)
+    return window.returned("train_epoch_compiled", returned)
+
+
+def arguments(window: Window, model: Any) -> tuple[Any, ...]:
+    """Return what the training loop and the warm-up are called with."""
+    return model, window.loader, window.criterion, window.optimizer, window.device
 
 
 @part.timed("train")
@@ -63,49 +67,55 @@ HELD = {
     "buffers": "running statistics",
     "optimizer": "the optimizer's state",
 }
-LEFT = dict.fromkeys(HELD, ("float64", 1))  # after the warm-up
-NOTED = {f"{mode}_{when}": NOTED for mode in PRECISIONS for when in ("warm", "epoch")}
-TRAINED = {
-    "start": ("float32", 1),
-    "losses": ("float64", 1),
-    "weights": ("float32", 1),
-    "running": ("float64", 1),
+ARRAYS = {
+    **dict.fromkeys((*HELD, "losses", "running"), ("float64", 1)),
+    **dict.fromkeys(("start", "weights"), ("float32", 1)),
 }
+
+
+def in_one(mode: str, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what belongs to one precision under the names that it has there."""
+    return {f"{mode}_{name}": item for name, item in named.items()}
+
+
+def in_each(forms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the forms of what is noted in each precision."""
+    return {name: form for mode in PRECISIONS for name, form in in_one(mode, forms).items()}
 
 
 @part.probe(
     pair=True,
-    arrays={
-        f"{mode}_{name}": form for mode in PRECISIONS for name, form in {**LEFT, **TRAINED}.items()
+    arrays=in_each(ARRAYS),
+    values={
+        "batches": INTEGER,
+        "parameters": INTEGER,
+        "refusal": TEXT,
+        **in_each({"warm": NOTED, "epoch": NOTED}),
     },
-    values={"batches": INTEGER, "parameters": INTEGER, "refusal": TEXT, **NOTED},
 )
 def training(student: Student, rig: Rig) -> Answer:
     """A warm-up in the midst of a training, then an epoch from what was there before it, whatever the warm-up did."""
     sizes = [BATCH] * rig.integer(4, 6) + [rig.integer(5, 11)]
-    seen: dict[str, Any] = {"batches": len(sizes)}
+    answer: dict[str, Any] = {"batches": len(sizes)}
     for mode, use_amp in PRECISIONS.items():
         window = rig.window(sizes, momentum=MOMENTUM)
         compiler = rig.compiler(window)
         one_step(window)
         state = window.state()
         model = student.compile_model(window.model, backend=compiler)
-        student.warm_up(
-            model, window.loader, window.criterion, window.optimizer, window.device, use_amp=use_amp
-        )
-        held, warm = window.held(), compiler.values()
+        student.warm_up(*arguments(window, model), use_amp=use_amp)
+        noted = {"warm": compiler.values(), **dict(zip(HELD, window.held(), strict=True))}
         compiler.forget()
         window.restore(state)
-        start, losses = (
-            window.weights(),
-            rig.series(train(student, window, model, use_amp=use_amp)["losses"], "losses"),
-        )
-        named = {"warm": warm, "epoch": compiler.values(), **dict(zip(HELD, held, strict=True))}
-        named |= {"start": start, "losses": losses, "weights": window.weights()}
-        named["running"] = rig.flat(dict(window.model.named_buffers()))
-        seen |= {f"{mode}_{name}": value for name, value in named.items()}
+        noted["start"] = window.weights()
+        returned = train(student, window, model, use_amp=use_amp)
+        noted["losses"] = rig.series(returned["losses"], "losses")
+        noted["epoch"] = compiler.values()
+        noted["weights"] = window.weights()
+        noted["running"] = rig.flat(dict(window.model.named_buffers()))
+        answer |= in_one(mode, noted)
     refusal = rig.refusal(lambda model: student.compile_model(model, backend=compiler))
-    return {**seen, "parameters": len(list(window.model.parameters())), "refusal": refusal}
+    return {**answer, "parameters": len(list(window.model.parameters())), "refusal": refusal}
 
 
 # Measured in 20 seeds on a CPU with torch 2.15, with momentum: the furthest that right work came (channels_last, a loss
@@ -125,20 +135,22 @@ def follows_eager(training: Pair) -> Verdict:
     shares: dict[str, float] = {}
     for mode, within in FOLLOWS.items():
         why, try_ = _why_apart(training, mode)
-        found = numerics.same_trajectory(training, within, why=why, try_=try_, of=f"{mode}_")
-        if isinstance(found, Failed):
-            return replace(found, measured=f"{mode.upper()}: {found.measured}")
-        assert isinstance(found, Passed)
-        apart = outputs.furthest(
-            *(side.arrays[f"{mode}_running"] for side in (training.student, training.baseline))
-        )
+        verdict = numerics.same_trajectory(training, within, why=why, try_=try_, of=f"{mode}_")
+        if isinstance(verdict, Failed):
+            return replace(verdict, measured=f"{mode.upper()}: {verdict.measured}")
+        assert isinstance(verdict, Passed)
+        apart = _apart(training, f"{mode}_running")
         if not apart <= within.losses:
-            measured = f"{mode.upper()}: running statistics apart by {apart:.1e} (allowed {within.losses:.0e})"
+            allowed = f"(allowed {within.losses:.0e})"
+            measured = f"{mode.upper()}: running statistics apart by {apart:.1e} {allowed}"
             return Failed(measured, "they are not the given model's, or move otherwise", COPY)
-        shares |= {f"{mode}_{name}": it for name, it in found.evidence["shares"].items()}
-    return Passed(
-        f"{training.baseline.values['batches']} batches in each precision", {"shares": shares}
-    )
+        shares |= in_one(mode, verdict.evidence["shares"])
+    batches = training.baseline.values["batches"]
+    return Passed(f"{batches} batches in each precision", {"shares": shares})
+
+
+def _apart(training: Pair, name: str) -> float:
+    return outputs.furthest(training.student.arrays[name], training.baseline.arrays[name])
 
 
 LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
@@ -148,15 +160,12 @@ COPY = f"compile the model that is handed in, not a copy; {WRONG}"
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
+    why = "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
     if mode == "amp":  # FP32, which comes first, was right
-        return (
-            "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16",
-            LOOP,
+        why = (
+            "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16"
         )
-    return (
-        "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum",
-        LOOP,
-    )
+    return why, LOOP
 
 
 @part.check(basis="outputs", compared="what model and optimizer hold")
@@ -165,61 +174,56 @@ def warm_up_leaves_no_trace(training: Pair) -> Verdict:
     try_ = f"copy.deepcopy both state_dict() before, load_state_dict after; {WRONG}"
     for mode in PRECISIONS:
         for name, what in HELD.items():
-            got, want = (
-                side.arrays[f"{mode}_{name}"] for side in (training.student, training.baseline)
-            )
-            apart = outputs.furthest(got, want)
-            if not apart <= SAME:
-                far = (
-                    "there are more or fewer of them"
-                    if np.isinf(apart)
-                    else f"apart by {apart:.1e} of the largest number"
-                )
-                why = f"the warm-up changed {what}, so the epoch after it is another one"
-                return Failed(f"{mode.upper()}: {what}: {far}", why, try_)
+            apart = _apart(training, f"{mode}_{name}")
+            if apart <= SAME:
+                continue
+            difference = f"apart by {apart:.1e} of the largest number"
+            if np.isinf(apart):
+                difference = "there are more or fewer of them"
+            why = f"the warm-up changed {what}, so the epoch after it is another one"
+            return Failed(f"{mode.upper()}: {what}: {difference}", why, try_)
     return Passed("weights, running statistics and the optimizer's state are as before")
 
 
 @part.check(basis="report")
 def nothing_is_built_later(training: Pair) -> Verdict:
     """After the warm-up nothing is built any more: not going back, and not at the short last batch."""
-    for mode in PRECISIONS:
-        batches = training.baseline.values["batches"]
-        measured, why = judges.late_build(training.student.values[f"{mode}_epoch"], batches)
-        if why:
-            try_ = f"complete steps in train(), under autocast if use_amp, for each size of a batch; {BUILT}"
-            return Failed(f"{mode.upper()}: {measured}", why, try_)
-    built = [len(training.student.values[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
-    if not all(built):
-        why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
-        return Failed(
-            f"{min(built)} graphs built", why, f"torch.compile(model, backend=backend); {BUILT}"
-        )
-    return Passed(
-        f"{' and '.join(map(str, built))} graphs built in the warm-ups, none in the epochs"
+    observed = training.student.values
+    batches = training.baseline.values["batches"]
+    try_ = (
+        f"complete steps in train(), under autocast if use_amp, for each size of a batch; {BUILT}"
     )
+    for mode in PRECISIONS:
+        measured, why = judges.late_build(observed[f"{mode}_epoch"], batches)
+        if why:
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
+    built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
+    if all(built):
+        counts = " and ".join(map(str, built))
+        return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
+    why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
+    try_ = f"torch.compile(model, backend=backend); {BUILT}"
+    return Failed(f"{min(built)} graphs built", why, try_)
 
 
 @part.check(basis="report")
 def one_graph_a_batch(training: Pair) -> Verdict:
     """Each batch runs one forward and one backward graph, of the whole model, in the precision asked for."""
-    known = training.baseline.values
+    batches = training.baseline.values["batches"]
+    parameters = training.baseline.values["parameters"]
+    try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
     for mode, half in PRECISIONS.items():
-        seen = dict(training.student.values[f"{mode}_epoch"])
-        seen["built"] = [*seen["built"], *training.student.values[f"{mode}_warm"]["built"]]
-        seen["parameters"] = max(
-            seen["parameters"], training.student.values[f"{mode}_warm"]["parameters"]
-        )
-        measured, why = judges.whole_problem(seen, known["batches"], known["parameters"], half=half)
+        epoch, warm = (training.student.values[f"{mode}_{when}"] for when in ("epoch", "warm"))
+        noted = {
+            **epoch,
+            "built": epoch["built"] + warm["built"],
+            "parameters": max(epoch["parameters"], warm["parameters"]),
+        }
+        measured, why = judges.whole_problem(noted, batches, parameters, half=half)
         if why:
-            try_ = (
-                f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
-            )
             try_ = BFLOAT16 if "autocast" in why else try_
             return Failed(f"{mode.upper()}: {measured}", why, try_)
-    return Passed(
-        f"{known['batches']} forward and backward graphs for as many batches, in each precision"
-    )
+    return Passed(f"{batches} forward and backward graphs for as many batches, in each precision")
 
 
 @part.check(basis="report")
@@ -229,6 +233,5 @@ def breaks_are_errors(training: Pair) -> Verdict:
     if refusal:
         return Passed(f"refused with {refusal}")
     why = "each break costs at every step, and nobody sees it"
-    return Failed(
-        "a model with .item() in forward ran", why, f"torch.compile(..., fullgraph=True); {BREAKS}"
-    )
+    try_ = f"torch.compile(..., fullgraph=True); {BREAKS}"
+    return Failed("a model with .item() in forward ran", why, try_)
