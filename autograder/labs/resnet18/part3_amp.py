@@ -14,15 +14,19 @@ from autograder.claims.studies import COLUMNS, DRAWN, EPOCHS, PICTURE, Study, wr
 from autograder.lab import (
     BOOLEAN,
     INTEGER,
+    Answer,
     Bar,
     Device,
     Failed,
     Pair,
     Part,
     Passed,
+    Rig,
+    Student,
     Timed,
     Tolerance,
     Verdict,
+    Window,
     list_of,
     record,
 )
@@ -60,24 +64,24 @@ LARGE = 0.05
 # --- what is run ------------------------------------------------------------------------------------------------------
 
 
-def train(student: Any, window: Any, **options: Any) -> Any:
+def train(student: Student, window: Window, **options: Any) -> Any:
     """Call the student's training loop and return its dict."""
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
     return window.returned("train_epoch_amp", student.train_epoch_amp(*arguments, **options))
 
 
-def mixed_epoch(student: Any, window: Any) -> Any:
+def mixed_epoch(student: Student, window: Window) -> Any:
     """Train in half precision, with the scaler of the window."""
     return train(student, window, use_amp=True, scaler=window.scaler)
 
 
 @part.timed("train")
-def amp(student: Any, window: Any) -> Any:
+def amp(student: Student, window: Window) -> Any:
     return mixed_epoch(student, window)["losses"]
 
 
 @part.probe(pair=True, arrays=TRAINED)
-def large_batches(student: Any, rig: Any) -> Any:
+def large_batches(student: Student, rig: Rig) -> Answer:
     """Activations that outweigh all else; the memory is measured from outside, and the baseline's side is FP32."""
     window = rig.window([4096] * 2)
     start = window.weights()
@@ -86,7 +90,7 @@ def large_batches(student: Any, rig: Any) -> Any:
 
 
 @part.probe(pair=True)
-def idle(student: Any, rig: Any) -> Any:
+def idle(student: Student, rig: Rig) -> Answer:
     """Small work: what a worker holds before anything is large."""
     mixed_epoch(student, rig.window([2, 2]))
     return {}
@@ -98,7 +102,7 @@ CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
 @part.probe(
     pair=True, arrays={f"{mode}_{name}": form for mode in CLIPPED for name, form in TRAINED.items()}
 )
-def clipping(student: Any, rig: Any) -> Any:
+def clipping(student: Student, rig: Rig) -> Answer:
     seen = {}
     for mode in CLIPPED:
         window = rig.window(scale=2.0**8, lr=0.2)
@@ -126,21 +130,21 @@ LOGGED = record(
     arrays=PICTURE,
     values={**DRAWN, **EPOCHS, "trainings": list_of(LOGGED)},
 )
-def comparison(student: Any, rig: Any) -> Any:
+def comparison(student: Student, rig: Rig) -> Answer:
     """A pass takes scripted seconds, others in half precision, and more the first time.
 
     AMP is the slower one, as on a CPU: a speedup that cannot be below 1 is seen.
     """
     # More batches than the ten of a loop copied from a profile.
     window = rig.window([BATCH] * rig.integer(10, 12) + [rig.integer(5, 11)])
-    batches, (full,), (slower,) = (
-        len(window.loader),
-        rig.seconds(0.2, 0.4, 1),
-        rig.seconds(1.3, 2.5, 1),
-    )
-    waits, cold, work = rig.seconds(0.02, 0.1, batches), 3.0, [full, full * slower]
+    batches = len(window.loader)
+    (full,) = rig.seconds(0.2, 0.4, 1)
+    (slower,) = rig.seconds(1.3, 2.5, 1)
+    waits = rig.seconds(0.02, 0.1, batches)
+    cold = 3.0
+    work = [full, full * slower]
     rig.script(window, waits, [])
-    with rig.trainings(*work, cold) as trainings, rig.figures() as figures:
+    with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
         returned = student.compare_precision(
             trainings, window.loader, window.device, folder=str(rig.made_folder())
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.labs.resnet18.part1_baseline import RANGES, part
+from autograder.labs.resnet18.part1_baseline.part import RANGES, part
 from autograder.model import Failed, Pair, Passed
 from autograder.traces.record import Row
 from tests.labs.bench import Bench, failing

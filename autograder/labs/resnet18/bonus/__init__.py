@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,17 +19,24 @@ from autograder.lab import (
     NUMBER,
     NUMBERS,
     TEXT,
+    Answer,
     Failed,
     Observation,
     Pair,
     Part,
     Passed,
+    Student,
     Verdict,
     list_of,
     map_of,
     optional,
 )
 from autograder.labs.resnet18.bonus import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.resnet18.bonus.rig import Rig
+else:
+    Rig = Any
 
 part = Part(
     "bonus",
@@ -52,7 +59,7 @@ TOGETHER = 'see "Two processes, one training" in the bonus handout'
 
 
 @part.outputs
-def plans(student: Any, rig: Any) -> Any:
+def plans(student: Student, rig: Rig) -> Answer:
     """Small networks of secret widths; what is expected is counted on real tensors."""
     answers = rig.answers()
     for case, make in rig.plans.small().items():
@@ -62,7 +69,9 @@ def plans(student: Any, rig: Any) -> Any:
     return answers.seen()
 
 
-def _add_plan(answers: Any, student: Any, rig: Any, case: str, sizes: Any, expected: Any) -> None:
+def _add_plan(
+    answers: Any, student: Student, rig: Rig, case: str, sizes: Any, expected: Any
+) -> None:
     """Note what a student's function plans, or what is expected."""
     if rig.side == "student":
         expected = rig.returned("plan_memory", student.plan_memory(*sizes))
@@ -70,14 +79,14 @@ def _add_plan(answers: Any, student: Any, rig: Any, case: str, sizes: Any, expec
         answers.add(f"{case}: bytes of {kind}", rig.number(expected[kind]))
 
 
-def grown(rig: Any, make: Any, size: int, batch: int) -> dict[str, int]:
+def grown(rig: Rig, make: Any, size: int, batch: int) -> dict[str, int]:
     """Return what a batch too large to be had needs: each image adds the same number of bytes."""
     two, three = (rig.plans.measured(make, images, size) for images in (2, 3))
     return {kind: two[kind] + (batch - 2) * (three[kind] - two[kind]) for kind in KINDS}
 
 
 @part.probe(pair=True, values=CASES, arrays=NUMBERS, hints={"memory": FAKE})
-def large_plans(student: Any, rig: Any) -> Any:
+def large_plans(student: Student, rig: Rig) -> Answer:
     """ResNet-50 on batches that need terabytes."""
     answers, batch, size = rig.answers(), rig.integer(20_000, 60_000), 64
     make = rig.plans.resnet50()
@@ -87,7 +96,7 @@ def large_plans(student: Any, rig: Any) -> Any:
 
 
 @part.outputs
-def budgets(student: Any, rig: Any) -> Any:
+def budgets(student: Student, rig: Rig) -> Answer:
     """Budgets for exactly so many images, or a byte less, in turns; and one that does not even hold the weights.
 
     One for each network: whoever plans many batches to find the largest one takes half as long.
@@ -110,7 +119,7 @@ def budgets(student: Any, rig: Any) -> Any:
 
 
 @part.probe(pair=True, values={"facts": map_of(TEXT)})
-def decorated(student: Any, rig: Any) -> Any:
+def decorated(student: Student, rig: Rig) -> Answer:
     """What a caller sees of functions of every kind; on the baseline's side they are left as they are."""
     plain = {
         "@timed": lambda function: function,
@@ -124,7 +133,7 @@ def decorated(student: Any, rig: Any) -> Any:
 
 
 @part.outputs
-def decorator_times(student: Any, rig: Any) -> Any:
+def decorator_times(student: Student, rig: Rig) -> Answer:
     """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
     rig.clock.freeze()
     answers = rig.answers()
@@ -140,7 +149,7 @@ ROWS = list_of(map_of(CELL))
 PROFILED = {"rows": ROWS, "result": optional(NUMBER)}
 
 
-def profiled(rig: Any, function: Any, drawn: Any) -> dict[str, Any]:
+def profiled(rig: Rig, function: Any, drawn: Any) -> dict[str, Any]:
     """Let a student's profiler run a drawn program; the baseline's side says what there is to find."""
     program, known = drawn
     rig.clock.freeze()
@@ -152,17 +161,17 @@ def profiled(rig: Any, function: Any, drawn: Any) -> dict[str, Any]:
 
 
 @part.probe(pair=True, values=PROFILED)
-def calls(student: Any, rig: Any) -> Any:
+def calls(student: Student, rig: Rig) -> Answer:
     return profiled(rig, student.profile_calls, rig.programs.calls())
 
 
 @part.probe(pair=True, values=PROFILED)
-def lines(student: Any, rig: Any) -> Any:
+def lines(student: Student, rig: Rig) -> Answer:
     return profiled(rig, student.time_lines, rig.programs.lines())
 
 
 @part.probe(values={"left": list_of(TEXT)})
-def after_profiling(student: Any, rig: Any) -> Any:
+def after_profiling(student: Student, rig: Rig) -> Answer:
     """What is still traced or profiled after a call, and after one that raised."""
     return {
         "left": rig.programs.left(student.profile_calls) + rig.programs.left(student.time_lines)
@@ -183,7 +192,7 @@ def after_profiling(student: Any, rig: Any) -> Any:
     },
     arrays=PICTURE,
 )
-def study(student: Any, rig: Any) -> Any:
+def study(student: Student, rig: Rig) -> Answer:
     """Steps of scripted length; the clock moves only by what is scripted."""
     rig.clock.freeze()
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
@@ -212,7 +221,7 @@ def study(student: Any, rig: Any) -> Any:
 
 
 @part.probe(pair=True, **answered("losses", left_open=BOOLEAN))
-def ranks(student: Any, rig: Any) -> Any:
+def ranks(student: Student, rig: Rig) -> Answer:
     """Two processes, each alone on its machine; what is expected is one process on the joined batches."""
     training = rig.ranks()
     if rig.side != "student":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from autograder.checks.forms import (
     DEVICE,
     Form,
     Row,
+    Slip,
     any_number,
     not_negative,
     positive,
@@ -50,22 +52,20 @@ def late_build(seen: Seen, batches: int) -> tuple[str, str]:
         return "", ""
     kind, batch = seen["built"][0]["kind"], seen["built"][0]["batch"]
     measured = f"{len(seen['built'])} built in the epoch, the first a {kind} graph at batch {batch + 1} of {batches}"
+    why = "the warm-up was in another mode (eval, no_grad, no autocast), or there was none"
     if kind == "backward":
-        return measured, "the warm-up had no backward pass with gradients in these modes"
-    if batch == batches - 1:
-        return measured, "the last batch has fewer samples, a shape that the warm-up left out"
-    return (
-        measured,
-        "the warm-up was in another mode (eval, no_grad, no autocast), or there was none",
-    )
+        why = "the warm-up had no backward pass with gradients in these modes"
+    elif batch == batches - 1:
+        why = "the last batch has fewer samples, a shape that the warm-up left out"
+    return measured, why
 
 
 def whole_problem(noted: Seen, batches: int, parameters: int, *, half: bool) -> tuple[str, str]:
     """Say how an epoch was not one forward and one backward graph for each batch, or nothing."""
     runs = {kind: noted["runs"][kind] for kind in ("forward", "backward")}
     measured, why = graph_problem(noted, runs, batches, parameters=parameters)
-    if not why and half != any(one["half"] for one in noted["built"]):
-        state = "in half precision" if not half else "in float32, or in float16"
+    if not why and half != any(graph["half"] for graph in noted["built"]):
+        state = "in float32, or in float16" if half else "in half precision"
         why = "autocast follows use_amp, in the warm-up as in the epoch"
         measured = f"{runs['forward']} graphs ran; convolutions {state}"
     return measured, why
@@ -77,11 +77,9 @@ def row_problem(rows: Sequence[Row]) -> str:
         return f"compile_s of Eager is {rows[0]['compile_s']:.4g}, and nothing is compiled there: 0"
     if not rows[1]["compile_s"] > 0:
         return "compile_s of Compiled is not above 0: the cold start is missing"
-    if not close(rows[1]["loss"], rows[0]["loss"], FAR):
-        return (
-            "the two losses are far apart, and both train from the same weights on the same batches"
-        )
-    return ""
+    if close(rows[1]["loss"], rows[0]["loss"], FAR):
+        return ""
+    return "the two losses are far apart, and both train from the same weights on the same batches"
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
@@ -96,32 +94,36 @@ def time_problem(
     rows: Sequence[Row], epochs: Sequence[Epoch], script: Mapping[str, Any], built: bool = True
 ) -> str:
     """Say how throughput or epoch_time differ from what the clock showed; a script says what a build takes."""
+    eager, compiled = epochs
+    otherwise = ""
+    if rows[1]["throughput"] < compiled.rate / 2:
+        otherwise = "it includes builds: warm up before"
+    if not built:
+        otherwise = "nothing was built by the backend that is handed in"
+    of_eager = [(compiled.rate, "it is the pace of Compiled"), *_builds(eager, script)]
+    of_compiled = [(eager.rate, "it is the pace of Eager"), *_builds(compiled, script)]
+    return slips.time_problem(RESULTS, rows[0], eager, of_eager) or slips.time_problem(
+        RESULTS, rows[1], compiled, of_compiled, PACE, otherwise
+    )
+
+
+def _builds(epoch: Epoch, script: Mapping[str, Any]) -> list[Slip]:
+    """Return the throughput of an epoch with builds in it, and of the other usual mistakes."""
     late = "in the measured epoch: warm up with"
-    both = script["forward"] + script["backward"]
-    for row, epoch, other in zip(rows, epochs, reversed(epochs), strict=True):
-        usual = [
-            (other.rate, f"it is the pace of {'Eager' if epoch is epochs[1] else 'Compiled'}"),
-            (
-                epoch.samples / (epoch.seconds + script["backward"]),
-                f"the backward graph was built {late} complete steps",
-            ),
-            (
-                epoch.samples / (epoch.seconds + both),
-                f"a forward and a backward graph were built {late} every shape, in the same modes",
-            ),
-            *epoch.slips(),
-        ]
-        building = epoch is epochs[1] and row["throughput"] < epoch.rate / 2
-        otherwise = "it includes builds: warm up before" if building else ""
-        if epoch is epochs[1] and not built:
-            otherwise = "nothing was built by the backend that is handed in"
-        if wrong := slips.time_problem(RESULTS, row, epoch, usual, PACE, otherwise):
-            return wrong
-    return ""
+    back = epoch.seconds + script["backward"]
+    both = "a forward and a backward graph were built"
+    return [
+        (epoch.samples / back, f"the backward graph was built {late} complete steps"),
+        (
+            epoch.samples / (back + script["forward"]),
+            f"{both} {late} every shape, in the same modes",
+        ),
+        *epoch.slips(),
+    ]
 
 
 def cold_problem(
-    told: float,
+    reported: float,
     eager: Epoch,
     script: Mapping[str, Any],
     built: Sequence[Mapping[str, Any]],
@@ -129,33 +131,28 @@ def cold_problem(
 ) -> str:
     """Say how compile_s is not the time of the warm-up, whose builds were seen; the last epoch began at *measured*."""
     cost = {name: script[name] for name in ("forward", "backward")}
-    least = max(sum(cost.values()), sum(cost.get(one["kind"], 0.0) for one in built))
+    least = max(sum(cost.values()), sum(cost.get(graph["kind"], 0.0) for graph in built))
     most = least + WARM * eager.seconds + eager.cold
-    if least * (1 - PACE) <= told <= most * (1 + PACE):
+    compile_s = f"compile_s of Compiled is {reported:.4g} s, and"
+    if least * (1 - PACE) <= reported <= most * (1 + PACE):
         # Before its first build a warm-up looks through the loader at most once.
-        until = (
-            measured - min(one["at"] for one in built) + eager.wait + script["fetch"]
-            if built
-            else told
-        )
-        if told <= until * (1 + EXACT):
+        first = min((graph["at"] for graph in built), default=-math.inf)
+        if reported <= (measured - first + eager.wait + script["fetch"]) * (1 + EXACT):
             return ""
-        return f"compile_s of Compiled is {told:.4g} s, and holds the measured epoch: it ends where the warm-up does"
+        return f"{compile_s} holds the measured epoch: it ends where the warm-up does"
     stories = [(1000 * least, "it is in milliseconds"), (least / 60, "it is in minutes")]
-    why = explained(told, stories, 0.2) or (
-        "it leaves out builds" if told < least else "it holds more than a warm-up"
-    )
-    return f"compile_s of Compiled is {told:.4g} s, and the builds took {least:.4g} s: {why}"
+    why = explained(reported, stories, 0.2)
+    why = why or ("it leaves out builds" if reported < least else "it holds more than a warm-up")
+    return f"{compile_s} the builds took {least:.4g} s: {why}"
 
 
 def mode_problem(eager: Mapping[str, int], built: Sequence[Mapping[str, Any]], batches: int) -> str:
     """Say which of the two epochs did not follow use_amp; *eager* are passes by their dtype."""
-    ran = "with use_amp=True {} ran in {}, in its warm-up or its epoch, and not in bfloat16"
+    ran = ""
     others = [dtype for dtype, count in eager.items() if count and dtype != "bfloat16"]
     if others or eager.get("bfloat16", 0) < batches:
-        return ran.format("Eager", " and ".join(others) or "other batches only")
-    return (
-        ""
-        if built and all(one["half"] for one in built)
-        else ran.format("Compiled", "another precision")
-    )
+        ran = f"Eager ran in {' and '.join(others) or 'other batches only'}"
+    elif not (built and all(graph["half"] for graph in built)):
+        ran = "Compiled ran in another precision"
+    where = "in its warm-up or its epoch, and not in bfloat16"
+    return f"with use_amp=True {ran}, {where}" if ran else ""

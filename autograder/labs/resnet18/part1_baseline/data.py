@@ -1,0 +1,245 @@
+"""Data: pictures cut and normalised, and what comes where there is no network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.lab import (
+    INTEGER,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Student,
+    Verdict,
+    exactly,
+    list_of,
+    record,
+)
+from autograder.labs.resnet18.part1_baseline.part import (
+    Rig,
+    part,
+)
+from autograder.traces.words import many
+
+MEAN, STD = np.array([0.4914, 0.4822, 0.4465]), np.array([0.2470, 0.2435, 0.2616])
+IMAGENET = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
+DRAWS = 80  # of the transforms
+
+
+@part.probe(
+    pair=True,
+    values={"shape": list_of(INTEGER), "dtype": TEXT, "colour": list_of(INTEGER), "size": INTEGER},
+    arrays=dict.fromkeys(("plain", "left", "right"), ("float64", 1)),
+)
+def transformed(student: Student, rig: Rig) -> Answer:
+    """A picture of one colour shows the normalising; one that brightens from left to right, the cuts and mirrors."""
+    size, colour = rig.integer(20, 40), [rig.integer(30, 220) for _ in range(3)]
+    transform = student.make_transforms(size)
+    plain = [transform(rig.picture(np.full((32, 32, 3), colour))) for _ in range(4)]
+    ramp = rig.picture(np.broadcast_to(8 * np.arange(32)[None, :, None], (32, 32, 3)))
+    drawn = [transform(ramp) for _ in range(DRAWS)]
+    lines = [rig.flat(image).reshape(-1, image.shape[-1]).mean(axis=0) for image in drawn]
+    left, right = np.array([(line[:4].mean(), line[-4:].mean()) for line in lines]).T
+    named = {"shape": list(plain[0].shape), "dtype": str(plain[0].dtype).removeprefix("torch.")}
+    return {
+        **named,
+        "colour": colour,
+        "size": size,
+        "plain": rig.flat(plain),
+        "left": left,
+        "right": right,
+    }
+
+
+SHOWN = 8  # pictures that are looked at
+
+
+def known(rig: Rig, size: int) -> list[tuple[Any, int]]:
+    """Return the first pictures of the stand-in for CIFAR-10, transformed, with their classes."""
+    drawn = zip(rig.downloads.colours[:SHOWN], rig.downloads.labels[:SHOWN], strict=True)
+    return [
+        (rig.tensor((colour / 255 - MEAN) / STD)[:, None, None].expand(3, size, size), label)
+        for colour, label in drawn
+    ]
+
+
+@part.outputs
+def cifar10(student: Student, rig: Rig) -> Answer:
+    """A stand-in for CIFAR-10, each picture of one colour: what is read must be that, normalised."""
+    seen, size = rig.answers(), rig.integer(20, 40)
+    with rig.downloads.reached():
+        dataset = (
+            student.make_data("cifar10", size, str(rig.folder))
+            if rig.side == "student"
+            else known(rig, size)
+        )
+        for index in range(SHOWN):
+            image, told = dataset[index]
+            seen.add(f"class of picture {index}", rig.tensor([int(told)]))
+            seen.add(f"picture {index}", image)
+    return seen.seen()
+
+
+SOURCE = record(
+    classes=list_of(INTEGER),
+    length=INTEGER,
+    shape=list_of(INTEGER),
+    raised=TEXT,
+    sets=INTEGER,
+    elsewhere=INTEGER,
+)
+HALF_A_DOWNLOAD = RuntimeError("File not found or corrupted.")  # torchvision's own words
+ONLINE, OFFLINE, CORRUPTED = "with a network", "without a network", "with half a download"
+ASKED = (  # make_data(...), what there is of the internet, and what comes
+    ("auto", ONLINE, "cifar10"),
+    ("auto", OFFLINE, "synthetic"),
+    ("auto", CORRUPTED, "synthetic"),
+    ("cifar10", OFFLINE, "the error of the download"),
+    ("synthetic", ONLINE, "synthetic"),
+    ("imagenet", ONLINE, "ValueError"),
+)
+
+
+@part.probe(
+    pair=True,
+    values={
+        "sources": exactly(len(ASKED), SOURCE),
+        "cifar10": list_of(INTEGER),
+        "synthetic": list_of(INTEGER),
+    },
+)
+def sources(student: Student, rig: Rig) -> Answer:
+    """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
+    came = []
+    for data, network, _ in ASKED:
+        classes, length, shape, raised, folder = [], 0, [], "", rig.folder / "data of the set"
+        half = [HALF_A_DOWNLOAD] * (network == CORRUPTED)
+        with rig.downloads.reached(network == ONLINE, *half) as asked:
+            try:
+                dataset = student.make_data(data, 24, str(folder))
+                classes = [int(dataset[index][1]) for index in range(16)]
+                length, shape = len(dataset), list(getattr(dataset[0][0], "shape", ()))
+            except NotImplementedError:  # a RuntimeError, and no answer
+                raise
+            except ValueError:
+                raised = "ValueError"
+            except (OSError, RuntimeError):
+                raised = "the error of the download"
+        elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
+        facts = {"classes": classes, "length": length, "shape": shape, "raised": raised}
+        came.append({**facts, "sets": asked.sets, "elsewhere": elsewhere})
+    return {"sources": came, "cifar10": rig.downloads.labels[:16], "synthetic": came[4]["classes"]}
+
+
+@part.check(basis="outputs")
+def normalises(transformed: Pair) -> Verdict:
+    """make_transforms gives float32 tensors of the asked size, normalised by CIFAR-10's mean and standard deviation."""
+    seen, known = transformed.student, transformed.baseline.values
+    try_, size = (
+        "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])",
+        known["size"],
+    )
+    if (seen.values["shape"], seen.values["dtype"]) != ([3, size, size], "float32"):
+        measured = (
+            f"{seen.values['dtype']} {tuple(seen.values['shape'])}, not float32 (3, {size}, {size})"
+        )
+        return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
+    colour = np.array(known["colour"]) / 255
+    want, pixels = (colour - MEAN) / STD, np.resize(seen.arrays["plain"], (4, 3, size * size))
+    apart = float(np.max(np.abs(pixels - want[None, :, None])))
+    measured = f"a picture of one colour is {apart:.2g} away from (colour / 255 - MEAN) / STD"
+    if apart <= 1e-4:
+        return Passed(measured)
+    if np.ptp(pixels, axis=2).max() > 1e-4:
+        return Failed(measured, "it has edges: pixels that are in no part of the picture", try_)
+    if np.ptp(pixels, axis=0).max() > 1e-4:
+        return Failed(
+            measured,
+            "its colours change each time: something else than cutting and mirroring is random",
+            try_,
+        )
+    stories = {
+        "it is not normalised": colour,
+        "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1],
+    }
+    why = next(
+        (
+            words
+            for words, other in stories.items()
+            if np.allclose(pixels[0, :, 0], other, atol=1e-3)
+        ),
+        "",
+    )
+    return Failed(measured, why or "it is normalised by other numbers", try_)
+
+
+@part.check(basis="outputs", needs=[normalises])
+def augments(transformed: Pair) -> Verdict:
+    """make_transforms cuts another part each time, and mirrors it half the time."""
+    left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
+    steep = right - left
+    mirrored, widths = int(np.sum(steep < 0)), np.abs(steep)
+    spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
+    measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
+    if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
+        return Failed(
+            measured,
+            "half of them are to be mirrored left to right",
+            "transforms.RandomHorizontalFlip()",
+        )
+    if spread < 0.1:
+        why = "each time the same part of the picture, or parts of one size"
+        return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
+    return Passed(measured)
+
+
+@part.check(basis="outputs", needs=[normalises], compared="pictures and classes")
+def reads_cifar10(cifar10: Pair) -> Verdict:
+    """make_data("cifar10") gives the training pictures and classes of torchvision's CIFAR10, transformed."""
+    why = {
+        "class of": "these are not the classes of the training set",
+        "picture": "these are not the pictures of the training set, or they are not transformed",
+    }
+    try_ = "datasets.CIFAR10(root=folder, train=True, download=True, transform=make_transforms(image_size))"
+    return outputs.same(cifar10, 1e-4, why=why, try_=try_)
+
+
+@part.check(basis="scripted")
+def falls_back(sources: Pair) -> Verdict:
+    """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
+    known = sources.baseline.values
+    pictures = known["sources"][4]["length"]
+    for (data, network, expected), came in zip(
+        ASKED, sources.student.values["sources"], strict=True
+    ):
+        drawn = [name for name in ("cifar10", "synthetic") if known[name] == came["classes"]]
+        got = came["raised"] or next(iter(drawn), "other data")
+        measured = f'make_data("{data}") {network} gives {got}'
+        # Which pictures of CIFAR-10 these are, reads_cifar10 says.
+        read = expected == "cifar10" and got == "other data" and came["sets"] > 0
+        if got != expected and not read:
+            return Failed(measured, f"{expected} was expected", _instead(data, expected))
+        if came["elsewhere"]:
+            why = "CIFAR-10 was put into another folder than the one asked for"
+            return Failed(measured, why, "root=folder")
+        if data == "synthetic" and came["sets"]:
+            why = "and it asks for CIFAR-10 all the same"
+            return Failed(measured, why, "look at data before CIFAR10(...) is made")
+        if expected == "synthetic" and (came["length"], came["shape"]) != (pictures, [3, 24, 24]):
+            measured += f": {many(came['length'], 'picture')} of shape {tuple(came['shape'])}"
+            why = f"{pictures:,} of shape (3, 24, 24) were expected, transformed"
+            return Failed(measured, why, "Pictures(transform=make_transforms(image_size))")
+    return Passed(f"the data that was asked for, in {len(ASKED)} cases")
+
+
+def _instead(data: str, expected: str) -> str:
+    if expected == "ValueError":
+        return "raise ValueError(...) for any other name"
+    if expected == "cifar10":
+        return f'CIFAR10(root=folder, train=True, download=True, ...) for "{data}"'
+    return "catch OSError and RuntimeError where auto was asked for, and neither for cifar10"

@@ -1,0 +1,137 @@
+"""What a trace says: four questions, and the trace that is handed in with its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograder.checks import trace as profile
+from autograder.checks.numerics import shown
+from autograder.claims.answers import Answers, Question, Slips, Values, percent
+from autograder.lab import (
+    Failed,
+    Passed,
+    Verdict,
+)
+from autograder.labs.resnet18.part1_baseline.part import (
+    PASSED_OVER,
+    RANGES,
+    RECORDED,
+    Rig,
+    part,
+)
+from autograder.traces import Trace
+
+CONVOLUTIONS = 20  # of ResNet-18
+
+
+QUESTIONS = 'see "Four questions" in the part 1 handout'
+
+
+SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU is busy
+LOW, HIGH = 50.0, 80.0  # percent
+ROUNDED = 0.051  # percentage points: of one decimal
+NS_IN_MS = 1e6
+GPU_WINDOW = "that is the share of a window that the steps' gpu_user_annotations belong to"
+ADDED = "that is the share of the durations of the steps added up, and there is time between them"
+LEFT_OUT = "a wait that goes on after the steps is left out, and a part of it is inside"
+WHOLE = "that is the share of the whole recording, and the steps are the window"
+
+
+def wrong_band(answers: Values) -> str:
+    """Say how the band of the utilization is not that of its number; at a limit either one is right."""
+    percents, band = answers["gpu_utilization_percent"], answers["gpu_utilization_band"]
+    bands: list[str | None] = [None]
+    if percents is not None:
+        bands = [_band(percents + lost) for lost in (-ROUNDED, ROUNDED)]
+    why = f"gpu_utilization_band is {band!r}, and for a utilization of {shown(percents)} % it is"
+    return "" if band in bands else f"{why} {bands[-1]!r}"
+
+
+def _band(percents: float) -> str:
+    return "low" if percents < LOW else "high" if percents > HIGH else "medium"
+
+
+FORM = {
+    "data_loading_percent": percent("data", "data_loading", required=True, rounded=ROUNDED),
+    "gpu_utilization_percent": percent("gpu", "gpu_utilization", rounded=ROUNDED),
+    "host_to_device_ms": Question("gpu", "h2d_time", NS_IN_MS, zero=True, rounded=0.0051),
+    "gpu_utilization_band": Question("gpu", rule=wrong_band),
+    "top_operators": Question("top", names=3, required=True),
+}
+questions = Answers(part, "analyse_trace", FORM, reason="gpu", see=QUESTIONS)
+
+
+@questions.asks
+def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
+    """Traces of which everything is known: of a GPU on either side of 50 and of 80 %, and without one."""
+    for busy in [*(rig.seconds(low, low + 0.07, 1)[0] for low in SHARES), 0.0]:
+        trace = rig.profiles.made(rig.random, busy=busy)
+        known = trace.known()
+        right = {
+            "data_loading_percent": known["loading"],
+            "gpu_utilization_percent": known["busy"],
+            "gpu_utilization_band": None if known["busy"] is None else _band(known["busy"]),
+            "host_to_device_ms": known["copied"],
+            "top_operators": known["top"],
+        }
+        slips = {
+            "data_loading_percent": {
+                "waits outside of the steps are counted as well": known["loading_outside"],
+                LEFT_OUT: known["loading_inside"],
+                ADDED: known["loading_of_sum"],
+                WHOLE: known["loading_of_all"],
+                GPU_WINDOW: known["loading_of_gpu"],
+            },
+            "gpu_utilization_percent": {
+                "durations were added up, and kernels that overlap counted twice": known["summed"],
+                ADDED: known["busy_of_sum"],
+                WHOLE: known["busy_of_all"],
+                GPU_WINDOW: known["busy_of_gpu"],
+            },
+            "host_to_device_ms": {
+                "copies from the device are counted as well": known["copied_both"],
+                "that is what the window holds, and all of the trace counts": known["copied_inside"]
+                or 0.0,
+            },
+        }
+        yield trace.data(), right, slips
+
+
+questions.knows(
+    "finds_the_wait_for_data",
+    "analyse_trace finds the share of the steps that was spent waiting for the loader.",
+    "data",
+    try_="time of enumerate(DataLoader)... inside the window, over its length",
+)
+questions.knows(
+    "finds_the_work_of_the_gpu",
+    "analyse_trace finds utilization, its band and the copies to the GPU, "
+    "or None and a reason where there is none.",
+    "gpu",
+    try_="count overlapping kernels once; where there is no kernel, None and a sentence that says why",
+)
+questions.knows(
+    "finds_the_top_operators",
+    "analyse_trace names the three operators with the most time of their own.",
+    "top",
+    try_="own_times(load_events(file)), from given",
+)
+
+
+@part.check(basis="artefact")
+def trace_is_whole(baseline_trace: Trace) -> Verdict:
+    """The baseline_trace.json.gz handed in holds ten steps of ResNet-18, with their ranges and the wait for data."""
+    why = profile.recorded(baseline_trace, RECORDED, PASSED_OVER, RANGES)
+    why = why or profile.another_network(baseline_trace, CONVOLUTIONS)
+    measured, evidence = f"{len(baseline_trace.steps)} steps", profile.consists_of(baseline_trace)
+    try_ = "run part1_baseline.py and hand in the file that it wrote"
+    return Failed(measured, why, try_, evidence) if why else Passed(measured, evidence)
+
+
+questions.fits(
+    "answers_fit_the_trace",
+    "The answers.json handed in has its form and is what the trace handed in with it says.",
+    *("data", "gpu", "top"),
+    about="baseline_trace",
+    try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
+)

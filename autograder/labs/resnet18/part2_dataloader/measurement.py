@@ -1,0 +1,70 @@
+"""A measurement that sees the wait for data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checks import loaders, timing
+from autograder.claims.epochs import TrainingLoop
+from autograder.lab import (
+    INTEGER,
+    TEXT,
+    Answer,
+    Failed,
+    Observation,
+    Rig,
+    Student,
+    Verdict,
+    Window,
+    list_of,
+)
+from autograder.labs.resnet18.part2_dataloader.part import (
+    BATCH,
+    CLOCK,
+    part,
+)
+
+
+def measured(student: Student, window: Window) -> Any:
+    """Measure an epoch whose step is a forward pass, and note what that was given."""
+    given = list[Any]()
+
+    def step(images: Any, labels: Any) -> None:
+        given.append(labels)
+        window.model(images)
+
+    told = student.measure_loading(window.loader, step, window.device)
+    told = window.returned("measure_loading", told)
+    told["labels"] = [label for batch in given for label in batch.tolist()]
+    return told
+
+
+@part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
+def moves(student: Student, rig: Rig) -> Answer:
+    """To a device without memory, so that any machine can show it."""
+    window, step = rig.window([BATCH] * 3), rig.loading.step([0.1])
+    with rig.loading.moves() as seen:
+        student.measure_loading(window.loader, step, rig.loading.device("meta"))
+    return {"devices": step.devices, **seen.values()}
+
+
+TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
+    says="measure_loading counts whole iterations, waiting for data included; data_wait is that waiting.",
+    figures=("epoch_time", "samples"),
+    handed_on="labels",
+    start=timing.START,
+    see=CLOCK,
+)
+
+
+@part.check(basis="report")
+def moves_without_waiting(moves: Observation) -> Verdict:
+    """Batches are moved to the device with non_blocking=True."""
+    devices, waited = moves.values["devices"], moves.values["waited"]
+    try_ = ".to(device, non_blocking=True), of images and labels"
+    if not devices or set(devices) != {"meta"}:
+        where = ", ".join(sorted(set(devices))) or "nowhere"
+        return Failed(
+            f"step got tensors on: {where}", "batches were not moved to the device asked for", try_
+        )
+    return loaders.copied(moves.values["moved"], waited)

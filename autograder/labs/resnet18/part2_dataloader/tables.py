@@ -1,0 +1,337 @@
+"""A sweep over numbers of workers, and four configurations of one loader, on a scripted clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from autograder.checks import plot, table
+from autograder.checks.numerics import shown
+from autograder.checks.reported import each
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    NUMBER,
+    Answer,
+    Device,
+    Failed,
+    Pair,
+    Passed,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+)
+from autograder.labs.resnet18.part2_dataloader import judges
+from autograder.labs.resnet18.part2_dataloader.part import (
+    BATCH,
+    CLOCK,
+    COMPARED,
+    SWEPT,
+    WRONG,
+    part,
+)
+
+APART = 0.5  # seconds: so far is the epoch of any number of workers from that of none
+COLUMNS = (
+    "see the columns of the table, and how they follow from each other, "
+    'under "What to write" in the part 2 handout'
+)
+KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
+
+SCRIPT = {"workers": list_of(INTEGER), "pace": list_of(NUMBER), "start": NUMBER, "work": NUMBER}
+FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
+COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
+
+
+def _slower(
+    workers: Sequence[int], pace: Sequence[float], start: float, batches: int
+) -> list[float]:
+    """Return by how many seconds an epoch of each number of workers is slower than one without."""
+    return [
+        number * start + batches * (one - pace[0])
+        for number, one in zip(workers[1:], pace[1:], strict=True)
+    ]
+
+
+def scripted(rig: Rig) -> tuple[Any, Any, dict[str, Any]]:
+    """Return make_loader and step on a scripted clock, and what the script is."""
+    few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
+    workers = [0, some, few, many]  # as they are asked for, and not by their size
+    pace, (start, work), batches = (
+        rig.seconds(0.2, 0.9, len(workers)),
+        rig.seconds(0.1, 0.4, 2),
+        rig.integer(5, 7),
+    )
+    while not (
+        max(slower := _slower(workers, pace, start, batches + 1)) >= APART <= min(map(abs, slower))
+    ):
+        pace = rig.seconds(0.2, 0.9, len(workers))
+    make_loader = rig.loading.scripted(
+        [BATCH] * batches + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
+    )
+    script = {"workers": workers, "pace": pace, "start": start, "work": work}
+    return make_loader, rig.loading.step([work]), {**script, "samples": len(make_loader.dataset)}
+
+
+OWN = list_of(map_of(optional(NUMBER)))
+
+
+def own(
+    student: Student, rig: Rig, make_loader: Any, step: Any, options: Sequence[Mapping[str, Any]]
+) -> list[Any]:
+    """Return what the student's own measure_loading says of the second epoch of each loader; nothing if it stumbles."""
+    rows = []
+    with suppress(Exception):
+        for named in options:
+            loader = make_loader(**named)
+            seen = [
+                rig.returned("measure_loading", student.measure_loading(loader, step, rig.device))
+                for _ in range(2)
+            ]
+            rows.append({name: rig.number(seen[1][name]) for name in FIGURES})
+    return rows
+
+
+@part.probe(pair=True, values={**SCRIPT, **DRAWN, "samples": INTEGER, "own": OWN}, arrays=PICTURE)
+def sweep(student: Student, rig: Rig) -> Answer:
+    """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
+    make_loader, step, script = scripted(rig)
+    with rig.figures() as figures:
+        returned = student.sweep_workers(
+            make_loader, script["workers"], step, rig.device, folder=str(rig.made_folder())
+        )
+    measured = own(
+        student, rig, make_loader, step, [{"num_workers": number} for number in script["workers"]]
+    )
+    answer = written(rig, judges.SWEEP, "sweep_workers", returned, SWEPT, figures)
+    return {**script, **answer, "own": measured}
+
+
+DEVICE = "a made device"
+MADE = list_of(map_of(INTEGER))
+
+
+@part.probe(
+    pair=True,
+    values={**SCRIPT, **DRAWN, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN},
+    arrays=PICTURE,
+)
+def comparison(student: Student, rig: Rig) -> Answer:
+    """Workers that stay start once, and a larger prefetch_factor makes each wait shorter.
+
+    The Baseline is not the slowest one: a speedup over the slowest is seen.
+    """
+    make_loader, step, script = scripted(rig)
+    slower = _slower(
+        script["workers"], script["pace"], script["start"], -(-script["samples"] // BATCH)
+    )
+    best = script["workers"][1 + slower.index(max(slower))]
+    with rig.figures() as figures:
+        returned = student.compare_configurations(
+            make_loader, best, step, rig.device, folder=str(rig.made_folder())
+        )
+    made, workers = make_loader.made[:16], {"num_workers": best}
+    stays = {**workers, "persistent_workers": True, "prefetch_factor": 4}
+    measured = own(student, rig, make_loader, step, [{"num_workers": 0}, workers, workers, stays])
+    answer = written(rig, judges.COMPARED, "compare_configurations", returned, COMPARED, figures)
+    return {**script, "best": best, "made": made, "own": measured, **answer}
+
+
+@part.probe(pair=True, values={"rows": list_of(map_of(CELL))})
+def no_workers_are_best(student: Student, rig: Rig) -> Answer:
+    """The comparison, where the sweep said 0; the loaders refuse what a DataLoader refuses."""
+    make_loader, step, _ = scripted(rig)
+    returned = student.compare_configurations(
+        make_loader, 0, step, rig.device, folder=str(rig.made_folder())
+    )
+    return {"rows": rig.rows(returned, "compare_configurations")}
+
+
+@part.probe(
+    pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(optional(NUMBER))}
+)
+def choices(student: Student, rig: Rig) -> Answer:
+    """Rows of a sweep in which throughput and what is without the wait disagree; some are equally fast."""
+    asked = []
+    for fastest, blind in enumerate((1, 2, 0, 1)):
+        rates = sorted(rig.seconds(20, 90, 4))
+        rates[-2] = 0.997 * rates[-1]  # near is not equal
+        rates[:-1] = rig.random.permutation(rates[:-1]).tolist()
+        rates.insert(fastest, rates.pop())
+        rates += [max(rates)] * (fastest % 2)  # a tie: with more workers, and no faster
+        rows: list[dict[str, Any]] = [
+            {
+                "num_workers": (at > 0) * (8 + 2 * at),
+                "throughput": rate,
+                "without_wait": 195.0 if at == blind else 190.0 - at,
+            }
+            for at, rate in enumerate(rates)
+        ]
+        for row in rows:
+            seconds, work = 1000 / row["throughput"], 1000 / row["without_wait"]
+            row |= {"epoch_time": seconds, "data_wait": seconds - work, "device": DEVICE}
+        drawn = rig.random.permutation(len(rows))
+        asked.append(
+            [rows[at] for at in (sorted(drawn)[::-1] if fastest == 1 else drawn)]
+        )  # the tie: the most first
+    return {
+        "asked": asked,
+        "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked],
+    }
+
+
+def _script(known: Mapping[str, Any]) -> judges.Script:
+    pace = dict(zip(known["workers"], known["pace"], strict=True))
+    batches = -(-known["samples"] // BATCH)
+    return judges.Script(
+        known["samples"],
+        batches,
+        pace,
+        known["start"],
+        COLD,
+        known["work"],
+        FURTHER,
+        known["rows"][0]["device"],
+    )
+
+
+def _swept(sweep: Pair) -> tuple[str, str] | None:
+    seen, script = sweep.student.values, _script(sweep.baseline.values)
+    rows, own = seen["rows"], seen["own"]
+    settings = [judges.Setting(int(row["num_workers"])) for row in rows]
+    if judges.as_measured(rows, own):
+        why = judges.without_problem(rows, own) or table.other_device(rows, script.device)
+        return (why, COLUMNS) if why else None
+    if why := judges.figures_problem(judges.SWEEP, rows, settings, script):
+        return why, f"measure_loading twice for each loader; {CLOCK}"
+    why = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
+    return (why, COLUMNS) if why else None
+
+
+sweeping = Study(
+    part, judges.SWEEP, "sweep_workers", by=sweep, expected=lambda known: known["workers"]
+)
+sweeping.is_measured(
+    "sweep_is_honest",
+    _swept,
+    says="sweep_workers measures the second epoch of a loader for each number of workers, whole iterations.",
+    try_=COLUMNS,
+    shows=["throughput"],
+    loose=True,
+)
+
+
+@part.check(basis="outputs")
+def best_is_the_fastest(choices: Pair) -> Verdict:
+    """best_workers returns the number of workers with the highest throughput; of equal ones, the fewest."""
+    asked, chosen = choices.baseline.values["asked"], choices.student.values["chosen"]
+    places = [[row["num_workers"] for row in rows].index(judges.fastest(rows)) for rows in asked]
+    if chosen == places:
+        why = "that is the place of the row in the list"
+        return Failed(f"{shown(chosen[0])} for the first sweep", why, BEST)
+
+    def problem(answer: float | None, rows: Sequence[Mapping[str, float]]) -> tuple[str, str]:
+        right = judges.fastest(rows)
+        rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
+        measured = f"{shown(answer)} instead of {right} of {rates} samples/s"
+        return measured, "" if answer == right else _not_best(rows, answer)
+
+    return each(chosen, asked, problem, BEST, f"{len(asked)} sweeps")
+
+
+BEST = "find the row with the highest throughput, of equal ones that with the fewest workers; return its num_workers"
+
+
+def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
+    if told is None:
+        return "that is no number: it has to be the num_workers of a row"
+    if told not in [row["num_workers"] for row in rows]:
+        return f"{told:g} is not the num_workers of any row: is it the place of the row, or its throughput?"
+    top = max(row["throughput"] for row in rows)
+    if any(row["throughput"] == top for row in rows if row["num_workers"] == told):
+        return "that is as fast, with more workers than another"
+    blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
+    return (
+        "that is the best without the wait for data"
+        if told == blind
+        else "another row has a higher throughput"
+    )
+
+
+def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
+    seen, known = comparison.student.values, comparison.baseline.values
+    rows, script, best, form = seen["rows"], _script(known), known["best"], judges.COMPARED
+    if why := judges.workers_problem(rows, best):
+        return why, KEEPS
+    if judges.as_measured(rows, seen["own"]):
+        why = form.ratio_problem(rows) or table.other_device(rows, script.device)
+    else:
+        settings = judges.settings(best)
+        if why := judges.figures_problem(form, rows, settings, script):
+            return why, KEEPS
+        why = form.problem(rows) or judges.compared_problem(rows)
+    if why:
+        return why
+    why = judges.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
+    return why and (why, f"make_loader(**options), one for each row; {WRONG}")
+
+
+comparing = Study(part, judges.COMPARED, "compare_configurations", by=comparison)
+comparing.is_measured(
+    "compares_four",
+    _compared,
+    says="compare_configurations measures the second epoch of four loaders, each with one argument more.",
+    try_=COLUMNS,
+    shows=["throughput"],
+    reads=["device"],
+    loose=True,
+)
+
+
+@part.check(basis="scripted")
+def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
+    """The comparison goes through as well where 0 workers were the fastest."""
+    rows = no_workers_are_best.student.values["rows"]
+    found = ", ".join(
+        f"{shown(row.get('configuration'))}: {shown(row.get('num_workers'))}" for row in rows[:6]
+    )
+    wanted = [(name, 0) for name in judges.COMPARED.rows or ()]
+    if [(row.get("configuration"), row.get("num_workers")) for row in rows] == wanted:
+        return Passed(f"{len(rows)} rows, each with 0 workers")
+    return Failed(
+        found or "no rows", "four rows are expected, each with 0 workers", f"best may be 0; {WRONG}"
+    )
+
+
+@part.check(basis="scripted")
+def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
+    """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
+    for seen, form in ((sweep, judges.SWEEP), (comparison, judges.COMPARED)):
+        values = seen.student.values
+        found = table.holds_the_rows(values["csv"], form.file, values["rows"])
+        if isinstance(found, Failed):
+            break
+    return found
+
+
+UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1"}  # a panel's label must match
+SECONDS = r"\(s\)|\bs\b|[Ss]econds?|\bsec\b"
+
+
+@part.check(basis="scripted")
+def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
+    """Both figures are written, and show the rows that are returned, with units."""
+    try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
+    units = {**UNITS, "epoch_time": SECONDS}
+    found = plot.shows_the_rows(sweep.student, SWEPT, units, "num_workers", try_, apart="panels")
+    if not isinstance(found, Passed):
+        return found
+    units = {**UNITS, "speedup": r"\bx\b|\xd7|[Ss]peed-?up|times"}
+    return plot.shows_the_rows(
+        comparison.student, COMPARED, units, "configuration", try_, apart="bars"
+    )

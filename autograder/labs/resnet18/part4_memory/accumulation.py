@@ -1,0 +1,208 @@
+"""Accumulation: a group of batches takes the step of one large batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from autograder.checks import numerics
+from autograder.claims.epochs import TrainingLoop
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Rig,
+    Student,
+    Verdict,
+    Window,
+    list_of,
+    record,
+)
+from autograder.labs.resnet18.part4_memory.part import (
+    BATCH,
+    LEFT,
+    MOMENTUM,
+    part,
+)
+from autograder.traces.words import many
+
+STEPS = 3  # batches of a group in the scripted epoch
+SMOOTHING = 0.5  # of the labels there
+GROUP = 'see "What a group is" in the part 4 handout'
+
+GROUPS = ("even", "tail", "short")
+
+
+def train(student: Student, window: Window, steps: int) -> Any:
+    """Call the student's training loop and return its dict."""
+    arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+    seen = student.train_epoch_with_accumulation(*arguments, accumulation_steps=steps)
+    return window.returned("train_epoch_with_accumulation", seen)
+
+
+def cut(rig: Rig, sizes: Sequence[int], steps: int) -> Sequence[int]:
+    """Return the batches of one side: on the baseline's, each group is one batch."""
+    return (
+        sizes
+        if rig.side == "student"
+        else [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
+    )
+
+
+def note_mode(modes: list[bool], model: Any, _: Any, output: Any) -> None:
+    """Note in which mode a pass ran whose gradients may be wanted: others may run in any."""
+    if output.requires_grad:
+        modes.append(model.training)
+
+
+def drawn_groups(rig: Rig) -> dict[str, tuple[list[int], int]]:
+    """Draw the sizes of batches, and how many are a group: whole groups, one that lacks a batch, a short batch."""
+    most = {name: rig.integer(3, 4) for name in GROUPS}
+    return {
+        "even": ([BATCH] * (most["even"] * 3), most["even"]),
+        "tail": ([BATCH] * (most["tail"] * 2 + rig.integer(1, most["tail"] - 1)), most["tail"]),
+        "short": ([BATCH] * (most["short"] * 2 - 1) + [rig.integer(1, 3)], most["short"]),
+    }
+
+
+@part.probe(
+    pair=True,
+    values={
+        "groups": list_of(
+            record(sizes=list_of(INTEGER), steps=INTEGER, taken=INTEGER, trained=BOOLEAN)
+        )
+    },
+    arrays={f"{group}_{name}": form for group in GROUPS for name, form in LEFT.items()},
+)
+def groups(student: Student, rig: Rig) -> Answer:
+    """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
+    arrays, told = {}, []
+    for name, (sizes, steps) in drawn_groups(rig).items():
+        window = rig.window(
+            cut(rig, sizes, steps), model=rig.nets.small("group"), momentum=MOMENTUM
+        )
+        taken, modes = list[int](), list[bool]()
+        window.optimizer.register_step_post_hook(lambda *_, taken=taken: taken.append(1))
+        window.model.eval().register_forward_hook(partial(note_mode, modes))
+        for parameter in window.model.parameters() if name == "even" else ():
+            parameter.grad = parameter.detach() + 1  # from before the epoch
+        arrays[f"{name}_start"] = window.weights()
+        train(student, window, steps)
+        arrays[f"{name}_weights"] = window.weights()
+        told.append({"sizes": sizes, "steps": steps, "taken": len(taken), "trained": all(modes)})
+    return {"groups": told, **arrays}
+
+
+@part.probe(pair=True, arrays=LEFT)
+def large_group(student: Student, rig: Rig) -> Answer:
+    """Six batches of 4 images, 64 pixels a side, are a group; the baseline has all 24 images in one batch."""
+    sizes = [4] * 6
+    window = rig.window(cut(rig, sizes, len(sizes)), model=rig.nets.small("group"), enlarged=8)
+    start = window.weights()
+    rig.return_memory_at_once()
+    train(student, window, len(sizes))
+    return {"start": start, "weights": window.weights()}
+
+
+@part.probe(pair=True)
+def idle(student: Student, rig: Rig) -> Answer:
+    """Small work: what a worker holds before anything is large."""
+    window = rig.window([2, 2], model=rig.nets.small("group"))
+    train(student, window, 2)
+    return {}
+
+
+# Measured on 2026-11-21 on a CPU with torch 2.15, relative to the update's norm.
+#   A, the furthest that right work came in 165 seeds: weighted before or after the backward pass, channels_last or not:
+#   1.4e-3, where a ReLU turned; mostly 2e-6.
+#   C, the nearest that a mistake came in 6 seeds: 7.8e-2 (the rate 10 % off, batches weighted alike).
+UPDATE = 0.01
+LOSSES = 2e-5  # relative: no step moves the weights there
+
+
+@part.check(basis="outputs", compared="weights")
+def equals_a_large_batch(groups: Pair) -> Verdict:
+    """Without BatchNorm, a group of equal batches takes the step of one large batch."""
+    why = (
+        "gradients are not averaged over the group, old ones are left, something changes them before the step, "
+        "or a group has more or fewer batches"
+    )
+    try_ = f"optimizer.zero_grad() first, the mean over the samples, and no clipping; {GROUP}"
+    return _same_group(groups, "even", why, try_)
+
+
+@part.check(basis="outputs", compared="weights")
+def steps_on_the_tail(groups: Pair) -> Verdict:
+    """A last group with fewer batches takes a step too, with the mean over its own samples."""
+    why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
+    return _same_group(
+        groups, "tail", why, f"step once more after the loop, if batches are left; {GROUP}"
+    )
+
+
+@part.check(basis="outputs", compared="weights")
+def weighs_by_samples(groups: Pair) -> Verdict:
+    """A last batch with fewer samples counts by its samples."""
+    why = "every batch counts the same, whether it has many samples or few"
+    return _same_group(
+        groups, "short", why, f"loss * len(labels), and divide by the samples of the group; {GROUP}"
+    )
+
+
+def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
+    known = groups.baseline.values["groups"][GROUPS.index(name)]
+    sizes, first = known["sizes"], numerics.update(groups, "even_weights", "even_start")
+    if name != GROUPS[0] and not first.error <= UPDATE:
+        why = "whole groups of equal batches take another step already"
+        try_ = "look at equals_a_large_batch first"
+    found = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
+    case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {known['steps']}"
+    return replace(found, measured=f"{case}: {found.measured}")
+
+
+@part.check(basis="report")
+def one_step_a_group(groups: Pair) -> Verdict:
+    """The model trains in train(), and the optimizer steps ceil(batches / accumulation_steps) times."""
+    told = [
+        (-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"])
+        for it in groups.baseline.values["groups"]
+    ]
+    taken = [it["taken"] for it in groups.student.values["groups"]]
+    if len(taken) != len(told):
+        return Failed(f"{len(taken)} epochs were counted", f"{len(told)} were run", GROUP)
+    for (asked, batches, steps), found in zip(told, taken, strict=True):
+        if found != asked:
+            measured = f"{many(found, 'step')} for {batches} batches in groups of {steps}; it takes {asked}"
+            whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
+            why = (
+                "the last group has no step"
+                if found == asked - 1 and whole
+                else f"a step is taken elsewhere than after a group of {steps} batches"
+            )
+            return Failed(measured, why, GROUP)
+    if not all(it["trained"] for it in groups.student.values["groups"]):
+        why = "the model that is handed in was in eval(), and stayed there: BatchNorm and dropout do not train so"
+        return Failed("it trained in eval()", why, "model.train() before the first batch")
+    return Passed(f"{', '.join(map(str, taken))} steps, in train()")
+
+
+loop = TrainingLoop(
+    part,
+    "train_epoch_with_accumulation",
+    lambda student, window: train(student, window, STEPS),
+)
+loop.returns_its_metrics(
+    "samples",
+    says="losses has each batch's mean, loss is the mean over all samples, accuracy a percentage of them.",
+    slips={f"it is a loss that was divided by accumulation_steps, {STEPS}": 1 / STEPS},
+    within=LOSSES,
+    listed=True,
+    smoothing=SMOOTHING,
+    norm="group",  # so that who joins the batches of a group sees their losses
+)
+loop.keeps_an_honest_clock()

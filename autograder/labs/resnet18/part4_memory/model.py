@@ -1,0 +1,208 @@
+"""The ResNet that runs its segments under checkpoints, and memory seen from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.checks import memory, numerics, outputs
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+)
+from autograder.labs.resnet18.part4_memory.accumulation import UPDATE
+from autograder.labs.resnet18.part4_memory.part import (
+    BATCH,
+    LEFT,
+    MOMENTUM,
+    TWICE,
+    WRONG,
+    part,
+)
+
+
+@part.probe(
+    pair=True,
+    values={"parameters": INTEGER, "without": list_of(TEXT), "hidden": list_of(TEXT)},
+    arrays={**LEFT, **dict.fromkeys(("alone", "running", "eval", "untouched"), ("float64", 1))},
+)
+def training(student: Student, rig: Rig) -> Answer:
+    """A few steps of a small ResNet; then the answers, without gradients, of one whose statistics others moved."""
+    window = rig.window([BATCH] * 4, model=rig.nets.small(), momentum=MOMENTUM)
+    window.loader.images_want_gradients = True  # gradients_match judges what is lost without
+    net, model = window.model, student.ResNet18Checkpointed(window.model)
+    start, without = window.weights(), set()
+    model.train()
+    for images, labels in window.loader:
+        window.optimizer.zero_grad()
+        window.criterion(model(images), labels).backward()
+        without |= {name for name, parameter in net.named_parameters() if parameter.grad is None}
+        window.optimizer.step()
+    named = {"parameters": len(list(net.parameters())), "without": sorted(without)}
+    stem = rig.nets.segments(rig.nets.small())[0]
+    for _ in range(2):  # so that whatever the first pass leaves behind is seen
+        output = student.run_checkpointed(stem, images)  # without the model
+        if output.requires_grad:
+            output.sum().backward()
+    moved = {
+        name: rig.flat(dict(it.named_buffers())) for name, it in (("running", net), ("alone", stem))
+    }
+    trained = {"start": start, "weights": window.weights(), **moved}
+    return {**named, **trained, **evaluated(student, rig, images)}
+
+
+def evaluated(student: Student, rig: Rig, images: Any) -> dict[str, Any]:
+    """Return what a model answers in eval(), its statistics after that, and modules that are still in train()."""
+    net = rig.nets.small()
+    net(images)
+    model = student.ResNet18Checkpointed(net)
+    model.eval()
+    hidden = [name for name, module in net.named_modules() if name and module.training]
+    with rig.no_grad():
+        answers = rig.flat(model(images))
+    return {"eval": answers, "untouched": rig.flat(dict(net.named_buffers())), "hidden": hidden}
+
+
+SHARES = {"boundaries": NUMBER, "largest": NUMBER}
+
+
+def shares(rig: Rig, net: Any, images: Any) -> dict[str, float]:
+    """Return, as shares of what the segments keep: their inputs without the images, and the largest of them."""
+    x, inputs, kept = images, 0, []
+    for segment in rig.nets.segments(net):
+        inputs += x.nbytes * (x is not images)
+        with rig.saved(*net.parameters(), *net.buffers(), x) as seen:
+            x = segment(x)
+        kept.append(seen.bytes)
+    return {"boundaries": inputs / sum(kept), "largest": max(kept) / sum(kept)}
+
+
+@part.probe(pair=True, values={"saved": INTEGER, **SHARES})
+def kept_for_backward(student: Student, rig: Rig) -> Answer:
+    """ResNet-18 itself: 4 images of 64 pixels, which want no gradient, as in any training."""
+    images = rig.tensor(rig.random.normal(size=(4, 3, 64, 64)))
+    net = rig.nets.resnet18()
+    model = student.ResNet18Checkpointed(net)
+    with rig.saved(*net.parameters(), *net.buffers(), images) as seen:
+        model(images)
+    return {"saved": seen.bytes, **shares(rig, rig.nets.resnet18(), images)}
+
+
+@part.probe(pair=True, values=SHARES, arrays=NUMBERS)
+def large_step(student: Student, rig: Rig) -> Answer:
+    """One forward and backward pass of 8 images, 96 pixels a side."""
+    window = rig.window([BATCH], model=rig.nets.small(), enlarged=12)
+    window.loader.images_want_gradients = True
+    images, labels = next(iter(window.loader))
+    known = shares(rig, rig.nets.small(), images[:1, :, :16, :16].contiguous())
+    model = student.ResNet18Checkpointed(window.model)
+    rig.return_memory_at_once()
+    window.criterion(model(images), labels).backward()
+    return {
+        "numbers": rig.flat([parameter.grad for parameter in window.model.parameters()]),
+        **known,
+    }
+
+
+APART = 1e-4  # of the norm, after four steps
+
+
+@part.check(basis="outputs")
+def every_parameter_trains(training: Pair) -> Verdict:
+    """ResNet18Checkpointed trains all of the given ResNet's own weights, as the ResNet itself would be trained."""
+    without, count = training.student.values["without"], training.baseline.values["parameters"]
+    if without:
+        measured = (
+            f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
+        )
+        try_ = f"use the modules of the ResNet that is handed in; {WRONG}"
+        return Failed(measured, "they are not the ones that run", try_)
+    why = "gradients or outputs differ from the ResNet's"
+    try_ = "the segments in their order, then avgpool, flatten and fc"
+    return numerics.same_update(training, APART, why=why, try_=try_)
+
+
+@part.check(basis="outputs", needs=[every_parameter_trains])
+def answers_alike_in_eval(training: Pair) -> Verdict:
+    """Its training moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
+    got, want = training.student.arrays, training.baseline.arrays
+    apart = {
+        name: outputs.furthest(got[name], want[name])
+        for name in ("alone", "running", "eval", "untouched")
+    }
+    measured = (
+        f"answers in eval() apart by {apart['eval']:.1e} of the largest (allowed {APART:.0e})"
+    )
+    once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
+    if once and not apart["running"] <= APART:
+        why = "run_checkpointed moves statistics once, and the model does not: it does not run its segments by that"
+        measured = f"running statistics apart by {apart['running']:.1e} of the largest (allowed {APART:.0e})"
+        return Failed(measured, why, f"run_checkpointed(segment, x) for each of the five; {TWICE}")
+    if not apart["eval"] <= APART:
+        return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
+    if not apart["untouched"] <= APART:
+        return Failed(
+            measured, "a forward pass in eval() moved them", "hold them in the second run only"
+        )
+    return Passed(measured)
+
+
+def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
+    if not hidden:
+        return (
+            "the statistics are right, and eval() does not use them",
+            "leave model.eval() its effect",
+        )
+    names = ", ".join(hidden[:3])
+    why = f"model.eval() does not reach {names}: they stay in train(), since a list or a dict hides modules"
+    return why, "keep modules as attributes, or in an nn.ModuleList"
+
+
+@part.check(basis="report", needs=[every_parameter_trains])
+def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
+    """Of ResNet-18, little more than the inputs of the segments is kept for the backward pass."""
+    known, saved = kept_for_backward.baseline.values, kept_for_backward.student.values["saved"]
+    share, least = saved / known["saved"], known["boundaries"]
+    allowed = least + (1 - least) / 4
+    measured = (
+        f"{saved / 1e6:.2f} MB of {known['saved'] / 1e6:.2f} MB, {share:.0%}; at this shape the inputs alone are "
+        f"{least:.0%}, allowed {allowed:.0%}"
+    )
+    why = "a segment keeps what is inside it, or none is checkpointed"
+    return (
+        Passed(measured)
+        if share <= allowed
+        else Failed(measured, why, f"the stem and all four layers; {WRONG}")
+    )
+
+
+@part.check(basis="outputs")
+def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
+    """A group of six batches needs less than half the memory of one large batch, measured from outside."""
+    apart = numerics.update(large_group).error
+    why = "the batches of a group are in memory at once: joined, or their graphs kept until one backward pass"
+    try_ = "backward() for each batch, before the next one's forward pass"
+    return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_)
+
+
+@part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
+def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
+    """Checkpointing saves at least half of what this shape lets it save, measured from outside."""
+    known = large_step.baseline.values
+    apart = outputs.furthest(
+        large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
+    )
+    least = known["boundaries"] + known["largest"]  # all inputs, and one segment that runs again
+    why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
+    try_ = f"five segments: the stem and the four layers; {WRONG}"
+    return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)

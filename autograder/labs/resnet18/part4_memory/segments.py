@@ -1,0 +1,186 @@
+"""One segment under a checkpoint: its gradients, and its statistics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from autograder.checks import outputs
+from autograder.lab import (
+    CASES,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+)
+from autograder.labs.resnet18.part4_memory.part import (
+    BATCH,
+    TWICE,
+    part,
+)
+
+SEGMENTS = ("a stem", "a residual block", "a dropout", "a cumulative BatchNorm", "a BatchNorm1d")
+PASSES = 2  # so that whatever the first one leaves behind is seen
+# Forward passes, and then backward passes through the graph of them all.
+TURNS = {"pass 1": (1, 1), "pass 2": (1, 1), "pass 3": (1, 2), "pass 4": (2, 1)}
+
+
+def segment_cases(rig: Rig) -> Any:
+    """Yield (case, segment, input): each segment in train() and eval(), from images and from what wants a gradient."""
+    for kind in SEGMENTS:
+        for wants in (False, True):
+            for mode in ("train", "eval"):
+                segment = rig.nets.segment(kind).train(mode == "train")
+                x = rig.tensor(rig.random.normal(size=(BATCH, 3, 8, 8))).requires_grad_(wants)
+                yield (
+                    f"{kind} in {mode}(), input {'with' if wants else 'without'} a gradient",
+                    segment,
+                    x,
+                )
+
+
+def back(student: Student, rig: Rig, segment: Any, x: Any, times: int = 1, inputs: int = 1) -> Any:
+    """Run a segment on inputs and, if its output hangs on a graph, backward so many times; return the output."""
+    first, *others = (student.run_checkpointed(segment, it) for it in (x, 2 * x)[:inputs])
+    output = sum(others, first)
+    towards = rig.tensor(rig.random.normal(size=tuple(output.shape)))
+    for left in reversed(range(times if output.requires_grad else 0)):
+        output.backward(towards, retain_graph=left > 0)
+    return output
+
+
+@part.outputs
+def gradients(student: Student, rig: Rig) -> Answer:
+    seen = rig.answers()
+    for case, segment, x in segment_cases(rig):
+        first, _ = (back(student, rig, segment, x) for _ in range(PASSES))
+        seen.add(f"output of {case}", first)
+        for name, parameter in segment.named_parameters():
+            seen.add(f"gradient of {name}, {case}", parameter.grad)
+        seen.add(f"gradient of the input, {case}", x.grad)
+    return seen.seen()
+
+
+SETTINGS = ("momentum", "training", "track_running_stats")
+
+
+def settings(segment: Any) -> dict[str, Any]:
+    """Return what the BatchNorms of a segment are told."""
+    norms = [
+        (name, it) for name, it in segment.named_modules() if hasattr(it, "track_running_stats")
+    ]
+    return {
+        f"{setting} of {name or 'it'}": getattr(it, setting)
+        for name, it in norms
+        for setting in SETTINGS
+    }
+
+
+ONCE = "it ran once"  # nothing was checkpointed, which others see
+
+
+def ended(student: Student, rig: Rig) -> str:
+    """Name the exception with which a backward pass ends whose second run of a segment raises ArithmeticError."""
+    x, segment = (
+        rig.tensor(rig.random.normal(size=(BATCH, 4))).requires_grad_(),
+        rig.nets.fails_later(),
+    )
+    output = student.run_checkpointed(segment, x)
+    if not output.requires_grad:  # gradients_match says so
+        return ONCE
+    try:
+        output.sum().backward()
+    except Exception as error:
+        return str(rig.text(type(error).__name__))
+    return "none" if segment.runs > 1 else ONCE
+
+
+@part.probe(pair=True, values={**CASES, "changed": list_of(TEXT), "ended": TEXT}, arrays=NUMBERS)
+def statistics(student: Student, rig: Rig) -> Answer:
+    seen, changed = rig.answers(), list[str]()
+    for case, segment, x in segment_cases(rig):
+        before = settings(segment)
+        for turn, (inputs, times) in TURNS.items():
+            back(student, rig, segment, x, times, inputs)
+            for name, buffer in segment.named_buffers():
+                seen.add(f"{name} after {turn}, {case}", buffer.float())
+            now = settings(segment)
+            changed += [
+                rig.text(f"{name} is {now[name]} after {turn} of {case}, and was {was}")
+                for name, was in before.items()
+                if now[name] != was
+            ]
+    return {**seen.seen(), "changed": changed[:8], "ended": ended(student, rig)}
+
+
+SAME = 1e-5  # of the largest number: the second run repeats the first
+
+
+ASKED_FOR = "the caller's tensor was told to want one: x.requires_grad_() changes x itself"
+
+
+def _no_gradient(case: str) -> str:
+    if "input with a gradient" not in case and "in train()" in case:
+        return "the reentrant variant gives none to a segment whose input needs none, and images need none"
+    if "in eval()" in case:
+        return "in eval(), too, gradients are wanted: it ran under no_grad, or x was detached"
+    return "x was detached on its way into the segment, or the segment ran under no_grad"
+
+
+@part.check(basis="outputs")
+def gradients_match(gradients: Pair) -> Verdict:
+    """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
+    try_ = (
+        f"checkpoint(segment, x, use_reentrant=False), with its other options as they are; {TWICE}"
+    )
+    told, known = (side.values["cases"] for side in (gradients.student, gradients.baseline))
+    for case, expected in zip(told, known, strict=False):
+        none, none_expected = (it["dtype"] == "nothing" for it in (case, expected))
+        if none_expected and not none:
+            return Failed(f"a {expected['case']}", ASKED_FOR, f"leave x as it is; {try_}")
+        if none and not none_expected:
+            return Failed(f"no {expected['case']}", _no_gradient(expected["case"]), try_)
+    why = {
+        "gradient of": "the second run is not the first one again: other random numbers, statistics or mode",
+        "output of": "the segment gives another output, or runs in another mode",
+    }
+    return outputs.same(gradients, SAME, why=why, try_=try_)
+
+
+PUT_BACK = f"put back what was there before, in __exit__ or in a finally: the second run ends by an exception; {TWICE}"
+
+
+@part.check(basis="outputs")
+def statistics_move_once(statistics: Pair) -> Verdict:
+    """The running statistics of every BatchNorm move once a forward pass, however often backward() follows."""
+    try_ = f"keep each BatchNorm from moving whenever the segment runs again, and put it back afterwards; {TWICE}"
+    why = {
+        "num_batches_tracked": "the second run counts as another batch",
+        "pass 1": "they moved in the second run as well, or not at all",
+        "pass 2": "right after one pass and not after two: the second run left the BatchNorm changed",
+        "pass 3": "right until backward() went a second time through one graph: then they moved again",
+        "pass 4": "right until there were two forward passes before backward(): what it put back was out of date",
+    }
+    found, changed = (
+        outputs.same(statistics, SAME, why=why, try_=try_),
+        statistics.student.values["changed"],
+    )
+    if isinstance(found, Failed) and changed:
+        return replace(
+            found, why=f"{changed[0]}: it was not put back, or as something else", try_=PUT_BACK
+        )
+    error = statistics.student.values["ended"]
+    if isinstance(found, Passed) and error not in (ArithmeticError.__name__, ONCE):
+        measured = f"the second run of a segment raised ArithmeticError, and out of backward() came {error}"
+        return Failed(
+            measured,
+            "an __exit__ that returns True ends the exception",
+            f"return nothing there; {TWICE}",
+        )
+    return found

@@ -1,0 +1,98 @@
+"""SpikeGuard: the baseline's outputs and gradients, in one graph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.checks.graphs import graph_problem
+from autograder.checks.numerics import shown
+from autograder.claims.graphs import NOTED
+from autograder.lab import (
+    CASES,
+    INTEGER,
+    NUMBER,
+    NUMBERS,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+    optional,
+)
+from autograder.labs.resnet18.part5_compile.part import (
+    BATCH,
+    BREAKS,
+    part,
+)
+
+SIZES = ("below", "exactly at", "above", "all zeros, below")
+USUAL = 4.0  # the limit that SpikeGuard takes where none is named
+
+
+@part.probe(
+    pair=True,
+    values={**CASES, "seen": NOTED, "calls": INTEGER, "counts": list_of(optional(NUMBER))},
+    arrays=NUMBERS,
+)
+def guard(student: Student, rig: Rig) -> Answer:
+    """Batches above, below and exactly at the limit, in an order that is drawn; in eval() as they are, with the limit
+    that goes without saying, then compiled by us.
+    """
+    drawn = rig.integer(8, 24) / 8  # few bits: sums are exact
+    spikes = [2, 0, 1, 3, *(rig.integer(0, 3) for _ in range(5))]
+    answers = rig.answers()
+    counts = []
+    compiler = rig.compiler()
+    for how, limit in (("eager, of SpikeGuard().eval()", USUAL), ("compiled", drawn)):
+        eager = how != "compiled"
+        module = student.SpikeGuard().eval() if eager else student.SpikeGuard(limit)
+        run = module if eager else rig.compiled(module, compiler)
+        for number, spike in enumerate(spikes):
+            batch = rig.random.normal(size=(BATCH, 8)) * (limit * (0.5, 1.0, 3.0, 0.0)[spike])
+            batch = np.sign(batch) * limit if spike == 1 else batch
+            x = rig.tensor(batch).requires_grad_()
+            output = run(x)
+            output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
+            case = f"batch {number + 1} ({SIZES[spike]} the limit), {how}"
+            answers.add(f"output of {case}", output)
+            answers.add(f"gradient of {case}", x.grad)
+            counts.append(rig.number(module.spikes))
+    return {**answers.seen(), "seen": compiler.values(), "calls": len(spikes), "counts": counts}
+
+
+@part.check(basis="outputs", compared="outputs and gradients")
+def guard_answers_alike(guard: Pair) -> Verdict:
+    """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
+    why = {
+        "zeros": "limit / size is infinite there, and 0 times that is NaN: choose the factor, not the product",
+        "above": "such a batch is to be x * (limit / size); size is the mean of |x|, and no gradient goes through it",
+        "limit": "such a batch is left as it is, and one exactly at the limit is not above it",
+    }
+    try_ = f"torch.where(size > limit, limit / size, 1.0); {BREAKS}"
+    verdict = outputs.same(guard, 1e-5, why=why, try_=try_)
+    reported, expected = guard.student.values["counts"], guard.baseline.values["counts"]
+    if isinstance(verdict, Failed) or reported == expected:
+        return verdict
+    pairs = zip(reported, expected, strict=False)
+    count, right = next((pair for pair in pairs if pair[0] != pair[1]), (None, 0))
+    measured = f"spikes is {shown(count)} where {shown(right)} batches were scaled"
+    counted = (
+        "not every batch above the limit is counted, or others are: "
+        "one exactly at it is not above, and eval() counts as train() does"
+    )
+    return Failed(measured, counted, "self.spikes += size > limit")
+
+
+@part.check(basis="report", needs=[guard_answers_alike])
+def guard_is_one_graph(guard: Pair) -> Verdict:
+    """Compiled, SpikeGuard is one graph, and the same one whatever the data is."""
+    noted, calls = guard.student.values["seen"], guard.baseline.values["calls"]
+    runs = {"forward": noted["runs"].get("forward", 0)}
+    built = sum(graph["kind"] == "forward" for graph in noted["built"])
+    measured, why = graph_problem(noted, runs, calls, built=built, builds=1)
+    try_ = f"count in a tensor; no .item(), float(), print or `if` on a tensor; {BREAKS}"
+    return Failed(measured, why, try_) if why else Passed(f"one graph in {calls} calls")

@@ -1,0 +1,237 @@
+"""A training of the compiled model: built in the warm-up, and the same as the eager one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import numerics, outputs
+from autograder.claims.graphs import NOTED
+from autograder.lab import (
+    INTEGER,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Rig,
+    Student,
+    Tolerance,
+    Verdict,
+    Window,
+)
+from autograder.labs.resnet18.part5_compile import judges
+from autograder.labs.resnet18.part5_compile.part import (
+    BATCH,
+    BREAKS,
+    BUILT,
+    WRONG,
+    part,
+)
+
+MOMENTUM = 0.9  # so that an optimizer has a state to be put back
+PRECISIONS = {"fp32": False, "amp": True}
+BFLOAT16 = (
+    "torch.autocast(device.type, torch.bfloat16, enabled=use_amp) around forward pass and loss"
+)
+
+
+def train(student: Student, window: Window, model: Any, **options: Any) -> Any:
+    """Call the student's training loop and return its dict."""
+    returned = student.train_epoch_compiled(*arguments(window, model), **options)
+    return window.returned("train_epoch_compiled", returned)
+
+
+def arguments(window: Window, model: Any) -> tuple[Any, ...]:
+    """Return what the training loop and the warm-up are called with."""
+    return model, window.loader, window.criterion, window.optimizer, window.device
+
+
+@part.timed("train")
+def compiled(student: Student, window: Window) -> Any:
+    return train(student, window, student.compile_model(window.model))["losses"]
+
+
+def one_step(window: Window) -> None:
+    """Train for a batch, so that statistics and optimizer have something to lose."""
+    images, labels = next(iter(window.loader))
+    window.criterion(window.model(images), labels).backward()
+    window.optimizer.step()
+
+
+HELD = {
+    "parameters": "weights",
+    "buffers": "running statistics",
+    "optimizer": "the optimizer's state",
+}
+ARRAYS = {
+    **dict.fromkeys((*HELD, "losses", "running"), ("float64", 1)),
+    **dict.fromkeys(("start", "weights"), ("float32", 1)),
+}
+
+
+def in_one(mode: str, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what belongs to one precision under the names that it has there."""
+    return {f"{mode}_{name}": item for name, item in named.items()}
+
+
+def in_each(forms: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the forms of what is noted in each precision."""
+    return {name: form for mode in PRECISIONS for name, form in in_one(mode, forms).items()}
+
+
+@part.probe(
+    pair=True,
+    arrays=in_each(ARRAYS),
+    values={
+        "batches": INTEGER,
+        "parameters": INTEGER,
+        "refusal": TEXT,
+        **in_each({"warm": NOTED, "epoch": NOTED}),
+    },
+)
+def training(student: Student, rig: Rig) -> Answer:
+    """A warm-up in the midst of a training, then an epoch from what was there before it, whatever the warm-up did."""
+    sizes = [BATCH] * rig.integer(4, 6) + [rig.integer(5, 11)]
+    answer: dict[str, Any] = {"batches": len(sizes)}
+    for mode, use_amp in PRECISIONS.items():
+        window = rig.window(sizes, momentum=MOMENTUM)
+        compiler = rig.compiler(window)
+        one_step(window)
+        state = window.state()
+        model = student.compile_model(window.model, backend=compiler)
+        student.warm_up(*arguments(window, model), use_amp=use_amp)
+        noted = {"warm": compiler.values(), **dict(zip(HELD, window.held(), strict=True))}
+        compiler.forget()
+        window.restore(state)
+        noted["start"] = window.weights()
+        returned = train(student, window, model, use_amp=use_amp)
+        noted["losses"] = rig.series(returned["losses"], "losses")
+        noted["epoch"] = compiler.values()
+        noted["weights"] = window.weights()
+        noted["running"] = rig.flat(dict(window.model.named_buffers()))
+        answer |= in_one(mode, noted)
+    refusal = rig.refusal(lambda model: student.compile_model(model, backend=compiler))
+    return {**answer, "parameters": len(list(window.model.parameters())), "refusal": refusal}
+
+
+# Measured in 20 seeds on a CPU with torch 2.15, with momentum: the furthest that right work came (channels_last, a loss
+# that is scaled and its gradients scaled back) and the nearest that a mistake came.
+#   FP32, right: losses 2.4e-7, weights 3.4e-8. Mistakes: autocast without use_amp 1.8e-4 and 9.2e-5.
+#   AMP, right: losses 6.2e-4, weights 1.4e-4. Mistakes: the rate 10 % off 3.7e-3 and 2.9e-3; a loss in 16 bits 2.1e-3.
+FOLLOWS = {
+    "fp32": Tolerance(losses=5e-6, weights=1e-6),
+    "amp": Tolerance(losses=1.6e-3, weights=6e-4),
+}
+SAME = 1e-6  # of the largest number: what was put back is what was there
+
+
+@part.check(basis="outputs", compared="losses and weights")
+def follows_eager(training: Pair) -> Verdict:
+    """An epoch of the compiled model trains the given model as an eager epoch does, in FP32 and under autocast."""
+    shares: dict[str, float] = {}
+    for mode, within in FOLLOWS.items():
+        why, try_ = _why_apart(training, mode)
+        verdict = numerics.same_trajectory(training, within, why=why, try_=try_, of=f"{mode}_")
+        if isinstance(verdict, Failed):
+            return replace(verdict, measured=f"{mode.upper()}: {verdict.measured}")
+        assert isinstance(verdict, Passed)
+        apart = _apart(training, f"{mode}_running")
+        if not apart <= within.losses:
+            allowed = f"(allowed {within.losses:.0e})"
+            measured = f"{mode.upper()}: running statistics apart by {apart:.1e} {allowed}"
+            return Failed(measured, "they are not the given model's, or move otherwise", COPY)
+        shares |= in_one(mode, verdict.evidence["shares"])
+    batches = training.baseline.values["batches"]
+    return Passed(f"{batches} batches in each precision", {"shares": shares})
+
+
+def _apart(training: Pair, name: str) -> float:
+    return outputs.furthest(training.student.arrays[name], training.baseline.arrays[name])
+
+
+LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
+COPY = f"compile the model that is handed in, not a copy; {WRONG}"
+
+
+def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
+    if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
+        return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
+    why = "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
+    if mode == "amp":  # FP32, which comes first, was right
+        why = (
+            "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16"
+        )
+    return why, LOOP
+
+
+@part.check(basis="outputs", compared="what model and optimizer hold")
+def warm_up_leaves_no_trace(training: Pair) -> Verdict:
+    """After the warm-up, weights, running statistics and the optimizer's state are what they were."""
+    try_ = f"copy.deepcopy both state_dict() before, load_state_dict after; {WRONG}"
+    for mode in PRECISIONS:
+        for name, what in HELD.items():
+            apart = _apart(training, f"{mode}_{name}")
+            if apart <= SAME:
+                continue
+            difference = f"apart by {apart:.1e} of the largest number"
+            if np.isinf(apart):
+                difference = "there are more or fewer of them"
+            why = f"the warm-up changed {what}, so the epoch after it is another one"
+            return Failed(f"{mode.upper()}: {what}: {difference}", why, try_)
+    return Passed("weights, running statistics and the optimizer's state are as before")
+
+
+@part.check(basis="report")
+def nothing_is_built_later(training: Pair) -> Verdict:
+    """After the warm-up nothing is built any more: not going back, and not at the short last batch."""
+    observed = training.student.values
+    batches = training.baseline.values["batches"]
+    try_ = (
+        f"complete steps in train(), under autocast if use_amp, for each size of a batch; {BUILT}"
+    )
+    for mode in PRECISIONS:
+        measured, why = judges.late_build(observed[f"{mode}_epoch"], batches)
+        if why:
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
+    built = [len(observed[f"{mode}_warm"]["built"]) for mode in PRECISIONS]
+    if all(built):
+        counts = " and ".join(map(str, built))
+        return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
+    why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
+    try_ = f"torch.compile(model, backend=backend); {BUILT}"
+    return Failed(f"{min(built)} graphs built", why, try_)
+
+
+@part.check(basis="report")
+def one_graph_a_batch(training: Pair) -> Verdict:
+    """Each batch runs one forward and one backward graph, of the whole model, in the precision asked for."""
+    batches = training.baseline.values["batches"]
+    parameters = training.baseline.values["parameters"]
+    try_ = f"torch.compile(model, backend=backend, fullgraph=True) on the whole model; {BUILT}"
+    for mode, half in PRECISIONS.items():
+        epoch, warm = (training.student.values[f"{mode}_{when}"] for when in ("epoch", "warm"))
+        noted = {
+            **epoch,
+            "built": epoch["built"] + warm["built"],
+            "parameters": max(epoch["parameters"], warm["parameters"]),
+        }
+        measured, why = judges.whole_problem(noted, batches, parameters, half=half)
+        if why:
+            try_ = BFLOAT16 if "autocast" in why else try_
+            return Failed(f"{mode.upper()}: {measured}", why, try_)
+    return Passed(f"{batches} forward and backward graphs for as many batches, in each precision")
+
+
+@part.check(basis="report")
+def breaks_are_errors(training: Pair) -> Verdict:
+    """compile_model refuses a model that breaks the graph, when it is compiled or first called."""
+    refusal = training.student.values["refusal"]
+    if refusal:
+        return Passed(f"refused with {refusal}")
+    why = "each break costs at every step, and nobody sees it"
+    try_ = f"torch.compile(..., fullgraph=True); {BREAKS}"
+    return Failed("a model with .item() in forward ran", why, try_)

@@ -1,0 +1,167 @@
+"""The files that are handed in: the table, the dashboard and the report."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from autograder.checks import configurations, report, table
+from autograder.checks.configurations import FIGURES
+from autograder.lab import (
+    Device,
+    Failed,
+    Passed,
+    Table,
+    Text,
+    Unavailable,
+    Verdict,
+)
+from autograder.labs.resnet18.part6_comparison.comparison import NAMES, study
+from autograder.labs.resnet18.part6_comparison.part import (
+    part,
+)
+from autograder.traces.words import many
+
+
+def _measured(results: Table) -> list[dict[str, Any]]:
+    """Return what the runs printed, whatever was worked out from it."""
+    names = ("configuration", *FIGURES)
+    return [
+        {name: row.get(name) for name in names} for row in table.as_numbers(results.rows, FIGURES)
+    ]
+
+
+def _unread(rows: Sequence[dict[str, Any]]) -> str:
+    return table.form_problem(rows, ("configuration", *FIGURES), FIGURES, NAMES) or (
+        ""
+        if all(row["throughput"] > 0 and row["epoch_time"] > 0 for row in rows)
+        else "a throughput or time is 0"
+    )
+
+
+AGAIN = "run part6_comparison.py again and hand in the file that it wrote, unchanged"
+
+
+study.is_consistent(
+    configurations.row_problem,
+    says="The optimization_results.csv handed in has six rows of numbers that fit each other.",
+)
+
+
+@part.check(basis="artefact")
+def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
+    """Its figures are ones that this machine can give; those of another machine are for a person."""
+    rows = _measured(optimization_results)
+    devices = [{"device": row.get("device", "")} for row in optimization_results.rows]
+    name = devices[0]["device"].strip() if devices else ""
+    if why := _unread(rows) or table.device_problem(devices) or configurations.implausible(rows):
+        return Failed(f"{len(rows)} rows, measured on {name[:60]}", why, AGAIN)
+    if not device.name.startswith(name):
+        return Unavailable(
+            f"measured on {name[:60]}, and this machine is {device.name}: not comparable here"
+        )
+    return Passed(f"{len(rows)} rows, measured on this machine")
+
+
+study.is_pictured("optimization_dashboard.png", name="dashboard_is_a_picture")
+
+
+HEADINGS = {  # of the report -> what one has to hold
+    "Executive Summary": r"summary",
+    "Bottlenecks Identified": r"bottlenecks?",
+    "DataLoader Optimization": r"data[ -]?load",
+    "Mixed Precision (AMP)": r"mixed precision|\bAMP\b",
+    "torch.compile": r"compile",
+    "Production Recommendations": r"recommendation",
+    "Lessons Learned": r"lessons?",
+}
+LEAST, MOST = 250, 3000  # words
+SUMMARY = {"throughput": 2, "speedup": 1}  # column -> how many rows of it
+RECOMMENDATIONS, WORDS = 3, 6
+
+
+@part.check(basis="artefact")
+def report_is_complete(optimization_report: Text) -> Verdict:
+    """The report has its seven headings with something below each, nothing left to fill in, and 250 to 3000 words."""
+    text = optimization_report.text
+    measured, why = report.incomplete(text, HEADINGS, LEAST, MOST)
+    if why:
+        return Failed(
+            measured, why, "keep the headings, write sentences below each: figures alone are none"
+        )
+    cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
+    given = max((sum(report.words(it) >= WORDS for it in cut) for cut in cuts), default=0)
+    if given < RECOMMENDATIONS:
+        why = f"fewer than {RECOMMENDATIONS} recommendations have {WORDS} words or more"
+        return Failed(f"{given} recommendations", why, "what to switch on, when, and why")
+    return Passed(f"{measured}, {given} recommendations")
+
+
+@part.check(basis="artefact")
+def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
+    """Each figure of the report is one of optimization_results.csv; the summary has before and after."""
+    named, wrong = report.figures(
+        optimization_report, optimization_results, configurations.RESULTS.units
+    )
+    if wrong:
+        return Failed(
+            f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong), BY_NAME
+        )
+    summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
+    said = {(one.said, *place) for one in named for place in one.places}
+    alone = _first_is_fastest(_measured(optimization_results))
+    for column, least in SUMMARY.items():
+        rows = [
+            row for text, row, other in said if other == column for _ in range(summary.count(text))
+        ]
+        count = len(rows if alone else set(rows))
+        if count < least:
+            why = f"the summary names the {column} of {many(count, 'row')}, and {least} at least are needed"
+            return Failed(f"{len(named)} figures of the table", why, SUMMED_UP)
+    return Passed(f"{len(named)} figures, all of them of the table")
+
+
+def _first_is_fastest(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether no row is faster than the first, which then is before and after."""
+    return not _unread(rows) and rows[0]["throughput"] == max(row["throughput"] for row in rows)
+
+
+BY_NAME = (
+    'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
+)
+SUMMED_UP = "the throughput before and after, and the speedup: {Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
+EVIDENCE = {
+    "data loading": r"data|load",
+    "compute": r"comput|arithmetic|GPU|CPU|kernel",
+    "memory": r"memory|activation",
+}
+
+
+@part.check(basis="artefact")
+def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
+    """Data loading, compute and memory are each discussed as bottlenecks, with a figure of the table."""
+    cuts = report.points(report.below(optimization_report.text, HEADINGS["Bottlenecks Identified"]))
+    if any(_apart(cut) for cut in cuts):
+        return Passed(f"{', '.join(EVIDENCE)}: each with a figure")
+    for name, one in EVIDENCE.items():
+        about = [it for cut in cuts for it in cut if re.search(one, it, re.IGNORECASE)]
+        if not any(map(report.names, about)):
+            why = f"{name} is {'named without a figure' if about else 'not named'}"
+            measured = f"{max(map(len, cuts), default=0)} points"
+            return Failed(measured, why, POINTS)
+    return Failed("fewer than three points with a figure", "one of them stands for two", POINTS)
+
+
+POINTS = "one point for each, with a figure of the table: {Baseline.data_wait}"
+
+
+def _apart(points: Sequence[str]) -> bool:
+    """Whether each of the three has a point of its own with a figure in it."""
+    told = [(at, it) for at, it in enumerate(points) if report.names(it)]
+    about = [
+        [at for at, it in told if re.search(one, it, re.IGNORECASE)][:3]
+        for one in EVIDENCE.values()
+    ]
+    return any(len({*chosen}) == len(EVIDENCE) for chosen in product(*about))
