@@ -164,7 +164,7 @@ class TrainingLoop:
             def run(smooth: float) -> Any:
                 model = rig.nets.small(norm) if norm else None
                 window = rig.window(sizes, lr=0.0, model=model)
-                rig.label(window, right=hits)
+                window.label(hits)
                 window.criterion.label_smoothing = smooth
                 return self.call(student, window)
 

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import copy
 import ctypes
 import importlib
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -38,7 +36,7 @@ from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.loading import Loading
 from autograder.worker.rigs.matched import Matched
-from autograder.worker.rigs.nets import Loader, Net, make_loader, make_net
+from autograder.worker.rigs.nets import make_loader, make_net
 from autograder.worker.rigs.profiles import Profiles
 from autograder.worker.rigs.programs import Program, made_program
 from autograder.worker.rigs.ranks import Ranks
@@ -47,6 +45,7 @@ from autograder.worker.rigs.resnets import ResNets, scripted, smaller_loss
 from autograder.worker.rigs.returned import BadReturn, Returned
 from autograder.worker.rigs.scripted import NEXT, ScriptedCall
 from autograder.worker.rigs.trainings import Made, Trainings
+from autograder.worker.rigs.window import Window
 
 __all__ = ["BadReturn", "Returned", "Rig", "Window"]
 T = TypeVar("T")
@@ -56,44 +55,6 @@ ROOM = 64  # times smaller is a loss whose updates are still seen in float32
 SCALE = 4.0  # so small that gradients of the last step, left there unscaled, still count; float16 does well with it
 WALL = 1.25  # times as far goes time.time, which others may set
 BATCHES = (16, 16, 16, 16, 16, 16, 16, 11)  # samples of each batch; the last one is shorter
-
-
-@dataclass
-class Window:
-    """One short training from fresh weights: what a student's epoch function is called with."""
-
-    model: Net
-    loader: Loader
-    criterion: nn.CrossEntropyLoss
-    optimizer: torch.optim.Optimizer
-    device: torch.device
-    scaler: torch.amp.GradScaler
-    returned: Callable[[str, Any], Returned] = Returned
-    """Reads the dict that a function of this name returned."""
-
-    def weights(self) -> np.ndarray[Any, Any]:
-        """Return all parameters, flat, as they are now."""
-        return (
-            torch.cat([p.detach().float().flatten().cpu() for p in self.model.parameters()])
-            .numpy()
-            .copy()
-        )
-
-    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return copies of what the model and the optimizer hold."""
-        return copy.deepcopy((self.model.state_dict(), self.optimizer.state_dict()))
-
-    def restore(self, state: tuple[dict[str, Any], dict[str, Any]]) -> None:
-        """Put back what `state` returned."""
-        self.model.load_state_dict(state[0])
-        self.optimizer.load_state_dict(copy.deepcopy(state[1]))
-
-    def held(self) -> list[np.ndarray[Any, Any]]:
-        """Return the same, flat: parameters, buffers, and the optimizer's tensors, which may be none."""
-        states = [self.optimizer.state.get(it, {}) for it in self.model.parameters()]
-        tensors = [it for state in states for it in state.values() if isinstance(it, Tensor)]
-        kinds = list(self.model.parameters()), list(self.model.buffers()), tensors
-        return [returned.flat(it) if it else np.zeros(0) for it in kinds]
 
 
 class Rig:
@@ -159,10 +120,6 @@ class Rig:
         """Return a tensor on the device."""
         return torch.from_numpy(np.asarray(array)).to(self.device, getattr(torch, dtype))
 
-    def exact(self, tensor: Tensor) -> Tensor:
-        """Return the same numbers in float64 on the baseline's side, so that what is expected has no rounding."""
-        return tensor if self.side == "student" else tensor.double()
-
     def answers(self, student: ModuleType | None = None) -> Answers:
         """Collect what a function returns for a list of cases; of the *student's* file, what it raises and where."""
         return Answers(
@@ -191,20 +148,6 @@ class Rig:
         optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
         scaler = torch.amp.GradScaler(self.device.type, init_scale=scale)
         return Window(model, loader, nn.CrossEntropyLoss(), optimizer, self.device, scaler)
-
-    def label(self, window: Window, *, right: Sequence[int]) -> None:
-        """Let the untrained model be *right* so often in each batch, about the clearest samples, whatever rounds."""
-        dataset, size = window.loader.dataset, window.loader.batch_size or 1
-        state = window.state()
-        with torch.no_grad():
-            for start, count in zip(range(0, len(dataset), size), right, strict=False):
-                images, labels = dataset[start : start + size]
-                outputs = window.model(images.to(self.device)).cpu()
-                first, second = outputs.topk(2).values.T
-                clear = (first - second).argsort(descending=True)[:count]
-                labels[:] = outputs.argmin(1)
-                labels[clear] = outputs.argmax(1)[clear]
-        window.restore(state)  # batch norms have moved
 
     def script(
         self,

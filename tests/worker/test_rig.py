@@ -310,7 +310,7 @@ def test_what_is_no_ordinary_file_is_read_as_nothing(rig, make):
 def test_a_labelled_window_is_right_as_often_as_was_asked_and_stays_fresh(rig, half):
     """Per batch, as train() mode sees it, in 16 bits as well; weights and batch norms are as they were made."""
     window = rig.window([40, 40, 3])
-    rig.label(window, right=[23, 19, 27])
+    window.label([23, 19, 27])
     fresh = rig.window().model.state_dict()
     same = [bool((fresh[name] == value).all()) for name, value in window.model.state_dict().items()]
     with torch.autocast("cpu", enabled=half):
