@@ -14,7 +14,8 @@ from autograder.worker.rigs.precision import MODES, Precision
 def settings(monkeypatch):
     """Each test leaves torch's settings, and the environment, as they were."""
     for name in MODES:
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # so that it is unset again afterwards, if a test sets it
+        monkeypatch.delenv(name)
     yield
     torch.set_float32_matmul_precision("highest")
 
