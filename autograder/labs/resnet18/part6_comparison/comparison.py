@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autograder.checks import configurations, plot, table
-from autograder.checks.configurations import BUILDS_ON, FIGURES
+from autograder.checks import plot, table
+from autograder.checks.configurations import (
+    BUILDS_ON,
+    FIGURES,
+    RESULTS,
+    copied_problem,
+    row_problem,
+    summary_of,
+    summary_slips,
+)
 from autograder.checks.numerics import explained, shown
-from autograder.claims.studies import Study
+from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
     CELL,
     PANELS,
@@ -24,6 +32,7 @@ from autograder.lab import (
     map_of,
 )
 from autograder.labs.resnet18.part6_comparison.part import (
+    DASHBOARD,
     WRONG,
     Rig,
     part,
@@ -35,8 +44,6 @@ UNITS = {  # a panel's label must match
     "peak_memory_mb": r"MB|[Mm]egabyte",
     "gain": r"\bx\b|\u00d7|[Gg]ain|ratio",
 }
-
-DEVICE = "a made device"
 PAUSED = 1.3
 NAMES = tuple(BUILDS_ON)
 
@@ -49,68 +56,61 @@ def drawn_rows(
     The first row is neither the fastest nor the slowest; where nothing *pays* it is the fastest and the leanest.
     Its epoch takes *paused* times as long as its throughput says.
     """
-    samples, count = 160 * rig.integer(3, 9), len(names)
+    samples = 160 * rig.integer(3, 9)
+    count = len(names)
     steps = enumerate(rig.seconds(0.1, 0.9, count))  # so that no two rates are alike
-    drawn = [
-        float(rate)
-        for rate in rig.random.permutation([60 + 340 * (at + more) / count for at, more in steps])
-    ]
+    drawn = rig.random.permutation([60 + 340 * (at + more) / count for at, more in steps])
+    rates: list[float] = drawn.tolist()
     peaks = rig.seconds(300.0, 5000.0, count)
-    rows: list[dict[str, Any]] = []
     if pays:
-        at = drawn.index(sorted(drawn)[1])
-        drawn[0], drawn[at] = drawn[at], drawn[0]
+        at = rates.index(sorted(rates)[1])
+        rates[0], rates[at] = rates[at], rates[0]
     else:
-        drawn, peaks = sorted(drawn, reverse=True), sorted(peaks)
-    for name, rate, memory in zip(names, drawn, peaks, strict=True):
-        seconds, (wait, warm, loss, right) = 1.02 * samples / rate, rig.seconds(0.1, 0.9, 4)
+        rates.sort(reverse=True)
+        peaks.sort()
+    by_name = dict(zip(names, rates, strict=True))
+    rows: list[dict[str, Any]] = []
+    for name, rate, memory in zip(names, rates, peaks, strict=True):
+        seconds = 1.02 * samples / rate
+        wait, warm, loss, right = rig.seconds(0.1, 0.9, 4)
         values = (rate, seconds, wait * seconds, 40 * warm, memory, 2 * loss, 100 * right)
-        rows.append(
-            {
-                "configuration": name,
-                "builds_on": BUILDS_ON[name],
-                **dict(zip(FIGURES, values, strict=True)),
-            }
-        )
+        base = BUILDS_ON[name]
+        row = {
+            "configuration": name,
+            "builds_on": base,
+            **dict(zip(FIGURES, values, strict=True)),
+            "speedup": rate / rates[0],
+            "gain": rate / by_name.get(base, rate),
+            "device": "a made device",
+        }
+        rows.append(row)
     rows[0]["epoch_time"] *= paused
-    rates = {row["configuration"]: row["throughput"] for row in rows}
-    for row in rows:
-        row["speedup"] = row["throughput"] / rows[0]["throughput"]
-        row["gain"] = row["throughput"] / rates.get(row["builds_on"], row["throughput"])
-        row["device"] = DEVICE
     return rows
 
 
-@part.probe(
-    pair=True, values={"rows": list_of(map_of(CELL)), "runs": list_of(map_of(CELL)), "csv": TEXT}
-)
+@part.probe(pair=True, values={**WRITTEN, "runs": list_of(map_of(CELL))})
 def comparison(student: Student, rig: Rig) -> Answer:
     """A made program instead of a training: it notices what reaches it from an earlier run, or from one beside it."""
-    runs, folder = (
-        drawn_rows(rig, NAMES[: rig.integer(5, 6)]),
-        rig.folder / "results",
-    )  # the fifth does not build on the fourth
-    options = [["--number", str(rig.integer(1, 1 << 30))] for _ in runs]
-    printed = [{name: drawn[name] for name in (*FIGURES, "device")} for drawn in runs]
-    made = rig.made_program(
-        {" ".join(words): figures for words, figures in zip(options, printed, strict=True)}
-    )
-    asked = [
-        {"configuration": drawn["configuration"], "builds_on": drawn["builds_on"], "options": words}
-        for drawn, words in zip(runs, options, strict=True)
-    ]
-    folder.mkdir()
-    rows = rig.rows(student.compare_all(asked, script=str(made), folder=str(folder)), "compare_all")
-    return {"rows": rows, "runs": runs, "csv": rig.file_text(folder / "optimization_results.csv")}
+    runs = drawn_rows(rig, NAMES[: rig.integer(5, 6)])  # the fifth does not build on the fourth
+    printed, configurations = {}, []
+    for drawn in runs:
+        options = ["--number", str(rig.integer(1, 1 << 30))]
+        printed[" ".join(options)] = {name: drawn[name] for name in (*FIGURES, "device")}
+        named = {name: drawn[name] for name in ("configuration", "builds_on")}
+        configurations.append({**named, "options": options})
+    script = str(rig.made_program(printed))
+    folder = str(rig.made_folder())
+    returned = student.compare_all(configurations, script=script, folder=folder)
+    return {**written(rig, RESULTS, "compare_all", returned), "runs": runs}
 
 
 @part.probe(values={"raised": TEXT})
 def failing(student: Student, rig: Rig) -> Answer:
     """The program prints figures, then says why it cannot go on, and ends with status 1."""
-    made = str(rig.made_program({"--hopeless": None}))
+    script = str(rig.made_program({"--hopeless": None}))
     return {
         "raised": rig.matched.hopeless(
-            lambda words: student.run_configuration(words[1:], script=words[0]), made
+            lambda words: student.run_configuration(words[1:], script=words[0]), script
         )
     }
 
@@ -120,15 +120,13 @@ def failing(student: Student, rig: Rig) -> Answer:
 )
 def summaries(student: Student, rig: Rig) -> Answer:
     """Where something pays, the first row's epoch has pauses, so that what it saves is seen in the times alone."""
-    drawn = ((6, PAUSED), (4, 1.0), (3, PAUSED), (6, PAUSED))
-    tables = [
-        drawn_rows(rig, NAMES[:count], pays=paused > 1, paused=paused) for count, paused in drawn
-    ]
-    told = [
-        rig.rows([student.summarize([dict(row) for row in rows])], "summarize")[0]
-        for rows in tables
-    ]
-    return {"rows": tables, "told": told}
+    tables, summaries = [], []
+    for count, paused in ((6, PAUSED), (4, 1.0), (3, PAUSED), (6, PAUSED)):
+        tables.append(drawn_rows(rig, NAMES[:count], pays=paused > 1, paused=paused))
+    for rows in tables:
+        returned = student.summarize([dict(row) for row in rows])
+        summaries += rig.rows([returned], "summarize")
+    return {"rows": tables, "told": summaries}
 
 
 @part.probe(
@@ -137,25 +135,25 @@ def summaries(student: Student, rig: Rig) -> Answer:
 def dashboard(student: Student, rig: Rig) -> Answer:
     """Some of the configurations, in another order than the file's."""
     others = [str(name) for name in rig.random.permutation(NAMES[1:])]
-    rows, file = drawn_rows(rig, [NAMES[0], *others[:4]]), "optimization_dashboard.png"
+    rows = drawn_rows(rig, [NAMES[0], *others[:4]])
     with rig.figures() as figures:
         student.draw_dashboard([dict(row) for row in rows], str(rig.folder))
-    picture = rig.file_bytes(rig.folder / file, plot.BYTES + 1)
-    return {"rows": rows, "panels": figures.panels(file), "picture": picture}
+    picture = rig.file_bytes(rig.folder / DASHBOARD, plot.BYTES + 1)
+    return {"rows": rows, "panels": figures.panels(DASHBOARD), "picture": picture}
 
 
-def _builds_on(known: Mapping[str, Any]) -> dict[str, str]:
-    return {run["configuration"]: run["builds_on"] for run in known["runs"]}
+def _builds_on(expected: Mapping[str, Any]) -> dict[str, str]:
+    return {run["configuration"]: run["builds_on"] for run in expected["runs"]}
 
 
 def _compared(comparison: Pair) -> str:
-    rows, known = comparison.student.values["rows"], comparison.baseline.values
-    return configurations.copied_problem(
-        configurations.RESULTS, FIGURES, rows, known["runs"]
-    ) or configurations.row_problem(rows, _builds_on(known))
+    rows, expected = comparison.student.values["rows"], comparison.baseline.values
+    return copied_problem(RESULTS, FIGURES, rows, expected["runs"]) or row_problem(
+        rows, _builds_on(expected)
+    )
 
 
-study = Study(part, configurations.RESULTS, "compare_all", by=comparison, expected=_builds_on)
+study = Study(part, RESULTS, "compare_all", by=comparison, expected=_builds_on)
 study.is_measured(
     "starts_a_process_each",
     _compared,
@@ -185,29 +183,20 @@ def a_failed_run_is_an_error(failing: Observation) -> Verdict:
 @part.check(basis="outputs")
 def summary_is_right(summaries: Pair) -> Verdict:
     """summarize names the fastest and the leanest configuration, and what they save, from measured figures."""
-    tables, answers = summaries.baseline.values["rows"], summaries.student.values["told"]
-    if len(answers) != len(tables):
-        return Failed(
-            f"{len(answers)} answers", f"{len(tables)} tables were given", "return a dict for each"
-        )
-    for rows, told in zip(tables, answers, strict=True):
-        known = configurations.summary_of(rows)
-        for name, right in known.items():
-            given = told.get(name)
-            if given != right and not (isinstance(right, float) and table.alike(right, given)):
-                measured = (
-                    f"{name} is {shown(given)}, and {shown(right)} is right, of {len(rows)} rows"
-                )
-                why = explained(given, configurations.summary_slips(name, right), 1e-6)
-                why = (
-                    why
-                    or "it is of the last row, of another column, or worked out from the speedup"
-                )
-                return Failed(
-                    measured,
-                    why,
-                    "max and min over all rows; time from epoch_time, memory in percent",
-                )
+    tables, reported = summaries.baseline.values["rows"], summaries.student.values["told"]
+    if len(reported) != len(tables):
+        why = f"{len(tables)} tables were given"
+        return Failed(f"{len(reported)} answers", why, "return a dict for each")
+    for rows, summary in zip(tables, reported, strict=True):
+        for name, right in summary_of(rows).items():
+            value = summary.get(name)
+            if value == right or (isinstance(right, float) and table.alike(right, value)):
+                continue
+            measured = f"{name} is {shown(value)}, and {shown(right)} is right, of {len(rows)} rows"
+            why = explained(value, summary_slips(name, right), 1e-6)
+            why = why or "it is of the last row, of another column, or worked out from the speedup"
+            try_ = "max and min over all rows; time from epoch_time, memory in percent"
+            return Failed(measured, why, try_)
     return Passed(f"{len(tables)} tables")
 
 
@@ -215,6 +204,4 @@ def summary_is_right(summaries: Pair) -> Verdict:
 def dashboard_shows_the_rows(dashboard: Observation) -> Verdict:
     """draw_dashboard draws four panels: throughput, speedup, memory and gain of the rows that it is given."""
     try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
-    return plot.shows_the_rows(
-        dashboard, "optimization_dashboard.png", UNITS, "configuration", try_
-    )
+    return plot.shows_the_rows(dashboard, DASHBOARD, UNITS, "configuration", try_)

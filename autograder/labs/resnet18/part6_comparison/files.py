@@ -20,25 +20,25 @@ from autograder.lab import (
 )
 from autograder.labs.resnet18.part6_comparison.comparison import NAMES, study
 from autograder.labs.resnet18.part6_comparison.part import (
+    DASHBOARD,
     part,
 )
 from autograder.traces.words import many
 
+PRINTED = ("configuration", *FIGURES)
+
 
 def _measured(results: Table) -> list[dict[str, Any]]:
     """Return what the runs printed, whatever was worked out from it."""
-    names = ("configuration", *FIGURES)
-    return [
-        {name: row.get(name) for name in names} for row in table.as_numbers(results.rows, FIGURES)
-    ]
+    rows = table.as_numbers(results.rows, FIGURES)
+    return [{name: row.get(name) for name in PRINTED} for row in rows]
 
 
 def _unread(rows: Sequence[dict[str, Any]]) -> str:
-    return table.form_problem(rows, ("configuration", *FIGURES), FIGURES, NAMES) or (
-        ""
-        if all(row["throughput"] > 0 and row["epoch_time"] > 0 for row in rows)
-        else "a throughput or time is 0"
-    )
+    if problem := table.form_problem(rows, PRINTED, FIGURES, NAMES):
+        return problem
+    measured = all(row["throughput"] > 0 and row["epoch_time"] > 0 for row in rows)
+    return "" if measured else "a throughput or time is 0"
 
 
 AGAIN = "run part6_comparison.py again and hand in the file that it wrote, unchanged"
@@ -56,16 +56,15 @@ def csv_is_plausible(optimization_results: Table, device: Device) -> Verdict:
     rows = _measured(optimization_results)
     devices = [{"device": row.get("device", "")} for row in optimization_results.rows]
     name = devices[0]["device"].strip() if devices else ""
+    measured = f"measured on {name[:60]}"
     if why := _unread(rows) or table.device_problem(devices) or configurations.implausible(rows):
-        return Failed(f"{len(rows)} rows, measured on {name[:60]}", why, AGAIN)
-    if not device.name.startswith(name):
-        return Unavailable(
-            f"measured on {name[:60]}, and this machine is {device.name}: not comparable here"
-        )
-    return Passed(f"{len(rows)} rows, measured on this machine")
+        return Failed(f"{len(rows)} rows, {measured}", why, AGAIN)
+    if device.name.startswith(name):
+        return Passed(f"{len(rows)} rows, measured on this machine")
+    return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
 
 
-study.is_pictured("optimization_dashboard.png", name="dashboard_is_a_picture")
+study.is_pictured(DASHBOARD, name="dashboard_is_a_picture")
 
 
 HEADINGS = {  # of the report -> what one has to hold
@@ -88,39 +87,36 @@ def report_is_complete(optimization_report: Text) -> Verdict:
     text = optimization_report.text
     measured, why = report.incomplete(text, HEADINGS, LEAST, MOST)
     if why:
-        return Failed(
-            measured, why, "keep the headings, write sentences below each: figures alone are none"
-        )
+        try_ = "keep the headings, write sentences below each: figures alone are none"
+        return Failed(measured, why, try_)
     cuts = report.points(report.below(text, HEADINGS["Production Recommendations"]))
-    given = max((sum(report.words(it) >= WORDS for it in cut) for cut in cuts), default=0)
-    if given < RECOMMENDATIONS:
+    count = max((sum(report.words(point) >= WORDS for point in cut) for cut in cuts), default=0)
+    if count < RECOMMENDATIONS:
         why = f"fewer than {RECOMMENDATIONS} recommendations have {WORDS} words or more"
-        return Failed(f"{given} recommendations", why, "what to switch on, when, and why")
-    return Passed(f"{measured}, {given} recommendations")
+        return Failed(f"{count} recommendations", why, "what to switch on, when, and why")
+    return Passed(f"{measured}, {count} recommendations")
 
 
 @part.check(basis="artefact")
 def report_agrees_with_csv(optimization_report: Text, optimization_results: Table) -> Verdict:
     """Each figure of the report is one of optimization_results.csv; the summary has before and after."""
-    named, wrong = report.figures(
-        optimization_report, optimization_results, configurations.RESULTS.units
-    )
+    units = configurations.RESULTS.units
+    figures, wrong = report.figures(optimization_report, optimization_results, units)
     if wrong:
-        return Failed(
-            f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong), BY_NAME
-        )
+        measured = f"{many(len(wrong), 'figure')} not in the table"
+        return Failed(measured, report.listed(wrong), BY_NAME)
     summary = report.below(optimization_report.text, HEADINGS["Executive Summary"])
-    said = {(one.said, *place) for one in named for place in one.places}
+    named = {(figure.said, *place) for figure in figures for place in figure.places}
     alone = _first_is_fastest(_measured(optimization_results))
     for column, least in SUMMARY.items():
-        rows = [
-            row for text, row, other in said if other == column for _ in range(summary.count(text))
-        ]
-        count = len(rows if alone else set(rows))
+        counts = {(text, row): summary.count(text) for text, row, other in named if other == column}
+        rows = {row for (_, row), times in counts.items() if times}
+        count = sum(counts.values()) if alone else len(rows)
         if count < least:
-            why = f"the summary names the {column} of {many(count, 'row')}, and {least} at least are needed"
-            return Failed(f"{len(named)} figures of the table", why, SUMMED_UP)
-    return Passed(f"{len(named)} figures, all of them of the table")
+            names = f"the summary names the {column} of {many(count, 'row')}"
+            why = f"{names}, and {least} at least are needed"
+            return Failed(f"{len(figures)} figures of the table", why, SUMMED_UP)
+    return Passed(f"{len(figures)} figures, all of them of the table")
 
 
 def _first_is_fastest(rows: Sequence[dict[str, Any]]) -> bool:
@@ -145,8 +141,8 @@ def bottlenecks_have_evidence(optimization_report: Text) -> Verdict:
     cuts = report.points(report.below(optimization_report.text, HEADINGS["Bottlenecks Identified"]))
     if any(_apart(cut) for cut in cuts):
         return Passed(f"{', '.join(EVIDENCE)}: each with a figure")
-    for name, one in EVIDENCE.items():
-        about = [it for cut in cuts for it in cut if re.search(one, it, re.IGNORECASE)]
+    for name, pattern in EVIDENCE.items():
+        about = [point for cut in cuts for point in cut if _about(pattern, point)]
         if not any(map(report.names, about)):
             why = f"{name} is {'named without a figure' if about else 'not named'}"
             measured = f"{max(map(len, cuts), default=0)} points"
@@ -159,9 +155,12 @@ POINTS = "one point for each, with a figure of the table: {Baseline.data_wait}"
 
 def _apart(points: Sequence[str]) -> bool:
     """Whether each of the three has a point of its own with a figure in it."""
-    told = [(at, it) for at, it in enumerate(points) if report.names(it)]
+    named = [(at, point) for at, point in enumerate(points) if report.names(point)]
     about = [
-        [at for at, it in told if re.search(one, it, re.IGNORECASE)][:3]
-        for one in EVIDENCE.values()
+        [at for at, point in named if _about(pattern, point)][:3] for pattern in EVIDENCE.values()
     ]
     return any(len({*chosen}) == len(EVIDENCE) for chosen in product(*about))
+
+
+def _about(pattern: str, point: str) -> bool:
+    return re.search(pattern, point, re.IGNORECASE) is not None

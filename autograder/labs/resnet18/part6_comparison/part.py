@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autograder.checks import configurations
+from autograder.checks.configurations import RESULTS
 from autograder.lab import Part
 
 if TYPE_CHECKING:
@@ -15,19 +15,16 @@ else:
 __all__ = ["Rig", "part"]
 
 PROGRAM = "optimized_training.py"
+DASHBOARD = "optimization_dashboard.png"
+REPORT = "optimization_report.md"
 part = Part(
     "part6_comparison",
     writes=["run_configuration", "compare_all", "summarize", "draw_dashboard"],
-    hands_in=[
-        PROGRAM,
-        "optimization_results.csv",
-        "optimization_dashboard.png",
-        "optimization_report.md",
-    ],
-    tables=[configurations.RESULTS],
+    hands_in=[PROGRAM, RESULTS.file, DASHBOARD, REPORT],
+    tables=[RESULTS],
     made_by={
         PROGRAM: 'write it: see "The program" in the part 6 handout',
-        "optimization_report.md": 'write it, with the figures of your table: see "The report" in the part 6 handout',
+        REPORT: 'write it, with the figures of your table: see "The report" in the part 6 handout',
     },
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from autograder.lab import (
@@ -49,18 +50,12 @@ RUN = {
     "script": record(
         samples=INTEGER,
         batches=INTEGER,
-        wait=NUMBER,
-        work=NUMBER,
-        plain=NUMBER,
-        once=NUMBER,
-        uneven=NUMBER,
+        **dict.fromkeys(("wait", "work", "plain", "once", "uneven"), NUMBER),
     ),
 }
 TRAINED = {
     "losses": ("float64", 1),
-    "start": ("float32", 1),
-    "weights": ("float32", 1),
-    "running": ("float32", 1),
+    **dict.fromkeys(("start", "weights", "running"), ("float32", 1)),
 }
 GROUP = 3  # batches of a step
 SEGMENTS = 5  # the stem and the four layers
@@ -71,40 +66,31 @@ Prepared = tuple[list[str], Any, dict[str, float]]
 def run(
     student: Student,
     rig: Rig,
-    prepare: Callable[[Any], Prepared],
+    prepare: Callable[[Window], Prepared],
     joined: int = 1,
     uneven: float = 0.0,
 ) -> Answer:
     """Run the program for two epochs on a scripted clock; the baseline joins batches and knows no options."""
-    batches = (
-        rig.integer(4, 6) if joined == 1 else joined * rig.integer(2, 3) + 1
-    )  # so that the last group is short
-    waits, at_once = (
-        rig.seconds(*(LONG if uneven else SHORT), batches),
-        1 if rig.side == "student" else joined,
-    )
+    batches = rig.integer(4, 6)
+    if joined > 1:
+        batches = joined * rig.integer(2, 3) + 1  # so that the last group is short
+    waits = rig.seconds(*(LONG if uneven else SHORT), batches)
+    at_once = 1 if rig.side == "student" else joined
     sizes = [BATCH * min(at_once, batches - at) for at in range(0, batches, at_once)]
     window = rig.window(sizes)
     rig.script(window, waits, [], uneven)
     options, make, times = prepare(window)
-    program, file = rig.program(student, PROGRAM), str(rig.folder / "model.pt")
+    program = rig.program(student, PROGRAM)
     asked: list[Any] = []
-    words = [
-        "--epochs",
-        EPOCHS,
-        "--batches",
-        batches,
-        "--batch-size",
-        BATCH,
-        "--image-size",
-        SIDE,
-        "--save",
-        file,
-    ]
+    words = (
+        f"--epochs {EPOCHS} --batches {batches} --batch-size {BATCH} --image-size {SIDE} --save"
+    ).split()
     stand_ins = {"make_training": make, "make_loader": rig.loader_for(window.loader, asked)}
     begun = rig.busy_since(window.loader)
-    ran = program.run(*map(str, words), *options, **stand_ins)
-    figures, worked, peak = ran.figures(), begun(), rig.peak_mb()
+    ran = program.run(*words, str(rig.folder / "model.pt"), *options, **stand_ins)
+    figures = ran.figures()
+    worked = begun() / batches
+    peak = rig.peak_mb()
     plain, _, _ = make(rig.device)
     unsaved, saved = program.saved("model.pt", plain)
     return {
@@ -113,7 +99,7 @@ def run(
         "asked": asked[:8],
         "unsaved": unsaved,
         "after": ran.after(),
-        "worked": worked / batches,
+        "worked": worked,
         "peak_mb": peak,
         "built": 0,
         "segments": 0,
@@ -132,16 +118,13 @@ def run(
 
 def of_a_resnet(
     rig: Rig, options: list[str], runs: int = 1, half: float = 1.0, **more: Any
-) -> Callable[[Any], Prepared]:
+) -> Callable[[Window], Prepared]:
     """Let each convolution of a small ResNet take scripted seconds; with the option it runs so many times."""
     (each,) = rig.seconds(0.01, 0.02, 1)
     forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
     times = {"work": half * forward * runs, "plain": forward, "once": COLD}
-    return lambda _: (
-        options,
-        rig.resnet_trainings(each, COLD, smaller=SMALLER, half=half, **more),
-        times,
-    )
+    make = partial(rig.resnet_trainings, each, COLD, smaller=SMALLER, half=half, **more)
+    return lambda _: (options, make(), times)
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
@@ -162,33 +145,34 @@ def accumulated(student: Student, rig: Rig) -> Answer:
 def checkpointed(student: Student, rig: Rig) -> Answer:
     """Each convolution runs again for the backward pass."""
     ran = list[int]()
-    seen = run(student, rig, of_a_resnet(rig, ["--checkpoint"], runs=2, ran=ran))
-    return {**seen, "segments": run_again(ran)}
+    answer = run(student, rig, of_a_resnet(rig, ["--checkpoint"], runs=2, ran=ran))
+    return {**answer, "segments": run_again(ran)}
 
 
 def run_again(ran: Sequence[int]) -> int:
     """Return the most segments that ran between two passes through all convolutions, whose numbers go up in each."""
-    whole, at, count, most = sorted({*ran}), 0, 0, 0
+    whole = sorted({*ran})
+    at = count = most = 0
     while at < len(ran):
         if list(ran[at : at + len(whole)]) == whole:
-            at, count = at + len(whole), 0
+            at += len(whole)
+            count = 0
             continue
         count += at == 0 or ran[at] <= ran[at - 1]
-        at, most = at + 1, max(most, count)
+        at += 1
+        most = max(most, count)
     return most
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
 def half(student: Student, rig: Rig) -> Answer:
     """A pass in half precision takes half the seconds, or fewer; what float16 cannot hold needs a scaler."""
-    (full,), (faster,) = rig.seconds(0.2, 0.4, 1), rig.seconds(2.0, 3.0, 1)
+    (full,) = rig.seconds(0.2, 0.4, 1)
+    (faster,) = rig.seconds(2.0, 3.0, 1)
     make = rig.trainings(full, full / faster, COLD, TINY)
+    times = {"work": full / faster, "plain": full, "once": COLD}
     with rig.half_as_on_a_gpu():
-        return run(
-            student,
-            rig,
-            lambda _: (["--amp"], make, {"work": full / faster, "plain": full, "once": COLD}),
-        )
+        return run(student, rig, lambda _: (["--amp"], make, times))
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
@@ -197,32 +181,31 @@ def compiled(student: Student, rig: Rig) -> Answer:
 
     In half precision, as in the comparison: a warm-up in another one builds what the epochs do not use.
     """
-    (eager,), (faster,) = rig.seconds(0.2, 0.4, 1), rig.seconds(2.0, 3.0, 1)
-    (forward,), (backward,) = rig.seconds(22.0, 28.0, 1), rig.seconds(16.0, 22.0, 1)
-    times, made = {"work": eager / faster, "plain": eager, "once": forward + backward}, list[Any]()
+    (eager,) = rig.seconds(0.2, 0.4, 1)
+    (faster,) = rig.seconds(2.0, 3.0, 1)
+    (forward,) = rig.seconds(22.0, 28.0, 1)
+    (backward,) = rig.seconds(16.0, 22.0, 1)
+    times = {"work": eager / faster, "plain": eager, "once": forward + backward}
+    compilers = list[Any]()
 
     def prepare(window: Window) -> Prepared:
-        make, options = rig.eager_trainings(eager, 0.0), ["--compile", "--amp"]
+        options = ["--compile", "--amp"]
         if rig.side == "student":
-            made.append(
-                rig.compiler(
-                    window, {"forward": forward, "backward": backward}, step=eager / faster
-                )
-            )
-            options += ["--backend", rig.backend(made[0])]
-        return options, make, times
+            builds = {"forward": forward, "backward": backward}
+            compilers.append(rig.compiler(window, builds, step=eager / faster))
+            options += ["--backend", rig.backend(compilers[0])]
+        return options, rig.eager_trainings(eager, 0.0), times
 
-    seen = run(student, rig, prepare)
-    return {**seen, "built": len(made[0].values()["built"]) if made else 0}
+    answer = run(student, rig, prepare)
+    return {**answer, "built": sum(len(compiler.values()["built"]) for compiler in compilers)}
 
 
 @part.probe(pair=True, values=RUN, arrays=TRAINED)
 def together(student: Student, rig: Rig) -> Answer:
     """What each option does alone, it has to do beside the others."""
     options = ["--amp", "--accumulate", str(GROUP), "--checkpoint"]
-    return run(
-        student, rig, of_a_resnet(rig, options, runs=2, norm="group", half=0.25), joined=GROUP
-    )
+    prepare = of_a_resnet(rig, options, runs=2, norm="group", half=0.25)
+    return run(student, rig, prepare, joined=GROUP)
 
 
 REFUSED = (
@@ -242,10 +225,7 @@ TAKEN = (
 def refusals(student: Student, rig: Rig) -> Answer:
     """A training that is begun ends with status 0."""
     program = rig.program(student, PROGRAM)
-    begun = {
-        "make_training": lambda *_, **__: sys.exit(0),
-        "make_loader": lambda *_, **__: sys.exit(0),
-    }
+    begun = dict.fromkeys(("make_training", "make_loader"), lambda *_, **__: sys.exit(0))
 
     def status(options: list[str]) -> int:
         try:
