@@ -229,9 +229,9 @@ class Loading:
 
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
         self._random = random
-        self.scripted, self.streams, self.step = (
-            partial(kind, clock) for kind in (Scripted, Streams, Step)
-        )
+        self.scripted = partial(Scripted, clock)
+        self.streams = partial(Streams, clock)
+        self.step = partial(Step, clock)
 
     def pictures(self, samples: int) -> TensorDataset:
         """Return samples that nobody has seen: an image and a label each."""
