@@ -14,7 +14,7 @@ from autograder.claims.exercise import Exercise
 from autograder.claims.families import Sizes
 from autograder.claims.several import Several
 from autograder.claims.studies import WRITTEN, Study, written
-from autograder.lab import INTEGER, NUMBER, TEXT, Close, Pair, Part, list_of
+from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Close, Pair, Part, Rig, Student, list_of
 
 FUNCTIONS = ("running_clipped_mean", "masked_mean", "pairwise_distances", "top_k_hits")
 SPEEDUPS = Form(
@@ -331,7 +331,7 @@ means.faster(
         "repeats": INTEGER,
     },
 )
-def scripted_times(student: Any, rig: Any) -> Any:
+def scripted_times(student: Student, rig: Rig) -> Answer:
     """Functions that take scripted seconds: (loop, vectorized) for each name."""
     names, rows = list(FUNCTIONS[: rig.integer(3, 4)]), rig.integer(10, 90)
     repeats = 2 * rig.integer(3, 5) + 1  # not the default

@@ -10,7 +10,9 @@ import pytest
 
 from autograder import checks
 from autograder.checks import trace
-from autograder.labs.gpu_profiling.part6_final import HEADINGS, PROGRAM, part
+from autograder.labs.gpu_profiling.part6_final import part
+from autograder.labs.gpu_profiling.part6_final.files import HEADINGS
+from autograder.labs.gpu_profiling.part6_final.part import PROGRAM
 from autograder.labs.gpu_profiling.part6_final.rig.sums import Sums
 from autograder.model import Device, Failed, Passed, Text, Unavailable
 from tests.labs.bench import Bench, failing

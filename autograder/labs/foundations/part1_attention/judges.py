@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from autograder.checks.forms import Row
 from autograder.checks.numerics import explained
 
 EXACT = 0.02  # of an exponent, absolutely: figures in a table may be rounded
@@ -19,7 +19,7 @@ def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
     return float((x * (y - y.mean())).sum() / (x * x).sum())
 
 
-def exponent_problem(rows: Sequence[Mapping[str, Any]], size: str, figure: str, told: str) -> str:
+def exponent_problem(rows: Sequence[Row], size: str, figure: str, told: str) -> str:
     """Say where an exponent is not the slope of its rows; *size*, *figure* and *told* name their columns."""
     sizes, figures = [float(row[size]) for row in rows], [float(row[figure]) for row in rows]
     right = exponent(sizes, figures)
@@ -39,3 +39,16 @@ def exponent_problem(rows: Sequence[Mapping[str, Any]], size: str, figure: str, 
     ]
     words = explained(wrong, stories, 0.005) or "the slope of log against log is another"
     return f"{told} is {wrong:.3g}, and the rows give {right:.3g}: {words}"
+
+
+def exponents_problem(rows: Sequence[Row]) -> str:
+    """Say which version's exponents are not the slopes of its rows."""
+    for version in dict.fromkeys(row["version"] for row in rows):
+        mine = [row for row in rows if row["version"] == version]
+        if len({row["length"] for row in mine}) < 2:
+            return f"{version} was measured at one length; a slope needs more"
+        for figure, told in (("milliseconds", "time_exponent"), ("memory_mb", "memory_exponent")):
+            problem = exponent_problem(mine, "length", figure, told)
+            if problem:
+                return f"{version}: {problem}"
+    return ""

@@ -14,12 +14,15 @@ from autograder.lab import (
     BOOLEAN,
     INTEGER,
     TEXT,
+    Answer,
     Failed,
     Observation,
     Pair,
     Part,
     Passed,
     Picture,
+    Rig,
+    Student,
     Text,
     Unavailable,
     Verdict,
@@ -85,7 +88,7 @@ CAUSED: Mapping[str, tuple[str, ...]] = {  # which of them show as what
     pair=True,
     values={"lines": map_of(list_of(TEXT)), "program": list_of(TEXT), "report": TEXT},
 )
-def command_lines(student: Any, rig: Any) -> Any:
+def command_lines(student: Student, rig: Rig) -> Answer:
     """A program and a report of secret names."""
     number = rig.integer(10, 99)
     program = ["python", "-m", f"given.training_{number}", "--batches", str(rig.integer(20, 60))]
@@ -97,7 +100,7 @@ def command_lines(student: Any, rig: Any) -> Any:
     return {"lines": lines, **asked}
 
 
-def _words(rig: Any, line: Any) -> list[str]:
+def _words(rig: Rig, line: Any) -> list[str]:
     """Take a list of words, or the line as it would be typed."""
     if isinstance(line, str):
         text = str(rig.text(line, 2000)).replace("\\\n", " ").replace("\\ ", " ")
@@ -112,7 +115,7 @@ def _words(rig: Any, line: Any) -> list[str]:
     arrays={"profile": ("uint8", 1)},
     values={"asked": list_of(INTEGER), "stepped": INTEGER, "passed_on": BOOLEAN, "still": BOOLEAN},
 )
-def profiled(student: Any, rig: Any) -> Any:
+def profiled(student: Student, rig: Rig) -> Answer:
     """A training with the ranges of the script; what the profiler wrote is read outside."""
     window = rig.window([4] * rig.integer(32, 40), momentum=0.9)
     train = rig.profiles.training(window)
@@ -166,7 +169,7 @@ questions = Answers(part, "analyse_profile", ON_A_GPU, ON_A_CPU, reason="data", 
 
 
 @questions.asks
-def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
+def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
     """Profiles, two with a GPU and one without, of which everything is known.
 
     The last one mostly loads, and holds no copy from the host.
@@ -177,7 +180,7 @@ def made(rig: Any) -> Iterator[tuple[bytes, Values, Slips]]:
 
 
 @part.probe(pair=True, values={"lines": map_of(list_of(INTEGER))})
-def planted(student: Any, rig: Any) -> Any:
+def planted(student: Student, rig: Rig) -> Answer:
     """The lines of the script in which a fault stands; the student's process is not asked."""
     return {
         "lines": rig.profiles.lines("given.training_unoptimized", PLANTED)

@@ -17,15 +17,19 @@ from autograder.lab import (
     INTEGER,
     NUMBER,
     TEXT,
+    Answer,
     Failed,
     Observation,
     Pair,
     Part,
     Passed,
+    Rig,
+    Student,
     Table,
     Text,
     Tolerance,
     Verdict,
+    Window,
     list_of,
     map_of,
     optional,
@@ -83,7 +87,7 @@ loader.is_faster()
 # --- what is run: the training ----------------------------------------------------------------------------------------
 
 
-def train(student: Any, window: Any) -> Any:
+def train(student: Student, window: Window) -> Any:
     """Call the student's training loop, and count how often a profiler would move on."""
     steps = list[int]()
     losses = student.train_epoch_optimized(
@@ -101,7 +105,7 @@ MOVES = {"moved": INTEGER, "waited": INTEGER, "batches": INTEGER}
 
 
 @part.probe(values=MOVES)
-def moves(student: Any, rig: Any) -> Any:
+def moves(student: Student, rig: Rig) -> Answer:
     window = rig.window([4] * 24)
     with rig.loading.moves() as seen:
         train(student, window)
@@ -123,13 +127,16 @@ TOLD = {name: optional(NUMBER) for name in FIGURES}
 
 
 @part.probe(pair=True, values={"cases": list_of(record(**CASE, told=record(**TOLD)))})
-def counted(student: Any, rig: Any) -> Any:
+def counted(student: Student, rig: Rig) -> Answer:
     """Loaders of more batches than are asked for, and of fewer, the last of which is short; each batch has its wait."""
     cases = []
     for more in (5, -2):
         asked = {"warm_up": rig.integer(2, 4), "batches": rig.integer(5, 8)}
         count, (start,) = sum(asked.values()) + more, rig.seconds(*START, 1)
-        stream = {"samples": BATCH * count - 3, "waits": rig.seconds(0.2, 0.9, count)}
+        stream: dict[str, Any] = {
+            "samples": BATCH * count - 3,
+            "waits": rig.seconds(0.2, 0.9, count),
+        }
         stream["start"] = start
         loader = rig.loading.streams(**stream, pace={}, cold=COLD)(BATCH)
         returned = student.measure_loader(loader, rig.device, **asked)
@@ -140,7 +147,7 @@ def counted(student: Any, rig: Any) -> Any:
 
 
 @part.probe(values=MOVES)
-def copies(student: Any, rig: Any) -> Any:
+def copies(student: Student, rig: Rig) -> Answer:
     """To a device without memory, so that any machine can show it."""
     loader = rig.loading.streams(BATCH * 6, [0.1], {}, start=0.0, cold=0.0)(BATCH)
     with rig.loading.moves() as seen:
@@ -158,7 +165,7 @@ ONCE = {"warm_up": INTEGER, "batches": INTEGER, "samples": INTEGER, "start": NUM
 
 
 @part.probe(pair=True, values={**GRID, **ONCE, **WRITTEN, "begun": INTEGER})
-def benchmark(student: Any, rig: Any) -> Any:
+def benchmark(student: Student, rig: Rig) -> Answer:
     """Twelve configurations, each with a pace of its own."""
     sizes = [rig.integer(3, 5), rig.integer(6, 9)]
     workers = [0, rig.integer(1, 3), rig.integer(4, 6)]
@@ -166,7 +173,7 @@ def benchmark(student: Any, rig: Any) -> Any:
     places = list(product(sizes, workers, (False, True)))
     pace, (start,) = rig.seconds(0.2, 0.9, len(places)), rig.seconds(*START, 1)
     waits = rig.seconds(0.5, 0.9, sum(asked.values()) + 3)
-    stream = {"samples": sizes[-1] * len(waits), "waits": waits, "start": start}
+    stream: dict[str, Any] = {"samples": sizes[-1] * len(waits), "waits": waits, "start": start}
     paces = dict(zip(places, pace, strict=True))
     make_loader = rig.loading.streams(**stream, pace=paces, cold=COLD)
     returned = student.benchmark_dataloader(
@@ -193,7 +200,7 @@ def benchmark(student: Any, rig: Any) -> Any:
 @part.probe(
     pair=True, values={"asked": list_of(list_of(map_of(CELL))), "chosen": list_of(map_of(CELL))}
 )
-def choices(student: Any, rig: Any) -> Any:
+def choices(student: Student, rig: Rig) -> Answer:
     """Tables in which the largest batch, the most workers and pinned memory are not the fastest; some are equal."""
     asked, answers = [], []
     for ties, low, high in (

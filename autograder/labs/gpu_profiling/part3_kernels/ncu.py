@@ -71,6 +71,7 @@ class Wanted:
     report: str
     launches: int
     skipped: int
+    kernels: Sequence[str] = ()
 
 
 def command_problem(words: Sequence[str], wanted: Wanted) -> str:

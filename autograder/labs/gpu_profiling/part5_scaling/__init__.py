@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from autograder.lab import (
     INTEGER,
     NUMBER,
     TEXT,
+    Answer,
     Failed,
     Observation,
     Pair,
     Part,
     Passed,
+    Student,
     Verdict,
     exactly,
     list_of,
@@ -26,6 +28,11 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.gpu_profiling.part5_scaling import judges
+
+if TYPE_CHECKING:
+    from autograder.labs.gpu_profiling.part5_scaling.rig import Rig
+else:
+    Rig = Any
 
 part = Part(
     "part5_scaling",
@@ -50,7 +57,7 @@ PLACE = record(
 
 
 @part.probe(pair=True, values={"places": exactly(2, PLACE)})
-def places(student: Any, rig: Any) -> Any:
+def places(student: Student, rig: Rig) -> Answer:
     """The second of two machines with four GPUs, and of two without; nothing is really joined."""
     found = []
     for gpus in (4, 0):
@@ -71,7 +78,7 @@ LOADING = 0.02  # seconds of each sample
 
 
 @part.probe(pair=True, **answered(*FIGURES))
-def ranks(student: Any, rig: Any) -> Any:
+def ranks(student: Student, rig: Rig) -> Answer:
     """Two processes, each alone on its machine; loading and passes take scripted seconds, others in each epoch."""
     training = rig.ranks(FIGURES, PATIENCE)
     passes = [rig.seconds(0.1, 0.9, training.epochs) for _ in range(WORLD)]
@@ -114,7 +121,7 @@ PLAN = {
 }
 
 
-def drawn(rig: Any) -> dict[str, Any]:
+def drawn(rig: Rig) -> dict[str, Any]:
     """Draw a plan, and what each run of it takes."""
     counts, share, batches = [1, 2, rig.integer(3, 5)], rig.integer(3, 9), rig.integer(20, 60)
     batch = share * counts[1] * counts[2]
@@ -140,7 +147,7 @@ def drawn(rig: Any) -> dict[str, Any]:
     values={**DRAWN, "runs": RUNS, **PLAN},
     arrays=PICTURE,
 )
-def measured(student: Any, rig: Any) -> Any:
+def measured(student: Student, rig: Rig) -> Answer:
     """Runs that return scripted seconds; nothing is trained."""
     plan = drawn(rig)
     arguments = ([*plan["processes"]], plan["samples"], plan["batch_size"], rig.device)
@@ -180,7 +187,7 @@ LATE = "a run was made first"
 
 
 @part.probe(values={"taken": map_of(TEXT)})
-def refused(student: Any, rig: Any) -> Any:
+def refused(student: Student, rig: Rig) -> Answer:
     """What cannot be compared; "" where it was refused, and otherwise what came."""
     taken = {}
     for case, (counts, samples, batch, epochs) in REFUSED.items():

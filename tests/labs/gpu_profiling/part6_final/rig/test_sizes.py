@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.labs.gpu_profiling.part6_final import SEARCHED, judges
+from autograder.labs.gpu_profiling.part6_final import judges
+from autograder.labs.gpu_profiling.part6_final.points import SEARCHED
 from autograder.labs.gpu_profiling.part6_final.rig.sizes import Sizes
 
 DRAWN = [*SEARCHED, *((8 * eighths, 9, 20) for eighths in range(3, 10))]

@@ -1,0 +1,72 @@
+"""What is claimed of memory and speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autograder.lab import Close
+from autograder.labs.foundations.part1_attention.inputs import EVEN, attention
+from autograder.labs.foundations.part1_attention.numbers import MASKS
+
+WIDTH = 32  # head_dim of the long cases
+LONG = {"batch": 1, "heads": 1, "size": WIDTH}
+BLOCKS = 'scaled_dot_product_attention, or blocks: see "How it can do without the matrix" in the part 1 handout'
+
+
+def matrix(given: Mapping[str, Any]) -> int:
+    """Return the bytes of one matrix of scores."""
+    return int(4 * given["q"].shape[-2] ** 2)
+
+
+attention.keeps_at_most(
+    {**LONG, "length": 2 * EVEN},
+    {**LONG, "length": 8 * EVEN},
+    also={"strided": {**LONG, "length": 8 * EVEN, "layout": "strided"}},
+    at_most=6,  # 16 times is the square of the length
+    more=4e5,
+    name="keeps_little_for_backward",
+    says="What autograd keeps grows with the length, not with its square; also where q's last dimension is strided.",
+    why={
+        "strided": "the fused kernel falls back to the formula for such a q, and its matrix is kept",
+        "": "scores or weights of all positions are kept, or what goes from one block of keys to the next",
+    },
+    try_="checkpoint a block of rows with all its keys, or keep one number per row and recompute; "
+    f"q.contiguous() where q is strided; {BLOCKS}",
+)
+attention.needs_less_memory(
+    0.5,
+    {**LONG, "length": range(31 * EVEN, 33 * EVEN + 1, EVEN)},
+    LONG,
+    of=matrix,
+    name="lean_forward",
+    says="At 8,000 positions attention needs less than half of one matrix of scores, measured from outside.",
+    why="the scores of all positions are in memory at once, or blocks of them are kept beside the next",
+    try_=BLOCKS,
+)
+attention.needs_less_memory(
+    0.5,
+    {**LONG, "length": range(21 * EVEN, 22 * EVEN + 1, EVEN), "causal": True},
+    LONG,
+    of=matrix,
+    backward=True,
+    name="lean_backward",
+    says="With causal, forward and backward at 5,600 positions need less than half of one matrix, measured from "
+    "outside.",
+    needs=[MASKS, "gradients_match", "lean_forward"],
+    why="the mask of causal is length x keys, or blocks are too large, or all scores are there in the backward pass: "
+    "autograd kept something of each block, or they are computed again at once",
+    try_="is_causal=True, or a mask of one block's rows and keys; recompute scores block by block, or checkpoint",
+)
+attention.faster(
+    {"batch": 1, "heads": 4, "length": range(896, 1153, 128), "size": WIDTH, "causal": True},
+    Close(
+        rtol=1e-4, atol=1e-5
+    ),  # a late row is a mean of many: 0.1, of which 16 bits are wrong by 1e-4
+    name="attention_is_faster",
+    says="Causal attention at 1,000 positions is at least {bar} as fast as by hand.",
+    needs=[MASKS],
+    why="the scores still go to memory and back, or those that causal hides are computed",
+    slower="many small calls cost more than the scores: larger blocks, or one call for all of them",
+    try_=BLOCKS,
+)

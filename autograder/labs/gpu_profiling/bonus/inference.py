@@ -1,0 +1,131 @@
+"""Inference: folded norms, predictions that leave no trace, latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+from autograder.checks import outputs
+from autograder.lab import Answer, Pair, Student, Verdict, Window
+from autograder.labs.gpu_profiling.bonus.part import Rig, part
+
+INFER = 'see "Inference" in the bonus handout'
+SAME = 1e-5  # of the largest number: sums of some dozen products in another order
+
+
+@part.outputs
+def folded(student: Student, rig: Rig) -> Answer:
+    """Convolutions of several kinds; they and their norms are used again afterwards."""
+    answers = rig.answers()
+    for kind, conv, norm, images in rig.inference().layers():
+        output = after = norm(conv(images))
+        assert norm.running_var is not None
+        scale = norm.weight / (norm.running_var + norm.eps).sqrt()
+        weight = conv.weight * scale.view(-1, 1, 1, 1)
+        if rig.side == "student":
+            merged = student.fold_norm(conv, norm)
+            output, weight, after = merged(images), merged.weight, norm(conv(images))
+        answers.add(f"{kind}: one convolution", output)
+        answers.add(f"{kind}: its weight", weight)
+        answers.add(f"{kind}: what the two give afterwards", after)
+    return answers.seen()
+
+
+FACTS = {
+    "recorded": "a pass was recorded for a backward pass: memory is kept for nothing",
+    "fetched": "results were fetched in each batch: the host waits for the device each time",
+    "mode": "a module is in another mode than before: the caller's next epoch trains in that",
+    "raised": "the exception of a loader did not come out: the caller takes a part for the whole",
+}
+
+
+@part.outputs
+def predicted(student: Student, rig: Rig) -> Answer:
+    """A model in train() with a frozen block; then a loader that raises."""
+    made = rig.inference()
+    answers = rig.answers()
+    model = made.model()
+    batches = made.batches(model)
+    facts = {"recorded": False, "fetched": False, "mode": True, "raised": True}
+    if rig.side != "student":
+        answers.add("the classes", made.classes(model, batches))
+    else:
+        modes = model.modes()
+        turn = SimpleNamespace(step=None)
+
+        def numbered() -> Iterator[Any]:
+            for turn.step, images in enumerate(batches):
+                yield images
+            turn.step = None
+
+        window = cast("Window", SimpleNamespace(loader=turn))
+        with rig.waits(window, student) as waits:
+            classes = student.predict(model.to(rig.device), numbered(), rig.device)
+        answers.add("the classes", classes)
+        broken = made.model()
+        facts = {
+            "recorded": any(model.recorded),
+            "fetched": any(len(wait["batches"]) > 1 for wait in waits.values()),
+            "raised": made.survived(student.predict, broken, batches),
+            "mode": modes == model.modes() == broken.modes(),
+        }
+    for fact in FACTS:
+        answers.add(fact, facts[fact])
+    return answers.seen()
+
+
+FIGURES = ("p50_ms", "p95_ms", "p99_ms", "per_second")
+
+
+@part.outputs
+def latencies(student: Student, rig: Rig) -> Answer:
+    """Calls on a clock that the grader moves, with and without work that the device still has to do."""
+    rig.clock.freeze()
+    answers = rig.answers()
+    for case, queued in (("a CPU", 0.0), ("a device that works on", 0.8)):
+        warmup = rig.integer(3, 9)
+        repeats = rig.integer(60, 90)
+        seconds = [*rig.seconds(0.01, 0.03, repeats - 4), *rig.seconds(0.1, 0.5, 4)]
+        calls = rig.inference().requests(seconds, warmup, queued)
+        figures = calls.figures()
+        if rig.side == "student":
+            waits = calls.synchronize if queued else None
+            told = student.measure_latency(calls, repeats=repeats, warmup=warmup, synchronize=waits)
+            figures = rig.returned("measure_latency", told)
+        for name in FIGURES:
+            answers.add(f"{name} of {case}", rig.number(figures[name]))
+    return answers.seen()
+
+
+@part.check(basis="outputs", compared="answers")
+def folds_the_norm(folded: Pair) -> Verdict:
+    """fold_norm gives one convolution that answers as convolution and batch norm do, and leaves both as they were."""
+    why = {
+        "afterwards": "the layers that were handed in were changed",
+        "": "a factor, eps or the bias is not in it",
+    }
+    return outputs.same(folded, SAME, why=why, try_=INFER)
+
+
+@part.check(basis="outputs", compared="classes")
+def predicts_the_classes(predicted: Pair) -> Verdict:
+    """predict returns the class of each image, in order, as int64: as the model in eval() says it."""
+    why = "dropout or batch norm was in train(), or batches are in another order"
+    return outputs.same(predicted, 0.0, why=why, try_=INFER, without=FACTS)
+
+
+@part.check(basis="report")
+def predicts_without_a_trace(predicted: Pair) -> Verdict:
+    """predict keeps nothing for a backward pass, and each module is afterwards in its own mode, whatever happens."""
+    return outputs.same(predicted, 0.0, why=FACTS, try_=INFER, without=["the classes"])
+
+
+@part.check(basis="scripted")
+def latency_is_honest(latencies: Pair) -> Verdict:
+    """measure_latency gives percentiles of single calls after a warm-up, with the device's work."""
+    why = {
+        "per_second": "calls over the time of all of them",
+        "": "a cold call counts, the device's work does not, or a percentile is not numpy's",
+    }
+    return outputs.same(latencies, 0.01, why=why, try_=INFER)

@@ -1,0 +1,145 @@
+"""Kernels: a convolution, a ReLU and a pool in one, in Triton and in CUDA."""
+
+from __future__ import annotations
+
+from autograder.checks import outputs
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    INTEGER,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Failed,
+    Observation,
+    Pair,
+    Student,
+    Unavailable,
+    Verdict,
+    list_of,
+)
+from autograder.labs.gpu_profiling.bonus.part import Rig, part
+from autograder.model import verdict
+
+FUSED = 'see "One kernel" in the bonus handout'
+CUDA = 'see "The same in CUDA" in the bonus handout'
+SAME = 1e-5  # of the largest number: sums of some dozen products in another order
+
+
+@part.probe(pair=True, values={"found": list_of(TEXT)})
+def tools(student: Student, rig: Rig) -> Answer:
+    """What this machine has; the baseline's side is believed."""
+    return {"found": rig.tools()}
+
+
+@part.outputs
+def fused(student: Student, rig: Rig) -> Answer:
+    """Images of several sizes, and images that are not contiguous."""
+    answers = rig.answers()
+    function = student.conv_relu_pool if rig.side == "student" else rig.pooled
+    cases = [*rig.layers(), ("images transposed", *rig.transposed())]
+    for case, *inputs in cases if "Triton" in rig.tools() else []:
+        answers.add(case, function(*map(rig.exact, inputs)), "float32")
+    return answers.seen()
+
+
+@part.probe(values={"launches": list_of(TEXT), "operators": list_of(TEXT), "wrote": BOOLEAN})
+def launched(student: Student, rig: Rig) -> Answer:
+    """One call on contiguous tensors."""
+    _, *inputs = rig.layers()[3]  # so many numbers that some are above zero, whatever was drawn
+    with rig.tiles() as seen:
+        result = student.conv_relu_pool(*inputs) if "Triton" in rig.tools() else None
+    return {"launches": seen.launches, "operators": seen.operators, "wrote": seen.wrote(result)}
+
+
+@part.probe(pair=True, values={**CASES, "strayed": list_of(TEXT)}, arrays=NUMBERS)
+def threads(student: Student, rig: Rig) -> Answer:
+    """The CUDA kernel's threads, one after another on the CPU."""
+    answers = rig.answers()
+    strayed: list[str] = []
+    there = "g++" in rig.tools()
+    kernel = None
+    if there and rig.side == "student":
+        kernel = rig.threads(rig.text(student.cuda_source(), 20_000))
+    for case, *inputs in rig.layers() if there else []:
+        if kernel is None:
+            answers.add(case, rig.pooled(*map(rig.exact, inputs)), "float32")
+            continue
+        numbers, outside = kernel(*(tensor.cpu().numpy() for tensor in inputs))
+        answers.add(case, rig.tensor(numbers))
+        if outside:
+            strayed.append(case)
+    return {**answers.seen(), "strayed": strayed}
+
+
+@part.probe(values={"entries": list_of(TEXT), "spilled": INTEGER, "error": TEXT})
+def cubin(student: Student, rig: Rig) -> Answer:
+    """What nvcc makes of the source."""
+    return rig.nvcc(rig.text(student.cuda_source(), 20_000) if "nvcc" in rig.tools() else "")
+
+
+def without(tools: Pair, name: str) -> Unavailable | None:
+    """Owe what a tool is missing for."""
+    if name in tools.baseline.values["found"]:
+        return None
+    return Unavailable(f"there is no {name} on this machine")
+
+
+@part.check(basis="outputs")
+def fused_answers_alike(fused: Pair, tools: Pair) -> Verdict:
+    """conv_relu_pool gives what a convolution, a ReLU and a pool give, at any size; owed where there is no Triton."""
+    why = {
+        "odd": "the last row or column has no partner: the pool leaves it out",
+        "transposed": "a kernel sees addresses: what is not contiguous has to become so",
+        "block": "programs after the first begin elsewhere, or the last one's mask is wrong",
+        "": "another function: a border, the order of the axes, or where a window begins",
+    }
+    try_ = f"compare with torch's three operators; {FUSED}"
+    return without(tools, "Triton") or outputs.same(fused, SAME, why=why, try_=try_)
+
+
+ALLOCATES = "empty new_empty empty_like empty_strided zeros new_zeros zeros_like full zero_ fill_ lift_fresh"
+LOOKS = "view _unsafe_view detach alias slice select permute transpose expand reshape as_strided"
+NO_WORK = {f"aten::{name}" for name in f"{ALLOCATES} {LOOKS}".split()}
+
+
+@part.check(basis="report", needs=[fused_answers_alike])
+def fused_is_one_launch(launched: Observation) -> Verdict:
+    """conv_relu_pool launches one kernel, which writes the result; no operator of torch computes beside it."""
+    seen = launched.values
+    beside = sorted(set(seen["operators"]) - NO_WORK)
+    measured = f"{len(seen['launches'])} launches; beside them {', '.join(beside[:5]) or 'nothing'}"
+    why = ""
+    if len(seen["launches"]) != 1 or beside:
+        why = "each launch reads and writes memory that one kernel keeps to itself"
+    elif not seen["wrote"]:
+        why = "the result is not what the kernel wrote: something else computed it"
+    return verdict(measured, why, FUSED)
+
+
+@part.check(basis="outputs")
+def cuda_answers_alike(threads: Pair, tools: Pair) -> Verdict:
+    """The CUDA kernel computes the same, thread by thread on the CPU, and writes its own numbers only."""
+    strayed = threads.student.values["strayed"]
+    if strayed:
+        why = "the last block has threads too many, which have to return; odd heights and widths are rounded down"
+        return Failed(f"{strayed[0]}: written beside the result", why, CUDA)
+    why = "another function, or a thread that computes another's number"
+    try_ = f"begin with one image; {CUDA}"
+    return without(tools, "g++") or outputs.same(threads, SAME, why=why, try_=try_)
+
+
+@part.check(basis="report")
+def cuda_compiles(cubin: Observation, tools: Pair) -> Verdict:
+    """nvcc compiles the CUDA source for an A100, and its registers suffice; owed where there is no nvcc."""
+    seen, owed = cubin.values, without(tools, "nvcc")
+    if owed:
+        return owed
+    if seen["error"]:
+        return Failed(seen["error"], "nvcc refuses the source", CUDA)
+    measured = f"kernels: {', '.join(seen['entries']) or 'none'}; {seen['spilled']} bytes spilled"
+    if "conv_relu_pool" not in seen["entries"]:
+        why = "who loads it looks for conv_relu_pool, and C++ gives it a longer name"
+        return Failed(measured, why, f'extern "C"; {CUDA}')
+    why = "what does not fit into registers goes to memory and back"
+    return verdict(measured, why if seen["spilled"] else "", CUDA)

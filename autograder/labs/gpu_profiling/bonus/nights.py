@@ -1,0 +1,115 @@
+"""A profile each night: recorded, compared with the last one, written about."""
+
+from __future__ import annotations
+
+from autograder.checks import outputs
+from autograder.lab import (
+    BOOLEAN,
+    CASES,
+    CELL,
+    INTEGER,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Observation,
+    Pair,
+    Student,
+    Verdict,
+    exactly,
+    list_of,
+    map_of,
+    optional,
+    record,
+)
+from autograder.labs.gpu_profiling.bonus import judges
+from autograder.labs.gpu_profiling.bonus.part import Rig, part
+from autograder.model import verdict
+
+NIGHT = 'see "A profile each night" in the bonus handout'
+
+
+@part.probe(
+    values={
+        "file": BOOLEAN,
+        "ranges": map_of(INTEGER),
+        "calls": INTEGER,
+        "early": INTEGER,
+        "steps": INTEGER,
+    }
+)
+def recorded(student: Student, rig: Rig) -> Answer:
+    """A step with ranges of drawn names."""
+    steps = rig.integer(3, 6)
+    file = rig.made_folder() / "recorded.json"
+    step = rig.nightly.step([f"range {rig.integer(100, 999)}", "optimizer"])
+    student.record_profile(step, str(file), steps=steps)
+    return {**step.seen(file), "steps": steps}
+
+
+REPORT = record(slower=optional(BOOLEAN), page=TEXT, rows=list_of(map_of(CELL)))
+ALLOWED = ((1.5, 0.05), (1.08, 0.2), (0.6, 0.05))
+"""Times as long as before the ranges take, and how much longer a step may be."""
+
+
+@part.probe(pair=True, values={**CASES, "reports": exactly(len(ALLOWED), REPORT)}, arrays=NUMBERS)
+def nights(student: Student, rig: Rig) -> Answer:
+    """Made profiles of unlike lengths: much slower, within what is allowed, faster."""
+    reports = []
+    answers = rig.answers()
+    folder = rig.made_folder()
+    for number, (factor, allowed) in enumerate(ALLOWED, 1):
+        before, after = rig.nightly.pair(rig.random, factor)
+        files = [rig.folder / "before.json.gz", rig.folder / "after.json.gz"]
+        for file, made in zip(files, (before, after), strict=True):
+            file.write_bytes(made.data())
+        report: Answer = before.beside(after, allowed)
+        page = ""
+        if rig.side == "student":
+            told = student.compare_profiles(*map(str, files), folder=str(folder), allowed=allowed)
+            report = rig.returned("compare_profiles", told)
+            page = rig.file_text(folder / "profile_report.md")
+        slower = report["slower"] if isinstance(report["slower"], bool) else None
+        for name in ("before_ms", "after_ms"):
+            answers.add(f"profiles {number}: {name}", rig.number(report[name]))
+        answers.add(f"profiles {number}: slower", slower)
+        rows = rig.rows(report["rows"], "compare_profiles")
+        reports.append({"slower": slower, "page": page, "rows": rows})
+    return {**answers.seen(), "reports": reports}
+
+
+@part.check(basis="report")
+def records_the_steps(recorded: Observation) -> Verdict:
+    """record_profile calls the step twice unrecorded and then as often as asked, each with its ranges."""
+    seen, steps = recorded.values, recorded.values["steps"]
+    counts = ", ".join(f"{name}: {count}" for name, count in seen["ranges"].items())
+    measured = f"{seen['calls']} calls, {seen['early']} of the first two recorded; in the trace {counts or 'nothing'}"
+    if not seen["file"]:
+        return verdict(measured, "no Chrome trace was written", NIGHT)
+    if seen["calls"] != steps + 2:
+        return verdict(measured, f"it should be {steps} steps, and two before them", NIGHT)
+    wrong = seen["early"] or any(count != steps for count in seen["ranges"].values())
+    why = f"there should be {steps} of each: none of the first two calls, which are slow, and all of the others"
+    try_ = f"schedule(wait=1, warmup=1, active=steps); {NIGHT}"
+    return verdict(measured, why if wrong else "", try_)
+
+
+@part.check(basis="scripted")
+def finds_what_changed(nights: Pair) -> Verdict:
+    """compare_profiles gives milliseconds per step of each range in both profiles, the largest change first."""
+    return judges.each(nights, judges.row_problem, NIGHT)
+
+
+@part.check(basis="scripted")
+def says_whether_slower(nights: Pair) -> Verdict:
+    """compare_profiles gives the milliseconds of a step, and says whether it became slower than is allowed."""
+    why = {
+        "slower": "slower is whether a step takes longer than before by more than is allowed",
+        "": "a step takes the mean length of ProfilerStep",
+    }
+    return outputs.same(nights, 1e-3, why=why, try_=NIGHT)
+
+
+@part.check(basis="scripted", needs=[finds_what_changed])
+def page_holds_the_rows(nights: Pair) -> Verdict:
+    """compare_profiles writes profile_report.md: a verdict, and each range with its milliseconds, in order."""
+    return judges.each(nights, judges.page_problem, NIGHT)

@@ -1,0 +1,107 @@
+"""Two nodes: their command lines, and averages for which one process of each node talks."""
+
+from __future__ import annotations
+
+from autograder.checks import outputs
+from autograder.claims.studies import Study
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Passed,
+    Student,
+    Verdict,
+    exactly,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.labs.gpu_profiling.bonus import torchrun
+from autograder.labs.gpu_profiling.bonus.part import Rig, part
+from autograder.model import verdict
+
+NODE = 'see "Two nodes" in the bonus handout'
+AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
+SAME = 1e-5  # of the largest number: sums of some dozen products in another order
+
+
+@part.probe(
+    pair=True,
+    values={"commands": exactly(2, list_of(list_of(TEXT))), "asked": list_of(map_of(CELL))},
+)
+def commands(student: Student, rig: Rig) -> Answer:
+    """Two and more nodes, at addresses that are drawn."""
+    told, asked = [], []
+    for nodes in (2, rig.integer(3, 5)):
+        call = {
+            "script": f"train_{rig.integer(10, 99)}.py",
+            "nodes": nodes,
+            "processes": rig.integer(2, 8),
+            "address": f"10.0.{rig.integer(1, 99)}.{rig.integer(1, 99)}",
+            "port": rig.integer(20_000, 50_000),
+        }
+        lines = student.node_commands(*call.values())
+        told.append([[rig.word(word) for word in words][:60] for words in lines][:9])
+        asked.append(call)
+    return {"commands": told, "asked": asked}
+
+
+TURNS = 2  # averages that are taken, as in labs/gpu_profiling/bonus/rig/nodes.py
+CALL = record(ranks=list_of(INTEGER), numbers=INTEGER)
+
+
+@part.probe(
+    pair=True,
+    values={"calls": list_of(list_of(CALL)), "numbers": INTEGER},
+    arrays={"means": ("float64", 1)},
+)
+def means(student: Student, rig: Rig) -> Answer:
+    """Two nodes of two processes each; what is expected is computed in one."""
+    return rig.nodes().together(student) if rig.side == "student" else rig.nodes().alone()
+
+
+@part.check(basis="outputs")
+def starts_each_node(commands: Pair) -> Verdict:
+    """node_commands has a command line of torchrun for each node, which meet at the first one's address."""
+    told, asked = commands.student.values["commands"], commands.baseline.values["asked"]
+    for lines, call in zip(told, asked, strict=False):
+        why = torchrun.problem(lines, torchrun.Wanted(**call))
+        if why:
+            return Failed(" ".join(lines[0])[:200] if lines else "no command lines", why, NODE)
+    return Passed(" ".join(told[0][0])[:200])
+
+
+@part.check(basis="scripted")
+def averages_over_nodes(means: Pair) -> Verdict:
+    """After average_over_nodes every process of two nodes has the mean over all four, each time it is called."""
+    got, want = means.student.arrays["means"], means.baseline.arrays["means"]
+    apart = outputs.furthest(got, want)
+    if apart <= SAME:
+        return Passed(f"apart by {apart:.1e}")
+    times = outputs.multiple(got, want, SAME)
+    measured = f"apart by {apart:.1e}" if times is None else f"{times:.3g} times the mean"
+    why = (
+        "a node is left out, counts twice, or is not told; or the sum is divided by another number"
+    )
+    return Failed(measured, why, NODE)
+
+
+@part.check(basis="report", needs=[averages_over_nodes])
+def one_of_a_node_talks(means: Pair) -> Verdict:
+    """Only the first process of a node takes part in calls between nodes: at most two for each average, all in one."""
+    across = [torchrun.crossing(own, processes=2) for own in means.student.values["calls"]]
+    counts = ", ".join(str(len(calls)) for calls in across)
+    why = torchrun.talk_problem(across, TURNS, means.baseline.values["numbers"])
+    try_ = f"torch.cat before anything leaves the node; {NODE}"
+    return verdict(f"calls between nodes by rank: {counts}", why, try_)
+
+
+Study(part, torchrun.NODES, "rehearse_nodes").is_consistent(
+    torchrun.row_problem,
+    says="The nodes_results.csv handed in has the four shapes, and efficiencies that follow from its rates.",
+    try_=AGAIN,
+    name="nodes_results_fit",
+)

@@ -1,0 +1,50 @@
+"""The files that are handed in: the table of nets, and what ncu printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder.checks.forms import Row
+from autograder.lab import Table, Text, Unavailable, Verdict
+from autograder.labs.gpu_profiling.part3_kernels import ncu
+from autograder.labs.gpu_profiling.part3_kernels.judges import RESULTS
+from autograder.labs.gpu_profiling.part3_kernels.launches import study
+from autograder.labs.gpu_profiling.part3_kernels.part import LAUNCH, REPORT, part
+from autograder.model import verdict
+
+
+def _nets(rows: Sequence[Row]) -> str:
+    if [row["net"] for row in rows[:2]] == ["SimpleNet", "OptimizedNet"]:
+        return ""
+    return "the first rows are to be SimpleNet and OptimizedNet"
+
+
+csv_is_consistent = study.is_consistent(
+    _nets,
+    says="The kernel_results.csv handed in compares SimpleNet with OptimizedNet, with numbers that fit each other.",
+)
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def fewer_launches(kernel_results: Table) -> Verdict:
+    """In the kernel_results.csv handed in, the compiled net launches less than SimpleNet; owed without a compiler."""
+    rows = RESULTS.read(kernel_results)
+    compiled = [row for row in rows if "compiled" in str(row["net"])]
+    if not compiled:
+        return Unavailable(
+            "no row is of a compiled net; a machine with a C++ compiler or a GPU can make it"
+        )
+    before, after = rows[0]["launches"], compiled[0]["launches"]
+    measured = f"{before:g} launches of {rows[0]['net']}, {after:g} of {compiled[0]['net']}"
+    why = "nothing was fused, or what torch.compile wrote was not seen: on a CPU its kernels need their ranges"
+    return verdict(measured, "" if after < before else why, f"enable_kernel_profile; {LAUNCH}")
+
+
+@part.check(basis="artefact")
+def report_holds_kernels(kernel_report: Text) -> Verdict:
+    """The kernel_report.txt handed in is what ncu printed of your kernels; without ncu, it says so and is owed."""
+    if kernel_report.text.lower().startswith("no ncu"):
+        return Unavailable(
+            "kernel_report.txt says that there was no ncu; a machine with one can make it"
+        )
+    return ncu.holds_kernels(kernel_report, try_=REPORT)

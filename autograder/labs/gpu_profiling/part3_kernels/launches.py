@@ -1,0 +1,132 @@
+"""Launches: counted in traces, and a table of nets that says how many each has and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from autograder.checks.reported import each
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Answer,
+    Pair,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+)
+from autograder.labs.gpu_profiling.part3_kernels import judges
+from autograder.labs.gpu_profiling.part3_kernels.part import LAUNCH, Rig, part
+
+KINDS = ("eager", "compiled", "on_gpu")
+
+
+@part.probe(
+    pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(INTEGER))}
+)
+def counted(student: Student, rig: Rig) -> Answer:
+    """Made traces of which everything is known."""
+    told, known = [], []
+    for kind in KINDS:
+        made = getattr(rig.launches, kind)(rig.random)
+        file = rig.folder / f"made_{kind}.json.gz"
+        file.write_bytes(made.data())
+        known.append(dict(made.counts))
+        if rig.side == "student":
+            seen = rig.returned("count_launches", student.count_launches(str(file)))
+            told.append({name: rig.number(count) for name, count in seen.items()})
+    return {"told": told, "known": known}
+
+
+APART = 0.05  # so that a speedup of 1 shows
+
+
+@part.probe(
+    pair=True,
+    values={
+        **WRITTEN,
+        "names": list_of(TEXT),
+        "launches": list_of(INTEGER),
+        "own": list_of(optional(NUMBER)),
+        "seconds": list_of(NUMBER),
+        "repeats": INTEGER,
+        "device": TEXT,
+    },
+)
+def scripted_nets(student: Student, rig: Rig) -> Answer:
+    """Nets of a known number of operators that take scripted seconds."""
+    # Not in the order of the alphabet.
+    names = ["simple", "optimized", "compiled"][: rig.integer(2, 3)]
+    repeats = 2 * rig.integer(2, 4) + 1
+    rows = rig.integer(8, 30)
+    counts = [rig.integer(5, 25) for _ in names]
+    seconds = rig.seconds(0.05, 0.9, len(names))
+    while abs(seconds[1] / seconds[0] - 1) < APART:
+        seconds = rig.seconds(0.05, 0.9, len(names))
+    nets = {
+        name: rig.scripted_net(own, rows, operators, repeats)
+        for name, own, operators in zip(names, seconds, counts, strict=True)
+    }
+    images = rig.tensor(rig.random.normal(size=(2, 3, rows, 4)))
+    folder = str(rig.made_folder())
+    returned = student.compare_nets(nets, images, folder=folder, repeats=repeats)
+    return {
+        **written(rig, judges.RESULTS, "compare_nets", returned),
+        "names": names,
+        "launches": counts,
+        "seconds": seconds,
+        "repeats": repeats,
+        "own": [launched(student, rig, net, images) for net in nets.values()],
+        "device": rig.text(rig.given("device_name")(rig.device)),
+    }
+
+
+def launched(student: Student, rig: Rig, net: Any, images: Any) -> Any:
+    """Return what the student's own count_launches finds in one call, right or wrong: it is judged by itself."""
+    file = str(rig.folder / "one_call.json")
+    with rig.no_grad(), suppress(Exception):
+        rig.given("record")(lambda on_step: (net(images), on_step()), file, 1)
+        return rig.number(sum(student.count_launches(file).values()))
+    return None
+
+
+@part.check(basis="scripted")
+def counts_launches(counted: Pair) -> Verdict:
+    """count_launches finds what a trace launched, of a GPU, of a CPU, and of compiled code on a CPU."""
+    known = list(zip(KINDS, counted.baseline.values["known"], strict=True))
+
+    def problem(reported: judges.Counts, case: tuple[str, Mapping[str, int]]) -> tuple[str, str]:
+        kind, counts = case
+        measured, why = judges.miscounted(reported, counts)
+        return f"a made trace ({kind.replace('_', ' ')}): {measured}", why
+
+    passed = ", ".join(f"{sum(counts.values())} launches ({kind})" for kind, counts in known)
+    return each(counted.student.values["told"], known, problem, LAUNCH, passed)
+
+
+def _compared(scripted_nets: Pair) -> str:
+    seen = scripted_nets.student.values
+    return judges.unlike(seen["rows"], scripted_nets.baseline.values, seen["own"])
+
+
+study = Study(
+    part,
+    judges.RESULTS,
+    "compare_nets",
+    by=scripted_nets,
+    expected=lambda known: known["names"],
+)
+study.is_measured(
+    "compares_honestly",
+    _compared,
+    says="compare_nets counts the launches of one call, and times the median call after a warm-up, "
+    "without the profiler.",
+    try_="a warm-up, a recorded call, then repeats calls that are timed one by one; statistics.median",
+    shows=["launches", "ms"],
+)
+study.is_written()

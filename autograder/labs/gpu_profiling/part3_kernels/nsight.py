@@ -1,0 +1,143 @@
+"""Nsight Compute: a command line for named kernels, and what its report says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from itertools import zip_longest
+from typing import Any
+
+from autograder.checks.reported import each
+from autograder.lab import (
+    CELL,
+    INTEGER,
+    TEXT,
+    Answer,
+    Pair,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    record,
+)
+from autograder.labs.gpu_profiling.part3_kernels import ncu
+from autograder.labs.gpu_profiling.part3_kernels.part import REPORT, Rig, part
+
+NAMES = 'see "A command line of ncu" in the part 3 handout'
+FAMILIES = (
+    "implicit_convolve_sgemm",
+    "sm80_xmma_fprop_implicit_gemm",
+    "cudnn_infer_ampere_scudnn",
+    "winograd_forward",
+)
+
+
+@part.probe(
+    pair=True,
+    values={
+        "commands": list_of(list_of(TEXT)),
+        "measured": list_of(list_of(TEXT)),
+        "asked": list_of(
+            record(
+                kernels=list_of(TEXT), script=TEXT, report=TEXT, launches=INTEGER, skipped=INTEGER
+            )
+        ),
+    },
+)
+def commands(student: Student, rig: Rig) -> Answer:
+    """Names of kernels are drawn; among the others are some that hold those asked for."""
+    told, measured, asked = [], [], []
+    for skipped in (0, rig.integer(1, 40)):
+        number = rig.integer(10, 99)
+        family = str(rig.random.choice(FAMILIES))
+        kernels = [f"{family}_{rig.integer(100, 999)}", f"loop_fusion.{number}"]
+        others = [
+            f"{kernels[0]}_bias",
+            f"pre_{kernels[1]}",
+            f"loop_fusion_{number}",
+            "elementwise_kernel",
+        ]
+        call = {
+            "script": f"train_{number}.py",
+            "kernels": kernels,
+            "report": f"kernels_{number}",
+            "launches": rig.integer(2, 50),
+            "skipped": skipped,
+        }
+        words = student.ncu_command(*deepcopy(call).values())
+        told.append([rig.word(word) for word in words][:60])
+        measured.append(ncu.chosen(told[-1], [*kernels, *others]))
+        asked.append(call)
+    return {"commands": told, "measured": measured, "asked": asked}
+
+
+@part.probe(
+    pair=True,
+    values={"told": list_of(list_of(map_of(CELL))), "known": list_of(list_of(map_of(CELL)))},
+)
+def reports(student: Student, rig: Rig) -> Answer:
+    """Made reports: in a unit that is drawn, in one of an older ncu, and in nanoseconds with commas."""
+    told, known = [], []
+    kinds = (rig.launches.UNITS, rig.launches.OLD_UNITS)
+    drawn = [str(rig.random.choice(units)) for units in kinds]
+    for number, unit in enumerate((*drawn, "ns")):
+        made = rig.launches.report(rig.random, unit)
+        file = rig.folder / f"made_{number}.csv"
+        file.write_text(made.text(), encoding="utf-8")
+        known.append(made.rows)
+        if rig.side == "student":
+            told.append(rig.rows(student.read_ncu(str(file)), "read_ncu"))
+    return {"told": told, "known": known}
+
+
+@part.check(basis="outputs")
+def command_is_right(commands: Pair) -> Verdict:
+    """ncu_command has ncu's own options: a set, how many launches, the report; then python and the script."""
+    told = commands.student.values["commands"]
+
+    def problem(words: Sequence[str], asked: Mapping[str, Any]) -> tuple[str, str]:
+        line = " ".join(words)[:200]
+        return line or "no words", ncu.command_problem(words, ncu.Wanted(**asked))
+
+    passed = " ".join(word for words in told[:1] for word in words)[:200]
+    return each(told, commands.baseline.values["asked"], problem, NAMES, passed)
+
+
+@part.check(basis="report", needs=[command_is_right])
+def command_measures_what_was_asked(commands: Pair) -> Verdict:
+    """ncu_command measures the kernels that are named, and no other one whose name holds theirs."""
+    seen = commands.student.values
+
+    def problem(answer: tuple[Sequence[str], ...], asked: Mapping[str, Any]) -> tuple[str, str]:
+        words, measured = answer
+        name = ncu.named(words)[:120] or "no --kernel-name"
+        kernels = ", ".join(measured) or "nothing"
+        return f"{name}: {kernels}", ncu.choice_problem(words, measured, asked["kernels"])
+
+    told = list(zip_longest(seen["commands"], seen["measured"], fillvalue=()))
+    asked = commands.baseline.values["asked"]
+    passed = f"{len(asked[0]['kernels'])} kernels of each profile"
+    return each(told, asked, problem, f"regex:^(one|another)$; {NAMES}", passed)
+
+
+@part.check(basis="scripted")
+def reads_reports(reports: Pair) -> Verdict:
+    """read_ncu finds each launch of a report, with durations in microseconds, throughput and occupancy."""
+    return _read(reports, ncu.figure_problem)
+
+
+@part.check(basis="scripted", needs=[reads_reports])
+def says_what_limits(reports: Pair) -> Verdict:
+    """read_ncu says what limits each kernel: compute, memory, or latency where neither is busy."""
+    return _read(reports, ncu.bound_problem)
+
+
+def _read(reports: Pair, problem: Callable[..., str]) -> Verdict:
+    known = reports.baseline.values["known"]
+    return each(
+        reports.student.values["told"],
+        known,
+        lambda rows, right: ("a made report", ncu.row_problem(rows) or problem(rows, right)),
+        REPORT,
+        f"{sum(map(len, known))} launches in made reports",
+    )

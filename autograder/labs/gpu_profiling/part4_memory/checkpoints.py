@@ -1,0 +1,189 @@
+"""Checkpoints: the same logits and gradients, little that is kept, and a smaller peak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder.checks import memory, numerics, outputs
+from autograder.lab import (
+    INTEGER,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+)
+from autograder.labs.gpu_profiling.part4_memory.part import part
+from autograder.model import verdict
+
+BATCH, SIDE = 6, 32  # samples, pixels: so many that shrink has something to average
+MOMENTUM = 0.9
+LARGE = {"width": 16, "batch": 64, "side": 128}  # so large that activations outweigh the process
+BLOCKS = 'see "What a checkpoint does" in the part 4 handout'
+WRONG = 'see "What usually goes wrong" in the part 4 handout'
+
+
+@part.outputs
+def network(student: Student, rig: Rig) -> Answer:
+    """Two passes, backward after each, of images that need a gradient and of images that do not."""
+    seen = rig.answers()
+    for wants, mode in ((False, "train"), (True, "train"), (True, "eval")):
+        simple = rig.matched.simple_net(rig.integer(2, 4))
+        net = student.MemoryEfficientNet(simple).train(mode == "train")
+        for turn in (1, 2):
+            images = rig.tensor(rig.random.normal(size=(BATCH, 3, SIDE, SIDE)))
+            output = net(images.requires_grad_(wants))
+            case = f"pass {turn} in {mode}(), images {'with' if wants else 'without'} a gradient"
+            seen.add(f"logits of {case}", output)
+            output.backward(rig.tensor(rig.random.normal(size=tuple(output.shape))))
+            for name, parameter in simple.named_parameters():
+                seen.add(f"gradient of {name}, {case}", parameter.grad)
+            if wants or images.grad is not None:
+                seen.add(f"gradient of the images, {case}", images.grad)
+    return seen.seen()
+
+
+@part.probe(
+    pair=True,
+    values={"without": list_of(TEXT), "parameters": INTEGER},
+    arrays={"start": ("float32", 1), "weights": ("float32", 1)},
+)
+def training(student: Student, rig: Rig) -> Answer:
+    """Some steps of an optimizer that holds SimpleNet's own parameters."""
+    simple = rig.matched.simple_net(3)
+    window = rig.window([BATCH] * 4, model=simple, momentum=MOMENTUM, enlarged=4)
+    start = window.weights()
+    without: set[str] = set()
+    net = student.MemoryEfficientNet(simple)
+    net.train()
+    for images, labels in window.loader:
+        window.optimizer.zero_grad()
+        window.criterion(net(images), labels).backward()
+        without |= {name for name, parameter in simple.named_parameters() if parameter.grad is None}
+        window.optimizer.step()
+    return {
+        "without": sorted(without),
+        "parameters": len(list(simple.parameters())),
+        "start": start,
+        "weights": window.weights(),
+    }
+
+
+def kept_inputs(width: int, batch: int, side: int) -> int:
+    """Return the bytes of the inputs of the second and third block; the images are there anyway."""
+    return 4 * batch * (width * (side // 2) ** 2 + 2 * width * (side // 4) ** 2)
+
+
+@part.probe(pair=True, values={"saved": INTEGER, "inputs": INTEGER, "classified": INTEGER})
+def kept(student: Student, rig: Rig) -> Answer:
+    """What one forward pass keeps for the backward pass, and how often the classifier runs in both."""
+    width, batch, side = 4, 4, 64
+    simple = rig.matched.simple_net(width)
+    images = rig.tensor(rig.random.normal(size=(batch, 3, side, side)))
+    net = student.MemoryEfficientNet(simple)
+    classified: list[int] = []
+    simple.fc1.register_forward_hook(lambda *_: classified.append(1))
+    with rig.saved(*simple.parameters(), images) as seen:
+        logits = net(images)
+    logits.sum().backward()
+    return {
+        "saved": seen.bytes,
+        "inputs": kept_inputs(width, batch, side),
+        "classified": len(classified),
+    }
+
+
+@part.probe(pair=True, arrays=NUMBERS)
+def large_step(student: Student, rig: Rig) -> Answer:
+    """One forward and backward pass; the first block keeps most, and comes back as a whole."""
+    width, batch, side = LARGE.values()
+    simple = rig.matched.simple_net(width)
+    images = rig.tensor(rig.random.normal(size=(batch, 3, side, side)))
+    net = student.MemoryEfficientNet(simple)
+    rig.return_memory_at_once()
+    net(images).square().mean().backward()
+    return {"numbers": rig.flat([it.grad for it in simple.parameters() if it.grad is not None])}
+
+
+@part.probe(pair=True)
+def idle(student: Student, rig: Rig) -> Answer:
+    """Small work: what a worker holds before anything is large."""
+    net = student.MemoryEfficientNet(rig.matched.simple_net(2))
+    net(rig.tensor(rig.random.normal(size=(2, 3, SIDE, SIDE))))
+    return {}
+
+
+SAME = 1e-5  # of the largest number: the second run repeats the first
+APART = 1e-4  # of the update's norm, after four steps
+LEANER = 0.92  # of the peak. Measured: three blocks or smaller ones 0.90; all but the first 0.97, one or none 1.0
+UNWANTED = "requires_grad_() changes the caller's images, and what it makes backward compute for them is for nobody"
+
+
+def _unused(without: Sequence[str]) -> tuple[str, str]:
+    """Say why weights have no gradient, and what to try: of these the classifier's never are a checkpoint's doing."""
+    if any("fc" in name for name in without):
+        return (
+            "copies run in the place of the layers handed in",
+            f"simple.conv1 and the others themselves; {BLOCKS}",
+        )
+    why = "the reentrant variant gives none to a block whose input needs none, and images need none; nor does no_grad()"
+    return why, f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
+
+
+@part.check(basis="outputs")
+def gradients_match(network: Pair) -> Verdict:
+    """MemoryEfficientNet gives SimpleNet's logits, and every weight of the SimpleNet its gradient."""
+    try_ = f"checkpoint(block, x, use_reentrant=False); {BLOCKS}"
+    asked = {case["case"] for case in network.baseline.values["cases"]}
+    cases = network.student.values["cases"]
+    without = [case["case"] for case in cases if case["dtype"] == "nothing"]
+    for case in cases:
+        if case["case"] not in asked:
+            return Failed(case["case"], UNWANTED, try_)
+        if case["case"] in without:
+            return Failed(f"no {case['case']}", *_unused(without))
+    why = {
+        "logits": "another function than SimpleNet's",
+        "gradient": "a block ran twice where it should run again",
+    }
+    return outputs.same(network, SAME, why=why, try_=try_)
+
+
+@part.check(basis="outputs")
+def every_weight_trains(training: Pair) -> Verdict:
+    """Trained as a MemoryEfficientNet, every weight of the SimpleNet moves as it does without checkpoints."""
+    without = training.student.values["without"]
+    count = training.baseline.values["parameters"]
+    if without:
+        missing = f"{len(without)} of {count} weights have no gradient: {', '.join(without[:3])}"
+        return Failed(missing, *_unused(without))
+    why = "gradients or logits differ from SimpleNet's"
+    try_ = f"the blocks in their order, then the classifier; {WRONG}"
+    return numerics.same_update(training, APART, why=why, try_=try_)
+
+
+@part.check(basis="report", needs=[gradients_match])
+def keeps_only_the_inputs(kept: Pair) -> Verdict:
+    """Little more than the inputs of the blocks is kept, and a quarter of the rest; the classifier runs once a step."""
+    saved, classified = (kept.student.values[name] for name in ("saved", "classified"))
+    inputs, whole = (kept.baseline.values[name] for name in ("inputs", "saved"))
+    if classified > 1:
+        why = "the classifier is checkpointed as well: it keeps little, and runs twice for it"
+        return Failed(f"fc1 ran {classified} times in a step", why, f"three blocks; {BLOCKS}")
+    allowed = inputs + (whole - inputs) / 4
+    why = "" if saved <= allowed else "a block keeps what is inside it, or none is checkpointed"
+    mine, theirs, most = (f"{size / 1e6:.3f} MB" for size in (saved, whole, allowed))
+    return verdict(f"{mine} of {theirs}; allowed {most}", why, f"all three blocks; {BLOCKS}")
+
+
+@part.check(basis="outputs", needs=[gradients_match])
+def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
+    """The peak of a large step is at most 92 % of SimpleNet's, measured from outside."""
+    both = (large_step.student, large_step.baseline)
+    apart = outputs.furthest(*(side.arrays["numbers"] for side in both))
+    why = "blocks keep what is inside them, or one block is the whole network: running it again brings all back"
+    return memory.leaner(large_step, idle, LEANER, apart, APART, why, f"three blocks; {BLOCKS}")

@@ -1,0 +1,174 @@
+"""Whole steps, measured at several batch sizes in two precisions, and the table of them that is handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Answer,
+    Device,
+    Pair,
+    Rig,
+    Student,
+    list_of,
+    map_of,
+)
+from autograder.labs.gpu_profiling.part4_memory import judges
+from autograder.labs.gpu_profiling.part4_memory.part import part
+
+STEPS = 'see "What is measured" in the part 4 handout'
+WARM_UP = 2  # steps, at least
+SMALLER = 64  # times is a loss, so that no scaler that begins high skips a step, whose seconds would be missed
+
+
+def scripted(
+    rig: Rig,
+    passed: dict[Any, list[float]],
+    full: float,
+    half: float,
+    backward: float,
+    cold: float,
+    step: float,
+) -> Any:
+    """Return a make_training: a forward pass takes *full* or *half* seconds, a backward pass *backward*.
+
+    The first forward pass takes *cold* seconds longer, and so do the first two backward passes. The
+    optimizer takes *step* seconds, and as much again for each other size and precision that its model has seen.
+    *passed* has, for each model, a sum of each batch that passed.
+    """
+    trainings = rig.trainings(full, half, cold, SMALLER)
+    left = [cold, cold]
+    pass_time = partial(rig.clock.advance, busy=True)
+
+    def make_training(device: Any) -> Any:
+        model, criterion, optimizer = trainings(device)
+        kinds = set()
+
+        def hook(module: Any, inputs: Any, output: Any) -> None:
+            kinds.add((len(inputs[0]), output.dtype))
+            passed.setdefault(module, []).append(float(inputs[0].double().sum()))
+            if output.requires_grad:
+                output.register_hook(lambda _: pass_time(backward + (left.pop() if left else 0)))
+
+        model.register_forward_hook(hook)
+        optimizer.register_step_post_hook(lambda *_: pass_time(step * len(kinds)))
+        return model, criterion, optimizer
+
+    return make_training
+
+
+@part.probe(
+    pair=True,
+    values={
+        **WRITTEN,
+        "nets": list_of(TEXT),
+        "sizes": list_of(INTEGER),
+        "saved": list_of(NUMBER),
+        "script": list_of(map_of(NUMBER)),
+        "steps": INTEGER,
+        "batches": INTEGER,
+        "models": INTEGER,
+        "warm": INTEGER,
+        "device": TEXT,
+    },
+)
+def measured(student: Student, rig: Rig) -> Answer:
+    """Nets whose passes take scripted seconds, the first one of each longer; what is kept is ours to know."""
+    names = ["simple", "efficient"]  # not in the order of the alphabet
+    steps = rig.integer(4, 9)
+    sizes = [rig.integer(3, 9), rig.integer(10, 20)]
+    script = [drawn(rig) for _ in names]
+    passed: dict[Any, list[float]] = {}
+    rig.clock.freeze()
+    nets = {name: scripted(rig, passed, **own) for name, own in zip(names, script, strict=True)}
+    options = {"image_size": 8, "classes": 4, "steps": steps}
+    returned = student.benchmark_memory(
+        nets, list(sizes), rig.device, folder=str(rig.made_folder()), **options
+    )
+    different = (len(set(batches[-steps:])) for batches in passed.values())
+    return {
+        **written(rig, judges.RESULTS, "benchmark_memory", returned),
+        "batches": max(different, default=0),
+        "models": len(passed),
+        "warm": sum(len(batches) >= steps + WARM_UP for batches in passed.values()),
+        "nets": names,
+        "sizes": sizes,
+        "script": script,
+        "steps": steps,
+        "saved": saved_by_size(rig, sizes),
+        "device": rig.text(rig.given("device_name")(rig.device)),
+    }
+
+
+def drawn(rig: Rig) -> dict[str, float]:
+    """Draw the seconds of one net, as `scripted` takes them."""
+    (full,), (faster,), (backward,) = (
+        rig.seconds(low, high, 1) for low, high in ((0.2, 0.5), (1.3, 2.5), (0.5, 0.9))
+    )
+    return {
+        "full": full,
+        "half": full / faster,
+        "backward": backward,
+        "cold": 3.0,
+        "step": full / 3,
+    }
+
+
+def saved_by_size(rig: Rig, sizes: Sequence[int]) -> list[float]:
+    """Return the MB that are kept at each size, in FP32 and in half precision."""
+    saved: list[float] = []
+    for size in sizes:
+        images = rig.tensor(rig.random.normal(size=(size, 3, 8, 8)))
+        look = partial(rig.given("saved_mb"), rig.window([2]).model, images)
+        saved += [look(), rig.autocast("bfloat16", look)]
+    return saved
+
+
+def _measured(measured: Pair, device: Device) -> str:
+    seen, known = measured.student.values, measured.baseline.values
+    rows = seen["rows"]
+    on_gpu = device.kind == "cuda"
+    problem = judges.unit_problem(rows) or judges.figure_problem(rows, known, on_gpu=on_gpu)
+    if problem:
+        return problem
+    if seen["batches"] > 1:
+        return (
+            f"{known['steps']} timed steps had {seen['batches']} batches: making one is timed, too"
+        )
+    if seen["models"] < 2 * len(rows):
+        return "saved_mb was measured on the model that is trained then: make another one, and throw it away"
+    if seen["warm"] < len(rows):
+        return "the warm-up trained another model than the one that is measured then"
+    return ""
+
+
+def _expected(known: Mapping[str, Any]) -> list[tuple[str, int, str]]:
+    return list(product(known["nets"], known["sizes"], judges.PRECISIONS))
+
+
+study = Study(part, judges.RESULTS, "benchmark_memory", by=measured, expected=_expected)
+study.is_measured(
+    "measures_training_steps",
+    _measured,
+    says="measure_memory_and_speed times complete steps after a warm-up, and says what is kept, in both precisions.",
+    try_=STEPS,
+    shows=["throughput"],
+    reads=["device"],
+)
+study.is_written()
+
+
+study.is_consistent(
+    lambda rows: (
+        judges.unit_problem(rows)
+        or judges.whole_problem(rows, ("SimpleNet", "MemoryEfficientNet"), 4)
+    ),
+    says="The memory_results.csv handed in has both nets at four batch sizes and precisions, with less kept by yours.",
+)

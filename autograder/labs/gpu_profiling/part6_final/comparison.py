@@ -1,0 +1,158 @@
+"""The comparison of versions: runs, shares of work, the figure and the sums of nsys."""
+
+from __future__ import annotations
+
+from autograder.checks import configurations, plot, table
+from autograder.checks.configurations import VERSIONS
+from autograder.claims.studies import PICTURE as DRAWN
+from autograder.claims.studies import WRITTEN, Study, written
+from autograder.lab import (
+    BOOLEAN,
+    CELL,
+    NUMBER,
+    PANELS,
+    TEXT,
+    Answer,
+    Failed,
+    Observation,
+    Pair,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+)
+from autograder.labs.gpu_profiling.part6_final import judges
+from autograder.labs.gpu_profiling.part6_final.part import BEFORE_AFTER, PICTURE, TABLE, Rig, part
+from autograder.model import verdict
+
+NAMES = VERSIONS.rows or ()
+
+ROWS = list_of(map_of(CELL))
+COMPARED = {
+    **WRITTEN,
+    "runs": ROWS,
+    "busy": list_of(optional(NUMBER)),
+    "raised": TEXT,
+    "drawn": BOOLEAN,
+}
+
+
+@part.probe(pair=True, values=COMPARED)
+def comparison(student: Student, rig: Rig) -> Answer:
+    """A made program instead of trainings: it notices what reaches it from an earlier run; at last it fails.
+
+    Shares are those of the own busy_percent, which is judged by itself.
+    """
+    asked, runs = rig.matched.versions(NAMES[: rig.integer(4, 5)])
+    folder = rig.made_folder()
+    returned = student.compare_versions(asked, folder=str(folder))
+    drawn = (folder / PICTURE).is_file()
+    if not drawn:  # a drawing that writes nothing is judged by itself
+        student.draw_comparison([dict(row) for row in runs], str(folder))
+        drawn = not (folder / PICTURE).is_file()
+    answer = written(rig, VERSIONS, "compare_versions", returned)
+    raised = rig.matched.hopeless(student.run_version, asked[0]["command"][0])
+    busy = [rig.number(student.busy_percent(version["profile"])) for version in asked]
+    return {**answer, "runs": runs, "busy": busy, "raised": raised, "drawn": drawn}
+
+
+@part.probe(pair=True, values={"told": list_of(optional(NUMBER)), "known": list_of(NUMBER)})
+def shares(student: Student, rig: Rig) -> Answer:
+    """Made profiles, with a GPU and without."""
+    made = [rig.matched.profile(number) for number in range(4)]
+    return {
+        "told": [rig.number(student.busy_percent(file)) for file, _ in made],
+        "known": [share for _, share in made],
+    }
+
+
+@part.probe(values={"rows": ROWS, "panels": PANELS}, arrays=DRAWN)
+def drawing(student: Student, rig: Rig) -> Answer:
+    rows = rig.matched.rows(NAMES[:4])
+    file = rig.made_folder() / PICTURE
+    with rig.figures() as figures:
+        student.draw_comparison([dict(row) for row in rows], str(file.parent))
+    return {
+        "rows": rows,
+        "panels": figures.panels(file.name),
+        "picture": rig.file_bytes(file, plot.BYTES + 1),
+    }
+
+
+@part.probe(
+    pair=True, values={"told": list_of(map_of(optional(NUMBER))), "known": list_of(map_of(NUMBER))}
+)
+def sums(student: Student, rig: Rig) -> Answer:
+    """Made outputs of nsys stats, of today's and of older ones."""
+    reported, expected = [], []
+    for number, new in enumerate((True, False)):
+        made, file = rig.sums(rig.random, new=new), rig.folder / f"stats_{number}.txt"
+        file.write_text(made.text(), encoding="utf-8")
+        stats = rig.returned("read_stats", student.read_stats(str(file)))
+        reported.append({name: rig.number(stats[name]) for name in made.known})
+        expected.append(made.known)
+    return {"told": reported, "known": expected}
+
+
+@part.check(basis="scripted")
+def finds_the_busy_share(shares: Pair) -> Verdict:
+    """busy_percent finds the share of the steps in which a kernel ran, or without kernels an operator."""
+    problem = judges.shared(shares.student.values["told"], shares.baseline.values["known"])
+    return verdict(*problem, TABLE)
+
+
+def _compared(comparison: Pair) -> str | tuple[str, str]:
+    seen = comparison.student.values
+    printed = zip(comparison.baseline.values["runs"], seen["busy"], strict=False)
+    runs = [{**run, "busy_percent": busy} for run, busy in printed]
+    rows = seen["rows"]
+    problem = configurations.copied_problem(VERSIONS, configurations.PRINTED, rows, runs)
+    problem = problem or configurations.work_problem(rows)
+    if problem:
+        return problem
+    if not seen["drawn"]:
+        return f"no {PICTURE} is in folder", f"call draw_comparison(rows, folder); {TABLE}"
+    if not (seen["raised"].startswith("RuntimeError") and "out of ideas" in seen["raised"]):
+        why = "a program that ends with status 1 is a RuntimeError with the end of its stderr"
+        raised = f"a run that failed raised {seen['raised'][:100]}"
+        return f"{raised}: {why}", f"look at returncode; {TABLE}"
+    csv = table.holds_the_rows(seen["csv"], VERSIONS.file, rows)
+    return (f"{csv.measured}: {csv.why}", csv.try_) if isinstance(csv, Failed) else ""
+
+
+UNITS = {
+    "busy_percent": r"%|percent",
+    "throughput": r"/|per|s⁻¹|\^\{?-1",
+    "speedup": r"\bx\b|\u00d7|[Ss]peedup|ratio",
+}
+
+
+@part.check(basis="scripted")
+def figure_shows_the_rows(drawing: Observation) -> Verdict:
+    """draw_comparison draws three panels: busy share, throughput and speedup of the rows that it is given."""
+    try_ = "one bar per row, named and as high as the row says, and set_ylabel with the unit"
+    return plot.shows_the_rows(drawing, PICTURE, UNITS, "version", try_)
+
+
+@part.check(basis="scripted")
+def reads_stats(sums: Pair) -> Verdict:
+    """read_stats finds launches, time of kernels, time of copies to the GPU and waiting calls in what nsys printed."""
+    problem = judges.counted(sums.student.values["told"], sums.baseline.values["known"])
+    return verdict(*problem, BEFORE_AFTER)
+
+
+study = Study(
+    part,
+    VERSIONS,
+    "compare_versions",
+    by=comparison,
+    expected=lambda known: [run["version"] for run in known["runs"]],
+)
+study.is_measured(
+    "compares_versions",
+    _compared,
+    says="compare_versions runs each version in a process of its own; rows and CSV are their figures; failures raise.",
+    try_=TABLE,
+    shows=["throughput"],
+)

@@ -1,0 +1,94 @@
+"""The files that are handed in: the table and its profile, what nsys printed, the reflection."""
+
+from __future__ import annotations
+
+from autograder.checks import configurations
+from autograder.checks import trace as profile
+from autograder.checks.configurations import VERSIONS
+from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
+from autograder.labs.gpu_profiling.part6_final.comparison import study
+from autograder.labs.gpu_profiling.part6_final.part import BEFORE_AFTER, PICTURE, part
+from autograder.model import verdict
+from autograder.traces import Trace
+
+AGAIN = "run part6_final.py again and hand in the files that it wrote, unchanged"
+GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with a kernel
+
+
+csv_is_consistent = study.is_consistent(
+    lambda rows: configurations.work_problem(rows) or configurations.learning_problem(rows),
+    says="The final_results.csv handed in has five versions that did the same work, with losses alike.",
+)
+study.is_pictured(PICTURE, name="comparison_is_a_picture")
+
+
+@part.check(basis="artefact", needs=[csv_is_consistent])
+def profile_bears_out_the_table(final_results: Table, final_profile: Trace) -> Verdict:
+    """busy_percent of Final in final_results.csv is what the final_profile.gz handed in with it shows."""
+    last = VERSIONS.read(final_results)[-1]
+    steps = len(final_profile.steps)
+    if not steps or not final_profile.figure("dataloader", "steps"):
+        why = "it holds no steps, or no wait for a loader"
+        return Failed(f"{final_profile.tool}, {steps} steps", why, AGAIN)
+    quantity = "gpu_utilization" if profile.has_gpu(final_profile) else "operator_share"
+    return profile.agrees(final_profile, quantity, last["busy_percent"], try_=AGAIN)
+
+
+@part.check(basis="artefact", needs=[profile_bears_out_the_table])
+def three_times_as_fast(final_results: Table, final_profile: Trace, device: Device) -> Verdict:
+    """On a GPU, Final has at least 3 times the throughput of Baseline."""
+    rows = VERSIONS.read(final_results)
+    speedup = rows[-1]["speedup"]
+    name = rows[0]["device"].strip()
+    measured = f"{speedup:.4g} times as fast, measured on {name[:60]}"
+    if not profile.has_gpu(final_profile):
+        return Unavailable(f"{measured}: without a GPU")
+    if speedup < GPU_TIMES:
+        why = f"it is less than {GPU_TIMES:g} times on a GPU"
+        return Failed(measured, why, "profile the version that gained nothing")
+    if not device.name.startswith(name):
+        return Unavailable(f"{measured}, and this machine is {device.name}: not comparable here")
+    return Passed(measured)
+
+
+@part.check(basis="artefact", needs=[profile_bears_out_the_table])
+def keeps_the_gpu_busy(final_profile: Trace) -> Verdict:
+    """On a GPU, a kernel runs in more than 80 % of the steps of Final."""
+    busy = final_profile.figure("busy_kernel", "steps")
+    if not profile.has_gpu(final_profile) or busy is None:
+        return Unavailable("the profile was recorded without a GPU")
+    why = "" if busy > GPU_BUSY else f"it is not more than {GPU_BUSY:g} %"
+    try_ = "perflab trace final_profile.gz says what the rest is"
+    return verdict(f"kernels ran {busy:.1f} % of the steps", why, try_)
+
+
+@part.check(basis="artefact")
+def stats_show_the_difference(stats_before: Text, stats_after: Text) -> Verdict:
+    """What nsys stats printed before and after shows fewer waiting calls; without nsys, both say so and are owed."""
+    both = (stats_before, stats_after)
+    without = [stats.file for stats in both if stats.text.lower().startswith("no nsys")]
+    if len(without) == 1:
+        measured = f"{without[0]} says that there was no nsys"
+        return Failed(measured, "the other one is of nsys", BEFORE_AFTER)
+    if without:
+        return Unavailable("both say that there was no nsys; a machine with one can make them")
+    return verdict(*profile.fewer_waits(*both), BEFORE_AFTER)
+
+
+HEADINGS = {
+    "The biggest bottleneck": r"bottleneck",
+    "What had the most impact": r"impact|most",
+    "What to optimize next": r"next",
+    "Lessons learned": r"lesson",
+}
+
+
+@part.check(basis="artefact")
+def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
+    """The reflection answers four questions in 150 to 2000 words, and names four or more figures of the table."""
+    return verdict(*configurations.reflected(reflection, final_results, HEADINGS), BY_NAME)
+
+
+BY_NAME = (
+    'write it by its name, {Final.speedup}, or quote it: see "The reflection" in the part 6 handout'
+)

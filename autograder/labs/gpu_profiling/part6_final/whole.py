@@ -1,0 +1,108 @@
+"""The program as a whole: the same work as the baseline's, and all of its points at once."""
+
+from __future__ import annotations
+
+from autograder.checks.numerics import shown
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Answer,
+    Pair,
+    Student,
+    Verdict,
+    map_of,
+    optional,
+    record,
+)
+from autograder.labs.gpu_profiling.part6_final import judges
+from autograder.labs.gpu_profiling.part6_final.part import PROGRAM, SAME_WORK, Rig, part
+from autograder.labs.gpu_profiling.part6_final.points import accumulates, is_one_graph
+from autograder.model import verdict
+
+EPOCHS = 3
+SCRIPT = record(
+    samples=INTEGER, batches=INTEGER, wait=NUMBER, work=NUMBER, plain=NUMBER, once=NUMBER
+)
+WHOLE = {
+    "told": map_of(optional(NUMBER)),
+    "device": TEXT,
+    "script": SCRIPT,
+    "size": INTEGER,
+    "after": TEXT,
+    "recorded": INTEGER,
+}
+
+
+@part.probe(pair=True, values=WHOLE, arrays={"losses": ("float64", 1)})
+def whole(student: Student, rig: Rig) -> Answer:
+    """Memory for a quarter of a step, which the program has to find out; whoever doubles a batch finds it as well."""
+    size = 2 ** rig.integer(1, 3)
+    code = rig.program(student, PROGRAM)
+    options = ["--batch-size", 0, "--profile", rig.folder / "profile.json"]
+    return rig.matched.run(code, 4 * size, size, EPOCHS, options, rig.integer(size, 2 * size - 1))
+
+
+@part.probe(
+    pair=True,
+    values={**WHOLE, "half": INTEGER, "runs": INTEGER, "found": optional(NUMBER)},
+    arrays={"losses": ("float64", 1)},
+)
+def together(student: Student, rig: Rig) -> Answer:
+    """Mixed precision, one graph, and two batches of a step at once; then once more, where no more than that fits.
+
+    A step that is not compiled has room for all of it, one in full precision for less: an attempt is as the training.
+    """
+    size = 2 ** rig.integer(2, 3)
+    code = rig.program(student, PROGRAM)
+    (work,) = rig.seconds(0.4, 0.9, 1)
+    compiler = rig.compiler(None, {"forward": 25.0, "backward": 20.0}, step=work)
+    options = ["--batch-size", size, "--amp", "--compile", "--backend", rig.backend(compiler)]
+    seen = rig.matched.run(code, 2 * size, size, EPOCHS, options, 2 * size)
+    built = compiler.values()
+    seen["script"] |= {"work": work, "once": 45.0}
+    compiler.room = rig.integer(size, 2 * size - 1)
+    again = rig.matched.run(code, 2 * size, size, 1, ["--batch-size", 0, *options[2:]], 2 * size)
+    seen["found"] = again["told"]["batch_size"]
+    return {
+        **seen,
+        "half": sum(graph["half"] for graph in built["built"]),
+        "runs": sum(built["runs"].values()),
+    }
+
+
+LOSSES, HALF_LOSSES = 1e-3, 0.02
+
+
+@part.check(basis="scripted", needs=[accumulates])
+def does_the_same_work(whole: Pair) -> Verdict:
+    """The program takes the baseline's steps with its losses, in batches that fit, and times whole epochs alone."""
+    measured, why = judges.worked(whole, EPOCHS, LOSSES)
+    seen = whole.student.values
+    if seen["after"]:
+        measured = f"after the figures the program printed {seen['after']!r}"
+        why = "the last line of the output is the JSON object"
+    elif not why and not seen["recorded"]:
+        measured = "no epoch was recorded with --profile"
+        why = "record one more after the timed ones"
+    if not why:
+        measured, why = judges.paced(whole, EPOCHS, once="the first pass")
+    return verdict(measured, why, SAME_WORK)
+
+
+@part.check(basis="scripted", needs=[accumulates, is_one_graph])
+def points_work_together(together: Pair) -> Verdict:
+    """With --amp, --compile and two batches a step at once, losses are the baseline's, and no build is timed."""
+    measured, why = judges.worked(together, EPOCHS, HALF_LOSSES)
+    seen = together.student.values
+    if not why and not (seen["runs"] and seen["half"]):
+        measured = f"{seen['runs']} passes were compiled, {seen['half']} graphs in half precision"
+        why = "one option switches another one off"
+    if not why and seen["found"] != seen["size"]:
+        taken = f"it takes {shown(seen['found'])} samples"
+        measured = f"with --batch-size 0, --amp and --compile {taken}"
+        fits = f"{seen['size']} is the first that fits"
+        why = f"{fits}: attempt is one step as it will be trained"
+    if not why:
+        measured, why = judges.paced(together, EPOCHS, once="a build")
+    return verdict(measured, why, SAME_WORK)
