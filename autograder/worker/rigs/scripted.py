@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from autograder.worker.rigs.clock import VirtualClock
 
 OBSERVED = 3.0  # times as slow while something watches each operation, as it really is
-# Operators more in the first call of all, in which real networks allocate and are compiled.
-FIRST = 4
 THREADS = 2  # that compute in a call: a timer of computing adds their times up
 NEXT = 1.05  # times the median: the next call by its time
 
@@ -54,21 +52,3 @@ class ScriptedCall:
         self._calls[length] += 1
         self._clock.advance(seconds * times + extra, busy=THREADS)
         return first
-
-
-class ScriptedNet(nn.Module):
-    """Asks for a known number of operators, and takes scripted seconds, more under a profiler or with gradients."""
-
-    def __init__(self, call: ScriptedCall, operators: int) -> None:
-        """Each operator is a ReLU; a view among them is none."""
-        super().__init__()
-        self._call, self._operators, self._first = call, operators, FIRST
-        self._weight = nn.Parameter(torch.zeros(()))
-
-    def forward(self, x: Tensor) -> Tensor:
-        recorded = torch.is_grad_enabled() and self._weight.requires_grad
-        watched = recorded or torch._C._autograd._profiler_enabled()
-        for _ in range(self._operators + self._first):
-            x = x.relu().view(x.shape)
-        self._first = 0
-        return self._call(x, times=OBSERVED if watched else 1.0)

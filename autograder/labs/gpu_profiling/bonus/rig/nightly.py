@@ -16,19 +16,20 @@ import numpy as np
 import torch
 from torch.profiler import record_function
 
-from autograder.worker.rigs.launches import Made
+from autograder.worker.rigs.recordings import Recording
 from autograder.worker.rigs.returned import text
 
 STEP = "ProfilerStep"
 
 
-class Ranged(Made):
+class Ranged(Recording):
     """A trace of so many steps, whose ranges last so many milliseconds of each."""
 
     def __init__(self, random: np.random.Generator, ms: Mapping[str, float], steps: int) -> None:
         """Draw how each range's time is spread over the steps and over one to three calls in each."""
         super().__init__(random)
         self.ms, self.step_ms = dict(ms), 0.0
+        self._now = 0
         spread = {name: random.dirichlet([5.0] * steps) * steps for name in ms}
         first = int(random.integers(0, 40))
         for step in range(steps):
