@@ -182,7 +182,9 @@ def _live(arm: Arm, seed: int) -> Iterator[None]:
 
 
 def _alone(arm: Arm, other: Arm) -> float:
-    """Time one window of *arm*, and make sure that nothing of *other* ran, began or ended meanwhile."""
+    """Time one window of *arm*, and make sure that nothing of *other* ran, began or ended
+    meanwhile.
+    """
     before = other.turns()
     arm.thaw()
     seconds = arm.window()

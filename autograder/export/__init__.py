@@ -18,7 +18,9 @@ from autograder.results.standing import Standing
 
 
 def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Standing]:
-    """Refuse what is not settled, all of it in one line, unless told that the grades are provisional."""
+    """Refuse what is not settled, all of it in one line, unless told that the grades are
+    provisional.
+    """
     unread = [standing.result.submission for standing in standings if standing.result.unread]
     unclear = [
         f"{standing.result.submission} {standing.unclear}"

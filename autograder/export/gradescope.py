@@ -1,4 +1,6 @@
-"""Gradescope: results.json of one submission as its autograder specification has it, and the zip that grades there."""
+"""Gradescope: results.json of one submission as its autograder specification has it, and the
+zip that grades there.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def _results(standing: Standing) -> dict[str, Any]:
 
 def _lines(standing: Standing) -> Iterator[str]:
     result = standing.result
-    yield f"{points(result.score)} of {points(result.max_score)} points, {points(result.lost)} lost"
+    yield (
+        f"{points(result.score)} of {points(result.max_score)} points, {points(result.lost)} lost"
+    )
     if bonus(result):
         yield f"bonus: {bonus(result)}"
     for who, words in SETTLED_BY.items():

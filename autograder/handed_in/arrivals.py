@@ -35,7 +35,9 @@ class Arrivals:
         self._noted: set[str] = set()
 
     def ready(self, most: int) -> list[Attempt]:
-        """Take those that stopped growing and were not taken as they are, the last to come first."""
+        """Take those that stopped growing and were not taken as they are, the last to come
+        first.
+        """
         attempts = self._attempts()
         states = {attempt.name: state(path for _, path in attempt.files) for attempt in attempts}
         self._since = {name: self._quiet(name, current) for name, current in states.items()}

@@ -101,7 +101,9 @@ class Found:
 
 
 def recognised(folder: Path, lab: str) -> bool:
-    """Whether this is a download of a system, which says more of its submissions than their names."""
+    """Whether this is a download of a system, which says more of its submissions than their
+    names.
+    """
     return folder.is_dir() and _reader(folder, lab) is not None
 
 

@@ -175,7 +175,9 @@ def _word(word: Word) -> str:
 
 
 def _numbers(table: bytes) -> Marks:
-    """Return each measured number with as many digits as chance does not give twice, and its line."""
+    """Return each measured number with as many digits as chance does not give twice, and its
+    line.
+    """
     lines = table.decode(errors="replace").splitlines()
     return {
         number: f"line {line}"

@@ -82,7 +82,9 @@ class Turns:
             yield
 
     def _wait(self, path: Path, lock: int, how: int) -> None:
-        """Take a lock; whoever waits long for it says for whom, and then stands in the kernel's queue."""
+        """Take a lock; whoever waits long for it says for whom, and then stands in the
+        kernel's queue.
+        """
         began = self._now()
         while not _taken(lock, how):
             if self._now() - began > QUIET_SECONDS:
@@ -150,7 +152,9 @@ def during(
 
 
 def number(of: int, place: Path | None = None) -> int:
-    """Return a number below *of* that no other process has, on this machine and for as long as this one lives."""
+    """Return a number below *of* that no other process has, on this machine and for as long as
+    this one lives.
+    """
     return _number(os.getpid(), of, place or _place())
 
 

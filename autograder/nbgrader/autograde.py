@@ -195,7 +195,9 @@ def _refuse_strangers(home: Path, programs: list[str]) -> None:
 
 
 def _sound_cells(written: list[Any], released: dict[str, Any]) -> list[Any]:
-    """Make valid cells; of a cell that is there twice the last copy counts, as one of nbgrader's."""
+    """Make valid cells; of a cell that is there twice the last copy counts, as one of
+    nbgrader's.
+    """
     left = dict(released)
     # Backwards, so that the last copy is met first.
     cells = [_sound(cell, left) for cell in reversed(written) if isinstance(cell, dict)]

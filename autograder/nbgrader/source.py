@@ -22,15 +22,19 @@ GIVEN = {"locked": True}
 CHECK = {"grade": True, "locked": True}
 RUBRIC = {"task": True, "locked": True}
 PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
-HANDOUT = """The handout of this part is [handout/{part}.md](handout/{part}.md): the rules, what usually goes wrong,
-what to expect. The checks come with perflab: `pip install perflab-*.whl`, the file that your course hands out."""
+HANDOUT = """The handout of this part is [handout/{part}.md](handout/{part}.md): the rules, \
+what usually goes wrong,
+what to expect. The checks come with perflab: `pip install perflab-*.whl`, \
+the file that your course hands out."""
 PRACTICE = """## Check your work
 
-Save the notebook, then run the next cell: it runs the checks that grade you, on the file as it was saved. The cells
+Save the notebook, then run the next cell: it runs the checks that grade you, \
+on the file as it was saved. The cells
 below it show one check each."""
 JUDGED = """## How it is graded
 
-One cell for each check. Its output counts for nothing: for the grade, perflab runs what you wrote above again, in a
+One cell for each check. Its output counts for nothing: for the grade, \
+perflab runs what you wrote above again, in a
 process of its own, and judges it from outside."""
 
 

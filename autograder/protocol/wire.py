@@ -75,7 +75,9 @@ def receive(read: Callable[[int], bytes]) -> Message:
 
 
 def decode_json(data: bytes) -> Any:
-    """Read JSON strictly: UTF-8, finite numbers, no duplicate names, no control characters, bounded depth."""
+    """Read JSON strictly: UTF-8, finite numbers, no duplicate names, no control characters,
+    bounded depth.
+    """
     try:
         value = json.loads(
             data.decode("utf-8"),

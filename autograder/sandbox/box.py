@@ -47,8 +47,11 @@ APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allow
 ADVICE = {
     "setting up uid map: Permission denied": APPARMOR,
     "Failed RTM_NEWADDR": APPARMOR,
-    "setpriv: set": "root may not become another user here: allow SETUID and SETGID, or grade as an ordinary user",
-    "No permissions to creat": "the container forbids namespaces: run it with seccomp unconfined",
+    "setpriv: set": (
+        "root may not become another user here: "
+        "allow SETUID and SETGID, or grade as an ordinary user"
+    ),
+    "No permissions to creat": ("the container forbids namespaces: run it with seccomp unconfined"),
     "Unknown option": "bubblewrap 0.8 or newer is needed",
     "Can't mount proc": "the container masks /proc: run it with procMount Unmasked",
 }

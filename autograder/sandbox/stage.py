@@ -17,7 +17,9 @@ SURE_SECONDS = 60.0  # a folder that is younger may be about to be locked
 
 @contextlib.contextmanager
 def temporary() -> Iterator[Path]:
-    """Yield an empty folder that goes away after, or when the next grader starts after this one was killed."""
+    """Yield an empty folder that goes away after, or when the next grader starts after this
+    one was killed.
+    """
     root = Path(tempfile.mkdtemp(prefix=PREFIX))
     lock = os.open(root, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)

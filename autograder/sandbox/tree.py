@@ -85,7 +85,9 @@ def timed_core() -> int:
 
 
 def moving(pids: list[int]) -> bool:
-    """Whether a thread of theirs runs, could at once, or will when the kernel is done with what it asked for."""
+    """Whether a thread of theirs runs, could at once, or will when the kernel is done with
+    what it asked for.
+    """
     return any(_state(thread) in "RSD" for thread in threads(pids))
 
 

@@ -1,4 +1,6 @@
-"""One running worker: its channel, its output and its limits, in one loop that never blocks on it."""
+"""One running worker: its channel, its output and its limits, in one loop that never blocks on
+it.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ class Watched:
             self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, handle))
 
     def read(self, n: int) -> bytes:
-        """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they will never come."""
+        """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they
+        will never come.
+        """
         while len(self._inbox) < n:
             self._check_limits()
             held, gone = len(self._inbox), self.end is not None or self._hung_up
@@ -232,7 +236,9 @@ class Watched:
             self.look()
 
     def _is_late(self, now: float) -> bool:
-        """Whether its time is up without what it stood ready for a core, which may be three times as long at most."""
+        """Whether its time is up without what it stood ready for a core, which may be three
+        times as long at most.
+        """
         seconds = self.limits.seconds
         waited = min(tree.waited_seconds(self.processes()), 3 * seconds)
         return now - self.started - waited > seconds

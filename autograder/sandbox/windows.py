@@ -92,7 +92,9 @@ def generator(*seed: int) -> np.random.Generator:
 
 
 class Work(Protocol):
-    """What a pair is asked: the same data for both sides at each turn, and what each side answered."""
+    """What a pair is asked: the same data for both sides at each turn, and what each side
+    answered.
+    """
 
     count: int  # what a window holds: calls, batches or samples
     fewer: int  # of them on the side named student, where that is not all of them: a canary
@@ -161,7 +163,9 @@ class TimedWorker:
         return seconds
 
     def interrupted(self) -> float:
-        """Return the share of its windows in which the kernel served interrupts on the timed core."""
+        """Return the share of its windows in which the kernel served interrupts on the timed
+        core.
+        """
         return self._interrupted / self._seconds if self._seconds else 0.0
 
     def _stocked(self, watched: Watched) -> list[int]:
@@ -173,7 +177,9 @@ class TimedWorker:
         return store.descriptors
 
     def settle(self) -> None:
-        """Be the evaluator: a fresh process of trusted code looks at what both sides of the pair handed over."""
+        """Be the evaluator: a fresh process of trusted code looks at what both sides of the
+        pair handed over.
+        """
         try:
             self.start(0)
             assert self._watched is not None
@@ -223,7 +229,9 @@ class TimedWorker:
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
-        """What goes wrong on the baseline is a fault of the course or of ours, never the student's."""
+        """What goes wrong on the baseline is a fault of the course or of ours, never the
+        student's.
+        """
         try:
             yield
         except Stopped as stopped:

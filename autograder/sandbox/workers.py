@@ -77,7 +77,9 @@ class Workers:
         """From asking for the last worker to hearing that it was ready."""
 
     def __enter__(self) -> Self:
-        """Try the fence; start the rest lazily: a submission without the part's file needs no torch."""
+        """Try the fence; start the rest lazily: a submission without the part's file needs no
+        torch.
+        """
         if self._fenced:
             box.try_out(self._lent)
         return self

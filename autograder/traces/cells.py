@@ -51,7 +51,8 @@ def lines(source: Source) -> list[str]:
         total += len(piece)
         if total > TEXT_CAP:
             raise SubmissionError(
-                f"{source.name}: more than {TEXT_CAP >> 20} MB of text; export only what was asked for"
+                f"{source.name}: more than {TEXT_CAP >> 20} MB of text; "
+                "export only what was asked for"
             )
         pieces.append(piece)
     return [line[:LINE_CAP] for line in "".join(pieces).splitlines()]

@@ -83,7 +83,9 @@ class Recording:
         blocks: float = np.nan,
         occupancy: float = np.nan,
     ) -> None:
-        """Take one event; *track* is its stream or thread, *link* joins a call with what it started."""
+        """Take one event; *track* is its stream or thread, *link* joins a call with what it
+        started.
+        """
         if len(self) == MOST_EVENTS:
             raise SubmissionError(f"more than {MOST_EVENTS:,} events; record fewer steps")
         self.saw(start, end)

@@ -145,7 +145,9 @@ def _key(figure: Figure) -> tuple[str, str]:
 
 
 def accepted(trace: Trace, quantity: str) -> Iterator[Figure]:
-    """Yield the figures of a profile that answer for a quantity, the handout's own definition first."""
+    """Yield the figures of a profile that answer for a quantity, the handout's own definition
+    first.
+    """
     for name, window in QUANTITIES[quantity].accepted:
         for figure in trace.figures:
             if figure.id == name and window in ("", figure.window):

@@ -78,9 +78,15 @@ def read(source: Source) -> Trace:
 def _nothing(document: Document) -> str:
     """Say why no event was read."""
     if document.too_long:
-        return f"its first event is longer than {ONE_CAP >> 20} MB, which no profiler writes; export it again"
+        return (
+            f"its first event is longer than {ONE_CAP >> 20} MB, "
+            "which no profiler writes; export it again"
+        )
     if document.damaged:
-        return f"none of its events can be read ({document.damaged} broken or nested too deep); export it again"
+        return (
+            f"none of its events can be read ({document.damaged} broken or nested too deep); "
+            "export it again"
+        )
     return (
         "holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
     )
@@ -109,12 +115,18 @@ def _facts(values: Mapping[str, Any]) -> dict[str, str]:
 def _notes(document: Document, counts: Mapping[str, int], kept: int, bad: int) -> Iterator[str]:
     """Say what is wrong with the file."""
     if document.too_long:
-        yield f"one event is longer than {ONE_CAP >> 20} MB: figures are of what stands before it; export it again"
+        yield (
+            f"one event is longer than {ONE_CAP >> 20} MB: "
+            "figures are of what stands before it; export it again"
+        )
     elif document.truncated:
         yield "the file ends in the middle: these are figures of what is there; export it again"
     yield from unread(document.damaged + bad)
     if counts["python"] > max(2 * kept, MANY_FRAMES):
-        yield f"{counts['python']:,} events of Python frames: with_stack=True makes files large and slow"
+        yield (
+            f"{counts['python']:,} events of Python frames: "
+            "with_stack=True makes files large and slow"
+        )
 
 
 def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) -> None:

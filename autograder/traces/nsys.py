@@ -47,10 +47,14 @@ PRIVATE = ("META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV")
 PRINTED = "ProcessStreams"
 
 ENVIRONMENT = (
-    "holds the environment variables of the profiled process, passwords and tokens included; "
+    "holds the environment variables of the profiled process, "
+    "passwords and tokens included; "
     "share a copy without them: perflab trace FILE --redact"
 )
-OUTPUT = "holds what the profiled process printed; share a copy without that: perflab trace FILE --redact"
+OUTPUT = (
+    "holds what the profiled process printed; "
+    "share a copy without that: perflab trace FILE --redact"
+)
 NO_CUDA = "holds no CUDA work: was --trace without cuda, or did the program run on the CPU?"
 
 
@@ -135,7 +139,10 @@ def _copies(database: Database, recording: Recording) -> None:
     for *where, size, kind, source, target in database.rows(
         *_gpu("MEMCPY", "bytes", "copyKind", "srcKind", "dstKind")
     ):
-        name = f"Memcpy {COPIES.get(kind, 'of some kind')} ({MEMORY.get(source, '?')} -> {MEMORY.get(target, '?')})"
+        name = (
+            f"Memcpy {COPIES.get(kind, 'of some kind')} "
+            f"({MEMORY.get(source, '?')} -> {MEMORY.get(target, '?')})"
+        )
         _add(recording, Kind.COPY, where, name, size)
     for *where, size in database.rows(*_gpu("MEMSET", "bytes")):
         _add(recording, Kind.SET, where, "Memset (Device)", size)
