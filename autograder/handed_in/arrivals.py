@@ -25,7 +25,12 @@ Find = Callable[[], tuple[Sequence[Attempt], Sequence[str]]]
 class Arrivals:
     """What lies in the folder, compared with what was there before."""
 
-    def __init__(self, find: Find, now: Callable[[], float], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        find: Find,
+        now: Callable[[], float],
+        say: Callable[[str], None],
+    ) -> None:
         """Begin without any submission."""
         self._find = find
         self._now = now

@@ -83,7 +83,11 @@ def limit(submissions: int) -> int:
     return min(few, max(submissions - 1, 2))
 
 
-def _in_file(name: str, submissions: Mapping[str, Files], handed_out: bytes) -> Iterator[Likeness]:
+def _in_file(
+    name: str,
+    submissions: Mapping[str, Files],
+    handed_out: bytes,
+) -> Iterator[Likeness]:
     kind = "source" if name.endswith(".py") else "table"
     read = _runs if kind == "source" else _numbers
     public = read(handed_out)
@@ -140,7 +144,12 @@ def _pairs(rare: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
     return sorted({pair for group in owners.values() for pair in combinations(group, 2)})
 
 
-def _evidence(kind: str, first: Marks, second: Marks, both: Iterable[str]) -> tuple[str, ...]:
+def _evidence(
+    kind: str,
+    first: Marks,
+    second: Marks,
+    both: Iterable[str],
+) -> tuple[str, ...]:
     if kind == "table":
         shown = sorted(both)[:SHOWN]
         return tuple(f"{mark} ({first[mark]}, {second[mark]})" for mark in shown)

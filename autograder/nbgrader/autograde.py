@@ -23,7 +23,7 @@ from autograder.nbgrader import gradebook, late, leaks
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.release import HANDOUT
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
-from autograder.nbgrader.source import code_cell, text_cell
+from autograder.nbgrader.source import code_cell, of_cells, text_cell
 from autograder.results import standing
 
 Step = tuple[Any, Any]
@@ -64,7 +64,7 @@ class GradedNotebook(NotebookExporter):
             released = gradebook.released_cells(stored)
         cells = _sound_cells(written["cells"], released)
         numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
-        sound = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": numbered}
+        sound = of_cells(numbered, {})
         step: Step = self.from_notebook_node(  # type: ignore[no-untyped-call]
             _node(sound), resources=resources, **options
         )
@@ -155,7 +155,10 @@ class LatePolicy(AssignLatePenalties):  # type: ignore[misc]
 
 
 class RefuseLeaks(NbGraderPreprocessor):
-    """Runs last of `nbgrader generate_assignment`: no line of the solution is in what it writes."""
+    """Runs last of `nbgrader generate_assignment`.
+
+    No line of the solution is in what it writes.
+    """
 
     def preprocess(self, nb: Any, resources: Any) -> Step:
         """Compare with the source notebook."""

@@ -82,7 +82,10 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
     ]
 
 
-def _table(calls: Sequence[Mapping[str, Array]], form: Mapping[str, Any]) -> tuple[Array, int]:
+def _table(
+    calls: Sequence[Mapping[str, Array]],
+    form: Mapping[str, Any],
+) -> tuple[Array, int]:
     import numpy as np
 
     assert set(form["dtypes"]) <= KNOWN, (

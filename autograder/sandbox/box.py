@@ -70,7 +70,13 @@ class BoxError(UserError):
 class Box:
     """One box around one folder of code, and its end."""
 
-    def __init__(self, code: Path, lent: Sequence[Path] = (), *, timed: bool = False) -> None:
+    def __init__(
+        self,
+        code: Path,
+        lent: Sequence[Path] = (),
+        *,
+        timed: bool = False,
+    ) -> None:
         """Start it, with the device nodes that are lent to it, and wait until it can be entered."""
         self._process = start(code, ["/usr/bin/cat"], lent, timed=timed)
         said = self._exchange()
@@ -319,7 +325,12 @@ def _filled(data: bytes) -> int:
     return reader
 
 
-def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]) -> list[str]:
+def _options(
+    code: Path,
+    files: dict[str, int],
+    rules: int,
+    lent: Sequence[Path],
+) -> list[str]:
     """Return bubblewrap's options; later ones lie over earlier ones."""
     system = [name for name in map(Path, ("/lib", "/lib64", "/bin", "/sbin")) if name.is_symlink()]
     options: list[tuple[object, ...]] = [

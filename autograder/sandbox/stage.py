@@ -31,7 +31,10 @@ def temporary() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def staged(files: Mapping[str, bytes], reader: int | None = None) -> Iterator[tuple[Path, Path]]:
+def staged(
+    files: Mapping[str, bytes],
+    reader: int | None = None,
+) -> Iterator[tuple[Path, Path]]:
     """Yield the folder with the files, read-only, and an empty folder to work in; both go away after.
 
     Nobody but their owner may pass to them: us, or another user who is to read and work there.

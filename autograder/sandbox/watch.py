@@ -134,7 +134,12 @@ class Watched:
             what,
         )
 
-    def attend(self, fd: int, hear: Callable[[], None], serve: Callable[[], float]) -> None:
+    def attend(
+        self,
+        fd: int,
+        hear: Callable[[], None],
+        serve: Callable[[], float],
+    ) -> None:
         """Hear what it says elsewhere, and serve it, while we read.
 
         *serve* returns in how many seconds again.

@@ -45,13 +45,23 @@ class Talk:
         """Begin it; the worker has its say only when asked."""
         self._watched = watched
 
-    def say(self, kind: str, body: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
+    def say(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        descriptors: Sequence[int] = (),
+    ) -> None:
         """Send a message to a worker that has nothing left to say."""
         if not self._watched.silent():
             raise Stopped("refused", f"answered before it was asked ({kind})")
         self._watched.send(encode(Message(kind, body)), descriptors)
 
-    def hear(self, kind: str, body: Mapping[str, type], arrays: Mapping[str, Form]) -> Message:
+    def hear(
+        self,
+        kind: str,
+        body: Mapping[str, type],
+        arrays: Mapping[str, Form],
+    ) -> Message:
         """Wait for an answer of exactly this form."""
         try:
             message = receive(self._watched.read)

@@ -21,7 +21,10 @@ QUEUED = "between queued work"
 LANES_OF = 8  # GPUs
 
 
-def breakdown(events: Events, windows: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
+def breakdown(
+    events: Events,
+    windows: tuple[Window, ...],
+) -> dict[str, tuple[Slice, ...]]:
     """Return, for each GPU or for the CPU alone, slices that add up to the window."""
     layers = {f"gpu{device}": gpu_layers(events, device) for device in gpus(events)}
     if not layers and len(events.of(Kind.OP)):

@@ -174,7 +174,12 @@ def _missing(trace: Trace) -> str:
     return f"{trace.file} has no figures{reason}"
 
 
-def _mistake(trace: Trace, expected: Quantity, value: float, figures: Sequence[Figure]) -> str:
+def _mistake(
+    trace: Trace,
+    expected: Quantity,
+    value: float,
+    figures: Sequence[Figure],
+) -> str:
     """Name the usual slip that turns a figure of the profile into this value."""
     if expected.unit == "%":
         return _share_mistake(trace, expected, value, figures)

@@ -112,7 +112,12 @@ def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _notes(document: Document, counts: Mapping[str, int], kept: int, bad: int) -> Iterator[str]:
+def _notes(
+    document: Document,
+    counts: Mapping[str, int],
+    kept: int,
+    bad: int,
+) -> Iterator[str]:
     """Say what is wrong with the file."""
     if document.too_long:
         yield (

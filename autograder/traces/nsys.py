@@ -153,7 +153,13 @@ def _graphs(database: Database, recording: Recording) -> None:
         _add(recording, Kind.GRAPH, list(where), "CUDA graph")
 
 
-def _add(recording: Recording, kind: Kind, where: list[Any], name: str, size: Any = 0) -> None:
+def _add(
+    recording: Recording,
+    kind: Kind,
+    where: list[Any],
+    name: str,
+    size: Any = 0,
+) -> None:
     device, stream, link, process = map(whole, where[2:])
     if times := _times(recording, *where[:2]):
         recording.add(

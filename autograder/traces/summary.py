@@ -110,7 +110,12 @@ def digest(source: Source) -> str:
     return total.hexdigest()
 
 
-def _notes(tool: Tool, events: Events, windows: tuple[Window, ...], broken: bool) -> Iterator[str]:
+def _notes(
+    tool: Tool,
+    events: Events,
+    windows: tuple[Window, ...],
+    broken: bool,
+) -> Iterator[str]:
     steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
     if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
