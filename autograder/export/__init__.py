@@ -64,7 +64,7 @@ def in_class(
     return rows, notes
 
 
-def told(check: CheckResult) -> str:
+def message(check: CheckResult) -> str:
     """Say what a check says in plain lines, for systems that show text."""
     return "\n".join(f"{label:<9} {clean(text)}" for label, text in _said(check) if text)
 

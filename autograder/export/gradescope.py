@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from autograder.export import told
+from autograder.export import message
 from autograder.grading.scoring import worth
 from autograder.model import CheckResult
 from autograder.report.words import SETTLED_BY, bonus, points
@@ -103,7 +103,7 @@ def _test(number: str, part: str, check: CheckResult) -> dict[str, Any]:
         "name": f"{owed}{part}.{check.id}: {check.title}",
         "name_format": "text",
         "number": number,
-        "output": told(check),
+        "output": message(check),
         "output_format": "text",
         "tags": [part, check.basis],
         "visibility": "visible",

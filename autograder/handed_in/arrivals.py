@@ -56,7 +56,8 @@ class Arrivals:
         try:
             attempts, notes = self._find()
         except UserError as problem:  # half of a download, or nothing yet
-            attempts, notes = (), [str(problem)]
+            attempts = ()
+            notes = [str(problem)]
         for note in notes:
             if note not in self._noted:
                 self._say(note)

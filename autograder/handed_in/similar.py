@@ -154,7 +154,8 @@ def _evidence(
         shown = sorted(both)[:SHOWN]
         return tuple(f"{mark} ({first[mark]}, {second[mark]})" for mark in shown)
     lines = sorted({(int(first[mark]), int(second[mark])) for mark in both})
-    begin, end = lines[0], lines[-1]
+    begin = lines[0]
+    end = lines[-1]
     return (f"lines {begin[0]} to {end[0]} and {begin[1]} to {end[1]}",)
 
 

@@ -50,7 +50,9 @@ class Turns:
         """Nothing is locked yet."""
         self._place = place or _place()
         self._device = device
-        self._say, self._now, self._sleep = say, now, sleep
+        self._say = say
+        self._now = now
+        self._sleep = sleep
         self.waited = 0.0
         """Seconds, for others; they are none of the work's."""
 

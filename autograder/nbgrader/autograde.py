@@ -102,7 +102,8 @@ class Verdicts(NbGraderPreprocessor):
     def preprocess(self, nb: Any, resources: Any) -> Step:
         """Raise before anything is written when there is no verdict."""
         names = resources["nbgrader"]
-        lab, student = names["assignment"], names["student"]
+        lab = names["assignment"]
+        student = names["student"]
         handed_in = self._handed_in(student, lab)
         result = verdict(self.source(lab), student, handed_in)
         parts = {path.stem for path in handed_in.glob("*.ipynb")}
@@ -141,7 +142,8 @@ class LatePolicy(AssignLatePenalties):  # type: ignore[misc]
     def preprocess(self, nb: Any, resources: Any) -> Step:
         """Never both: what is written last is all that is taken."""
         names = resources["nbgrader"]
-        lab, student = names["assignment"], names["student"]
+        lab = names["assignment"]
+        student = names["student"]
         source = Verdicts(parent=self.parent).source(lab)
         held_to = rules(source)
         if not late.governs(held_to, lab):

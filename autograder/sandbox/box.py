@@ -27,7 +27,8 @@ from autograder.model import OWN_LABS
 from autograder.sandbox import gpu, seccomp, tree, usage, view
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
-TMP_MB, SHM_MB = 1024, 512
+TMP_MB = 1024
+SHM_MB = 512
 IN_MEMORY = ("/tmp", "/dev/shm")  # noqa: S108 inside the box: all that can be written there
 NOBODIES = range(60710, 61000)
 """Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
@@ -61,10 +62,11 @@ OTHER_ADVICE = "run `bwrap --unshare-all --ro-bind / / true` and read what it sa
 class BoxError(UserError):
     """The box does not come up: what was seen, and what to do about it."""
 
-    def __init__(self, seen: str, mend: str) -> None:
+    def __init__(self, problem: str, mend: str) -> None:
         """Keep both."""
-        super().__init__(f"{seen}; {mend}")
-        self.seen, self.mend = seen, mend
+        super().__init__(f"{problem}; {mend}")
+        self.problem = problem
+        self.mend = mend
 
 
 class Box:

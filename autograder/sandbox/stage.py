@@ -40,7 +40,8 @@ def staged(
     Nobody but their owner may pass to them: us, or another user who is to read and work there.
     """
     with temporary() as root:
-        code, work = root / "code", root / "work"
+        code = root / "code"
+        work = root / "work"
         code.mkdir()
         work.mkdir()
         if reader is not None:

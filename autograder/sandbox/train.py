@@ -87,7 +87,8 @@ class Train:
         self._trained = {
             t: s for t, s in self._trained.items() if len(s) < 2 or t == turn or self._tried(t)
         }
-        student, baseline = sides["student"], sides["baseline"]
+        student = sides["student"]
+        baseline = sides["baseline"]
         if self.fewer:  # another number of steps ends at other weights
             student = student._replace(weights=baseline.weights)
             baseline = baseline._replace(losses=baseline.losses[: self.fewer])

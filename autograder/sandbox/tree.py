@@ -18,7 +18,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def below(pid: int) -> list[int]:
     """Every process below *pid*: orphans come back to it, so none is missed."""
-    pids, left = [], [pid]
+    pids = []
+    left = [pid]
     while left:
         born = children(left.pop())
         pids += born

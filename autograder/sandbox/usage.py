@@ -84,7 +84,8 @@ class Usage:
         # of the most. The peak of a cgroup of one's own would hold the page cache as well: who
         # first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
         mark, memory = memory_of(pid)
-        own, tables = memory["RssAnon"] + memory["VmSwap"], memory["VmPTE"]
+        own = memory["RssAnon"] + memory["VmSwap"]
+        tables = memory["VmPTE"]
         # The most of one that is first seen beside others may be its parent's: until exec,
         # vfork has them share memory.
         before = memory["VmHWM"] if self._seen else 0
@@ -97,7 +98,8 @@ class Usage:
             if mark and mark == self.inherited.mark
             else 0
         )
-        held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > process.most
+        held = own + memory["RssShmem"] - free
+        rose = memory["VmHWM"] > process.most
         process.most = max(process.most, memory["VmHWM"])
         # What is mapped of files hardly ever shrinks in a worker, so there was no more of it
         # when the most was held.

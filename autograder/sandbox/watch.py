@@ -88,7 +88,8 @@ class Watched:
         """
         while len(self._inbox) < n:
             self._check_limits()
-            held, gone = len(self._inbox), self.end is not None or self._hung_up
+            held = len(self._inbox)
+            gone = self.end is not None or self._hung_up
             self._pump(0 if gone else min(POLL_SECONDS, self._serve()))
             if gone and len(self._inbox) == held:  # what it said before its end has all been read
                 raise self._ended_early()
@@ -120,7 +121,8 @@ class Watched:
         """
         if self.group is None or self._bound:
             return
-        self._bound, deadline = True, time.monotonic() + KILL_SECONDS
+        self._bound = True
+        deadline = time.monotonic() + KILL_SECONDS
         while self.keeper is None and self.end is None and time.monotonic() < deadline:
             self._pump(0.005)
         if self.keeper is not None:
@@ -276,7 +278,8 @@ class Watched:
 
         The channel may close a moment before it comes.
         """
-        begun, killed = time.monotonic(), False
+        begun = time.monotonic()
+        killed = False
         while self.end is None and time.monotonic() - begun < KILL_SECONDS:
             if (
                 self.keeper is not None

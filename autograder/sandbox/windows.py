@@ -144,7 +144,8 @@ class TimedWorker:
 
     def start(self, seed: int) -> None:  # noqa: ARG002 what a pair is asked lies in its work
         """Fork the worker and wait until it has built what is timed."""
-        self._turn, limits = 0, self.job.limits
+        self._turn = 0
+        limits = self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
         # Both sides on one and the same core: what is compared is the work, not how much of the
         # machine it takes.
@@ -162,7 +163,8 @@ class TimedWorker:
     def window(self) -> float:
         """Run one window."""
         assert self._watched is not None
-        turn, self._turn = self._turn, self._turn + 1
+        turn = self._turn
+        self._turn = self._turn + 1
         self._watched.allow(self.patience, "one timed window")
         before = tree.interrupted_seconds()
         with self._blamed():
@@ -206,7 +208,8 @@ class TimedWorker:
         Done when two walks in a row found the same ones, all of them still.
         """
         assert self._watched is not None
-        still, deadline = None, time.monotonic() + FREEZE_SECONDS
+        still = None
+        deadline = time.monotonic() + FREEZE_SECONDS
         while (pids := self._watched.processes()) != still:
             if time.monotonic() > deadline:
                 raise MovedError(self.name, "could not be stopped")

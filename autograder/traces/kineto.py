@@ -48,7 +48,8 @@ FACTS = (
 
 def read(source: Source) -> Trace:
     """Read every event that is one; the rest is counted."""
-    recording, counts = Recording(), Counter[str]()
+    recording = Recording()
+    counts = Counter[str]()
     events, document = stream(source)
     for event in events:
         counts["any"] += 1
@@ -104,7 +105,8 @@ def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     facts = {
         name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)
     }
-    host, group = values.get("host_name"), values.get("distributedInfo")
+    host = values.get("host_name")
+    group = values.get("distributedInfo")
     if isinstance(host, str):
         facts["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
     if isinstance(group, dict):
@@ -142,7 +144,8 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
     kind = KINDS.get(category, Kind.CALL if category.endswith(CALLS) else None)
     if kind is None and category != PYTHON:
         return
-    start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
+    start = nanoseconds(event.get("ts"))
+    duration = nanoseconds(event.get("dur"))
     if start is None or duration is None or duration < 0:
         recording.unread += 1
         return
@@ -150,7 +153,8 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
         counts["python"] += 1
         recording.saw(start, start + duration)
         return
-    name, args = str(event.get("name", "")), event.get("args")
+    name = str(event.get("name", ""))
+    args = event.get("args")
     args = args if type(args) is dict else {}
     if kind is Kind.OP and (STEP.fullmatch(name) or LOADER.search(name)):
         kind = Kind.MARK  # before 2022 the spans of steps and loaders were operators

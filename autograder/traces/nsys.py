@@ -175,7 +175,8 @@ def _add(
 
 def _times(recording: Recording, start: Any, end: Any) -> tuple[int, int] | None:
     """Return when something began and ended; what cannot be is counted."""
-    begin, stop = whole(start), whole(end)
+    begin = whole(start)
+    stop = whole(end)
     if begin is not None and stop is not None and stop >= begin:
         return begin, stop
     recording.unread += 1
@@ -191,7 +192,8 @@ def _calls(database: Database, recording: Recording, names: dict[Any, str]) -> N
     table = (CUPTI + "RUNTIME", "start", "end", "nameId", "correlationId", "globalTid")
     for *where, name, link, thread in database.rows(*table):
         if times := _times(recording, *where):
-            track, joined = ("cpu", whole(thread)), _link(whole(link), whole(thread))
+            track = ("cpu", whole(thread))
+            joined = _link(whole(link), whole(thread))
             recording.add(
                 Kind.CALL, *times, names.get(name, "(unnamed call)"), track=track, link=joined
             )

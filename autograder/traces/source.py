@@ -48,7 +48,8 @@ class Source:
 
     def __init__(self, path: Path, name: str = "") -> None:
         """Look at the first bytes."""
-        self.path, self.name = path, name or path.name
+        self.path = path
+        self.name = name or path.name
         try:
             size = path.stat().st_size
             with path.open("rb") as file:

@@ -190,7 +190,8 @@ def _edited(report: Report, decimal: cells.Point) -> bool:
 
 def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
     if kernels := tables.get("kernels"):
-        count, time = sum(row.count for row in kernels), sum(row.total_ns for row in kernels)
+        count = sum(row.count for row in kernels)
+        time = sum(row.total_ns for row in kernels)
         yield Figure("kernel_count", count, "count", "trace")
         yield Figure("kernel_sum", time, "ns", "trace")
         yield Figure("kernel_mean", time / max(count, 1), "ns", "trace")
@@ -234,7 +235,8 @@ def _events(reports: list[Report], decimal: cells.Point) -> Recording:
             )
             device = DEVICE.search(row.get("Device", ""))
             kind, name = _what(row)
-            number, stream = int(device[1]) if device else 0, row["Strm"]
+            number = int(device[1]) if device else 0
+            stream = row["Strm"]
             recording.add(
                 kind,
                 begin,

@@ -74,7 +74,8 @@ def summarise(
     cut: bool = False,
 ) -> Trace:
     """Put together all that this recording says."""
-    kept, steps = windows(events), steps_of(events)
+    kept = windows(events)
+    steps = steps_of(events)
     return Trace(
         file=source.name,
         sha256=digest(source),
@@ -116,7 +117,9 @@ def _notes(
     windows: tuple[Window, ...],
     broken: bool,
 ) -> Iterator[str]:
-    steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
+    steps = steps_of(events)
+    ops = events.of(Kind.OP)
+    devices = gpus(events)
     if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
         return
@@ -132,7 +135,8 @@ def _notes(
 
 def _no_gpu(events: Events, devices: tuple[str, ...], cut: bool) -> Iterator[str]:
     """Say why there are no figures of a GPU, where work was recorded."""
-    ops, calls = len(events.of(Kind.OP)), len(events.of(Kind.CALL))
+    ops = len(events.of(Kind.OP))
+    calls = len(events.of(Kind.CALL))
     if gpus(events) or not (ops or calls):
         return
     if cut:
@@ -175,7 +179,8 @@ def _spill(events: Events, windows: tuple[Window, ...]) -> Iterator[str]:
 
 
 def _signals(events: Events) -> dict[str, str]:
-    kernels, calls = events.of(*KERNELS), events.of(Kind.CALL)
+    kernels = events.of(*KERNELS)
+    calls = events.of(Kind.CALL)
     signals = {}
     if events.origin > EPOCH_FROM:
         signals["recorded"] = datetime.fromtimestamp(events.origin // 10**9, UTC).isoformat()
