@@ -61,7 +61,7 @@ def _fence() -> Finding:
     try:
         return Finding("the fence", True, f"{try_out(lent)}, comes up{with_gpu}", "", wanted)
     except BoxError as problem:
-        return Finding("the fence", False, problem.seen, problem.mend, wanted)
+        return Finding("the fence", False, problem.problem, problem.mend, wanted)
 
 
 def _between_processes() -> Finding:
@@ -83,7 +83,7 @@ def _between_processes() -> Finding:
 
 def _memory() -> Finding:
     """Look whether the kernel itself holds a box's limit on memory."""
-    group = cgroup.made(0)
+    group = cgroup.limited_group(0)
     if group is not None:
         group.close()
     seen = (

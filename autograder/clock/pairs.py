@@ -161,7 +161,13 @@ def order(seed: int, warm_up: int) -> list[bool]:
     return [drawn.random() < 0.5 for _ in range(warm_up)] + timed
 
 
-def sequential(baseline: Arm, student: Arm, seed: int, index: int, warm_up: int = WARM_UP) -> float:
+def sequential(
+    baseline: Arm,
+    student: Arm,
+    seed: int,
+    index: int,
+    warm_up: int = WARM_UP,
+) -> float:
     """Time a pair on a GPU: one process after the other is gone, A B, then B A for the next pair.
 
     Freezing would not do: the queued kernels of a frozen process keep running.
@@ -182,7 +188,9 @@ def _live(arm: Arm, seed: int) -> Iterator[None]:
 
 
 def _alone(arm: Arm, other: Arm) -> float:
-    """Time one window of *arm*, and make sure that nothing of *other* ran, began or ended meanwhile."""
+    """Time one window of *arm*, and make sure that nothing of *other* ran, began or ended
+    meanwhile.
+    """
     before = other.turns()
     arm.thaw()
     seconds = arm.window()

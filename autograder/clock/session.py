@@ -86,7 +86,9 @@ def examine(take: Take, seconds: float, now: Now) -> Gate:
 
 @dataclass
 class Session:
-    """Remembers when the machine was examined, and the first reason why nothing timed here counts."""
+    """Remembers when the machine was examined, and the first reason why nothing timed here
+    counts.
+    """
 
     examined: float | None = None
     refusal: str = ""

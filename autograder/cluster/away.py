@@ -113,7 +113,9 @@ class Engine:
 
 @contextmanager
 def cluster(site: Path, work: Work, like: GradeJob) -> Iterator[tuple[Work, int]]:
-    """Start the engine; yield the work as lanes do it then, and how many of them the cluster keeps busy."""
+    """Start the engine; yield the work as lanes do it then, and how many of them the cluster
+    keeps busy.
+    """
     sites.read(site)
     out = work.out.resolve()
     home = out / FOLDER

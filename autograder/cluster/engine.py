@@ -48,7 +48,12 @@ def main() -> None:
         print(json.dumps({"stop": str(problem)}), file=out)
 
 
-def serve(site: sites.Site, address: str, run_dir: Path, ready: Callable[[int], None]) -> None:
+def serve(
+    site: sites.Site,
+    address: str,
+    run_dir: Path,
+    ready: Callable[[int], None],
+) -> None:
     """Answer lanes until the run is gone."""
     import parsl
 

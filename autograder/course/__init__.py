@@ -22,7 +22,9 @@ PACKAGED = Path(__file__).parents[1] / "_course"
 
 
 def find_root(given: Path | None = None, start: Path | None = None) -> Path:
-    """Choose the course: the one named, the nearest parent with a configuration, or the installed."""
+    """Choose the course: the one named, the nearest parent with a configuration, or the
+    installed.
+    """
     if given is not None:
         if not (given / CONFIG).is_file():
             raise CourseError(f"{given}: no {CONFIG} there; name the folder of a course")

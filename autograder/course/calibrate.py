@@ -106,7 +106,9 @@ class Speed:
 
     @property
     def allowed(self) -> tuple[float, float] | None:
-        """The lowest and the highest bar, or None where the reference is not fast enough for one."""
+        """The lowest and the highest bar, or None where the reference is not fast enough for
+        one.
+        """
         highest = self.low / SPARE
         return (SPARE, highest) if highest >= SPARE else None
 
@@ -168,7 +170,9 @@ def _reference(course: Course, kit: Kit) -> Submission:
 
 
 def speeds(course: Course, lab: str, session: Session) -> Iterator[Speed]:
-    """Time the reference against the baseline for each check that has a bar and can be timed here."""
+    """Time the reference against the baseline for each check that has a bar and can be timed
+    here.
+    """
     assert session.clock is not None
     kit = course.kit(lab)
     for part in kit.lab.parts:

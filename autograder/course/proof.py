@@ -123,7 +123,12 @@ def _timed(cases: list[Case], kit: Kit, tier: str, timing: Timing) -> set[str]:
     return timed
 
 
-def prove_automatic(session: Session, entry: AutomaticEntry, kit: Kit, seed: int) -> Finding:
+def prove_automatic(
+    session: Session,
+    entry: AutomaticEntry,
+    kit: Kit,
+    seed: int,
+) -> Finding:
     """Grade an entry that was made of the reference.
 
     Its owner fails it, or there is a hole.

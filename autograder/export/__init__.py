@@ -18,7 +18,9 @@ from autograder.results.standing import Standing
 
 
 def settled(standings: Sequence[Standing], *, provisional: bool) -> Sequence[Standing]:
-    """Refuse what is not settled, all of it in one line, unless told that the grades are provisional."""
+    """Refuse what is not settled, all of it in one line, unless told that the grades are
+    provisional.
+    """
     unread = [standing.result.submission for standing in standings if standing.result.unread]
     unclear = [
         f"{standing.result.submission} {standing.unclear}"
@@ -62,7 +64,7 @@ def in_class(
     return rows, notes
 
 
-def told(check: CheckResult) -> str:
+def message(check: CheckResult) -> str:
     """Say what a check says in plain lines, for systems that show text."""
     return "\n".join(f"{label:<9} {clean(text)}" for label, text in _said(check) if text)
 

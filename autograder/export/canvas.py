@@ -26,7 +26,8 @@ def table(standings: Sequence[Standing], assignment: str) -> tuple[str, list[str
     if len(worth) > 1:
         raise UserError(
             f"results are of {' and '.join(f'{points:g}' for points in sorted(worth))} points; "
-            "export one lab, and grade again what was graded with other parts or another version of it"
+            "export one lab, and grade again what was graded "
+            "with other parts or another version of it"
         )
     lines = [
         (

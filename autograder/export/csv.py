@@ -35,7 +35,9 @@ def table(standings: Sequence[Standing]) -> str:
 
 
 def _row(standing: Standing, parts: Sequence[str]) -> list[object]:
-    result, student, late = standing.result, standing.student, standing.late
+    result = standing.result
+    student = standing.student
+    late = standing.late
     scores = {part.id: part.score for part in result.parts}
     reasons = [
         (f"{part.id}.{check.id}", by_hand(check)) for part in result.parts for check in part.checks

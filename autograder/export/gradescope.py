@@ -1,4 +1,6 @@
-"""Gradescope: results.json of one submission as its autograder specification has it, and the zip that grades there."""
+"""Gradescope: results.json of one submission as its autograder specification has it, and the
+zip that grades there.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from autograder.export import told
+from autograder.export import message
 from autograder.grading.scoring import worth
 from autograder.model import CheckResult
 from autograder.report.words import SETTLED_BY, bonus, points
@@ -76,7 +78,9 @@ def _results(standing: Standing) -> dict[str, Any]:
 
 def _lines(standing: Standing) -> Iterator[str]:
     result = standing.result
-    yield f"{points(result.score)} of {points(result.max_score)} points, {points(result.lost)} lost"
+    yield (
+        f"{points(result.score)} of {points(result.max_score)} points, {points(result.lost)} lost"
+    )
     if bonus(result):
         yield f"bonus: {bonus(result)}"
     for who, words in SETTLED_BY.items():
@@ -99,7 +103,7 @@ def _test(number: str, part: str, check: CheckResult) -> dict[str, Any]:
         "name": f"{owed}{part}.{check.id}: {check.title}",
         "name_format": "text",
         "number": number,
-        "output": told(check),
+        "output": message(check),
         "output_format": "text",
         "tags": [part, check.basis],
         "visibility": "visible",

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from autograder.export import told
+from autograder.export import message
 from autograder.model import CheckResult, PartResult, Result
 from autograder.report.words import clean
 from autograder.results.standing import Standing
@@ -50,7 +50,7 @@ def _suite(result: Result, part: PartResult) -> ET.Element:
 
 def _case(suite: str, check: CheckResult) -> ET.Element:
     case = ET.Element("testcase", classname=suite, name=_text(check.id))
-    text = f"{check.title}\n{told(check)}"
+    text = f"{check.title}\n{message(check)}"
     if kind := KINDS.get(check.outcome):
         summary = check.measured or check.reason or check.title
         ET.SubElement(case, kind, type=check.outcome, message=_text(summary)).text = _text(text)

@@ -50,7 +50,9 @@ def _number(standing: Standing) -> str:
 
 
 def _row(standing: Standing) -> tuple[object, ...]:
-    number, student, result = _number(standing), standing.student, standing.result
+    number = _number(standing)
+    student = standing.student
+    result = standing.result
     who = (
         f"Participant {number}" if number else "",
         student.name,

@@ -25,7 +25,12 @@ Find = Callable[[], tuple[Sequence[Attempt], Sequence[str]]]
 class Arrivals:
     """What lies in the folder, compared with what was there before."""
 
-    def __init__(self, find: Find, now: Callable[[], float], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        find: Find,
+        now: Callable[[], float],
+        say: Callable[[str], None],
+    ) -> None:
         """Begin without any submission."""
         self._find = find
         self._now = now
@@ -35,7 +40,9 @@ class Arrivals:
         self._noted: set[str] = set()
 
     def ready(self, most: int) -> list[Attempt]:
-        """Take those that stopped growing and were not taken as they are, the last to come first."""
+        """Take those that stopped growing and were not taken as they are, the last to come
+        first.
+        """
         attempts = self._attempts()
         states = {attempt.name: state(path for _, path in attempt.files) for attempt in attempts}
         self._since = {name: self._quiet(name, current) for name, current in states.items()}
@@ -49,7 +56,8 @@ class Arrivals:
         try:
             attempts, notes = self._find()
         except UserError as problem:  # half of a download, or nothing yet
-            attempts, notes = (), [str(problem)]
+            attempts = ()
+            notes = [str(problem)]
         for note in notes:
             if note not in self._noted:
                 self._say(note)

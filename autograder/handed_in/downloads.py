@@ -101,7 +101,9 @@ class Found:
 
 
 def recognised(folder: Path, lab: str) -> bool:
-    """Whether this is a download of a system, which says more of its submissions than their names."""
+    """Whether this is a download of a system, which says more of its submissions than their
+    names.
+    """
     return folder.is_dir() and _reader(folder, lab) is not None
 
 
@@ -360,7 +362,10 @@ def _grouped(
             yield Entry(path.name, files, (owner(first),), marked_late=late)
 
 
-def _names(form: re.Pattern[str], group: Sequence[tuple[re.Match[str], Path]]) -> list[str]:
+def _names(
+    form: re.Pattern[str],
+    group: Sequence[tuple[re.Match[str], Path]],
+) -> list[str]:
     """Call files as their author did.
 
     What is no name for a file keeps that of the download.

@@ -61,7 +61,11 @@ def late(
     return Late(by, share, round(share * score, 2))
 
 
-def deadline(policy: LatePolicy | None, due: datetime, extension_hours: float = 0) -> datetime:
+def deadline(
+    policy: LatePolicy | None,
+    due: datetime,
+    extension_hours: float = 0,
+) -> datetime:
     """Return until when a submission is in time."""
     grace = policy.grace_minutes if policy else 0
     return due.astimezone(UTC) + timedelta(hours=extension_hours, minutes=grace)

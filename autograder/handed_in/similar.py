@@ -83,7 +83,11 @@ def limit(submissions: int) -> int:
     return min(few, max(submissions - 1, 2))
 
 
-def _in_file(name: str, submissions: Mapping[str, Files], handed_out: bytes) -> Iterator[Likeness]:
+def _in_file(
+    name: str,
+    submissions: Mapping[str, Files],
+    handed_out: bytes,
+) -> Iterator[Likeness]:
     kind = "source" if name.endswith(".py") else "table"
     read = _runs if kind == "source" else _numbers
     public = read(handed_out)
@@ -140,12 +144,18 @@ def _pairs(rare: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
     return sorted({pair for group in owners.values() for pair in combinations(group, 2)})
 
 
-def _evidence(kind: str, first: Marks, second: Marks, both: Iterable[str]) -> tuple[str, ...]:
+def _evidence(
+    kind: str,
+    first: Marks,
+    second: Marks,
+    both: Iterable[str],
+) -> tuple[str, ...]:
     if kind == "table":
         shown = sorted(both)[:SHOWN]
         return tuple(f"{mark} ({first[mark]}, {second[mark]})" for mark in shown)
     lines = sorted({(int(first[mark]), int(second[mark])) for mark in both})
-    begin, end = lines[0], lines[-1]
+    begin = lines[0]
+    end = lines[-1]
     return (f"lines {begin[0]} to {end[0]} and {begin[1]} to {end[1]}",)
 
 
@@ -175,7 +185,9 @@ def _word(word: Word) -> str:
 
 
 def _numbers(table: bytes) -> Marks:
-    """Return each measured number with as many digits as chance does not give twice, and its line."""
+    """Return each measured number with as many digits as chance does not give twice, and its
+    line.
+    """
     lines = table.decode(errors="replace").splitlines()
     return {
         number: f"line {line}"

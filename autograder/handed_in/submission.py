@@ -89,7 +89,10 @@ def load(
     )
 
 
-def _left_out(named: Sequence[Entry], chosen: Mapping[str, list[Entry]]) -> tuple[str, ...]:
+def _left_out(
+    named: Sequence[Entry],
+    chosen: Mapping[str, list[Entry]],
+) -> tuple[str, ...]:
     taken = {id(entry) for group in chosen.values() for entry in group}
     rest = sorted(entry.path for entry in named if id(entry) not in taken)
     return tuple(plain("/".join(parts)) for parts in sorted(rest, key=len)[:50])
@@ -249,7 +252,10 @@ def _choose(entries: Sequence[Entry], listed: Collection[str]) -> Mapping[str, l
     return chosen
 
 
-def _take(chosen: Mapping[str, list[Entry]], caps: Caps) -> tuple[dict[str, bytes], dict[str, str]]:
+def _take(
+    chosen: Mapping[str, list[Entry]],
+    caps: Caps,
+) -> tuple[dict[str, bytes], dict[str, str]]:
     files: dict[str, bytes] = {}
     refused: dict[str, str] = {}
     room = caps.total

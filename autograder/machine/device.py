@@ -32,7 +32,8 @@ def find(wanted: str, tier: Tier) -> tuple[Device, str]:
         raise UserError(f"--device {wanted}: not a device; use auto, cpu or cuda:N")
     if int(index or 0) >= len(ours):
         raise UserError(
-            f"--device {wanted}: this machine has {len(ours)} NVIDIA GPU(s); use auto, cpu or cuda:N"
+            f"--device {wanted}: this machine has {len(ours)} NVIDIA GPU(s); "
+            "use auto, cpu or cuda:N"
         )
     number = ours[int(index or 0)]
     installed = {**versions(), "driver": driver()}

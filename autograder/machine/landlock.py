@@ -12,7 +12,8 @@ import os
 import struct
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every processor
-VERSION, PATH_BENEATH = 1, 1
+VERSION = 1
+PATH_BENEATH = 1
 REFER = (
     1 << 13
 )  # moving files between folders: the one right that has to be given back, or it is lost

@@ -50,7 +50,9 @@ class Turns:
         """Nothing is locked yet."""
         self._place = place or _place()
         self._device = device
-        self._say, self._now, self._sleep = say, now, sleep
+        self._say = say
+        self._now = now
+        self._sleep = sleep
         self.waited = 0.0
         """Seconds, for others; they are none of the work's."""
 
@@ -82,7 +84,9 @@ class Turns:
             yield
 
     def _wait(self, path: Path, lock: int, how: int) -> None:
-        """Take a lock; whoever waits long for it says for whom, and then stands in the kernel's queue."""
+        """Take a lock; whoever waits long for it says for whom, and then stands in the
+        kernel's queue.
+        """
         began = self._now()
         while not _taken(lock, how):
             if self._now() - began > QUIET_SECONDS:
@@ -150,7 +154,9 @@ def during(
 
 
 def number(of: int, place: Path | None = None) -> int:
-    """Return a number below *of* that no other process has, on this machine and for as long as this one lives."""
+    """Return a number below *of* that no other process has, on this machine and for as long as
+    this one lives.
+    """
     return _number(os.getpid(), of, place or _place())
 
 

@@ -23,7 +23,7 @@ from autograder.nbgrader import gradebook, late, leaks
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.release import HANDOUT
 from autograder.nbgrader.results import Source, programs_of, rules, verdict
-from autograder.nbgrader.source import code_cell, text_cell
+from autograder.nbgrader.source import code_cell, of_cells, text_cell
 from autograder.results import standing
 
 Step = tuple[Any, Any]
@@ -64,7 +64,7 @@ class GradedNotebook(NotebookExporter):
             released = gradebook.released_cells(stored)
         cells = _sound_cells(written["cells"], released)
         numbered = [{**cell, "id": f"cell-{number}"} for number, cell in enumerate(cells)]
-        sound = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": numbered}
+        sound = of_cells(numbered, {})
         step: Step = self.from_notebook_node(  # type: ignore[no-untyped-call]
             _node(sound), resources=resources, **options
         )
@@ -102,7 +102,8 @@ class Verdicts(NbGraderPreprocessor):
     def preprocess(self, nb: Any, resources: Any) -> Step:
         """Raise before anything is written when there is no verdict."""
         names = resources["nbgrader"]
-        lab, student = names["assignment"], names["student"]
+        lab = names["assignment"]
+        student = names["student"]
         handed_in = self._handed_in(student, lab)
         result = verdict(self.source(lab), student, handed_in)
         parts = {path.stem for path in handed_in.glob("*.ipynb")}
@@ -141,7 +142,8 @@ class LatePolicy(AssignLatePenalties):  # type: ignore[misc]
     def preprocess(self, nb: Any, resources: Any) -> Step:
         """Never both: what is written last is all that is taken."""
         names = resources["nbgrader"]
-        lab, student = names["assignment"], names["student"]
+        lab = names["assignment"]
+        student = names["student"]
         source = Verdicts(parent=self.parent).source(lab)
         held_to = rules(source)
         if not late.governs(held_to, lab):
@@ -155,7 +157,10 @@ class LatePolicy(AssignLatePenalties):  # type: ignore[misc]
 
 
 class RefuseLeaks(NbGraderPreprocessor):
-    """Runs last of `nbgrader generate_assignment`: no line of the solution is in what it writes."""
+    """Runs last of `nbgrader generate_assignment`.
+
+    No line of the solution is in what it writes.
+    """
 
     def preprocess(self, nb: Any, resources: Any) -> Step:
         """Compare with the source notebook."""
@@ -195,7 +200,9 @@ def _refuse_strangers(home: Path, programs: list[str]) -> None:
 
 
 def _sound_cells(written: list[Any], released: dict[str, Any]) -> list[Any]:
-    """Make valid cells; of a cell that is there twice the last copy counts, as one of nbgrader's."""
+    """Make valid cells; of a cell that is there twice the last copy counts, as one of
+    nbgrader's.
+    """
     left = dict(released)
     # Backwards, so that the last copy is met first.
     cells = [_sound(cell, left) for cell in reversed(written) if isinstance(cell, dict)]

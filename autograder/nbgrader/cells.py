@@ -1,4 +1,4 @@
-"""Verdicts as the outputs of a notebook's cells, which is where nbgrader's feedback shows them."""
+"""Verdicts as the outputs of a notebook's cells: there nbgrader's feedback shows them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,18 @@ def show(cells: Iterable[Any], part: PartResult, notes: Sequence[str]) -> None:
             cell["outputs"] = [_output(bundle(part.id, part.checks, notes))]
 
 
-def bundle(part_id: str, checks: Sequence[CheckResult], notes: Sequence[str] = ()) -> Bundle:
+def bundle(
+    part_id: str,
+    checks: Sequence[CheckResult],
+    notes: Sequence[str] = (),
+) -> Bundle:
     """Return a table, and the same as text for where no table can be shown."""
     lines = [four_parts(part_id, check) for check in checks]
     lines += [f"note  {note}" for note in notes]
-    return {"text/html": checks_table(checks, notes), "text/plain": "\n".join(lines)}
+    return {
+        "text/html": checks_table(checks, notes),
+        "text/plain": "\n".join(lines),
+    }
 
 
 def _output(data: Mapping[str, str]) -> dict[str, Any]:

@@ -136,7 +136,8 @@ def unsettle(gradebook: Any, assignment: str, student: str, reason: str) -> None
 
 def released_cells(notebook: Any) -> dict[str, Any]:
     """Return every cell that nbgrader has stored, as it was released, by its name."""
-    worth = {cell.name: cell.max_score for cell in [*notebook.grade_cells, *notebook.task_cells]}
+    scored = [*notebook.grade_cells, *notebook.task_cells]
+    worth = {cell.name: cell.max_score for cell in scored}
     kinds = {
         kind: {cell.name for cell in getattr(notebook, f"{kind}_cells")}
         for kind in ("grade", "solution", "task")

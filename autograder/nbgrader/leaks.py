@@ -46,9 +46,15 @@ def in_file(name: str, data: bytes, hidden: frozenset[str]) -> list[str]:
     return _in_text(name, data.decode(errors="replace"), hidden)
 
 
-def in_notebook(name: str, notebook: Mapping[str, Any], hidden: frozenset[str]) -> list[str]:
+def in_notebook(
+    name: str,
+    notebook: Mapping[str, Any],
+    hidden: frozenset[str],
+) -> list[str]:
     """Return the places where a notebook does: any text of it, wherever it stands."""
-    problems = [problem for text in _texts(notebook) for problem in _in_text(name, text, hidden)]
+    problems: list[str] = []
+    for text in _texts(notebook):
+        problems += _in_text(name, text, hidden)
     strange = set(notebook["metadata"]) - NOTEBOOK_METADATA
     problems += [f"{name}: metadata '{key}'" for key in strange]
     for number, cell in enumerate(notebook["cells"], 1):

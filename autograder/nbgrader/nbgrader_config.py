@@ -11,15 +11,18 @@ c = get_config()  # type: ignore[name-defined]  # noqa: F821 nbgrader gives it
 root = Path(__file__).resolve().parent
 
 # nbgrader starts alembic by its name.
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+programs = str(Path(sys.executable).parent)
+os.environ["PATH"] = os.pathsep.join([programs, os.environ.get("PATH", "")])
 
 c.CourseDirectory.root = str(root)
 c.CourseDirectory.course_id = "perflab"
-c.Execute.timeout = 600  # seconds for a cell of `nbgrader validate`; autograde executes none
+# Seconds for a cell of `nbgrader validate`; autograde executes none.
+c.Execute.timeout = 600
 # Seconds that a writer waits for another.
 c.CourseDirectory.db_url = f"sqlite:///{root}/gradebook.db?timeout=60"
 
-OURS, THEIRS = "autograder.nbgrader.autograde.", "nbgrader.preprocessors."
+OURS = "autograder.nbgrader.autograde."
+THEIRS = "nbgrader.preprocessors."
 c.GenerateAssignment.preprocessors = [
     THEIRS + "IncludeHeaderFooter",
     THEIRS + "LockCells",
@@ -38,7 +41,10 @@ c.Autograde.exclude_overwriting = {
     for lab in (root / "source").glob("*")
 }
 c.Autograde.exporter_class = OURS + "GradedNotebook"
-c.Autograde.sanitize_preprocessors = [THEIRS + "OverwriteKernelspec", THEIRS + "CheckCellMetadata"]
+c.Autograde.sanitize_preprocessors = [
+    THEIRS + "OverwriteKernelspec",
+    THEIRS + "CheckCellMetadata",
+]
 c.Autograde.autograde_preprocessors = [
     OURS + "Verdicts",
     # The lab's, in grading_config.yaml; of a lab without one, c.AssignLatePenalties.
@@ -50,5 +56,6 @@ c.Verdicts.course = "{course}"  # the folder with grading_config.yaml
 # What `perflab grade LAB submitted --out results/LAB` writes.
 c.Verdicts.results = "results/{assignment}"
 c.Verdicts.grade_when_absent = True  # False: only results that are there already
-c.Verdicts.isolation = "bubblewrap"  # "none" runs submissions as you: only work that you trust
+# "none" runs submissions as you: only work that you trust.
+c.Verdicts.isolation = "bubblewrap"
 c.Verdicts.device = "auto"

@@ -28,7 +28,9 @@ BUILD = "pip wheel --no-deps -w dist ."
 
 
 def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> list[Path]:
-    """Write DIR/course/source/LAB and DIR/students/LAB.zip; nothing is written when something leaks.
+    """Write DIR/course/source/LAB and DIR/students/LAB.zip.
+
+    Nothing is written when something leaks.
 
     Both hold the handouts, and the *wheel* that students install.
     """
@@ -57,7 +59,11 @@ def release(course: Course, lab: str, to: Path, wheel: Path | None = None) -> li
     return written
 
 
-def _beside_notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def _beside_notebooks(
+    course: Course,
+    lab: str,
+    files: Mapping[str, bytes],
+) -> dict[str, bytes]:
     """Return the files of a template that no notebook stands for."""
     names = {"pytest.ini"}
     for part in course.lab(lab).parts:
@@ -65,7 +71,12 @@ def _beside_notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> d
     return {name: data for name, data in files.items() if name.startswith(SHARED) or name in names}
 
 
-def _wheel(course: Course, lab: str, files: Mapping[str, bytes], wheel: Path) -> dict[str, bytes]:
+def _wheel(
+    course: Course,
+    lab: str,
+    files: Mapping[str, bytes],
+    wheel: Path,
+) -> dict[str, bytes]:
     """Read the wheel.
 
     One that holds other points or another template would show students something else.
@@ -112,15 +123,21 @@ def _stem(name: str) -> str:
 
 def _without(text: bytes, marks: Collection[str]) -> bytes:
     lines = text.decode().splitlines(keepends=True)
-    return "".join(line for line in lines if not any(mark in line for mark in marks)).encode()
+    kept = [line for line in lines if not any(mark in line for mark in marks)]
+    return "".join(kept).encode()
 
 
 def settings(root: Path) -> str:
     """Write nbgrader's settings for the course of perflab in *root*."""
-    return TEMPLATE.read_text(encoding="utf-8").replace('"{course}"', repr(str(root.resolve())))
+    template = TEMPLATE.read_text(encoding="utf-8")
+    return template.replace('"{course}"', repr(str(root.resolve())))
 
 
-def _notebooks(course: Course, lab: str, files: Mapping[str, bytes]) -> dict[str, source.Json]:
+def _notebooks(
+    course: Course,
+    lab: str,
+    files: Mapping[str, bytes],
+) -> dict[str, source.Json]:
     """Make every part a source notebook, by its id."""
     config = course.config.labs[lab]
     ours = {"lab": lab, "version": str(config.version)}

@@ -19,7 +19,7 @@ from autograder.model import PartResult, Result, Submission
 from autograder.nbgrader import gradebook, late
 from autograder.nbgrader.cells import show
 from autograder.nbgrader.results import read_by_a_machine
-from autograder.nbgrader.source import PYTHON, code_cell
+from autograder.nbgrader.source import PYTHON, code_cell, of_cells
 from autograder.results import standing
 from autograder.results.standing import Rules
 
@@ -96,7 +96,13 @@ def _open(url: str) -> Any:
         ) from None
 
 
-def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool) -> list[str]:
+def _sync_one(
+    book: Any,
+    assignment: str,
+    result: Result,
+    *,
+    add_students: bool,
+) -> list[str]:
     from nbgrader.api import MissingEntry
 
     try:
@@ -116,7 +122,13 @@ def _sync_one(book: Any, assignment: str, result: Result, *, add_students: bool)
     return gradebook.record(book, assignment, result.submission, result)
 
 
-def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to: Path) -> None:
+def _write_notebooks(
+    book: Any,
+    assignment: str,
+    result: Result,
+    home: Path,
+    to: Path,
+) -> None:
     """Write what `nbgrader generate_feedback` starts from.
 
     In what `nbgrader autograde` wrote, only the verdicts are new.
@@ -130,7 +142,7 @@ def _write_notebooks(book: Any, assignment: str, result: Result, home: Path, to:
             cells = [*_code_cells(handed_in, part)]
             cells += [released[name] for name in _order(released, part)]
             metadata = {"kernelspec": PYTHON, OURS: MADE}
-            notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+            notebook = of_cells(cells, metadata)
         show(notebook["cells"], part, result.notes)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)  # nbgrader leaves it read-only

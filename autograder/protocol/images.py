@@ -26,7 +26,9 @@ def draw(random: np.random.Generator, count: int) -> dict[str, np.ndarray[Any, A
 
 
 class Samples:
-    """A picture and a label of each key that a store hands out, some milliseconds after it was asked."""
+    """A picture and a label of each key that a store hands out, some milliseconds after it was
+    asked.
+    """
 
     def __init__(self, store: Sequence[int]) -> None:
         """Read from *store*."""

@@ -68,7 +68,8 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
     import numpy as np
 
     data = mmap.mmap(fd, 0, access=mmap.ACCESS_COPY)
-    names, dtypes = form["names"], [np.dtype(name) for name in form["dtypes"]]
+    names = form["names"]
+    dtypes = [np.dtype(name) for name in form["dtypes"]]
     width = len(names) * (1 + MAX_DIMENSIONS)
     table = np.frombuffer(data, np.int64, form["calls"] * width).reshape(
         form["calls"], len(names), -1
@@ -82,14 +83,18 @@ def unseal(fd: int, form: Mapping[str, Any]) -> list[dict[str, Array]]:
     ]
 
 
-def _table(calls: Sequence[Mapping[str, Array]], form: Mapping[str, Any]) -> tuple[Array, int]:
+def _table(
+    calls: Sequence[Mapping[str, Array]],
+    form: Mapping[str, Any],
+) -> tuple[Array, int]:
     import numpy as np
 
     assert set(form["dtypes"]) <= KNOWN, (
         f"inputs of {form['dtypes']}; use {', '.join(sorted(KNOWN))}"
     )
     alike = [(name, array.dtype) for name, array in calls[0].items()]
-    rows, end = [], len(calls) * len(alike) * (1 + MAX_DIMENSIONS) * 8
+    rows = []
+    end = len(calls) * len(alike) * (1 + MAX_DIMENSIONS) * 8
     for call in calls:
         assert alike == [(n, a.dtype) for n, a in call.items()], (
             "the calls of a window take the same arguments"

@@ -75,7 +75,9 @@ def receive(read: Callable[[int], bytes]) -> Message:
 
 
 def decode_json(data: bytes) -> Any:
-    """Read JSON strictly: UTF-8, finite numbers, no duplicate names, no control characters, bounded depth."""
+    """Read JSON strictly: UTF-8, finite numbers, no duplicate names, no control characters,
+    bounded depth.
+    """
     try:
         value = json.loads(
             data.decode("utf-8"),
@@ -93,7 +95,9 @@ def decode_json(data: bytes) -> Any:
 def _header(header: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     if type(header) is not dict or set(header) != {"kind", "body", "arrays"}:
         raise WireError("the header's names are not kind, body and arrays")
-    kind, body, specs = header["kind"], header["body"], header["arrays"]
+    kind = header["kind"]
+    body = header["body"]
+    specs = header["arrays"]
     if (
         type(kind) is not str
         or type(body) is not dict
@@ -108,7 +112,8 @@ def _header(header: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
 
 
 def _array_bytes(spec: dict[str, Any]) -> int:
-    dtype, shape = spec.get("dtype"), spec.get("shape")
+    dtype = spec.get("dtype")
+    shape = spec.get("shape")
     if set(spec) != {"name", "dtype", "shape"} or type(dtype) is not str or dtype not in DTYPES:
         raise WireError("an array of an unknown dtype")
     if (

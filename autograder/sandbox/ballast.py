@@ -101,8 +101,12 @@ def hold(room: int) -> None:
         if code := getattr(cuda, name)(*arguments):
             raise OSError(f"{name} answered {code}")
 
-    device, context, address = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_uint64()
-    free, total, most = ctypes.c_size_t(), ctypes.c_size_t(), sys.maxsize
+    device = ctypes.c_int()
+    context = ctypes.c_void_p()
+    address = ctypes.c_uint64()
+    free = ctypes.c_size_t()
+    total = ctypes.c_size_t()
+    most = sys.maxsize
     call("cuInit", 0)
     call("cuDeviceGet", ctypes.byref(device), 0)
     call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)

@@ -27,7 +27,8 @@ from autograder.model import OWN_LABS
 from autograder.sandbox import gpu, seccomp, tree, usage, view
 
 CODE, HOME = Path("/code"), Path("/tmp/home")  # noqa: S108 inside the box
-TMP_MB, SHM_MB = 1024, 512
+TMP_MB = 1024
+SHM_MB = 512
 IN_MEMORY = ("/tmp", "/dev/shm")  # noqa: S108 inside the box: all that can be written there
 NOBODIES = range(60710, 61000)
 """Who workers are when the grader is root: numbers that Debian and systemd give to nobody."""
@@ -47,8 +48,11 @@ APPARMOR = "AppArmor forbids user namespaces: add a profile for bwrap that allow
 ADVICE = {
     "setting up uid map: Permission denied": APPARMOR,
     "Failed RTM_NEWADDR": APPARMOR,
-    "setpriv: set": "root may not become another user here: allow SETUID and SETGID, or grade as an ordinary user",
-    "No permissions to creat": "the container forbids namespaces: run it with seccomp unconfined",
+    "setpriv: set": (
+        "root may not become another user here: "
+        "allow SETUID and SETGID, or grade as an ordinary user"
+    ),
+    "No permissions to creat": ("the container forbids namespaces: run it with seccomp unconfined"),
     "Unknown option": "bubblewrap 0.8 or newer is needed",
     "Can't mount proc": "the container masks /proc: run it with procMount Unmasked",
 }
@@ -58,16 +62,23 @@ OTHER_ADVICE = "run `bwrap --unshare-all --ro-bind / / true` and read what it sa
 class BoxError(UserError):
     """The box does not come up: what was seen, and what to do about it."""
 
-    def __init__(self, seen: str, mend: str) -> None:
+    def __init__(self, problem: str, mend: str) -> None:
         """Keep both."""
-        super().__init__(f"{seen}; {mend}")
-        self.seen, self.mend = seen, mend
+        super().__init__(f"{problem}; {mend}")
+        self.problem = problem
+        self.mend = mend
 
 
 class Box:
     """One box around one folder of code, and its end."""
 
-    def __init__(self, code: Path, lent: Sequence[Path] = (), *, timed: bool = False) -> None:
+    def __init__(
+        self,
+        code: Path,
+        lent: Sequence[Path] = (),
+        *,
+        timed: bool = False,
+    ) -> None:
         """Start it, with the device nodes that are lent to it, and wait until it can be entered."""
         self._process = start(code, ["/usr/bin/cat"], lent, timed=timed)
         said = self._exchange()
@@ -316,7 +327,12 @@ def _filled(data: bytes) -> int:
     return reader
 
 
-def _options(code: Path, files: dict[str, int], rules: int, lent: Sequence[Path]) -> list[str]:
+def _options(
+    code: Path,
+    files: dict[str, int],
+    rules: int,
+    lent: Sequence[Path],
+) -> list[str]:
     """Return bubblewrap's options; later ones lie over earlier ones."""
     system = [name for name in map(Path, ("/lib", "/lib64", "/bin", "/sbin")) if name.is_symlink()]
     options: list[tuple[object, ...]] = [

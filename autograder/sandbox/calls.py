@@ -113,7 +113,10 @@ def difference(output: Array, expected: Array, within: Close) -> str:
     if not (shares > 1).any():
         return ""
     worst = int(shares.argmax())
-    return f"{float(output[worst]):.6g} was returned where the baseline returns {float(expected[worst]):.6g}"
+    return (
+        f"{float(output[worst]):.6g} was returned where the "
+        f"baseline returns {float(expected[worst]):.6g}"
+    )
 
 
 def shares_of_allowed(output: Array, expected: Array, within: Close) -> Array:

@@ -63,7 +63,9 @@ def _whole(nvml: Any, handle: Any) -> Any:
 
 @dataclass
 class Gauge:
-    """The most memory of a card that one worker held at any look, against what was in use before it started."""
+    """The most memory of a card that one worker held at any look, against what was in use
+    before it started.
+    """
 
     card: Card
     unseen: str = ""
@@ -83,5 +85,7 @@ class Gauge:
 
     @property
     def peak_bytes(self) -> int | None:
-        """By process where NVML named one of ours at any look, else by how much more of the card was in use."""
+        """By process where NVML named one of ours at any look, else by how much more of the
+        card was in use.
+        """
         return None if self.unseen else self._named or self._grown

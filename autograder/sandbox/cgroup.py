@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-MOUNTED, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+MOUNTED = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
 NAME = "perflab-"
 ABOVE = (
     256 << 20
@@ -70,7 +71,7 @@ class Group:
             time.sleep(0.001)
 
 
-def made(limit_bytes: int) -> Group | None:
+def limited_group(limit_bytes: int) -> Group | None:
     """Make a group, or nothing where this user can have none."""
     for parent, kind in parents():
         folder = parent / f"{NAME}{os.getpid()}-{next(NUMBERS)}"

@@ -27,7 +27,9 @@ ENVIRON = {
 
 
 def evaluate(module: str, data: bytes, name: str) -> bytes:
-    """Return what `python -m module` prints of these bytes, read behind a fence if this machine has one."""
+    """Return what `python -m module` prints of these bytes, read behind a fence if this
+    machine has one.
+    """
     try:
         box.try_out()
     except box.BoxError:

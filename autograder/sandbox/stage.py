@@ -17,7 +17,9 @@ SURE_SECONDS = 60.0  # a folder that is younger may be about to be locked
 
 @contextlib.contextmanager
 def temporary() -> Iterator[Path]:
-    """Yield an empty folder that goes away after, or when the next grader starts after this one was killed."""
+    """Yield an empty folder that goes away after, or when the next grader starts after this
+    one was killed.
+    """
     root = Path(tempfile.mkdtemp(prefix=PREFIX))
     lock = os.open(root, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -29,13 +31,17 @@ def temporary() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def staged(files: Mapping[str, bytes], reader: int | None = None) -> Iterator[tuple[Path, Path]]:
+def staged(
+    files: Mapping[str, bytes],
+    reader: int | None = None,
+) -> Iterator[tuple[Path, Path]]:
     """Yield the folder with the files, read-only, and an empty folder to work in; both go away after.
 
     Nobody but their owner may pass to them: us, or another user who is to read and work there.
     """
     with temporary() as root:
-        code, work = root / "code", root / "work"
+        code = root / "code"
+        work = root / "work"
         code.mkdir()
         work.mkdir()
         if reader is not None:

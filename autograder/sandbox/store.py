@@ -40,7 +40,8 @@ class Store:
         """Make room for the keys of *samples*; nothing is there before `fill`."""
         import numpy as np
 
-        self._now, self.samples = now, samples
+        self._now = now
+        self.samples = samples
         self._fd = os.memfd_create("store", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.truncate(self._fd, samples * np.dtype(np.uint64).itemsize)
         self._keys: Array = np.frombuffer(mmap.mmap(self._fd, 0), np.uint64)
@@ -64,8 +65,10 @@ class Store:
 
     def fill(self, keys: Array, seconds: Array) -> None:
         """Put fresh samples in place of all others; each read of one takes its *seconds*."""
-        self._hidden, self._seconds = [int(key) for key in keys], [float(s) for s in seconds]
-        self._lanes, self._due = [0.0] * LANES, list[tuple[float, int]]()
+        self._hidden = [int(key) for key in keys]
+        self._seconds = [float(s) for s in seconds]
+        self._lanes = [0.0] * LANES
+        self._due = list[tuple[float, int]]()
         self._asked: set[int] = set()
         self._reading: dict[int, float] = {}
         self._keys[:] = 0
@@ -75,9 +78,9 @@ class Store:
         request, ancillary, *_ = self._ours.recvmsg(1 << 10, socket.CMSG_SPACE(CREDENTIALS.size))
         for _, kind, data in ancillary:
             if kind == socket.SCM_CREDENTIALS:
-                self.asked(request, CREDENTIALS.unpack(data)[0])
+                self.note_request(request, CREDENTIALS.unpack(data)[0])
 
-    def asked(self, request: bytes, process: int) -> None:
+    def note_request(self, request: bytes, process: int) -> None:
         """Note a request, unless it is none.
 
         Who asks twice is not answered sooner, and who reads is not yet free.

@@ -87,7 +87,8 @@ class Train:
         self._trained = {
             t: s for t, s in self._trained.items() if len(s) < 2 or t == turn or self._tried(t)
         }
-        student, baseline = sides["student"], sides["baseline"]
+        student = sides["student"]
+        baseline = sides["baseline"]
         if self.fewer:  # another number of steps ends at other weights
             student = student._replace(weights=baseline.weights)
             baseline = baseline._replace(losses=baseline.losses[: self.fewer])
@@ -104,7 +105,10 @@ class Train:
                 self._worth(talk, sides[side], held_out) for side in ("student", "baseline")
             )
             if not abs(student - baseline) <= self.within.losses:
-                return f"the weights after a window have a loss of {student:.4f} on other batches, not {baseline:.4f}"
+                return (
+                    "the weights after a window have a loss of "
+                    f"{student:.4f} on other batches, not {baseline:.4f}"
+                )
         return ""
 
     def store(self, side: str) -> None:
@@ -141,15 +145,13 @@ def differing(student: Trained, baseline: Trained, within: Tolerance) -> str:
         )
     with np.errstate(all="ignore"):
         apart = np.abs(student.losses - baseline.losses)
-        moved = np.linalg.norm(student.weights - baseline.weights) / np.linalg.norm(
-            baseline.weights
-        )
+        norm = np.linalg.norm(baseline.weights)
+        moved = np.linalg.norm(student.weights - baseline.weights) / norm
     wrong = np.flatnonzero(~(apart <= within.losses))
     if len(wrong):
-        loss, expected = student.losses[wrong[0]], baseline.losses[wrong[0]]
+        loss = student.losses[wrong[0]]
+        expected = baseline.losses[wrong[0]]
         return f"the loss of batch {wrong[0] + 1} is {loss:.5f}, the baseline's is {expected:.5f}"
-    return (
-        ""
-        if moved <= within.weights
-        else f"the weights are {moved:.1e} of their norm away from the baseline's"
-    )
+    if moved <= within.weights:
+        return ""
+    return f"the weights are {moved:.1e} of their norm away from the baseline's"

@@ -18,7 +18,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def below(pid: int) -> list[int]:
     """Every process below *pid*: orphans come back to it, so none is missed."""
-    pids, left = [], [pid]
+    pids = []
+    left = [pid]
     while left:
         born = children(left.pop())
         pids += born
@@ -85,7 +86,9 @@ def timed_core() -> int:
 
 
 def moving(pids: list[int]) -> bool:
-    """Whether a thread of theirs runs, could at once, or will when the kernel is done with what it asked for."""
+    """Whether a thread of theirs runs, could at once, or will when the kernel is done with
+    what it asked for.
+    """
     return any(_state(thread) in "RSD" for thread in threads(pids))
 
 

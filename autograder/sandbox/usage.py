@@ -64,7 +64,9 @@ class Usage:
     _next_exact: float = 0.0
 
     def look(self, pids: Sequence[int]) -> int:
-        """Return what they take of the memory now beyond what they inherited, and note the most that they held."""
+        """Return what they take of the memory now beyond what they inherited, and note the
+        most that they held.
+        """
         other = self.elsewhere() + sum(map(_in_pipes, pids))
         processes = [self._process(pid) for pid in pids]
         taken, most, self._whole = (
@@ -74,13 +76,16 @@ class Usage:
         return taken
 
     def _process(self, pid: int) -> tuple[int, int, int]:
-        """Return what it takes, the most that it held since the last look, and what it takes with all it inherited."""
+        """Return what it takes, the most that it held since the last look, and what it takes
+        with all it inherited.
+        """
         # Pages of files on disk are left out: RssFile and VmHWM hold every library that is
         # mapped, and nothing on disk can be written in the box. VmHWM is the kernel's own note
         # of the most. The peak of a cgroup of one's own would hold the page cache as well: who
         # first reads a file of 100 MB has used 106 MB, who reads it next 1 MB.
         mark, memory = memory_of(pid)
-        own, tables = memory["RssAnon"] + memory["VmSwap"], memory["VmPTE"]
+        own = memory["RssAnon"] + memory["VmSwap"]
+        tables = memory["VmPTE"]
         # The most of one that is first seen beside others may be its parent's: until exec,
         # vfork has them share memory.
         before = memory["VmHWM"] if self._seen else 0
@@ -93,7 +98,8 @@ class Usage:
             if mark and mark == self.inherited.mark
             else 0
         )
-        held, rose = own + memory["RssShmem"] - free, memory["VmHWM"] > process.most
+        held = own + memory["RssShmem"] - free
+        rose = memory["VmHWM"] > process.most
         process.most = max(process.most, memory["VmHWM"])
         # What is mapped of files hardly ever shrinks in a worker, so there was no more of it
         # when the most was held.
@@ -162,7 +168,9 @@ def in_files(folders: Iterable[int]) -> int:
 
 
 def in_sockets(pid: int) -> int:
-    """Return what sockets of a process's network hold at the most, those that no process has open among them."""
+    """Return what sockets of a process's network hold at the most, those that no process has
+    open among them.
+    """
     counts = {
         name: int(rest.split()[1])
         for name, _, rest in _lines(f"{pid}/net/sockstat", f"{pid}/net/sockstat6")

@@ -18,7 +18,9 @@ from autograder.sandbox import tree
 
 
 def opened(paths: Sequence[Path], bwrap: str) -> int | None:
-    """Return a descriptor of such a namespace, or None where every user can read *paths* as they are."""
+    """Return a descriptor of such a namespace, or None where every user can read *paths* as
+    they are.
+    """
     # A path and where its links lead: Python asks for both.
     wanted = dict.fromkeys(name for path in paths for name in (path, path.resolve()))
     if not (behind := {path: folder for path in wanted if (folder := closed(path))}):

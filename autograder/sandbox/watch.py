@@ -1,4 +1,6 @@
-"""One running worker: its channel, its output and its limits, in one loop that never blocks on it."""
+"""One running worker: its channel, its output and its limits, in one loop that never blocks on
+it.
+"""
 
 from __future__ import annotations
 
@@ -82,10 +84,13 @@ class Watched:
             self._selector.register(fd, selectors.EVENT_READ, partial(self._take, fd, handle))
 
     def read(self, n: int) -> bytes:
-        """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they will never come."""
+        """Return exactly n bytes of the channel, or raise `Stopped` with the reason why they
+        will never come.
+        """
         while len(self._inbox) < n:
             self._check_limits()
-            held, gone = len(self._inbox), self.end is not None or self._hung_up
+            held = len(self._inbox)
+            gone = self.end is not None or self._hung_up
             self._pump(0 if gone else min(POLL_SECONDS, self._serve()))
             if gone and len(self._inbox) == held:  # what it said before its end has all been read
                 raise self._ended_early()
@@ -117,7 +122,8 @@ class Watched:
         """
         if self.group is None or self._bound:
             return
-        self._bound, deadline = True, time.monotonic() + KILL_SECONDS
+        self._bound = True
+        deadline = time.monotonic() + KILL_SECONDS
         while self.keeper is None and self.end is None and time.monotonic() < deadline:
             self._pump(0.005)
         if self.keeper is not None:
@@ -131,7 +137,12 @@ class Watched:
             what,
         )
 
-    def attend(self, fd: int, hear: Callable[[], None], serve: Callable[[], float]) -> None:
+    def attend(
+        self,
+        fd: int,
+        hear: Callable[[], None],
+        serve: Callable[[], float],
+    ) -> None:
         """Hear what it says elsewhere, and serve it, while we read.
 
         *serve* returns in how many seconds again.
@@ -233,7 +244,9 @@ class Watched:
             self.look()
 
     def _is_late(self, now: float) -> bool:
-        """Whether its time is up without what it stood ready for a core, which may be three times as long at most."""
+        """Whether its time is up without what it stood ready for a core, which may be three
+        times as long at most.
+        """
         seconds = self.limits.seconds
         waited = min(tree.waited_seconds(self.processes()), 3 * seconds)
         return now - self.started - waited > seconds
@@ -266,7 +279,8 @@ class Watched:
 
         The channel may close a moment before it comes.
         """
-        begun, killed = time.monotonic(), False
+        begun = time.monotonic()
+        killed = False
         while self.end is None and time.monotonic() - begun < KILL_SECONDS:
             if (
                 self.keeper is not None

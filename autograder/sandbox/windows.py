@@ -45,13 +45,23 @@ class Talk:
         """Begin it; the worker has its say only when asked."""
         self._watched = watched
 
-    def say(self, kind: str, body: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
+    def say(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        descriptors: Sequence[int] = (),
+    ) -> None:
         """Send a message to a worker that has nothing left to say."""
         if not self._watched.silent():
             raise Stopped("refused", f"answered before it was asked ({kind})")
         self._watched.send(encode(Message(kind, body)), descriptors)
 
-    def hear(self, kind: str, body: Mapping[str, type], arrays: Mapping[str, Form]) -> Message:
+    def hear(
+        self,
+        kind: str,
+        body: Mapping[str, type],
+        arrays: Mapping[str, Form],
+    ) -> Message:
         """Wait for an answer of exactly this form."""
         try:
             message = receive(self._watched.read)
@@ -93,7 +103,9 @@ def generator(*seed: int) -> np.random.Generator:
 
 
 class Work(Protocol):
-    """What a pair is asked: the same data for both sides at each turn, and what each side answered."""
+    """What a pair is asked: the same data for both sides at each turn, and what each side
+    answered.
+    """
 
     count: int  # what a window holds: calls, batches or samples
     fewer: int  # of them on the side named student, where that is not all of them: a canary
@@ -133,7 +145,8 @@ class TimedWorker:
 
     def start(self, seed: int) -> None:  # noqa: ARG002 what a pair is asked lies in its work
         """Fork the worker and wait until it has built what is timed."""
-        self._turn, limits = 0, self.job.limits
+        self._turn = 0
+        limits = self.job.limits
         job = replace(self.job, limits=replace(limits, seconds=limits.seconds + PAIR_SECONDS))
         # Both sides on one and the same core: what is compared is the work, not how much of the
         # machine it takes.
@@ -151,7 +164,8 @@ class TimedWorker:
     def window(self) -> float:
         """Run one window."""
         assert self._watched is not None
-        turn, self._turn = self._turn, self._turn + 1
+        turn = self._turn
+        self._turn = self._turn + 1
         self._watched.allow(self.patience, "one timed window")
         before = tree.interrupted_seconds()
         with self._blamed():
@@ -162,7 +176,9 @@ class TimedWorker:
         return seconds
 
     def interrupted(self) -> float:
-        """Return the share of its windows in which the kernel served interrupts on the timed core."""
+        """Return the share of its windows in which the kernel served interrupts on the timed
+        core.
+        """
         return self._interrupted / self._seconds if self._seconds else 0.0
 
     def _stocked(self, watched: Watched) -> list[int]:
@@ -174,7 +190,9 @@ class TimedWorker:
         return store.descriptors
 
     def settle(self) -> None:
-        """Be the evaluator: a fresh process of trusted code looks at what both sides of the pair handed over."""
+        """Be the evaluator: a fresh process of trusted code looks at what both sides of the
+        pair handed over.
+        """
         try:
             self.start(0)
             assert self._watched is not None
@@ -191,7 +209,8 @@ class TimedWorker:
         Done when two walks in a row found the same ones, all of them still.
         """
         assert self._watched is not None
-        still, deadline = None, time.monotonic() + FREEZE_SECONDS
+        still = None
+        deadline = time.monotonic() + FREEZE_SECONDS
         while (pids := self._watched.processes()) != still:
             if time.monotonic() > deadline:
                 raise MovedError(self.name, "could not be stopped")
@@ -224,7 +243,9 @@ class TimedWorker:
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
-        """What goes wrong on the baseline is a fault of the course or of ours, never the student's."""
+        """What goes wrong on the baseline is a fault of the course or of ours, never the
+        student's.
+        """
         try:
             yield
         except Stopped as stopped:

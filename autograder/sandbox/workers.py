@@ -76,17 +76,21 @@ class Workers:
         self._fenced = isolation == "bubblewrap"
         self._user = box.unprivileged() if self._fenced else box.User()
         self._preload = tuple(preload)
-        self._lent, self._card = tuple(lent), card
+        self._lent = tuple(lent)
+        self._card = card
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._inherited, self._ran = Inherited(), 0
+        self._inherited = Inherited()
+        self._ran = 0
         self._compiles = False
         self._trusted: dict[str, Observation] = {}
         self.ready_seconds = 0.0
         """From asking for the last worker to hearing that it was ready."""
 
     def __enter__(self) -> Self:
-        """Try the fence; start the rest lazily: a submission without the part's file needs no torch."""
+        """Try the fence; start the rest lazily: a submission without the part's file needs no
+        torch.
+        """
         if self._fenced:
             box.try_out(self._lent)
         return self
@@ -161,7 +165,8 @@ class Workers:
         theirs.close()
         ours.settimeout(START_SECONDS)
         self._control = ours
-        self._ran, self._compiles = 0, False
+        self._ran = 0
+        self._compiles = False
 
     def _hear(self, otherwise: str) -> None:
         """Take the report of how much every worker inherits."""
@@ -215,7 +220,8 @@ class Workers:
             gauge.look()
         self._prepare(job)
         with self.worker(job) as watched:
-            watched.gauge, watched.closely = gauge, True
+            watched.gauge = gauge
+            watched.closely = True
             observation = self._converse(job, watched)
         return _measured(observation, watched)
 
@@ -226,7 +232,7 @@ class Workers:
         ours, theirs = socket.socketpair()
         output_read, output_write = os.pipe()
         status_read, status_write = os.pipe()
-        group = cgroup.made(job.limits.memory_mb << 20) if fence else None
+        group = cgroup.limited_group(job.limits.memory_mb << 20) if fence else None
         watched = Watched(ours, output_read, status_read, job.limits, self._inherited, fence, group)
         request = _request(job, box.CODE, box.HOME) if fence else _request(job, code, work)
         if fence:
@@ -319,7 +325,8 @@ def _request(job: Job, code: Path, work: Path) -> dict[str, Any]:
 
 
 def _measured(observation: Observation, watched: Watched) -> Observation:
-    end, gauge = watched.end or {}, watched.gauge
+    end = watched.end or {}
+    gauge = watched.gauge
     log = watched.log.decode("utf-8", "replace")
     left_behind = watched.left_behind or end.get("left_behind", 0)
     if left_behind:

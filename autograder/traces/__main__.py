@@ -31,7 +31,10 @@ def main(path: str, name: str) -> None:
         answer = {"error": str(error)}
     except (MemoryError, RecursionError):
         answer = {
-            "error": f"{name}: needs more than {MEMORY // 1024**3} GiB of memory to read; record fewer steps"
+            "error": (
+                f"{name}: needs more than {MEMORY // 1024**3} GiB of memory to read; "
+                "record fewer steps"
+            )
         }
     json.dump(answer, sys.stdout, allow_nan=False)
 

@@ -21,7 +21,10 @@ QUEUED = "between queued work"
 LANES_OF = 8  # GPUs
 
 
-def breakdown(events: Events, windows: tuple[Window, ...]) -> dict[str, tuple[Slice, ...]]:
+def breakdown(
+    events: Events,
+    windows: tuple[Window, ...],
+) -> dict[str, tuple[Slice, ...]]:
     """Return, for each GPU or for the CPU alone, slices that add up to the window."""
     layers = {f"gpu{device}": gpu_layers(events, device) for device in gpus(events)}
     if not layers and len(events.of(Kind.OP)):
@@ -45,7 +48,8 @@ def gpu_layers(events: Events, device: int) -> dict[str, Spans]:
 
     All that stands behind the copies is idle time of the GPU.
     """
-    work, calls = on_gpu(events, device), events.of(Kind.CALL)
+    work = on_gpu(events, device)
+    calls = events.of(Kind.CALL)
     return {
         "kernels": work.of(Kind.KERNEL, Kind.GRAPH).spans,
         "communication": work.of(Kind.COMM).spans,
@@ -66,7 +70,8 @@ def queued(work: Events, calls: Events) -> Spans:
     microseconds that it takes.
     """
     ran = work.spans
-    begins, ends = ran.end[:-1], ran.start[1:]
+    begins = ran.end[:-1]
+    ends = ran.start[1:]
     started, launched_by = work.joined("link", calls)
     at = np.searchsorted(ends, started.start)
     matched = at < len(ends)

@@ -46,12 +46,14 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 def lines(source: Source) -> list[str]:
     """Read a text file of ordinary size."""
-    total, pieces = 0, []
+    total = 0
+    pieces = []
     for piece in source.text():
         total += len(piece)
         if total > TEXT_CAP:
             raise SubmissionError(
-                f"{source.name}: more than {TEXT_CAP >> 20} MB of text; export only what was asked for"
+                f"{source.name}: more than {TEXT_CAP >> 20} MB of text; "
+                "export only what was asked for"
             )
         pieces.append(piece)
     return [line[:LINE_CAP] for line in "".join(pieces).splitlines()]
@@ -67,7 +69,8 @@ def columns(dashes: str, line: str) -> list[str]:
 
 def point(cells: Iterable[str], name: str) -> Point:
     """Return the decimal sign of a file, from the cells that leave no doubt."""
-    signs, doubtful = set[Point](), ""
+    signs = set[Point]()
+    doubtful = ""
     for cell in (BETWEEN.sub("", text) for text in cells):
         if ENGLISH.fullmatch(cell):
             signs.add(".")

@@ -60,7 +60,8 @@ class Recording:
         self._load = array("d")
         self._ids: dict[str, int] = {}
         self._tracks: dict[Any, int] = {}
-        self.first, self.last = FURTHEST, -FURTHEST
+        self.first = FURTHEST
+        self.last = -FURTHEST
         self.unread = 0
         """How many could not be read."""
 
@@ -83,7 +84,9 @@ class Recording:
         blocks: float = np.nan,
         occupancy: float = np.nan,
     ) -> None:
-        """Take one event; *track* is its stream or thread, *link* joins a call with what it started."""
+        """Take one event; *track* is its stream or thread, *link* joins a call with what it
+        started.
+        """
         if len(self) == MOST_EVENTS:
             raise SubmissionError(f"more than {MOST_EVENTS:,} events; record fewer steps")
         self.saw(start, end)
@@ -94,7 +97,8 @@ class Recording:
 
     def saw(self, start: int, end: int) -> None:
         """Widen the recording by an event, kept or not."""
-        self.first, self.last = min(self.first, start), max(self.last, end)
+        self.first = min(self.first, start)
+        self.last = max(self.last, end)
 
     def name_id(self, name: str) -> int:
         """Number a name; when there are too many, the rest share one."""
@@ -173,7 +177,8 @@ class Events:
         """
         other = other.where(getattr(other, column) >= 0)
         other = other.where(np.argsort(getattr(other, column), kind="stable"))
-        mine, others = getattr(self, column), getattr(other, column)
+        mine = getattr(self, column)
+        others = getattr(other, column)
         index = np.searchsorted(others, mine)
         matched = index < len(other)
         matched[matched] = others[index[matched]] == mine[matched]

@@ -145,7 +145,9 @@ def _key(figure: Figure) -> tuple[str, str]:
 
 
 def accepted(trace: Trace, quantity: str) -> Iterator[Figure]:
-    """Yield the figures of a profile that answer for a quantity, the handout's own definition first."""
+    """Yield the figures of a profile that answer for a quantity, the handout's own definition
+    first.
+    """
     for name, window in QUANTITIES[quantity].accepted:
         for figure in trace.figures:
             if figure.id == name and window in ("", figure.window):
@@ -172,7 +174,12 @@ def _missing(trace: Trace) -> str:
     return f"{trace.file} has no figures{reason}"
 
 
-def _mistake(trace: Trace, expected: Quantity, value: float, figures: Sequence[Figure]) -> str:
+def _mistake(
+    trace: Trace,
+    expected: Quantity,
+    value: float,
+    figures: Sequence[Figure],
+) -> str:
     """Name the usual slip that turns a figure of the profile into this value."""
     if expected.unit == "%":
         return _share_mistake(trace, expected, value, figures)

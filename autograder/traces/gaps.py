@@ -24,7 +24,8 @@ def gaps(events: Events, windows: tuple[Window, ...]) -> Iterator[Gap]:
         named = stretch(windows, "steps", f"gpu{device}")
         if named is None:
             continue
-        work, layers = on_gpu(events, device), gpu_layers(events, device)
+        work = on_gpu(events, device)
+        layers = gpu_layers(events, device)
         idle = work.spans.outside(named[1])
         longest = np.argsort(idle.start - idle.end, kind="stable")[:LONGEST]
         for start, end in zip(
@@ -33,7 +34,8 @@ def gaps(events: Events, windows: tuple[Window, ...]) -> Iterator[Gap]:
             during = growth(layers, (start, end))
             most = max(during, key=during.__getitem__)
             meanwhile = most if 2 * during[most] >= end - start else REST
-            before, after = _name(work, work.end == start), _name(work, work.start == end)
+            before = _name(work, work.end == start)
+            after = _name(work, work.start == end)
             yield Gap(device, start - named[1][0], end - start, before, after, meanwhile)
 
 

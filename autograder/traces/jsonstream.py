@@ -48,8 +48,12 @@ class Stream:
 
     def __init__(self, source: Source, document: Document) -> None:
         """Read the first piece."""
-        self._more, self._document, self._name = source.text(), document, source.name
-        self._text, self._at, self._ended = "", 0, False
+        self._more = source.text()
+        self._document = document
+        self._name = source.name
+        self._text = ""
+        self._at = 0
+        self._ended = False
         self._decoder = json.JSONDecoder(strict=False)
         self._read()
 
@@ -121,7 +125,8 @@ class Stream:
         if end is None:  # the last one, cut: what is missing behind it counts more
             self._document.too_long = len(self._text) - self._at > ONE_CAP
             raise _Short
-        broken, self._at = self._text[self._at : end.start() + 1], end.end()
+        broken = self._text[self._at : end.start() + 1]
+        self._at = end.end()
         try:
             return self._decoder.raw_decode(BARE.sub("null", broken))[0]
         except (ValueError, RecursionError):
@@ -156,7 +161,8 @@ class Stream:
     def _read(self) -> None:
         piece = next(self._more, None)
         self._ended = piece is None
-        self._text, self._at = self._text[self._at :] + (piece or ""), 0
+        self._text = self._text[self._at :] + (piece or "")
+        self._at = 0
 
 
 def stream(source: Source) -> tuple[Iterator[dict[str, Any]], Document]:

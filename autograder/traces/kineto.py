@@ -48,7 +48,8 @@ FACTS = (
 
 def read(source: Source) -> Trace:
     """Read every event that is one; the rest is counted."""
-    recording, counts = Recording(), Counter[str]()
+    recording = Recording()
+    counts = Counter[str]()
     events, document = stream(source)
     for event in events:
         counts["any"] += 1
@@ -78,9 +79,15 @@ def read(source: Source) -> Trace:
 def _nothing(document: Document) -> str:
     """Say why no event was read."""
     if document.too_long:
-        return f"its first event is longer than {ONE_CAP >> 20} MB, which no profiler writes; export it again"
+        return (
+            f"its first event is longer than {ONE_CAP >> 20} MB, "
+            "which no profiler writes; export it again"
+        )
     if document.damaged:
-        return f"none of its events can be read ({document.damaged} broken or nested too deep); export it again"
+        return (
+            f"none of its events can be read ({document.damaged} broken or nested too deep); "
+            "export it again"
+        )
     return (
         "holds no trace events; write it with prof.export_chrome_trace(...) once the profiler ended"
     )
@@ -98,7 +105,8 @@ def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     facts = {
         name: str(values[name])[:100] for name in FACTS if isinstance(values.get(name), str | int)
     }
-    host, group = values.get("host_name"), values.get("distributedInfo")
+    host = values.get("host_name")
+    group = values.get("distributedInfo")
     if isinstance(host, str):
         facts["host"] = sha256(host.encode("utf-8", "replace")).hexdigest()[:12]
     if isinstance(group, dict):
@@ -106,15 +114,26 @@ def _facts(values: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _notes(document: Document, counts: Mapping[str, int], kept: int, bad: int) -> Iterator[str]:
+def _notes(
+    document: Document,
+    counts: Mapping[str, int],
+    kept: int,
+    bad: int,
+) -> Iterator[str]:
     """Say what is wrong with the file."""
     if document.too_long:
-        yield f"one event is longer than {ONE_CAP >> 20} MB: figures are of what stands before it; export it again"
+        yield (
+            f"one event is longer than {ONE_CAP >> 20} MB: "
+            "figures are of what stands before it; export it again"
+        )
     elif document.truncated:
         yield "the file ends in the middle: these are figures of what is there; export it again"
     yield from unread(document.damaged + bad)
     if counts["python"] > max(2 * kept, MANY_FRAMES):
-        yield f"{counts['python']:,} events of Python frames: with_stack=True makes files large and slow"
+        yield (
+            f"{counts['python']:,} events of Python frames: "
+            "with_stack=True makes files large and slow"
+        )
 
 
 def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) -> None:
@@ -125,7 +144,8 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
     kind = KINDS.get(category, Kind.CALL if category.endswith(CALLS) else None)
     if kind is None and category != PYTHON:
         return
-    start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
+    start = nanoseconds(event.get("ts"))
+    duration = nanoseconds(event.get("dur"))
     if start is None or duration is None or duration < 0:
         recording.unread += 1
         return
@@ -133,7 +153,8 @@ def _take(event: Mapping[str, Any], recording: Recording, counts: Counter[str]) 
         counts["python"] += 1
         recording.saw(start, start + duration)
         return
-    name, args = str(event.get("name", "")), event.get("args")
+    name = str(event.get("name", ""))
+    args = event.get("args")
     args = args if type(args) is dict else {}
     if kind is Kind.OP and (STEP.fullmatch(name) or LOADER.search(name)):
         kind = Kind.MARK  # before 2022 the spans of steps and loaders were operators

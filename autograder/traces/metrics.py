@@ -49,7 +49,12 @@ def share(part: float, whole: float) -> float:
     return float(100.0 * part / whole)
 
 
-def _made(window: str, device: int | None, unit: Unit, **values: float) -> Iterator[Figure]:
+def _made(
+    window: str,
+    device: int | None,
+    unit: Unit,
+    **values: float,
+) -> Iterator[Figure]:
     yield from (Figure(name, value, unit, window, device) for name, value in values.items())
 
 
@@ -71,7 +76,12 @@ def _busy(work: Events, device: int, windows: tuple[Window, ...]) -> Iterator[Fi
         yield from _estimates(alone, device, label, where)
 
 
-def _estimates(kernels: Events, device: int, label: str, where: Stretch) -> Iterator[Figure]:
+def _estimates(
+    kernels: Events,
+    device: int,
+    label: str,
+    where: Stretch,
+) -> Iterator[Figure]:
     """Yield what CUPTI guesses from launch shapes.
 
     Kernels are cut to the window, else it exceeds 100 %.

@@ -53,10 +53,14 @@ SHAPE = (
 )
 LAUNCHED = re.compile(rf"\s*+(\S.*?)(?:{SHAPE}), (?=Context|Device)(?:.*?Device (\d+))?")
 NO_PERMISSION = (
-    "Nsight Compute was not allowed to read the GPU's counters (ERR_NVGPUCTRPERM), usual on rented machines: "
+    "Nsight Compute was not allowed to read the GPU's "
+    "counters (ERR_NVGPUCTRPERM), usual on rented machines: "
     "ask for them to be opened, or use nsys, which does not need them"
 )
-SERIAL = "ncu runs kernels one by one, several times, at locked clocks: its durations are not those of a trace"
+SERIAL = (
+    "ncu runs kernels one by one, several times, "
+    "at locked clocks: its durations are not those of a trace"
+)
 NO_DURATION = "gpu__time_duration was not measured: use --set basic or larger"
 
 
@@ -102,8 +106,10 @@ def read_report(source: Source) -> Trace:
         import ncu_report
     except ImportError:
         raise SubmissionError(
-            f"{source.name}: reading it needs NVIDIA's ncu-report: pip install 'perflab[ncu]'; "
-            f"or hand in what this prints: ncu --import {source.name} --csv --page raw --print-units base"
+            f"{source.name}: reading it needs NVIDIA's ncu-report: "
+            "pip install 'perflab[ncu]'; "
+            "or hand in what this prints: "
+            f"ncu --import {source.name} --csv --page raw --print-units base"
         ) from None
     with source.unpacked() as path:
         try:

@@ -47,10 +47,14 @@ PRIVATE = ("META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV")
 PRINTED = "ProcessStreams"
 
 ENVIRONMENT = (
-    "holds the environment variables of the profiled process, passwords and tokens included; "
+    "holds the environment variables of the profiled process, "
+    "passwords and tokens included; "
     "share a copy without them: perflab trace FILE --redact"
 )
-OUTPUT = "holds what the profiled process printed; share a copy without that: perflab trace FILE --redact"
+OUTPUT = (
+    "holds what the profiled process printed; "
+    "share a copy without that: perflab trace FILE --redact"
+)
 NO_CUDA = "holds no CUDA work: was --trace without cuda, or did the program run on the CPU?"
 
 
@@ -135,7 +139,10 @@ def _copies(database: Database, recording: Recording) -> None:
     for *where, size, kind, source, target in database.rows(
         *_gpu("MEMCPY", "bytes", "copyKind", "srcKind", "dstKind")
     ):
-        name = f"Memcpy {COPIES.get(kind, 'of some kind')} ({MEMORY.get(source, '?')} -> {MEMORY.get(target, '?')})"
+        name = (
+            f"Memcpy {COPIES.get(kind, 'of some kind')} "
+            f"({MEMORY.get(source, '?')} -> {MEMORY.get(target, '?')})"
+        )
         _add(recording, Kind.COPY, where, name, size)
     for *where, size in database.rows(*_gpu("MEMSET", "bytes")):
         _add(recording, Kind.SET, where, "Memset (Device)", size)
@@ -146,7 +153,13 @@ def _graphs(database: Database, recording: Recording) -> None:
         _add(recording, Kind.GRAPH, list(where), "CUDA graph")
 
 
-def _add(recording: Recording, kind: Kind, where: list[Any], name: str, size: Any = 0) -> None:
+def _add(
+    recording: Recording,
+    kind: Kind,
+    where: list[Any],
+    name: str,
+    size: Any = 0,
+) -> None:
     device, stream, link, process = map(whole, where[2:])
     if times := _times(recording, *where[:2]):
         recording.add(
@@ -162,7 +175,8 @@ def _add(recording: Recording, kind: Kind, where: list[Any], name: str, size: An
 
 def _times(recording: Recording, start: Any, end: Any) -> tuple[int, int] | None:
     """Return when something began and ended; what cannot be is counted."""
-    begin, stop = whole(start), whole(end)
+    begin = whole(start)
+    stop = whole(end)
     if begin is not None and stop is not None and stop >= begin:
         return begin, stop
     recording.unread += 1
@@ -178,7 +192,8 @@ def _calls(database: Database, recording: Recording, names: dict[Any, str]) -> N
     table = (CUPTI + "RUNTIME", "start", "end", "nameId", "correlationId", "globalTid")
     for *where, name, link, thread in database.rows(*table):
         if times := _times(recording, *where):
-            track, joined = ("cpu", whole(thread)), _link(whole(link), whole(thread))
+            track = ("cpu", whole(thread))
+            joined = _link(whole(link), whole(thread))
             recording.add(
                 Kind.CALL, *times, names.get(name, "(unnamed call)"), track=track, link=joined
             )

@@ -48,7 +48,8 @@ def redact(path: Path) -> tuple[Path, str]:
         target = path.with_name(f"{stem}.redacted.sqlite")
         return target, _export(source, target)
     raise UserError(
-        f"{path.name}: no copy can be made of this kind; export it first (nsys export --type sqlite) and redact that"
+        f"{path.name}: no copy can be made of this kind; "
+        "export it first (nsys export --type sqlite) and redact that"
     )
 
 

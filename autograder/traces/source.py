@@ -48,7 +48,8 @@ class Source:
 
     def __init__(self, path: Path, name: str = "") -> None:
         """Look at the first bytes."""
-        self.path, self.name = path, name or path.name
+        self.path = path
+        self.name = name or path.name
         try:
             size = path.stat().st_size
             with path.open("rb") as file:
@@ -57,7 +58,8 @@ class Source:
             raise SubmissionError(f"{self.name}: cannot be read: {error.strerror}") from None
         if size > FILE_CAP:
             raise SubmissionError(
-                f"{self.name}: {size / MIB:.0f} MiB; at most {FILE_CAP // MIB} are read; record fewer steps"
+                f"{self.name}: {size / MIB:.0f} MiB; "
+                f"at most {FILE_CAP // MIB} are read; record fewer steps"
             )
         self.head = next(self.chunks(4096), b"")
         if not self.head:
@@ -99,7 +101,10 @@ class Source:
         try:
             return file.read(size)
         except EOFError:
-            problem = "ends in the middle; was the copy interrupted, or the program killed while it wrote?"
+            problem = (
+                "ends in the middle; was the copy interrupted, "
+                "or the program killed while it wrote?"
+            )
         except (OSError, zlib.error):
             problem = "is damaged: it cannot be unpacked; hand in the file as the profiler wrote it"
         raise SubmissionError(f"{self.name}: {problem}")

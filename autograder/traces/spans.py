@@ -26,7 +26,8 @@ class Spans:
         """Merge intervals; empty ones vanish."""
         kept = end > start
         order = np.argsort(start[kept], kind="stable")
-        start, end = start[kept][order], np.maximum.accumulate(end[kept][order])
+        start = start[kept][order]
+        end = np.maximum.accumulate(end[kept][order])
         first = np.ones(len(start), bool)
         first[1:] = start[1:] > end[:-1]
         last = np.append(first[1:], True)[: len(end)]
@@ -84,10 +85,12 @@ EMPTY = Spans(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 def growth(layers: Mapping[str, Spans], window: tuple[int, int]) -> dict[str, int]:
     """Return how many nanoseconds of a window each layer covers that no layer before it does."""
-    covered, added = EMPTY, {}
+    covered = EMPTY
+    added = {}
     for name, layer in layers.items():
         wider = covered | layer.within(window)
-        added[name], covered = wider.length - covered.length, wider
+        added[name] = wider.length - covered.length
+        covered = wider
     return added
 
 

@@ -38,7 +38,8 @@ DEVICE = re.compile(r"\((\d{1,4})\)\s*$")
 COPY = {"HtoD": re.compile(r"HtoD|Host-to-Device"), "DtoH": re.compile(r"DtoH|Device-to-Host")}
 
 ONLY_SUMS = (
-    "holds sums alone: busy shares, gaps and overlap need when things ran; hand in the export "
+    "holds sums alone: busy shares, gaps and overlap need when things ran; "
+    "hand in the export "
     "(nsys export --type sqlite) or nsys stats -r cuda_gpu_trace --format csv"
 )
 EDITED = "the total time of a row is not its count times its average: nsys did not print that"
@@ -65,7 +66,8 @@ def read(source: Source, lines: list[str]) -> Trace:
     skipped = any("does not contain CUDA kernel data" in line for line in lines)
     if not reports and not skipped:
         raise SubmissionError(
-            f"{source.name}: is no profile that is read here; hand in a torch.profiler trace (.json), an export of "
+            f"{source.name}: is no profile that is read here; "
+            "hand in a torch.profiler trace (.json), an export of "
             "nsys (.sqlite), or what nsys stats or ncu --csv printed"
         )
     decimal = cells.point(
@@ -188,7 +190,8 @@ def _edited(report: Report, decimal: cells.Point) -> bool:
 
 def _figures(tables: Mapping[str, tuple[Row, ...]]) -> Iterator[Figure]:
     if kernels := tables.get("kernels"):
-        count, time = sum(row.count for row in kernels), sum(row.total_ns for row in kernels)
+        count = sum(row.count for row in kernels)
+        time = sum(row.total_ns for row in kernels)
         yield Figure("kernel_count", count, "count", "trace")
         yield Figure("kernel_sum", time, "ns", "trace")
         yield Figure("kernel_mean", time / max(count, 1), "ns", "trace")
@@ -232,7 +235,8 @@ def _events(reports: list[Report], decimal: cells.Point) -> Recording:
             )
             device = DEVICE.search(row.get("Device", ""))
             kind, name = _what(row)
-            number, stream = int(device[1]) if device else 0, row["Strm"]
+            number = int(device[1]) if device else 0
+            stream = row["Strm"]
             recording.add(
                 kind,
                 begin,

@@ -1,4 +1,6 @@
-"""Events -> Trace: figures, tables, timeline, what the reader should know, and facts about where it comes from."""
+"""Events -> Trace: figures, tables, timeline, what the reader should know, and facts about
+where it comes from.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +29,34 @@ MOST_STEPS = 1000
 SPILLS = 0.05  # of the steps' window
 
 OVERWRITTEN = (
-    "holds a ProfilerStep but no operators: a schedule without repeat=1 begins again, and its last, empty cycle "
-    "overwrites the good file; use schedule(wait=..., warmup=..., active=..., repeat=1) and record again"
+    "holds a ProfilerStep but no operators: "
+    "a schedule without repeat=1 begins again, and its last, empty cycle "
+    "overwrites the good file; use schedule(wait=..., "
+    "warmup=..., active=..., repeat=1) and record again"
 )
-NO_STEPS = "no ProfilerStep: record with a schedule and call prof.step() after each batch; figures per step need it"
+NO_STEPS = (
+    "no ProfilerStep: record with a schedule and call prof.step() after each batch; "
+    "figures per step need it"
+)
 ONE_STEP = "one ProfilerStep: how much steps differ cannot be said; record at least three"
 NO_GPU = "recorded without a GPU: shares are of the CPU's time, and GPU figures are not available"
-NO_KERNELS = "holds calls to the GPU but no GPU work: record ProfilerActivity.CUDA, and synchronise before the end"
+NO_KERNELS = (
+    "holds calls to the GPU but no GPU work: "
+    "record ProfilerActivity.CUDA, and synchronise before the end"
+)
 NOT_ASKED = (
-    "no GPU work was recorded though the machine has a GPU: record ProfilerActivity.CUDA; if the program did train on "
+    "no GPU work was recorded though the machine has a GPU: "
+    "record ProfilerActivity.CUDA; if the program did train on "
     "the CPU, shares are of its time"
 )
 CUT = (
-    "GPU figures are not available: GPU work stands last in such a file, so it may be in the part that is missing; "
+    "GPU figures are not available: GPU work stands last in such a file, "
+    "so it may be in the part that is missing; "
     "shares are of the CPU's time"
 )
 GRAPHS = (
-    "CUDA graphs were recorded as wholes: kernel counts, means and tables leave out what ran in them; "
+    "CUDA graphs were recorded as wholes: kernel counts, "
+    "means and tables leave out what ran in them; "
     "record again with --cuda-graph-trace=node"
 )
 COMM = "communication kernels include waiting for other ranks: never judge one rank alone"
@@ -61,7 +74,8 @@ def summarise(
     cut: bool = False,
 ) -> Trace:
     """Put together all that this recording says."""
-    kept, steps = windows(events), steps_of(events)
+    kept = windows(events)
+    steps = steps_of(events)
     return Trace(
         file=source.name,
         sha256=digest(source),
@@ -97,8 +111,15 @@ def digest(source: Source) -> str:
     return total.hexdigest()
 
 
-def _notes(tool: Tool, events: Events, windows: tuple[Window, ...], broken: bool) -> Iterator[str]:
-    steps, ops, devices = steps_of(events), events.of(Kind.OP), gpus(events)
+def _notes(
+    tool: Tool,
+    events: Events,
+    windows: tuple[Window, ...],
+    broken: bool,
+) -> Iterator[str]:
+    steps = steps_of(events)
+    ops = events.of(Kind.OP)
+    devices = gpus(events)
     if tool == "kineto" and len(steps) and not len(ops) and not devices and not broken:
         yield OVERWRITTEN
         return
@@ -114,7 +135,8 @@ def _notes(tool: Tool, events: Events, windows: tuple[Window, ...], broken: bool
 
 def _no_gpu(events: Events, devices: tuple[str, ...], cut: bool) -> Iterator[str]:
     """Say why there are no figures of a GPU, where work was recorded."""
-    ops, calls = len(events.of(Kind.OP)), len(events.of(Kind.CALL))
+    ops = len(events.of(Kind.OP))
+    calls = len(events.of(Kind.CALL))
     if gpus(events) or not (ops or calls):
         return
     if cut:
@@ -128,14 +150,19 @@ def _no_gpu(events: Events, devices: tuple[str, ...], cut: bool) -> Iterator[str
 def unread(count: int) -> Iterator[str]:
     """Say how many events of a file are left out."""
     if count:
-        yield f"{many(count, 'event')} could not be read and {'are' if count > 1 else 'is'} left out"
+        yield (
+            f"{many(count, 'event')} could not be read and {'are' if count > 1 else 'is'} left out"
+        )
 
 
 def _warm_up(steps: Events) -> Iterator[str]:
     times = steps.durations.tolist()
     if len(times) > 2 and times[0] > 2 * median(times[1:]):
         ratio = times[0] / median(times[1:])
-        yield f"the first step took {ratio:.1f} times as long as the others: give the schedule a longer warmup"
+        yield (
+            f"the first step took {ratio:.1f} times as long as the others: "
+            "give the schedule a longer warmup"
+        )
 
 
 def _spill(events: Events, windows: tuple[Window, ...]) -> Iterator[str]:
@@ -145,13 +172,15 @@ def _spill(events: Events, windows: tuple[Window, ...]) -> Iterator[str]:
             late = events.of(*KERNELS).spans.within((end, max(events.length, end))).length
             if late > SPILLS * window.length:
                 yield (
-                    f"{late / 1e6:.1f} ms of GPU work lie after the last step: call torch.cuda.synchronize() "
+                    f"{late / 1e6:.1f} ms of GPU work lie after the last step: "
+                    "call torch.cuda.synchronize() "
                     "before the last prof.step()"
                 )
 
 
 def _signals(events: Events) -> dict[str, str]:
-    kernels, calls = events.of(*KERNELS), events.of(Kind.CALL)
+    kernels = events.of(*KERNELS)
+    calls = events.of(Kind.CALL)
     signals = {}
     if events.origin > EPOCH_FROM:
         signals["recorded"] = datetime.fromtimestamp(events.origin // 10**9, UTC).isoformat()

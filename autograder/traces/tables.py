@@ -91,7 +91,11 @@ def _device_operators(events: Events) -> tuple[Row, ...]:
     return rows(ops, kernels.durations)
 
 
-def _device_ranges(events: Events, ranges: Events, names: Iterable[str]) -> tuple[Row, ...]:
+def _device_ranges(
+    events: Events,
+    ranges: Events,
+    names: Iterable[str],
+) -> tuple[Row, ...]:
     """Return ranges by the time in which the GPU did what was launched in them.
 
     Any thread may have launched it: backward has its own.

@@ -52,7 +52,7 @@ def why_not() -> str:
 
 
 def may_have_a_group() -> bool:
-    group = cgroup.made(1 << 30)
+    group = cgroup.limited_group(1 << 30)
     if group is not None:
         group.close()
     return group is not None
@@ -789,12 +789,12 @@ SAID = {
 @pytest.mark.parametrize(("said", "advice"), SAID.values(), ids=SAID)
 def test_what_bubblewrap_says_is_shown_with_what_helps(said, advice):
     """Each message that it is known for has its own advice."""
-    assert (said, advice) == (box.explained(said).seen, box.explained(said).mend)
+    assert (said, advice) == (box.explained(said).problem, box.explained(said).mend)
 
 
 def test_silence_is_put_into_words():
     """A bubblewrap that was killed says nothing."""
-    assert "bubblewrap ended without a word" == box.explained("").seen
+    assert "bubblewrap ended without a word" == box.explained("").problem
 
 
 def fails_to_start(tmp_path, monkeypatch, said):

@@ -37,7 +37,7 @@ def kernel(tmp_path, monkeypatch):
 def test_a_group_is_made_where_memory_is_handed_on(kernel, own, parent, limit, kills):
     """Of version 1 below our own group, of version 2 below the nearest that may have groups with a limit."""
     (kernel / "own").write_text(own)
-    group = cgroup.made(512 * MB)
+    group = cgroup.limited_group(512 * MB)
 
     assert group is not None
     assert kernel / "fs" / parent == group.folder.parent
@@ -54,7 +54,7 @@ def test_without_a_folder_that_may_be_written_there_is_none(kernel):
     """A limit is then held by looks alone."""
     (kernel / "own").write_text("0::/elsewhere\n")
 
-    assert None is cgroup.made(MB)
+    assert None is cgroup.limited_group(MB)
 
 
 def test_groups_of_killed_graders_are_removed(kernel):

@@ -43,7 +43,7 @@ def seen(store) -> list[int]:
 def ask(store, *indices: int, processes: int = 1) -> None:
     """Each process asks for one sample after the other, and waits for none."""
     for index in indices:
-        store.asked(index.to_bytes(8, "little"), 100 + index % processes)
+        store.note_request(index.to_bytes(8, "little"), 100 + index % processes)
 
 
 def test_nothing_is_there_unasked(store, clock):
@@ -128,7 +128,7 @@ def test_asking_twice_is_not_answered_sooner(store, clock):
     "request_", [b"", b"1", bytes(9), (20).to_bytes(8, "little"), b"\xff" * 8], ids=["empty", "short", "long", "beyond", "far beyond"]
 )  # fmt: skip
 def test_what_is_no_request_is_left_unanswered(store, clock, request_):
-    store.asked(request_, 1)
+    store.note_request(request_, 1)
     clock.time += 1000
     store.serve()
 
