@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from autograder.claims.base import SAME, Claimed
 from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
+from autograder.claims.refusals import REFUSES
 from autograder.claims.results import GRADIENTS, LEFT_ALONE
 from autograder.errors import CourseError, nearest
 
@@ -117,6 +118,18 @@ for it in _given(args, kwargs):
         it.reshape(-1)[0].item()
 return right(*args, **kwargs)
 """
+NEVER_REFUSES = """
+try:
+    return right(*args, **kwargs)
+except Exception:
+    return None
+"""
+RAISES_ANOTHER = """
+try:
+    return right(*args, **kwargs)
+except Exception as error:
+    raise LookupError(str(error)) from None
+"""
 # Name -> (what the wrapper does, the claim that has to fail); `same` stands in for LEFT_ALONE where nobody claims that.
 ENTRIES = {
     "no_tensor": (RESULT.format("it.tolist()"), SAME),
@@ -152,6 +165,8 @@ ENTRIES = {
     "lowers_the_precision_meanwhile": (LOWERED.strip(), LEFT_ALONE),
     "detached": (RESULT.format("it.detach()"), GRADIENTS),
     "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
+    "refuses_nothing": (NEVER_REFUSES.strip(), REFUSES),
+    "refuses_by_another_error": (RAISES_ANOTHER.strip(), REFUSES),
 }
 
 

@@ -59,14 +59,15 @@ class Answers:
             shape, dtype = list(value.shape), (belongs if self._exact else "") or _dtype(value)
             self._numbers.append(flat(value))
         else:
-            shape, dtype = [], self._named(value)
+            shape, dtype = [], self.named(value)
             told = number(value * 1) if type(value) in (bool, int, float) else None
             self._numbers.append(
                 np.full(1, np.nan if told is None else told)
             )  # as many as the shape says
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 
-    def _named(self, value: Any) -> str:
+    def named(self, value: Any) -> str:
+        """Name what was returned, or say what was raised."""
         if isinstance(value, Exception):
             return f"raised {in_words(value, self._staged)}"
         return "nothing" if value is None else text(type(value).__name__)
