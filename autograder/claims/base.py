@@ -55,7 +55,7 @@ class Claimed:
         self.function = function
         self.part = Part(part or function) if isinstance(part, str) else part
         self._prefix = "" if isinstance(part, str) else f"{function}_"
-        self.part.writes = (*self.part.writes, function)
+        self.part.writes = tuple(dict.fromkeys((*self.part.writes, function)))
         self._use = call or (lambda written, given: written(**given))
         self._draw: Draw | None = None
         self.holes = dict(holes or {})
