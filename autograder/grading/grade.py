@@ -18,7 +18,8 @@ from autograder.config import LabConfig
 from autograder.errors import OwedError, SpoiltError, SubmissionError
 from autograder.grading import scoring
 from autograder.handed_in.imports import ALLOWED
-from autograder.handed_in.notebook import NOTHING, Released, cells_in, in_cells
+from autograder.handed_in.notebook import NOTHING, Released
+from autograder.handed_in.percent import cells_in, in_cells
 from autograder.lab import Check, Lab, Part, Probe, conform
 from autograder.model import (
     FORMAT,
