@@ -32,6 +32,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 WORKER_MAY_IMPORT = {"labs", "lab", "probe", "protocol", "machine", "model", "errors", "worker"}
 TORCH = {"torch", "torchvision"}
 LABS = ["foundations", "gpu_profiling", "resnet18"]
+LONGEST_MEAN = 46  # characters of a line that is not blank
 
 
 @cache
@@ -137,6 +138,15 @@ def test_parts_do_not_import_each_other():
 
     assert parts
     assert offenders == []
+
+
+def test_lines_are_not_dense():
+    """A line holds one idea; the mean of all lines that are not blank, indentation included."""
+    lines = [line for path in modules() for line in path.read_text(encoding="utf-8").splitlines()]
+    lengths = [len(line) for line in lines if line.strip()]
+
+    assert len(lengths) > 10_000
+    assert sum(lengths) / len(lengths) <= LONGEST_MEAN
 
 
 def own_part(path: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from autograder import sheet
 from autograder.export import in_class
 from autograder.grading.scoring import worth
-from autograder.handed_in.downloads import MOODLE
+from autograder.handed_in.formats import MOODLE
 from autograder.report.words import points
 from autograder.results.standing import Standing
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from autograder.config import LabConfig
 from autograder.errors import NOWHERE_TO_WRITE
-from autograder.handed_in import downloads, folders, times
+from autograder.handed_in import downloads, folders, formats, times
 from autograder.handed_in.downloads import Attempt
 from autograder.handed_in.late import deadline
 from autograder.handed_in.roster import Roster, Student
@@ -80,7 +80,7 @@ class Intake:
         inside = folders.find([path], list(self.listed))
         attempts, notes = self._named(inside)
         for name in folders.others(path, inside):
-            notes.append(f"{name}: {downloads.NO_SUBMISSION}")
+            notes.append(f"{name}: {formats.NO_SUBMISSION}")
         return attempts, notes
 
     def _misnamed(self, name: str) -> str:

@@ -1,5 +1,6 @@
-"""Finds the files in a folder, zip or tar, or a notebook alone: their names, and a way to read each.
+"""Finds the files in a folder, zip or tar, or a notebook alone.
 
+It returns their names, and a way to read each.
 Nothing goes to disk, no link is followed, no size that an archive declares is believed. An archive
 in a folder or in another archive is looked into where nothing listed lies beside it: so do Moodle
 and mail hand on what they got.

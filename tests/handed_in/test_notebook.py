@@ -9,17 +9,8 @@ from typing import Any
 import pytest
 
 from autograder.errors import CourseError, SubmissionError
-from autograder.handed_in.notebook import (
-    CODE,
-    STUB,
-    TEXT,
-    Released,
-    cells_in,
-    cells_of,
-    in_cells,
-    read,
-    unwritten,
-)
+from autograder.handed_in.notebook import Released, read, unwritten
+from autograder.handed_in.percent import CODE, STUB, TEXT, cells_in, cells_of, in_cells
 
 TEMPLATE = f'''# %% [markdown]
 # # Part 1
