@@ -10,32 +10,34 @@ from pathlib import Path
 from autograder.batch.journal import Journal
 from autograder.errors import UserError, nearest
 from autograder.handed_in import times
+from autograder.model import Result
 from autograder.results import drift, standing
 
 OF_ALL = ("index.html", "grades.csv", "anonymous.html")
 """Made from all results; written again by whoever removes one. The last has no names, and is kept up to date."""
 
 
-def of(out: Path, students: Collection[str]) -> list[str]:
+def submissions_of(out: Path, students: Collection[str]) -> list[str]:
     """Name the submissions of these students: called as they are, or theirs by what a download said."""
-    handed = times.read(out)
-    known = {path.parent.name: path.parent.name for path in out.glob(f"*/{standing.RESULT}")}
-    known |= {name: one.student or name for name, one in handed.items()}
+    owners = {path.parent.name: path.parent.name for path in out.glob(f"*/{standing.RESULT}")}
+    owners |= {name: handed.student or name for name, handed in times.read(out).items()}
     for student in students:
-        if student not in {*known, *known.values()}:
-            raise UserError(f"{out}: nothing is kept of '{student}'{nearest(student, known)}")
-    return sorted(name for name, student in known.items() if {name, student} & {*students})
+        if student not in {*owners, *owners.values()}:
+            hint = nearest(student, owners)
+            raise UserError(f"{out}: nothing is kept of '{student}'{hint}")
+    return sorted(name for name, owner in owners.items() if {name, owner} & {*students})
 
 
-def older(out: Path, days: float, now: datetime) -> list[str]:
+def older_than(out: Path, days: float, now: datetime) -> list[str]:
     """Name the submissions that were graded longer ago than that."""
-    graded = {
-        one.result.submission: datetime.fromisoformat(one.result.started)
-        for one in standing.read(out).whole
-    }
+    results = [each.result for each in standing.read(out).whole]
     return sorted(
-        name for name, at in graded.items() if now - at.astimezone(UTC) > timedelta(days=days)
+        result.submission for result in results if _age(result, now) > timedelta(days=days)
     )
+
+
+def _age(result: Result, now: datetime) -> timedelta:
+    return now - datetime.fromisoformat(result.started).astimezone(UTC)
 
 
 def forget(out: Path, names: Collection[str]) -> int:
@@ -43,10 +45,12 @@ def forget(out: Path, names: Collection[str]) -> int:
     with Journal(out) as journal:
         attempts = sum(journal.forget(name) for name in names)
         drift.write(out, journal.drift())
-    times.write(out, {name: one for name, one in times.read(out).items() if name not in names})
+    handed_in = times.read(out)
+    times.write(out, {name: handed_in[name] for name in handed_in if name not in names})
     for name in names:
         if (out / name).is_dir():
             shutil.rmtree(out / name)
-    for file in OF_ALL[:2] if any(out.glob(f"*/{standing.RESULT}")) else OF_ALL:
+    is_empty = not any(out.glob(f"*/{standing.RESULT}"))
+    for file in OF_ALL if is_empty else OF_ALL[:2]:
         (out / file).unlink(missing_ok=True)
     return attempts

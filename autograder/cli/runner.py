@@ -127,11 +127,10 @@ def forget(
     if bool(students) == (older_than is not None):
         raise UserError("forget: name students, or say --older-than DAYS")
     with only_one(folder):
-        names = (
-            memory.of(folder, students)
-            if students
-            else memory.older(folder, older_than or 0, datetime.now(UTC))
-        )
+        if students:
+            names = memory.submissions_of(folder, students)
+        else:
+            names = memory.older_than(folder, older_than or 0, datetime.now(UTC))
         attempts = memory.forget(folder, names) if names else 0
     click.echo(
         f"{len(names)} submission(s) and {attempts} attempt(s) removed: {', '.join(names) or 'nothing to do'}"

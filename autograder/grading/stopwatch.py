@@ -90,14 +90,13 @@ class Stopwatch:
 
     def __call__(self, probe: Probe, student: Job, baseline: Job, bar: float) -> Compared:
         """Compare the two; a student's worker that does not keep to the rules is reported with its reason."""
-        sides, began = Sides(probe, student, baseline), self.now()
+        began = self.now()
+        sides = Sides(probe, student, baseline)
         size = self._size(sides, bar)
         try:
-            return (
-                self._rehearsed(sides, size, bar)
-                if self.rehearsal
-                else self._judged(sides, size, bar, began)
-            )
+            if self.rehearsal:
+                return self._rehearsed(sides, size, bar)
+            return self._judged(sides, size, bar, began)
         except Stopped as stopped:
             return Compared("FAIL", "", ended=stopped.ended, error=stopped.words, kind=stopped.kind)
 
@@ -119,21 +118,24 @@ class Stopwatch:
                 raise RuntimeError(f"the baseline against itself: {stopped}") from stopped
             began = self.now()
         if not self._session.counts:
-            evidence = {"examination": self._session.figures}
-            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal, evidence=evidence)
+            examined = {"examination": self._session.figures}
+            return Compared("INCONCLUSIVE", "", undecided=self._session.refusal, evidence=examined)
         key = sides.student.fingerprint
         self._peaks.clear()
-        take = _told(self._take(sides, size), "it is timed against the baseline")
-        found = compare(take, bar, CHECK_SECONDS, self.now, self._pooled.get(key, ()))
-        self._pooled[key] = found.gathered.pairs
-        about: dict[str, Any] = {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
-        about |= {"seconds": round(self.now() - began, 1), "examination": self._session.figures}
-        evidence = {**_evidence(found.gathered, found.ruling, size), **about}
-        return _compared(found.ruling, found.gathered, evidence)
+        take = _announced(self._take(sides, size), "it is timed against the baseline")
+        pooled = self._pooled.get(key, ())
+        comparison = compare(take, bar, CHECK_SECONDS, self.now, pooled)
+        self._pooled[key] = comparison.gathered.pairs
+        evidence = _evidence(comparison.gathered, comparison.ruling, size)
+        evidence |= {f"{side}_peak_bytes": peak for side, peak in self._peaks.items()}
+        evidence["seconds"] = round(self.now() - began, 1)
+        evidence["examination"] = self._session.figures
+        return _compared(comparison.ruling, comparison.gathered, evidence)
 
     def _examine(self, itself: Sides, size: Size) -> None:
         """Hold the baseline against itself, and against itself with half of the work."""
-        take, pairs = _told(self._take(itself, size), EXAMINED), list[float]()
+        take = _announced(self._take(itself, size), EXAMINED)
+        pairs: list[float] = []
 
         def noted(index: int) -> float:
             pairs.append(take(index))
@@ -142,10 +144,8 @@ class Stopwatch:
         gate = examine(noted, GATE_SECONDS, self.now)
         canaries = {"known-slow": rule(pairs, LOWEST_BAR, last=True)}
         if not gate.problem:
-            half = _told(
-                self._take(itself, size, fewer=size.amount // 2),
-                f"{EXAMINED} with half of the work",
-            )
+            half_take = self._take(itself, size, fewer=size.amount // 2)
+            half = _announced(half_take, f"{EXAMINED} with half of the work")
             canaries["known-good"] = compare(half, KNOWN_GOOD_BAR, GATE_SECONDS, self.now).ruling
         self._session.record(self.now(), gate, canaries)
 
@@ -160,12 +160,9 @@ class Stopwatch:
     def _measured(self, sides: Sides, target: float) -> Size:
         work = self._work(sides.probe, SAMPLES if sides.probe.timed == "load" else 2)
         arm = TimedWorker("baseline", sides.baseline, self.workers, work, math.inf)
-        # A loader is built once, for a data set of one length.
-        most = (
-            work.count
-            if sides.probe.timed == "load"
-            else min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
-        )
+        most = work.count  # a loader is built once, for a data set of one length
+        if sides.probe.timed != "load":
+            most = min(MOST, max(2, MOST_BYTES // work.bytes_of_one()))
         try:
             arm.start(0)
             arm.window()  # the first one is colder than all others
@@ -177,7 +174,8 @@ class Stopwatch:
 
     def _take(self, sides: Sides, size: Size, fewer: int = 0) -> Take:
         """Return what takes one pair after the other; who is slow in the first has less to do in the next."""
-        moved, sizes = list[str](), [size]
+        moved: list[str] = []
+        sizes = [size]
 
         def take(index: int) -> float:
             try:
@@ -194,8 +192,10 @@ class Stopwatch:
         return take
 
     def _pair(self, sides: Sides, size: Size, fewer: int, index: int) -> float:
-        seed, patience = self.secret(), max(PATIENCE_SECONDS, PATIENCE * size.seconds)
-        work, warm_up = self._work(sides.probe, size.amount, seed, fewer), WARM_UP + seed % 2
+        seed = self.secret()
+        patience = max(PATIENCE_SECONDS, PATIENCE * size.seconds)
+        work = self._work(sides.probe, size.amount, seed, fewer)
+        warm_up = WARM_UP + seed % 2
         baseline = TimedWorker("baseline", sides.baseline, self.workers, work, patience)
         student = TimedWorker("student", sides.student, self.workers, work, patience)
         try:
@@ -230,14 +230,14 @@ class Stopwatch:
         return Calls(probe.inputs, count, seed, probe.within or Close(), fewer, self.now)
 
 
-def _told(take: Take, what: str) -> Take:
+def _announced(take: Take, purpose: str) -> Take:
     """Say before each pair what it is for: it may be minutes until there is a verdict."""
 
-    def telling(index: int) -> float:
-        LOG.info("%s, pair %d", what, index + 1)
+    def announced(index: int) -> float:
+        LOG.info("%s, pair %d", purpose, index + 1)
         return take(index)
 
-    return telling
+    return announced
 
 
 def _enough(amount: int, ratio: float, probe: Probe) -> int:
@@ -250,20 +250,17 @@ def _enough(amount: int, ratio: float, probe: Probe) -> int:
 
 def _compared(ruling: Ruling, gathered: Gathered, evidence: dict[str, Any]) -> Compared:
     assert ruling.decision != "GO ON"
-    undecided = ""
-    if ruling.decision == "INCONCLUSIVE":
-        few = ruling.pairs < FIRST_LOOK
-        undecided = (
-            f"only {ruling.pairs} pairs could be measured"
-            if few
-            else "the pairs differ too much to tell"
-        )
-        undecided += (
-            f"; {len(gathered.dropped)} were dropped: {gathered.dropped[0]}"
-            if gathered.dropped
-            else ""
-        )
+    undecided = _undecided(ruling, gathered) if ruling.decision == "INCONCLUSIVE" else ""
     return Compared(ruling.decision, str(ruling), ruling.credit, undecided, evidence)
+
+
+def _undecided(ruling: Ruling, gathered: Gathered) -> str:
+    reason = "the pairs differ too much to tell"
+    if ruling.pairs < FIRST_LOOK:
+        reason = f"only {ruling.pairs} pairs could be measured"
+    if gathered.dropped:
+        reason += f"; {len(gathered.dropped)} were dropped: {gathered.dropped[0]}"
+    return reason
 
 
 def _evidence(gathered: Gathered, ruling: Ruling, size: Size) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from autograder.report.words import (
 from autograder.results import agenda, drift, standing
 from autograder.results.drift import Drift
 from autograder.results.overrides import by_hand
-from autograder.results.standing import Rules, Standing
+from autograder.results.standing import Class, Rules, Standing
 from autograder.traces.words import shown
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Pages(NamedTuple):
     """What was written, and the results that were read for it: nobody needs to read them again."""
 
     files: list[Path]
-    everyone: standing.Class
+    everyone: Class
 
 
 def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) -> Pages:
@@ -130,12 +130,10 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     """
     everyone = standing.read(folder, rules)
     key = names.key(folder, make=anonymous)
-    files = [
-        _put(standing.home / FEEDBACK, _feedback(standing, key)) for standing in everyone.standings
-    ]
+    files = [_put(each.home / FEEDBACK, _feedback(each, key)) for each in everyone.standings]
     files.append(_put(folder / CLASS, _class_page(folder, everyone)))
     if key and (anonymous or (folder / ANONYMOUS).exists()):
-        rows = [_row(standing, key) for standing in everyone.standings]
+        rows = [_row(each, key) for each in everyone.standings]
         page = class_page(rows, _title(folder, everyone), anonymous=True)
         files.append(_put(folder / ANONYMOUS, page))
     if everyone.broken:
@@ -143,9 +141,9 @@ def write(folder: Path, rules: Rules | None = None, *, anonymous: bool = False) 
     return Pages(files, everyone)
 
 
-def _class_page(folder: Path, everyone: standing.Class) -> str:
+def _class_page(folder: Path, everyone: Class) -> str:
     return class_page(
-        [_row(standing) for standing in everyone.standings],
+        [_row(each) for each in everyone.standings],
         _title(folder, everyone),
         broken=everyone.broken,
         twice=drift.read(folder),
@@ -154,12 +152,12 @@ def _class_page(folder: Path, everyone: standing.Class) -> str:
     )
 
 
-def _title(folder: Path, everyone: standing.Class) -> str:
-    labs = {standing.result.lab for standing in everyone.standings}
+def _title(folder: Path, everyone: Class) -> str:
+    labs = {each.result.lab for each in everyone.standings}
     return ", ".join(sorted(labs)) or folder.name
 
 
-def _broken(folder: Path, everyone: standing.Class) -> str:
+def _broken(folder: Path, everyone: Class) -> str:
     broken = len(everyone.broken)
     total = broken + len(everyone.standings)
     problems = "; ".join(everyone.broken)

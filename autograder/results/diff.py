@@ -41,112 +41,113 @@ class Move:
 
     def __str__(self) -> str:
         """Say it in a line, and under it why."""
-        old, new = (
-            f"{score:g}" if score is not None else "no result" for score in (self.old, self.new)
-        )
-        return "\n".join(
-            [
-                f"{self.submission}: {old} -> {new}",
-                *(f"  {one}" for one in (*self.why, *self.because)),
-            ]
-        )
+        lines = [f"{self.submission}: {_score(self.old)} -> {_score(self.new)}"]
+        lines += [f"  {difference}" for difference in (*self.why, *self.because)]
+        return "\n".join(lines)
+
+
+def _score(score: float | None) -> str:
+    return "no result" if score is None else f"{score:g}"
 
 
 def moved(old: Mapping[str, Result], new: Mapping[str, Result]) -> list[Move]:
     """Name who moved, by submission: whose points, or outcome of any check, is another."""
-    found = []
-    for name in sorted({*old, *new}):
-        before, after = old.get(name), new.get(name)
-        if before is None or after is None:
-            old_score, new_score = (one.score if one else None for one in (before, after))
-            found.append(Move(name, old_score, new_score))
-        elif why := list(_moves(before, after)):
-            # Inputs are drawn afresh in every grading: that alone is no reason.
-            other = [one for one in circumstances(before, after) if one.what != "seed"]
-            found.append(
-                Move(
-                    name, before.score, after.score, (*why, *other), tuple(_reasons(before, after))
-                )
-            )
-    return found
+    moves = (_move(name, old.get(name), new.get(name)) for name in sorted({*old, *new}))
+    return [move for move in moves if move is not None]
+
+
+def _move(name: str, before: Result | None, after: Result | None) -> Move | None:
+    if before is None or after is None:
+        return Move(name, before.score if before else None, after.score if after else None)
+    differences = list(_moves(before, after))
+    if not differences:
+        return None
+    # Inputs are drawn afresh in every grading: that alone is no reason.
+    others = [each for each in circumstances(before, after) if each.what != "seed"]
+    reasons = tuple(_reasons(before, after))
+    return Move(name, before.score, after.score, (*differences, *others), reasons)
 
 
 def in_all(moves: Sequence[Move], of: int) -> str:
     """Sum moves up, among so many submissions: whose score is another, and how many have it for other checks."""
-    moved, alike = scored(moves), len(moves) - len(scored(moves))
-    points = sum(one.new - one.old for one in moves if one.old is not None and one.new is not None)
-    same = f"; {alike} with the same score, of other checks or points" if alike else ""
-    return f"{len(moved)} of {of} that were graded before have another score, {points:+g} points in all{same}"
+    others = scored(moves)
+    alike = len(moves) - len(others)
+    gains = [move.new - move.old for move in moves if move.old is not None and move.new is not None]
+    line = f"{len(others)} of {of} that were graded before have another score"
+    line += f", {sum(gains):+g} points in all"
+    if alike:
+        line += f"; {alike} with the same score, of other checks or points"
+    return line
 
 
 def scored(moves: Sequence[Move]) -> list[Move]:
     """Choose those whose score is another."""
-    return [one for one in moves if one.old != one.new]
+    return [move for move in moves if move.old != move.new]
 
 
 def _moves(old: Result, new: Result) -> Iterator[Difference]:
-    before, after = old.checks, new.checks
-    for id_ in dict.fromkeys([*before, *after]):
-        pair = before.get(id_), after.get(id_)
-        said = [_standing(check) if check else "no such check" for check in pair]
-        if said[0] != said[1]:
-            points = [check.points if check else 0 for check in pair]
-            yield Difference(id_, said[0], said[1], moves_points=points[0] != points[1])
+    for name in dict.fromkeys([*old.checks, *new.checks]):
+        before = old.checks.get(name)
+        after = new.checks.get(name)
+        stood = _standing(before) if before else "no such check"
+        stands = _standing(after) if after else "no such check"
+        if stood != stands:
+            points = before.points if before else 0
+            moves = points != (after.points if after else 0)
+            yield Difference(name, stood, stands, moves_points=moves)
 
 
 def _reasons(old: Result, new: Result) -> Iterator[Difference]:
-    """Say what is behind another outcome: another bar, else what was found; points alone explain themselves."""
-    for id_, check in old.checks.items():
-        now = new.checks.get(id_)
-        if now is None or now.outcome == check.outcome:
+    """Return what is behind another outcome: another bar, else what was measured; points alone explain themselves."""
+    for name, before in old.checks.items():
+        after = new.checks.get(name)
+        if after is None or after.outcome == before.outcome:
             continue
-        bars = check.evidence.get("bar"), now.evidence.get("bar")
-        if None not in bars and bars[0] != bars[1]:
-            yield Difference(f"the bar of {id_}", f"{bars[0]:g}", f"{bars[1]:g}")
-        elif (said := _found(check)) != (says := _found(now)):
-            yield Difference(f"found by {id_}", said, says)
+        old_bar = before.evidence.get("bar")
+        new_bar = after.evidence.get("bar")
+        if old_bar is not None and new_bar is not None and old_bar != new_bar:
+            yield Difference(f"the bar of {name}", f"{old_bar:g}", f"{new_bar:g}")
+        elif _measured(before) != _measured(after):
+            yield Difference(f"found by {name}", _measured(before), _measured(after))
 
 
 def circumstances(old: Result, new: Result) -> list[Difference]:
     """How the two gradings differed before any check was judged."""
     pairs = [(name, getattr(old, name), getattr(new, name)) for name in CIRCUMSTANCES]
-    pairs += [("device", old.device.name, new.device.name)]
-    names = sorted({*old.device.versions, *new.device.versions})
-    pairs += [
-        (name, old.device.versions.get(name, "none"), new.device.versions.get(name, "none"))
-        for name in names
-    ]
-    return [
-        Difference(name, str(before), str(after))
-        for name, before, after in pairs
-        if before != after
-    ]
+    pairs.append(("device", old.device.name, new.device.name))
+    before = old.device.versions
+    after = new.device.versions
+    names = sorted({*before, *after})
+    pairs += [(name, before.get(name, "none"), after.get(name, "none")) for name in names]
+    return [Difference(name, str(was), str(now)) for name, was, now in pairs if was != now]
 
 
 def outcomes(old: Result, new: Result) -> list[Difference]:
     """How the checks differ: outcome and points, else what was measured; only checks that the old result judged."""
-    after = new.checks
-    return [
-        found for id_, check in old.checks.items() for found in _compare(id_, check, after.get(id_))
-    ]
+    differences = []
+    for name, check in old.checks.items():
+        differences += _compare(name, check, new.checks.get(name))
+    return differences
 
 
-def _compare(what: str, old: CheckResult, new: CheckResult | None) -> list[Difference]:
+def _compare(name: str, old: CheckResult, new: CheckResult | None) -> list[Difference]:
     if new is None:
-        return [Difference(what, old.outcome, "no such check now", moves_points=old.points != 0)]
-    before, after = _standing(old), _standing(new)
-    if before != after:
-        return [Difference(what, before, after, moves_points=old.points != new.points)]
-    said, says = _found(old), _found(new)
-    return [Difference(what, said, says)] if said != says else []
+        return [Difference(name, old.outcome, "no such check now", moves_points=old.points != 0)]
+    if _standing(old) != _standing(new):
+        moves = old.points != new.points
+        return [Difference(name, _standing(old), _standing(new), moves_points=moves)]
+    if _measured(old) != _measured(new):
+        return [Difference(name, _measured(old), _measured(new))]
+    return []
 
 
-def _found(check: CheckResult) -> str:
+def _measured(check: CheckResult) -> str:
     return f"{check.measured} {check.reason}".strip()
 
 
 def _standing(check: CheckResult) -> str:
-    hand = by_hand(check)
-    return f"{check.outcome} {check.points:g}/{check.max_points:g}" + (
-        f", set by hand: {hand}" if hand else ""
-    )
+    standing = f"{check.outcome} {check.points:g}/{check.max_points:g}"
+    reason = by_hand(check)
+    if reason:
+        standing += f", set by hand: {reason}"
+    return standing

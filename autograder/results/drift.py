@@ -30,9 +30,9 @@ class Drift:
         return f"{self.submission}: {what}"
 
 
-def write(out: Path, found: Sequence[Drift]) -> None:
+def write(out: Path, drifts: Sequence[Drift]) -> None:
     """Keep it for the pages; the journal has it too."""
-    rows = [(one.submission, one.check, one.first, one.second) for one in found]
+    rows = [(drift.submission, drift.check, drift.first, drift.second) for drift in drifts]
     sheet.write(out / FILE, COLUMNS, rows)
 
 

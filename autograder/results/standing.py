@@ -24,7 +24,9 @@ from autograder.model import Result
 from autograder.result_file import load_result
 from autograder.results import overrides
 
-RESULT, HANDED_IN = "result.json", "handed_in.zip"
+RESULT = "result.json"
+HANDED_IN = "handed_in.zip"
+NO_TIME = "marked as late, and when it was handed in is not known"
 
 
 @dataclass(frozen=True)
@@ -95,28 +97,26 @@ def read(folder: Path, rules: Rules | None = None) -> Class:
             f"{folder}: no */{RESULT} here; give the folder that `perflab grade --out` wrote"
         )
     handed = times.read(files[0].parent.parent)
-    standings, broken = [], []
+    standings: list[Standing] = []
+    broken: list[str] = []
     for file in files:
         try:
             result = load(file)
-            standings.append(
-                stand(
-                    result, file.parent, handed.get(result.submission, Handed()), rules or Rules()
-                )
-            )
         except ReadError as error:
             broken.append(str(error))
-    return Class(
-        tuple(standings), tuple(broken), _absent(standings, rules.roster if rules else None)
-    )
+            continue
+        received = handed.get(result.submission, Handed())
+        standings.append(stand(result, file.parent, received, rules or Rules()))
+    absent = _absent(standings, rules.roster if rules else None)
+    return Class(tuple(standings), tuple(broken), absent)
 
 
 def _absent(standings: Sequence[Standing], roster: Roster | None) -> tuple[Student, ...]:
-    there = {one.student.student for one in standings}
-    students = roster.students.values() if roster else ()
-    return tuple(
-        sorted((one for one in students if one.student not in there), key=lambda one: one.student)
-    )
+    if roster is None:
+        return ()
+    present = {standing.student.student for standing in standings}
+    names = sorted(name for name in roster.students if name not in present)
+    return tuple(roster.students[name] for name in names)
 
 
 def kept(home: Path, ending: str = "") -> dict[str, bytes]:
@@ -132,15 +132,15 @@ def kept(home: Path, ending: str = "") -> dict[str, bytes]:
 
 
 def stand(result: Result, home: Path, handed: Handed, rules: Rules) -> Standing:
-    """Say how a result stands under the rules."""
-    listed = (
-        rules.roster.students.get(handed.student or result.submission) if rules.roster else None
-    )
-    student = listed or Student(handed.student or result.submission)
+    """Return how a result stands under the rules."""
+    name = handed.student or result.submission
+    student = Student(name)
+    listed = True
+    if rules.roster is not None:
+        listed = name in rules.roster.students
+        student = rules.roster.students.get(name, student)
     late, unclear = _late(result, handed, student, rules.labs.get(result.lab))
-    return Standing(
-        result, home, student, listed is not None or rules.roster is None, handed, late, unclear
-    )
+    return Standing(result, home, student, listed, handed, late, unclear)
 
 
 def _late(
@@ -149,9 +149,6 @@ def _late(
     if lab is None or lab.late is None or lab.due is None:
         return None, ""
     if handed.at is None:
-        return (
-            None,
-            "marked as late, and when it was handed in is not known" if handed.marked_late else "",
-        )
+        return None, NO_TIME if handed.marked_late else ""
     due = datetime.fromisoformat(lab.due)
     return late(lab.late, due, handed.at, result.score, student.extension_hours), ""

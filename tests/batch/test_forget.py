@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from autograder import cli
-from autograder.batch.forget import forget, of, older
+from autograder.batch.forget import forget, older_than, submissions_of
 from autograder.batch.journal import Circumstances, Journal
 from autograder.errors import UserError
 from autograder.handed_in import times
@@ -48,7 +48,7 @@ def out(tmp_path):
 
 def test_nothing_of_a_student_is_left(out):
     """Not in any file, free pages of the journal included."""
-    names = of(out, ["zuleika"])
+    names = submissions_of(out, ["zuleika"])
     attempts = forget(out, names)
 
     assert (["zuleika-1", "zuleika-2"], 3) == (names, attempts)
@@ -76,14 +76,17 @@ def test_others_keep_what_is_theirs(out):
 
 def test_a_name_that_is_not_there_is_said(out):
     with pytest.raises(UserError, match=r"nothing is kept of 'bem' \(did you mean 'ben'\?\)"):
-        of(out, ["zuleika", "bem"])
+        submissions_of(out, ["zuleika", "bem"])
 
 
 def test_what_was_graded_long_ago_can_be_named_by_its_age(out):
     """By days since it was graded."""
     now = datetime(2026, 1, 31, tzinfo=UTC)
 
-    assert (["ben", "zuleika-1", "zuleika-2"], []) == (older(out, 29, now), older(out, 30, now))
+    assert (["ben", "zuleika-1", "zuleika-2"], []) == (
+        older_than(out, 29, now),
+        older_than(out, 30, now),
+    )
 
 
 COMMANDS = {
