@@ -103,26 +103,18 @@ CLIPPED = {"fp32": "FP32", "amp": "AMP", "bare": "AMP without a scaler"}
     pair=True, arrays={f"{mode}_{name}": form for mode in CLIPPED for name, form in TRAINED.items()}
 )
 def clipping(student: Student, rig: Rig) -> Answer:
-    seen = {}
+    weights = {}
     for mode in CLIPPED:
         window = rig.window(scale=2.0**8, lr=0.2)
-        seen[f"{mode}_start"] = window.weights()
+        weights[f"{mode}_start"] = window.weights()
         scaler = window.scaler if mode == "amp" else None
         train(student, window, use_amp=mode != "fp32", scaler=scaler, max_grad_norm=0.1)
-        seen[f"{mode}_weights"] = window.weights()
-    return seen
+        weights[f"{mode}_weights"] = window.weights()
+    return weights
 
 
-LOGGED = record(
-    fresh=BOOLEAN,
-    full=INTEGER,
-    half=INTEGER,
-    back=INTEGER,
-    scaled=INTEGER,
-    misplaced=INTEGER,
-    steps=INTEGER,
-    alive=list_of(INTEGER),
-)
+COUNTS = ("full", "half", "back", "scaled", "misplaced", "steps")
+LOGGED = record(fresh=BOOLEAN, alive=list_of(INTEGER), **dict.fromkeys(COUNTS, INTEGER))
 
 
 @part.probe(
@@ -142,7 +134,6 @@ def comparison(student: Student, rig: Rig) -> Answer:
     (slower,) = rig.seconds(1.3, 2.5, 1)
     waits = rig.seconds(0.02, 0.1, batches)
     cold = 3.0
-    work = [full, full * slower]
     rig.script(window, waits, [])
     with rig.trainings(full, full * slower, cold) as trainings, rig.figures() as figures:
         returned = student.compare_precision(
@@ -154,7 +145,7 @@ def comparison(student: Student, rig: Rig) -> Answer:
         "samples": len(window.loader.dataset),
         "batches": batches,
         "wait": sum(waits),
-        "work": work,
+        "work": [full, full * slower],
         "cold": cold,
     }
 
@@ -208,26 +199,23 @@ half.skips_overflow(UPDATE)
 @part.check(basis="outputs")
 def clips_true_gradients(clipping: Pair) -> Verdict:
     """max_grad_norm clips the true gradients, in FP32 and in AMP, with a scaler and without."""
-    moved = {
+    updates = {
         mode: numerics.update(clipping, f"{mode}_weights", f"{mode}_start") for mode in CLIPPED
     }
     measured = ", ".join(
-        f"{CLIPPED[mode]}: update {it.ratio:.3g}x the expected one" for mode, it in moved.items()
+        f"{CLIPPED[mode]}: update {update.ratio:.3g}x the expected one"
+        for mode, update in updates.items()
     )
-    for mode, it in moved.items():
-        bad = numerics.not_finite(clipping.student.arrays[f"{mode}_weights"])
-        if bad:
-            return Failed(
-                f"{CLIPPED[mode]}: {bad}",
-                "a gradient was NaN or infinite before it was clipped",
-                CLIP[mode],
-            )
-        if not it.error <= UPDATE:
-            narrow = numerics.sixteen_bits(clipping.student.arrays[f"{mode}_weights"])
-            return Failed(
-                measured, *_misclipped(mode, it, narrow), numerics.shares(update=it.error / UPDATE)
-            )
-    return Passed(measured, numerics.shares(update=max(it.error for it in moved.values()) / UPDATE))
+    for mode, update in updates.items():
+        weights = clipping.student.arrays[f"{mode}_weights"]
+        if problem := numerics.not_finite(weights):
+            why = "a gradient was NaN or infinite before it was clipped"
+            return Failed(f"{CLIPPED[mode]}: {problem}", why, CLIP[mode])
+        if not update.error <= UPDATE:
+            why, try_ = _misclipped(mode, update, numerics.sixteen_bits(weights))
+            return Failed(measured, why, try_, numerics.shares(update=update.error / UPDATE))
+    furthest = max(update.error for update in updates.values())
+    return Passed(measured, numerics.shares(update=furthest / UPDATE))
 
 
 CLIP = {
@@ -244,17 +232,13 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
     if narrow:
         return precision.NARROW, f"{precision.FLOAT32}; {WHERE}"
     if 1.8 <= moved.ratio <= 2.2 and moved.error <= 1.2:  # in the same direction
-        return (
-            f"{CLIPPED[mode]} moves twice as far: each step is taken twice",
-            "one step(optimizer) for each batch",
-        )
+        why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
+        return why, "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
         why = f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, or not by the norm of all of them"
         return why, CLIP[mode]
-    return (
-        f"{CLIPPED[mode]} moves in another direction",
-        f"the same steps as the plain loop, clipped: {CLIP[mode]}",
-    )
+    why = f"{CLIPPED[mode]} moves in another direction"
+    return why, f"the same steps as the plain loop, clipped: {CLIP[mode]}"
 
 
 mixed.waits_rarely()
@@ -276,23 +260,22 @@ full.keeps_an_honest_clock()
 
 def _made_up(comparison: Pair) -> tuple[str, str] | None:
     """Say that the rows cannot have been measured at all; compares_both looks closer."""
-    if any(it["steps"] for it in comparison.student.values["trainings"]):
+    if any(training["steps"] for training in comparison.student.values["trainings"]):
         return None
-    return (
-        "nothing was trained: the rows are made up",
-        "train with what make_training returns, and write what you measured",
-    )
+    why = "nothing was trained: the rows are made up"
+    return why, "train with what make_training returns, and write what you measured"
 
 
 def _measured(comparison: Pair, device: Device) -> str | tuple[str, str] | None:
-    seen, known = comparison.student.values, comparison.baseline.values
-    rows, trainings, right = seen["rows"], seen["trainings"], known["rows"][0]
+    rows, trainings = (comparison.student.values[name] for name in ("rows", "trainings"))
+    script = comparison.baseline.values
+    right = script["rows"][0]
     machine = compare.RESULTS.machine_problem(rows, right["device"], on_gpu=device.kind == "cuda")
     return (
-        compare.epoch_problem(trainings, known["batches"])
-        or compare.time_problem(rows, epochs(known))
-        or compare.training_problem(trainings, known["batches"])
-        or compare.accuracy_problem(rows, known["samples"], right["accuracy"])
+        compare.epoch_problem(trainings, script["batches"])
+        or compare.time_problem(rows, epochs(script))
+        or compare.training_problem(trainings, script["batches"])
+        or compare.accuracy_problem(rows, script["samples"], right["accuracy"])
         or (machine and (machine, COLUMNS))
     )
 
@@ -328,12 +311,8 @@ study.is_pictured(FIGURE)
 def amp_is_faster(amp: Timed, bar: Bar) -> Verdict:
     """AMP trains faster than FP32, by at least {bar}."""
     why = "too little of the time is spent in half precision, or the host waits at every step"
-    return speedup.at_least(
-        amp,
-        bar,
-        why=why,
-        try_=f"look at half_precision_where_it_helps and no_wait_per_step; {WHERE}",
-    )
+    try_ = f"look at half_precision_where_it_helps and no_wait_per_step; {WHERE}"
+    return speedup.at_least(amp, bar, why=why, try_=try_)
 
 
 @part.check(basis="outputs", needs=[follows_fp32])
@@ -341,10 +320,7 @@ def amp_saves_memory(bar: Bar, device: Device, large_batches: Pair, idle: Pair) 
     """AMP needs less memory than FP32, by at least {bar}."""
     moved = numerics.update(large_batches)
     if not moved.error <= LARGE:
-        return Failed(
-            f"update apart by {moved.error:.1e} of its norm",
-            "larger batches take another step",
-            WHERE,
-        )
+        measured = f"update apart by {moved.error:.1e} of its norm"
+        return Failed(measured, "larger batches take another step", WHERE)
     why, try_ = "activations are kept in FP32, or a graph of an earlier step is kept alive", WRONG
     return memory.at_least_less(large_batches, idle, bar, device, why=why, try_=try_)

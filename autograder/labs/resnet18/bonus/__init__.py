@@ -38,12 +38,13 @@ if TYPE_CHECKING:
 else:
     Rig = Any
 
+PICTURED = "cpu_threads.png"
 part = Part(
     "bonus",
     writes=[
         "plan_memory", "largest_batch", "timed", "profile_calls", "time_lines", "study_cpu", "train_distributed"
     ],
-    hands_in=["memory_plan.csv", "cpu_study.csv", "cpu_threads.png", "bonus_notes.md"],
+    hands_in=[judges.PLANS.file, judges.CPU.file, PICTURED, "bonus_notes.md"],
     tables=[judges.PLANS, judges.CPU],
 )  # fmt: skip
 
@@ -121,15 +122,13 @@ def budgets(student: Student, rig: Rig) -> Answer:
 @part.probe(pair=True, values={"facts": map_of(TEXT)})
 def decorated(student: Student, rig: Rig) -> Answer:
     """What a caller sees of functions of every kind; on the baseline's side they are left as they are."""
-    plain = {
-        "@timed": lambda function: function,
-        "@timed(synchronize=...)": lambda function: function,
-    }
     ways = {
         "@timed": student.timed,
         "@timed(synchronize=...)": student.timed(synchronize=lambda: None),
     }
-    return {"facts": rig.decorated().facts(ways if rig.side == "student" else plain)}
+    if rig.side != "student":
+        ways = dict.fromkeys(ways, lambda function: function)
+    return {"facts": rig.decorated().facts(ways)}
 
 
 @part.outputs
@@ -151,12 +150,12 @@ PROFILED = {"rows": ROWS, "result": optional(NUMBER)}
 
 def profiled(rig: Rig, function: Any, drawn: Any) -> dict[str, Any]:
     """Let a student's profiler run a drawn program; the baseline's side says what there is to find."""
-    program, known = drawn
+    program, expected = drawn
     rig.clock.freeze()
     if rig.side != "student":
-        return {"rows": known, "result": program(4)}
-    told = function(program, 4)
-    result, rows = told if isinstance(told, tuple) and len(told) == 2 else (None, [])
+        return {"rows": expected, "result": program(4)}
+    returned = function(program, 4)
+    result, rows = returned if isinstance(returned, tuple) and len(returned) == 2 else (None, [])
     return {"rows": rig.rows(rows, "the profiler"), "result": rig.number(result)}
 
 
@@ -173,9 +172,8 @@ def lines(student: Student, rig: Rig) -> Answer:
 @part.probe(values={"left": list_of(TEXT)})
 def after_profiling(student: Student, rig: Rig) -> Answer:
     """What is still traced or profiled after a call, and after one that raised."""
-    return {
-        "left": rig.programs.left(student.profile_calls) + rig.programs.left(student.time_lines)
-    }
+    left = rig.programs.left(student.profile_calls)
+    return {"left": left + rig.programs.left(student.time_lines)}
 
 
 # --- what is run: the CPU ---------------------------------------------------------------------------------------------
@@ -187,8 +185,7 @@ def after_profiling(student: Student, rig: Rig) -> Answer:
         **DRAWN,
         "ms": list_of(NUMBER),
         "counts": list_of(INTEGER),
-        "before": INTEGER,
-        "after": INTEGER,
+        **dict.fromkeys(("before", "after"), INTEGER),
     },
     arrays=PICTURE,
 )
@@ -198,19 +195,17 @@ def study(student: Student, rig: Rig) -> Answer:
     counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
     gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
     seconds = dict(zip(judges.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
-    before = rig.programs.threads(
-        next(n for n in (2, 3, 4) if n not in counts)
-    )  # so that it is seen who restores it
-    with rig.figures() as seen:
-        told = student.study_cpu(
-            rig.programs.steps(seconds, gains), counts, folder=str(rig.made_folder())
-        )
-    after, _ = rig.programs.threads(), rig.programs.threads(1)
+    # A number that the study does not set, so that it is seen who restores it.
+    before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))
+    steps = rig.programs.steps(seconds, gains)
+    with rig.figures() as figures:
+        returned = student.study_cpu(steps, counts, folder=str(rig.made_folder()))
+    after = rig.programs.threads()
+    rig.programs.threads(1)
+    pairs = product(judges.OPTIONS, counts)
     return {
-        **written(rig, judges.CPU, "study_cpu", told, "cpu_threads.png", seen),
-        "ms": [
-            1000 * seconds[option] / gains[count] for option in judges.OPTIONS for count in counts
-        ],
+        **written(rig, judges.CPU, "study_cpu", returned, PICTURED, figures),
+        "ms": [1000 * seconds[option] / gains[count] for option, count in pairs],
         "counts": counts,
         "before": before,
         "after": after,
@@ -283,18 +278,17 @@ OF_GENERATORS = ("a generator", "begun before it is asked", "its values", "calls
 @part.check(basis="report")
 def decorator_is_not_noticed(decorated: Pair) -> Verdict:
     """timed leaves name, docstring, signature, results, exceptions, methods and generators as they are."""
-    told, known = decorated.student.values["facts"], decorated.baseline.values["facts"]
-    for fact, want in known.items():
-        if told.get(fact) != want:
-            generator = any(fact.endswith(words) for words in OF_GENERATORS)
-            why = (
-                "a generator function was wrapped"
-                if generator
-                else "whoever uses the function sees another one"
-            )
-            try_ = "return a generator function as it is" if generator else "functools.wraps"
-            return Failed(f"{fact}: {told.get(fact)}, and it was {want}", why, f"{try_}; {PROFILE}")
-    return Passed(f"{len(known)} facts are as they were")
+    facts, expected = decorated.student.values["facts"], decorated.baseline.values["facts"]
+    for fact, right in expected.items():
+        if facts.get(fact) == right:
+            continue
+        why, try_ = "whoever uses the function sees another one", "functools.wraps"
+        if fact.endswith(OF_GENERATORS):
+            why = "a generator function was wrapped"
+            try_ = "return a generator function as it is"
+        measured = f"{fact}: {facts.get(fact)}, and it was {right}"
+        return Failed(measured, why, f"{try_}; {PROFILE}")
+    return Passed(f"{len(expected)} facts are as they were")
 
 
 @part.check(basis="scripted")
@@ -327,34 +321,31 @@ def finds_the_hot_line(lines: Pair) -> Verdict:
 def profilers_let_go(after_profiling: Observation) -> Verdict:
     """After profile_calls and time_lines nothing is traced any more, and exceptions have gone through."""
     left = after_profiling.values["left"]
+    if not left:
+        return Passed("nothing is left behind")
     why = "every call after it is slower, and the next profiler cannot start"
-    return (
-        Failed("; ".join(left), why, f"try and finally; {PROFILE}")
-        if left
-        else Passed("nothing is left behind")
-    )
+    return Failed("; ".join(left), why, f"try and finally; {PROFILE}")
 
 
 # --- what is judged: the CPU ------------------------------------------------------------------------------------------
 
 
-def _asked(known: Mapping[str, Any]) -> list[tuple[str, int]]:
-    return list(product(judges.OPTIONS, known["counts"]))
+def _keys(script: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return list(product(judges.OPTIONS, script["counts"]))
 
 
 def _restored(study: Pair) -> str | tuple[str, str]:
-    seen, known = study.student.values, study.baseline.values
-    wrong = judges.time_problem(seen["rows"], known["ms"])
-    if wrong or seen["after"] == known["before"]:
-        return wrong
+    observed, script = study.student.values, study.baseline.values
+    problem = judges.time_problem(observed["rows"], script["ms"])
+    if problem or observed["after"] == script["before"]:
+        return problem
+    threads = f"{observed['after']} threads afterwards, and {script['before']} before"
     why = "whatever runs next runs with the threads of the last row"
-    return (
-        f"{seen['after']} threads afterwards, and {known['before']} before: {why}",
-        "torch.get_num_threads() first, and torch.set_num_threads in a finally",
-    )
+    try_ = "torch.get_num_threads() first, and torch.set_num_threads in a finally"
+    return f"{threads}: {why}", try_
 
 
-cpu = Study(part, judges.CPU, "study_cpu", by=study, expected=_asked)
+cpu = Study(part, judges.CPU, "study_cpu", by=study, expected=_keys)
 cpu.is_measured(
     "study_is_honest",
     _restored,
@@ -364,7 +355,7 @@ cpu.is_measured(
 )
 cpu.is_written()
 cpu.is_drawn(
-    "cpu_threads.png",
+    PICTURED,
     {"ms": r"\bms\b|[Mm]illisecond"},
     says="study_cpu draws the milliseconds of its rows, and writes cpu_threads.png.",
     try_="a line or bars for each option, as high as the rows say, and the unit on the axis",
@@ -373,7 +364,7 @@ cpu.is_consistent(
     judges.options_problem,
     says="The cpu_study.csv handed in has a row for each option and number of threads, and numbers that fit.",
 )
-cpu.is_pictured("cpu_threads.png")
+cpu.is_pictured(PICTURED)
 
 
 # --- what is judged: two processes ------------------------------------------------------------------------------------

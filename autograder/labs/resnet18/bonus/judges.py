@@ -34,6 +34,8 @@ CPU = Form(
 )
 PACE = 0.02  # relative
 SECONDS = 0.005  # relative: reading the scripted clock takes a microsecond
+OTHER_THREADS = "the step ran before with another number of threads"
+PROCESS_TIME = "time.process_time() adds up over threads"
 USED = 2.5  # times as long takes a scripted step that ran with another number of threads before
 BYTES = ("parameters", "buffers", "gradients", "optimizer", "activations", "batch")
 PLANNED = (("resnet18", 32), ("resnet50", 32), ("resnet50", 128))
@@ -97,53 +99,47 @@ def _growth_problem(small: Row, large: Row) -> str:
     if rest or each <= 0:
         return "from 32 to 128 images of resnet50, each image does not add the same number of bytes"
     fits = (BUDGET - (small["total"] - small["batch_size"] * each)) // each
-    if (small["largest_batch"], large["largest_batch"]) != (fits, fits):
-        told = shown(small["largest_batch"])
-        return (
-            f"largest_batch of resnet50 is {told}; by its two plans {fits:g} images fit into 16 GB"
-        )
-    return ""
+    if small["largest_batch"] == large["largest_batch"] == fits:
+        return ""
+    largest = f"largest_batch of resnet50 is {shown(small['largest_batch'])}"
+    return f"{largest}; by its two plans {fits:g} images fit into 16 GB"
 
 
 # --- profilers --------------------------------------------------------------------------------------------------------
 
 
 def same_profile(
-    seen: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str
+    profiled: Pair, key: str, figures: Sequence[str], ordered: str, *, try_: str
 ) -> Verdict:
     """Pass rows of a profile that say what the program is known to do; others may be among them."""
-    rows, known = seen.student.values["rows"], seen.baseline.values["rows"]
-    if seen.student.values["result"] != seen.baseline.values["result"]:
-        return Failed(
-            "no result, or another one",
-            "it returns a pair: the function's result, and the rows",
-            try_,
-        )
-    for want in known:
-        named = [row for row in rows if row.get(key) == want[key]]
+    rows, expected = profiled.student.values["rows"], profiled.baseline.values["rows"]
+    if profiled.student.values["result"] != profiled.baseline.values["result"]:
+        why = "it returns a pair: the function's result, and the rows"
+        return Failed("no result, or another one", why, try_)
+    for right in expected:
+        where = f"{key} {right[key]}"
+        named = [row for row in rows if row.get(key) == right[key]]
         if len(named) != 1:
-            return Failed(
-                f"{many(len(named), 'row')} for {key} {want[key]}", f"each {key} has one row", try_
-            )
-        for figure in [figure for figure in figures if figure in want]:
-            told = named[0].get(figure)
-            if not (isinstance(told, float | int) and alike(told, want[figure])):
-                where = f"{key} {want[key]}" + f" of the grader's program, `{want.get('text')}`" * (
-                    "text" in want
-                )
-                measured = f"{where}: {figure} {shown(told)}, and it is {want[figure]:.4g}"
-                return Failed(measured, _profile_reason(figure, told, want), try_)
-    order = [row[ordered] for row in rows if row.get(key) in [want[key] for want in known]]
-    if order != sorted(order, reverse=ordered != key):
-        return Failed(
-            f"{ordered}: {listed(order)}", "the rows are in another order", f"sort by {ordered}"
-        )
-    return Passed(f"{len(known)} rows, on a clock that the grader moves")
+            count = many(len(named), "row")
+            return Failed(f"{count} for {where}", f"each {key} has one row", try_)
+        if "text" in right:
+            where += f" of the grader's program, `{right['text']}`"
+        for figure in [figure for figure in figures if figure in right]:
+            value = named[0].get(figure)
+            if not (isinstance(value, float | int) and alike(value, right[figure])):
+                measured = f"{where}: {figure} {shown(value)}, and it is {right[figure]:.4g}"
+                return Failed(measured, _profile_reason(figure, value, right), try_)
+    keys = [right[key] for right in expected]
+    order = [row[ordered] for row in rows if row.get(key) in keys]
+    if order == sorted(order, reverse=ordered != key):
+        return Passed(f"{len(expected)} rows, on a clock that the grader moves")
+    measured = f"{ordered}: {listed(order)}"
+    return Failed(measured, "the rows are in another order", f"sort by {ordered}")
 
 
-def alike(told: float, known: float) -> bool:
+def alike(value: float, expected: float) -> bool:
     """Whether seconds or counts agree."""
-    return close(told, known, SECONDS) if isinstance(known, float) else told == known
+    return close(value, expected, SECONDS) if isinstance(expected, float) else value == expected
 
 
 def listed(values: Iterable[float]) -> str:
@@ -174,11 +170,11 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
 
 def options_problem(rows: Sequence[Row]) -> str:
     """Say that a file has not each option with each of its numbers of threads, in their order."""
-    found = [(row["option"], row["threads"]) for row in rows]
-    counts = list(dict.fromkeys(count for _, count in found))
-    if found == list(product(OPTIONS, counts)):
+    pairs = [(row["option"], row["threads"]) for row in rows]
+    counts = list(dict.fromkeys(count for _, count in pairs))
+    if pairs == list(product(OPTIONS, counts)):
         return ""
-    return f"the rows are {len(found)} pairs of option and threads; each option with each number, in their order"
+    return f"the rows are {len(pairs)} pairs of option and threads; each option with each number, in their order"
 
 
 def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
@@ -188,22 +184,16 @@ def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:
             (ms * 11.6 / 7, "the mean, which one slow call decides: take the median"),
             (ms * 0.6, "the fastest call: take the median"),
             (ms / 1000, "in seconds"),
-            (
-                ms * USED,
-                "the step ran before with another number of threads: make a fresh one for each row",
-            ),
-            (
-                ms * row["threads"],
-                "time.process_time() adds up over threads: take time.perf_counter()",
-            ),
+            (ms * USED, f"{OTHER_THREADS}: make a fresh one for each row"),
+            (ms * row["threads"], f"{PROCESS_TIME}: take time.perf_counter()"),
         ]
         if wrong := CPU.mismatch(row, "ms", ms, PACE, usual, _otherwise(row["ms"], ms)):
             return wrong
     return ""
 
 
-def _otherwise(told: float, ms: float) -> str:
-    if told >= 50 * ms:
+def _otherwise(value: float, ms: float) -> str:
+    if value >= 50 * ms:
         return "torch had another number of threads"
     return (
         "the first call is among them, not seven were timed, or another number of threads was set"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import outputs
+from autograder.checks.numerics import Array
 from autograder.lab import (
     INTEGER,
     TEXT,
@@ -38,16 +39,17 @@ DRAWS = 80  # of the transforms
 )
 def transformed(student: Student, rig: Rig) -> Answer:
     """A picture of one colour shows the normalising; one that brightens from left to right, the cuts and mirrors."""
-    size, colour = rig.integer(20, 40), [rig.integer(30, 220) for _ in range(3)]
+    size = rig.integer(20, 40)
+    colour = [rig.integer(30, 220) for _ in range(3)]
     transform = student.make_transforms(size)
     plain = [transform(rig.picture(np.full((32, 32, 3), colour))) for _ in range(4)]
     ramp = rig.picture(np.broadcast_to(8 * np.arange(32)[None, :, None], (32, 32, 3)))
     drawn = [transform(ramp) for _ in range(DRAWS)]
     lines = [rig.flat(image).reshape(-1, image.shape[-1]).mean(axis=0) for image in drawn]
     left, right = np.array([(line[:4].mean(), line[-4:].mean()) for line in lines]).T
-    named = {"shape": list(plain[0].shape), "dtype": str(plain[0].dtype).removeprefix("torch.")}
     return {
-        **named,
+        "shape": list(plain[0].shape),
+        "dtype": str(plain[0].dtype).removeprefix("torch."),
         "colour": colour,
         "size": size,
         "plain": rig.flat(plain),
@@ -59,7 +61,7 @@ def transformed(student: Student, rig: Rig) -> Answer:
 SHOWN = 8  # pictures that are looked at
 
 
-def known(rig: Rig, size: int) -> list[tuple[Any, int]]:
+def expected(rig: Rig, size: int) -> list[tuple[Any, int]]:
     """Return the first pictures of the stand-in for CIFAR-10, transformed, with their classes."""
     drawn = zip(rig.downloads.colours[:SHOWN], rig.downloads.labels[:SHOWN], strict=True)
     return [
@@ -71,18 +73,19 @@ def known(rig: Rig, size: int) -> list[tuple[Any, int]]:
 @part.outputs
 def cifar10(student: Student, rig: Rig) -> Answer:
     """A stand-in for CIFAR-10, each picture of one colour: what is read must be that, normalised."""
-    seen, size = rig.answers(), rig.integer(20, 40)
+    answers = rig.answers()
+    size = rig.integer(20, 40)
     with rig.downloads.reached():
         dataset = (
             student.make_data("cifar10", size, str(rig.folder))
             if rig.side == "student"
-            else known(rig, size)
+            else expected(rig, size)
         )
         for index in range(SHOWN):
-            image, told = dataset[index]
-            seen.add(f"class of picture {index}", rig.tensor([int(told)]))
-            seen.add(f"picture {index}", image)
-    return seen.seen()
+            image, label = dataset[index]
+            answers.add(f"class of picture {index}", rig.tensor([int(label)]))
+            answers.add(f"picture {index}", image)
+    return answers.seen()
 
 
 SOURCE = record(
@@ -116,10 +119,12 @@ ASKED = (  # make_data(...), what there is of the internet, and what comes
 def sources(student: Student, rig: Rig) -> Answer:
     """Which data comes, by what is asked for and whether there is a network; told by the first classes."""
     came = []
+    folder = rig.folder / "data of the set"
     for data, network, _ in ASKED:
-        classes, length, shape, raised, folder = [], 0, [], "", rig.folder / "data of the set"
-        half = [HALF_A_DOWNLOAD] * (network == CORRUPTED)
-        with rig.downloads.reached(network == ONLINE, *half) as asked:
+        classes, shape = list[int](), list[int]()
+        length, raised = 0, ""
+        problem = HALF_A_DOWNLOAD if network == CORRUPTED else rig.NO_NETWORK
+        with rig.downloads.reached(network == ONLINE, problem) as asked:
             try:
                 dataset = student.make_data(data, 24, str(folder))
                 classes = [int(dataset[index][1]) for index in range(16)]
@@ -130,52 +135,53 @@ def sources(student: Student, rig: Rig) -> Answer:
                 raised = "ValueError"
             except (OSError, RuntimeError):
                 raised = "the error of the download"
-        elsewhere = sum(not (rig.folder / root).is_relative_to(folder) for root in asked.roots)
-        facts = {"classes": classes, "length": length, "shape": shape, "raised": raised}
-        came.append({**facts, "sets": asked.sets, "elsewhere": elsewhere})
+        elsewhere = [root for root in asked.roots if not (rig.folder / root).is_relative_to(folder)]
+        came.append(
+            {
+                "classes": classes,
+                "length": length,
+                "shape": shape,
+                "raised": raised,
+                "sets": asked.sets,
+                "elsewhere": len(elsewhere),
+            }
+        )
     return {"sources": came, "cifar10": rig.downloads.labels[:16], "synthetic": came[4]["classes"]}
 
 
 @part.check(basis="outputs")
 def normalises(transformed: Pair) -> Verdict:
     """make_transforms gives float32 tensors of the asked size, normalised by CIFAR-10's mean and standard deviation."""
-    seen, known = transformed.student, transformed.baseline.values
-    try_, size = (
-        "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])",
-        known["size"],
-    )
-    if (seen.values["shape"], seen.values["dtype"]) != ([3, size, size], "float32"):
-        measured = (
-            f"{seen.values['dtype']} {tuple(seen.values['shape'])}, not float32 (3, {size}, {size})"
-        )
+    script = transformed.baseline.values
+    size, colour = script["size"], np.array(script["colour"]) / 255
+    shape, dtype = (transformed.student.values[name] for name in ("shape", "dtype"))
+    try_ = "Compose([RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize(MEAN, STD)])"
+    if (shape, dtype) != ([3, size, size], "float32"):
+        measured = f"{dtype} {tuple(shape)}, not float32 (3, {size}, {size})"
         return Failed(measured, "ToTensor is missing, or the size is not image_size", try_)
-    colour = np.array(known["colour"]) / 255
-    want, pixels = (colour - MEAN) / STD, np.resize(seen.arrays["plain"], (4, 3, size * size))
-    apart = float(np.max(np.abs(pixels - want[None, :, None])))
+    pixels = np.resize(transformed.student.arrays["plain"], (4, 3, size * size))
+    right = (colour - MEAN) / STD
+    apart = float(np.max(np.abs(pixels - right[None, :, None])))
     measured = f"a picture of one colour is {apart:.2g} away from (colour / 255 - MEAN) / STD"
     if apart <= 1e-4:
         return Passed(measured)
+    return Failed(measured, _not_normalised(pixels, colour), try_)
+
+
+def _not_normalised(pixels: Array, colour: Array) -> str:
+    """Say what became of pictures of one colour; *pixels* are of several, by channel."""
     if np.ptp(pixels, axis=2).max() > 1e-4:
-        return Failed(measured, "it has edges: pixels that are in no part of the picture", try_)
+        return "it has edges: pixels that are in no part of the picture"
     if np.ptp(pixels, axis=0).max() > 1e-4:
-        return Failed(
-            measured,
-            "its colours change each time: something else than cutting and mirroring is random",
-            try_,
-        )
+        return "its colours change each time: something else than cutting and mirroring is random"
     stories = {
         "it is not normalised": colour,
         "the numbers are ImageNet's": (colour - IMAGENET[0]) / IMAGENET[1],
     }
-    why = next(
-        (
-            words
-            for words, other in stories.items()
-            if np.allclose(pixels[0, :, 0], other, atol=1e-3)
-        ),
-        "",
-    )
-    return Failed(measured, why or "it is normalised by other numbers", try_)
+    for story, channels in stories.items():
+        if np.allclose(pixels[0, :, 0], channels, atol=1e-3):
+            return story
+    return "it is normalised by other numbers"
 
 
 @part.check(basis="outputs", needs=[normalises])
@@ -183,15 +189,13 @@ def augments(transformed: Pair) -> Verdict:
     """make_transforms cuts another part each time, and mirrors it half the time."""
     left, right = (np.resize(transformed.student.arrays[name], DRAWS) for name in ("left", "right"))
     steep = right - left
-    mirrored, widths = int(np.sum(steep < 0)), np.abs(steep)
+    mirrored = int(np.sum(steep < 0))
+    widths = np.abs(steep)
     spread = float(np.std(widths) / max(np.mean(widths), 1e-9))
     measured = f"{mirrored} of {DRAWS} mirrored; widths of the parts vary by {spread:.0%}"
     if not DRAWS // 4 <= mirrored <= DRAWS * 3 // 4:
-        return Failed(
-            measured,
-            "half of them are to be mirrored left to right",
-            "transforms.RandomHorizontalFlip()",
-        )
+        why = "half of them are to be mirrored left to right"
+        return Failed(measured, why, "transforms.RandomHorizontalFlip()")
     if spread < 0.1:
         why = "each time the same part of the picture, or parts of one size"
         return Failed(measured, why, "transforms.RandomResizedCrop(image_size)")
@@ -212,12 +216,11 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
 @part.check(basis="scripted")
 def falls_back(sources: Pair) -> Verdict:
     """Without a network "auto" takes the synthetic set and "cifar10" fails; "synthetic" asks for no download."""
-    known = sources.baseline.values
-    pictures = known["sources"][4]["length"]
-    for (data, network, expected), came in zip(
-        ASKED, sources.student.values["sources"], strict=True
-    ):
-        drawn = [name for name in ("cifar10", "synthetic") if known[name] == came["classes"]]
+    script = sources.baseline.values
+    pictures = script["sources"][4]["length"]
+    answers = sources.student.values["sources"]
+    for (data, network, expected), came in zip(ASKED, answers, strict=True):
+        drawn = [name for name in ("cifar10", "synthetic") if script[name] == came["classes"]]
         got = came["raised"] or next(iter(drawn), "other data")
         measured = f'make_data("{data}") {network} gives {got}'
         # Which pictures of CIFAR-10 these are, reads_cifar10 says.

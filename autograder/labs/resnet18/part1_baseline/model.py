@@ -28,46 +28,38 @@ from autograder.traces.words import many
     arrays=NUMBERS,
 )
 def fresh_models(student: Student, rig: Rig) -> Answer:
-    seen, images = rig.answers(), rig.tensor(rig.random.normal(size=(2, 3, 32, 32)))
+    answers = rig.answers()
+    images = rig.tensor(rig.random.normal(size=(2, 3, 32, 32)))
     with rig.downloads.reached() as asked:
         for classes in (10, rig.integer(3, 99)):
             net = student.make_model(classes=classes)
-            frozen, random = _frozen(net), _random(net)
+            random = sum("Dropout" in type(module).__name__ for module in net.modules())
+            frozen = _frozen(net)
             with rig.no_grad():
-                seen.add(
-                    f"answers of ResNet-18 for {classes} classes",
-                    rig.downloads.filled(net).eval()(images),
-                )
-    return {**seen.seen(), "downloads": asked.weights, "frozen": frozen, "random": random}
+                outputs = rig.downloads.filled(net).eval()(images)
+            answers.add(f"answers of ResNet-18 for {classes} classes", outputs)
+    return {**answers.seen(), "downloads": asked.weights, "frozen": frozen, "random": random}
 
 
 @part.probe(pair=True, values={**CASES, "frozen": INTEGER}, arrays=NUMBERS)
 def pretrained(student: Student, rig: Rig) -> Answer:
     """Weights of a secret seed come instead of the downloaded ones; the last layer is filled on both sides."""
-    seen, images, classes = (
-        rig.answers(),
-        rig.tensor(rig.random.normal(size=(2, 3, 32, 32))),
-        rig.integer(3, 99),
-    )
-    with rig.downloads.reached():
-        weights = rig.downloads.WEIGHTS
-        net = (
-            student.make_model(weights, classes)
-            if rig.side == "student"
-            else rig.downloads.pretrained(classes)
-        )
+    answers = rig.answers()
+    images = rig.tensor(rig.random.normal(size=(2, 3, 32, 32)))
+    classes = rig.integer(3, 99)
+    if rig.side == "student":
+        with rig.downloads.reached():
+            net = student.make_model(rig.downloads.WEIGHTS, classes)
+    else:
+        net = rig.downloads.pretrained(classes)
     rig.downloads.filled(net.fc)
     with rig.no_grad():
-        seen.add("answers with the weights that were asked for", net.eval()(images))
-    return {**seen.seen(), "frozen": _frozen(net)}
+        answers.add("answers with the weights that were asked for", net.eval()(images))
+    return {**answers.seen(), "frozen": _frozen(net)}
 
 
 def _frozen(net: Any) -> int:
-    return sum(not one.requires_grad for one in net.parameters())
-
-
-def _random(net: Any) -> int:
-    return sum("Dropout" in type(one).__name__ for one in net.modules())
+    return sum(not parameter.requires_grad for parameter in net.parameters())
 
 
 FROZEN = (
@@ -79,21 +71,18 @@ FROZEN = (
 @part.check(basis="outputs", compared="answers")
 def builds_resnet18(fresh_models: Pair) -> Verdict:
     """make_model() is torchvision's ResNet-18 with one output for each class, and downloads nothing."""
-    if fresh_models.student.values["downloads"]:
+    observed = fresh_models.student.values
+    if observed["downloads"]:
         why = "weights were asked for, though none were wanted"
         return Failed("it downloads pretrained weights", why, "weights=None, not pretrained=True")
-    if frozen := fresh_models.student.values["frozen"]:
+    if frozen := observed["frozen"]:
         return Failed(f"{frozen} of its parameters do not train", *FROZEN)
-    if random := fresh_models.student.values["random"]:
+    if random := observed["random"]:
         measured = f"it has {many(random, 'dropout layer')}, and ResNet-18 has none"
         return Failed(measured, "its answers in train() are random", "model.fc = nn.Linear(...)")
     why = "another network, or layers in another order"
-    return outputs.same(
-        fresh_models,
-        1e-4,
-        why=why,
-        try_="models.resnet18(weights=None), with an fc of classes outputs",
-    )
+    try_ = "models.resnet18(weights=None), with an fc of classes outputs"
+    return outputs.same(fresh_models, 1e-4, why=why, try_=try_)
 
 
 @part.check(basis="outputs", needs=[builds_resnet18], compared="answers")
@@ -101,9 +90,8 @@ def keeps_pretrained_weights(pretrained: Pair) -> Verdict:
     """make_model(weights, classes) keeps the pretrained weights of all layers but the last."""
     if frozen := pretrained.student.values["frozen"]:
         return Failed(f"{frozen} of its parameters do not train", *FROZEN)
+    why = "the layers before fc do not hold the weights asked for"
     try_ = (
         "models.resnet18(weights=weights), then model.fc = nn.Linear(model.fc.in_features, classes)"
     )
-    return outputs.same(
-        pretrained, 1e-4, why="the layers before fc do not hold the weights asked for", try_=try_
-    )
+    return outputs.same(pretrained, 1e-4, why=why, try_=try_)

@@ -34,6 +34,7 @@ NS_IN_MS = 1e6
 GPU_WINDOW = "that is the share of a window that the steps' gpu_user_annotations belong to"
 ADDED = "that is the share of the durations of the steps added up, and there is time between them"
 LEFT_OUT = "a wait that goes on after the steps is left out, and a part of it is inside"
+INSIDE = "that is what the window holds, and all of the trace counts"
 WHOLE = "that is the share of the whole recording, and the steps are the window"
 
 
@@ -43,12 +44,16 @@ def wrong_band(answers: Values) -> str:
     bands: list[str | None] = [None]
     if percents is not None:
         bands = [_band(percents + lost) for lost in (-ROUNDED, ROUNDED)]
-    why = f"gpu_utilization_band is {band!r}, and for a utilization of {shown(percents)} % it is"
-    return "" if band in bands else f"{why} {bands[-1]!r}"
+    if band in bands:
+        return ""
+    utilization = f"a utilization of {shown(percents)} %"
+    return f"gpu_utilization_band is {band!r}, and for {utilization} it is {bands[-1]!r}"
 
 
 def _band(percents: float) -> str:
-    return "low" if percents < LOW else "high" if percents > HIGH else "medium"
+    if percents < LOW:
+        return "low"
+    return "high" if percents > HIGH else "medium"
 
 
 FORM = {
@@ -90,8 +95,7 @@ def made(rig: Rig) -> Iterator[tuple[bytes, Values, Slips]]:
             },
             "host_to_device_ms": {
                 "copies from the device are counted as well": known["copied_both"],
-                "that is what the window holds, and all of the trace counts": known["copied_inside"]
-                or 0.0,
+                INSIDE: known["copied_inside"] or 0.0,
             },
         }
         yield trace.data(), right, slips

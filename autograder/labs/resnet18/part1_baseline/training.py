@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from autograder.checks import numerics
 from autograder.checks import trace as profile
 from autograder.claims.epochs import TrainingLoop
@@ -30,6 +32,13 @@ from autograder.labs.resnet18.part1_baseline.part import (
 from autograder.traces.words import many
 
 BATCHES = PASSED_OVER + RECORDED
+FILE = part.artefacts["baseline_trace"]
+RANGE_OF = {
+    "forward": "forward",
+    "loss": "forward",
+    "backward": "backward",
+    "step": "optimizer_step",
+}
 
 BYTES = 16 * 1024 * 1024  # of a trace
 CLOCK = 'see "An honest clock" in the part 1 handout'
@@ -59,19 +68,23 @@ def profiled(student: Student, rig: Rig) -> Answer:
     """More batches than are profiled; what the profiler wrote is read outside."""
     window = rig.window([4] * rig.integer(14, 17), momentum=0.9)
     window.model.eval()
-    start, taken = window.weights(), list[int]()
+    start = window.weights()
+    taken = list[int]()
     window.loader.listeners.append(taken.append)
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
-    with rig.profiles.ranges(window) as seen:
-        returned = student.profile_training(*arguments, folder=str(rig.made_folder()))
-    file = rig.file_bytes(rig.made_folder() / part.artefacts["baseline_trace"], BYTES + 1)
-    told = {
-        "ran": seen.values(),
-        "still": bool(seen.running) or rig.profiles.profiling(),
+    folder = rig.made_folder()
+    with rig.profiles.ranges(window) as ranges:
+        returned = student.profile_training(*arguments, folder=str(folder))
+    kind = type(returned).__name__[:60]
+    return {
+        "ran": ranges.values(),
+        "still": bool(ranges.running) or rig.profiles.profiling(),
         "taken": len(taken),
+        "returned": "" if hasattr(returned, "key_averages") else kind,
+        "start": start,
+        "weights": window.weights(),
+        "trace": rig.file_bytes(folder / FILE, BYTES + 1),
     }
-    told["returned"] = "" if hasattr(returned, "key_averages") else type(returned).__name__[:60]
-    return {**told, "start": start, "weights": window.weights(), "trace": file}
 
 
 loop = TrainingLoop(part, "train_epoch")
@@ -103,67 +116,45 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
 def follows_the_schedule(profiled: Pair) -> Verdict:
     """profile_training writes a trace of batches 2 to 11, a ProfilerStep each, and leaves no profiler on."""
     try_ = f"schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch; {SCHEDULE}"
-    data, file = profiled.student.arrays["trace"].tobytes(), part.artefacts["baseline_trace"]
+    observed = profiled.student.values
+    counts = Counter[str]()
+    for span in observed["ran"]:
+        counts[span["work"]] += span["count"]
+    data = profiled.student.arrays["trace"].tobytes()
     if not data:
         why = "it was exported elsewhere or under another name, or the ten batches were never complete"
-        return Failed(
-            f"no {file} in folder",
-            why,
-            f"prof.export_chrome_trace(str(Path(folder) / '{file}')); {try_}",
-        )
-    if any(one["work"] == profile.EARLY for one in profiled.student.values["ran"]):
+        export = f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))"
+        return Failed(f"no {FILE} in folder", why, f"{export}; {try_}")
+    if counts[profile.EARLY]:
         why = "its steps then begin in the middle of a batch, and hold batches 1 to 10"
         return Failed("prof.step() was called before a batch was trained on", why, try_)
-    if profiled.student.values["still"]:
-        return Failed(
-            "a profiler is still on",
-            "it was started and never stopped",
-            "with profile(...) as prof:",
-        )
-    if kind := profiled.student.values["returned"]:
-        return Failed(
-            f"profile_training returned {kind}",
-            "it has to return the profiler",
-            "return prof, after its with block",
-        )
+    if observed["still"]:
+        why = "it was started and never stopped"
+        return Failed("a profiler is still on", why, "with profile(...) as prof:")
+    if kind := observed["returned"]:
+        why = "it has to return the profiler"
+        return Failed(f"profile_training returned {kind}", why, "return prof, after its with block")
     try:
-        why = profile.recorded(profile.read(data, file), RECORDED, PASSED_OVER)
-        steps = sum(
-            one["count"] for one in profiled.student.values["ran"] if one["work"] == "prof.step"
-        )
-        if not why and steps < BATCHES:
-            why = f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: the last one ended with the profiler"
-        if not why and not any(
-            one["work"] == profile.WARM_UP for one in profiled.student.values["ran"]
-        ):
-            why = "no batch was for warm-up, so the first recorded step pays for the profiler"
+        why = profile.recorded(profile.read(data, FILE), RECORDED, PASSED_OVER)
     except SubmissionError as error:
         why = str(error)
-    return Failed(f"{file} of {len(data)} bytes", why, try_) if why else Passed("steps 2 to 11")
+    steps = counts["prof.step"]
+    if not why and steps < BATCHES:
+        why = f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: the last one ended with the profiler"
+    if not why and not counts[profile.WARM_UP]:
+        why = "no batch was for warm-up, so the first recorded step pays for the profiler"
+    return Failed(f"{FILE} of {len(data)} bytes", why, try_) if why else Passed("steps 2 to 11")
 
 
 @part.check(basis="report")
 def ranges_hold_their_work(profiled: Pair) -> Verdict:
     """Model and loss run inside "forward", the backward pass inside "backward", the step inside "optimizer_step"."""
-    asked = {
-        "forward": "forward",
-        "loss": "forward",
-        "backward": "backward",
-        "step": "optimizer_step",
-    }
-    ran = profiled.student.values["ran"]
-    for work, name in asked.items():
-        times = sum(one["count"] for one in ran if one["work"] == work)
-        inside = sum(
-            one["count"]
-            for one in ran
-            if one["work"] == work and {*one["ranges"]} & {*RANGES} == {name}
-        )
+    for work, name in RANGE_OF.items():
+        spans = [span for span in profiled.student.values["ran"] if span["work"] == work]
+        alone = [span for span in spans if {*span["ranges"]} & {*RANGES} == {name}]
+        times, inside = (sum(span["count"] for span in group) for group in (spans, alone))
         if inside < max(times, RECORDED):
             measured = f"{work} ran {times} times, and {inside} times inside '{name}' and no other of the three"
-            return Failed(
-                measured,
-                "a range shows the time of what is inside it",
-                f'with record_function("{name}"):',
-            )
-    return Passed(f"{', '.join(asked)}: each in its range")
+            why = "a range shows the time of what is inside it"
+            return Failed(measured, why, f'with record_function("{name}"):')
+    return Passed(f"{', '.join(RANGE_OF)}: each in its range")

@@ -7,7 +7,7 @@ or nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.checks import slips, table
 from autograder.checks.forms import (
@@ -89,9 +89,8 @@ class Script:
     def wait(self, setting: Setting) -> float:
         """Return how long the second epoch waits for data."""
         start = 0.0 if setting.stay else setting.workers * self.start
-        return start + self.batches * self.pace[setting.workers] * (
-            self.further if setting.ahead else 1.0
-        )
+        share = self.further if setting.ahead else 1.0
+        return start + self.batches * self.pace[setting.workers] * share
 
     def epoch(self, setting: Setting) -> float:
         """Return how long the second epoch takes."""
@@ -100,8 +99,8 @@ class Script:
 
 def settings(best: int) -> tuple[Setting, ...]:
     """Return what each configuration is: on a CPU pinning changes nothing."""
-    workers, stay = Setting(best), Setting(best, stay=best > 0, ahead=best > 0)
-    return Setting(0), workers, workers, stay
+    workers = Setting(best)
+    return Setting(0), workers, workers, Setting(best, stay=best > 0, ahead=best > 0)
 
 
 def sweep_problem(rows: Sequence[Row]) -> str:
@@ -114,8 +113,8 @@ def numbers_problem(rows: Sequence[Row]) -> str:
     numbers = [row["num_workers"] for row in rows]
     if len(rows) >= FEWEST and numbers[0] == 0 and numbers == sorted(set(numbers)):
         return ""
-    found = ", ".join(f"{number:g}" for number in numbers)
-    return f"the rows are of {found} workers; 0 and at least two other numbers are asked for, each larger"
+    listed = ", ".join(f"{number:g}" for number in numbers)
+    return f"the rows are of {listed} workers; 0 and at least two other numbers are asked for, each larger"
 
 
 def compared_problem(rows: Sequence[Row]) -> str:
@@ -127,8 +126,8 @@ def _uneven_workers(rows: Sequence[Row]) -> str:
     workers = [row["num_workers"] for row in rows]
     if workers[0] == 0 and len(set(workers[1:])) == 1:
         return ""
-    found = ", ".join(f"{number:g}" for number in workers)
-    return f"num_workers are {found}; Baseline has 0, and the others have the same number"
+    listed = ", ".join(f"{number:g}" for number in workers)
+    return f"num_workers are {listed}; Baseline has 0, and the others have the same number"
 
 
 def workers_problem(rows: Sequence[Row], best: int) -> str:
@@ -140,29 +139,30 @@ def workers_problem(rows: Sequence[Row], best: int) -> str:
 
 def _odd_without(row: Row) -> str:
     """Compare without_wait with what the other figures make of it, as far as they are rounded."""
-    samples, work = row["throughput"] * row["epoch_time"], row["epoch_time"] - row["data_wait"]
+    samples = row["throughput"] * row["epoch_time"]
+    work = row["epoch_time"] - row["data_wait"]
     lost = ROUNDED * (row["throughput"] + row["epoch_time"])
     low, high = ((samples - way * lost) / max(work + way * 2 * ROUNDED, LEAST) for way in (1, -1))
     if low * (1 - SAME) <= row["without_wait"] <= high * (1 + SAME):
         return ""
-    told = f"without_wait of {SWEEP.name(row)} is {row['without_wait']:.4g} samples/s"
-    return f"{told}, but samples / (epoch_time - data_wait) is {samples / max(work, LEAST):.4g}"
+    reported = f"without_wait of {SWEEP.name(row)} is {row['without_wait']:.4g} samples/s"
+    return f"{reported}, but samples / (epoch_time - data_wait) is {samples / max(work, LEAST):.4g}"
 
 
 def as_measured(rows: Sequence[Row], own: Sequence[Row]) -> bool:
     """Whether the figures are what the student's own measure_loading gives, right or wrong: it is judged elsewhere."""
     return len(rows) == len(own) and all(
-        (told := one.get(name)) is not None and close(row[name], told, EXACT)
-        for row, one in zip(rows, own, strict=True)
+        (measured := figures.get(name)) is not None and close(row[name], measured, EXACT)
+        for row, figures in zip(rows, own, strict=True)
         for name in ("throughput", "epoch_time", "data_wait")
     )
 
 
 def without_problem(rows: Sequence[Row], own: Sequence[Row]) -> str:
     """Say how without_wait does not follow from what was measured, right or wrong."""
-    for row, one in zip(rows, own, strict=True):
+    for row, figures in zip(rows, own, strict=True):
         work = row["epoch_time"] - row["data_wait"]
-        expected = (one.get("samples") or 0.0) / (work or LEAST)
+        expected = (figures.get("samples") or 0.0) / (work or LEAST)
         wrong = SWEEP.mismatch(row, "without_wait", expected, SAME)
         if wrong and expected > 0:
             return f"{wrong}: samples / (epoch_time - data_wait)"
@@ -187,7 +187,9 @@ def figures_problem(
 
 def _slips(script: Script, setting: Setting) -> list[Slip]:
     """Return the throughput that each usual mistake gives."""
-    total, work, workers = script.epoch(setting), script.batches * script.work, setting.workers
+    total = script.epoch(setting)
+    work = script.batches * script.work
+    workers = setting.workers
     first = total + script.cold + (workers * script.start if setting.stay else 0.0)
     both = "it is of both epochs: the first one does not count"
     seconds = [
@@ -201,26 +203,21 @@ def _slips(script: Script, setting: Setting) -> list[Slip]:
         (total - workers * script.start, "it leaves out the start of the workers"),
         (total * script.samples / script.batches, slips.BATCHES),
         (script.epoch(Setting(workers)), "workers start anew in it, or keep 2 batches ready"),
-        (
-            script.epoch(Setting(workers, ahead=setting.ahead)),
-            "workers start anew in each epoch",
-        ),
-        (
-            script.epoch(Setting(workers, stay=setting.stay)),
-            "prefetch_factor was not passed on",
-        ),
+        (script.epoch(replace(setting, stay=False)), "workers start anew in each epoch"),
+        (script.epoch(replace(setting, ahead=False)), "prefetch_factor was not passed on"),
     ]
     return [(script.samples / took, why) for took, why in seconds]
 
 
 def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:
     """Say which loaders were not measured, or pin memory where that is for nothing."""
-    measured = [one for one in made if one["epochs"] >= 2]
+    measured = [loader for loader in made if loader["epochs"] >= 2]
     if len(measured) < len(COMPARED.rows or ()):
         return f"{len(measured)} loaders had a second epoch: a row that repeats the one before is measured again"
-    if (found := sum(one["pins"] for one in measured)) != pins:
-        return f"{found} loaders pin memory, and {pins or 'none'} should: it is for a GPU, and the last row keeps it"
-    return ""
+    count = sum(loader["pins"] for loader in measured)
+    if count == pins:
+        return ""
+    return f"{count} loaders pin memory, and {pins or 'none'} should: it is for a GPU, and the last row keeps it"
 
 
 def fastest(rows: Sequence[Row]) -> int:

@@ -33,19 +33,20 @@ def measured(student: Student, window: Window) -> Any:
         given.append(labels)
         window.model(images)
 
-    told = student.measure_loading(window.loader, step, window.device)
-    told = window.returned("measure_loading", told)
-    told["labels"] = [label for batch in given for label in batch.tolist()]
-    return told
+    figures = student.measure_loading(window.loader, step, window.device)
+    returned = window.returned("measure_loading", figures)
+    returned["labels"] = [label for batch in given for label in batch.tolist()]
+    return returned
 
 
 @part.probe(values={"devices": list_of(TEXT), "moved": INTEGER, "waited": INTEGER})
 def moves(student: Student, rig: Rig) -> Answer:
     """To a device without memory, so that any machine can show it."""
-    window, step = rig.window([BATCH] * 3), rig.loading.step([0.1])
-    with rig.loading.moves() as seen:
+    window = rig.window([BATCH] * 3)
+    step = rig.loading.step([0.1])
+    with rig.loading.moves() as moves:
         student.measure_loading(window.loader, step, rig.loading.device("meta"))
-    return {"devices": step.devices, **seen.values()}
+    return {"devices": step.devices, **moves.values()}
 
 
 TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
@@ -60,11 +61,10 @@ TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
 @part.check(basis="report")
 def moves_without_waiting(moves: Observation) -> Verdict:
     """Batches are moved to the device with non_blocking=True."""
-    devices, waited = moves.values["devices"], moves.values["waited"]
+    devices = set(moves.values["devices"])
+    if devices == {"meta"}:
+        return loaders.copied(moves.values["moved"], moves.values["waited"])
+    where = ", ".join(sorted(devices)) or "nowhere"
+    why = "batches were not moved to the device asked for"
     try_ = ".to(device, non_blocking=True), of images and labels"
-    if not devices or set(devices) != {"meta"}:
-        where = ", ".join(sorted(set(devices))) or "nowhere"
-        return Failed(
-            f"step got tensors on: {where}", "batches were not moved to the device asked for", try_
-        )
-    return loaders.copied(moves.values["moved"], waited)
+    return Failed(f"step got tensors on: {where}", why, try_)

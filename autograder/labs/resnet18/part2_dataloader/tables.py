@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from autograder.checks import plot, table
+from autograder.checks.forms import Row
 from autograder.checks.numerics import shown
 from autograder.checks.reported import each
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
@@ -43,7 +44,13 @@ COLUMNS = (
 )
 KEEPS = f"each configuration keeps the arguments of the one before; {WRONG}"
 
-SCRIPT = {"workers": list_of(INTEGER), "pace": list_of(NUMBER), "start": NUMBER, "work": NUMBER}
+SCRIPT = {
+    "workers": list_of(INTEGER),
+    "pace": list_of(NUMBER),
+    "start": NUMBER,
+    "work": NUMBER,
+    "samples": INTEGER,
+}
 FIGURES = ("throughput", "data_wait", "epoch_time", "samples")
 COLD, FURTHER = 3.0, 0.8  # seconds; what a prefetch_factor above 2 makes of a wait
 
@@ -53,8 +60,8 @@ def _slower(
 ) -> list[float]:
     """Return by how many seconds an epoch of each number of workers is slower than one without."""
     return [
-        number * start + batches * (one - pace[0])
-        for number, one in zip(workers[1:], pace[1:], strict=True)
+        number * start + batches * (wait - pace[0])
+        for number, wait in zip(workers[1:], pace[1:], strict=True)
     ]
 
 
@@ -62,20 +69,27 @@ def scripted(rig: Rig) -> tuple[Any, Any, dict[str, Any]]:
     """Return make_loader and step on a scripted clock, and what the script is."""
     few, some, many = (rig.integer(low, low + 2) for low in (1, 4, 7))
     workers = [0, some, few, many]  # as they are asked for, and not by their size
-    pace, (start, work), batches = (
-        rig.seconds(0.2, 0.9, len(workers)),
-        rig.seconds(0.1, 0.4, 2),
-        rig.integer(5, 7),
-    )
-    while not (
-        max(slower := _slower(workers, pace, start, batches + 1)) >= APART <= min(map(abs, slower))
-    ):
+    pace = rig.seconds(0.2, 0.9, len(workers))
+    start, work = rig.seconds(0.1, 0.4, 2)
+    batches = rig.integer(5, 7)
+    while not _told_apart(_slower(workers, pace, start, batches + 1)):
         pace = rig.seconds(0.2, 0.9, len(workers))
-    make_loader = rig.loading.scripted(
-        [BATCH] * batches + [3], dict(zip(workers, pace, strict=True)), start=start, cold=COLD
-    )
-    script = {"workers": workers, "pace": pace, "start": start, "work": work}
-    return make_loader, rig.loading.step([work]), {**script, "samples": len(make_loader.dataset)}
+    paces = dict(zip(workers, pace, strict=True))
+    sizes = [BATCH] * batches + [3]
+    make_loader = rig.loading.scripted(sizes, paces, start=start, cold=COLD)
+    script = {
+        "workers": workers,
+        "pace": pace,
+        "start": start,
+        "work": work,
+        "samples": sum(sizes),
+    }
+    return make_loader, rig.loading.step([work]), script
+
+
+def _told_apart(slower: Sequence[float]) -> bool:
+    """Whether some number of workers is slower than none, and all are far from none."""
+    return max(slower) >= APART <= min(map(abs, slower))
 
 
 OWN = list_of(map_of(optional(NUMBER)))
@@ -89,15 +103,13 @@ def own(
     with suppress(Exception):
         for named in options:
             loader = make_loader(**named)
-            seen = [
-                rig.returned("measure_loading", student.measure_loading(loader, step, rig.device))
-                for _ in range(2)
-            ]
-            rows.append({name: rig.number(seen[1][name]) for name in FIGURES})
+            _, figures = (student.measure_loading(loader, step, rig.device) for _ in range(2))
+            returned = rig.returned("measure_loading", figures)
+            rows.append({name: rig.number(returned[name]) for name in FIGURES})
     return rows
 
 
-@part.probe(pair=True, values={**SCRIPT, **DRAWN, "samples": INTEGER, "own": OWN}, arrays=PICTURE)
+@part.probe(pair=True, values={**SCRIPT, **DRAWN, "own": OWN}, arrays=PICTURE)
 def sweep(student: Student, rig: Rig) -> Answer:
     """Each number of workers has its pace, more of them are not faster, and each worker takes its time to start."""
     make_loader, step, script = scripted(rig)
@@ -105,20 +117,15 @@ def sweep(student: Student, rig: Rig) -> Answer:
         returned = student.sweep_workers(
             make_loader, script["workers"], step, rig.device, folder=str(rig.made_folder())
         )
-    measured = own(
-        student, rig, make_loader, step, [{"num_workers": number} for number in script["workers"]]
-    )
+    options = [{"num_workers": number} for number in script["workers"]]
+    measured = own(student, rig, make_loader, step, options)
     answer = written(rig, judges.SWEEP, "sweep_workers", returned, SWEPT, figures)
     return {**script, **answer, "own": measured}
 
 
-DEVICE = "a made device"
-MADE = list_of(map_of(INTEGER))
-
-
 @part.probe(
     pair=True,
-    values={**SCRIPT, **DRAWN, "samples": INTEGER, "best": INTEGER, "made": MADE, "own": OWN},
+    values={**SCRIPT, **DRAWN, "best": INTEGER, "made": list_of(map_of(INTEGER)), "own": OWN},
     arrays=PICTURE,
 )
 def comparison(student: Student, rig: Rig) -> Answer:
@@ -127,17 +134,17 @@ def comparison(student: Student, rig: Rig) -> Answer:
     The Baseline is not the slowest one: a speedup over the slowest is seen.
     """
     make_loader, step, script = scripted(rig)
-    slower = _slower(
-        script["workers"], script["pace"], script["start"], -(-script["samples"] // BATCH)
-    )
-    best = script["workers"][1 + slower.index(max(slower))]
+    workers, batches = script["workers"], -(-script["samples"] // BATCH)
+    slower = _slower(workers, script["pace"], script["start"], batches)
+    best = workers[1 + slower.index(max(slower))]
     with rig.figures() as figures:
         returned = student.compare_configurations(
             make_loader, best, step, rig.device, folder=str(rig.made_folder())
         )
-    made, workers = make_loader.made[:16], {"num_workers": best}
-    stays = {**workers, "persistent_workers": True, "prefetch_factor": 4}
-    measured = own(student, rig, make_loader, step, [{"num_workers": 0}, workers, workers, stays])
+    made = make_loader.made[:16]
+    first = {"num_workers": best}
+    stays = {**first, "persistent_workers": True, "prefetch_factor": 4}
+    measured = own(student, rig, make_loader, step, [{"num_workers": 0}, first, first, stays])
     answer = written(rig, judges.COMPARED, "compare_configurations", returned, COMPARED, figures)
     return {**script, "best": best, "made": made, "own": measured, **answer}
 
@@ -174,47 +181,45 @@ def choices(student: Student, rig: Rig) -> Answer:
         ]
         for row in rows:
             seconds, work = 1000 / row["throughput"], 1000 / row["without_wait"]
-            row |= {"epoch_time": seconds, "data_wait": seconds - work, "device": DEVICE}
-        drawn = rig.random.permutation(len(rows))
-        asked.append(
-            [rows[at] for at in (sorted(drawn)[::-1] if fastest == 1 else drawn)]
-        )  # the tie: the most first
-    return {
-        "asked": asked,
-        "chosen": [rig.number(student.best_workers([dict(row) for row in rows])) for rows in asked],
-    }
+            wait = seconds - work
+            row |= {"epoch_time": seconds, "data_wait": wait, "device": "a made device"}
+        order = rig.random.permutation(len(rows)).tolist()
+        if fastest == 1:  # the tie: the most first
+            order.sort(reverse=True)
+        asked.append([rows[at] for at in order])
+    chosen = [student.best_workers([dict(row) for row in rows]) for rows in asked]
+    return {"asked": asked, "chosen": [rig.number(choice) for choice in chosen]}
 
 
-def _script(known: Mapping[str, Any]) -> judges.Script:
-    pace = dict(zip(known["workers"], known["pace"], strict=True))
-    batches = -(-known["samples"] // BATCH)
+def _script(probe: Pair) -> judges.Script:
+    script = probe.baseline.values
     return judges.Script(
-        known["samples"],
-        batches,
-        pace,
-        known["start"],
-        COLD,
-        known["work"],
-        FURTHER,
-        known["rows"][0]["device"],
+        samples=script["samples"],
+        batches=-(-script["samples"] // BATCH),
+        pace=dict(zip(script["workers"], script["pace"], strict=True)),
+        start=script["start"],
+        cold=COLD,
+        work=script["work"],
+        further=FURTHER,
+        device=script["rows"][0]["device"],
     )
 
 
 def _swept(sweep: Pair) -> tuple[str, str] | None:
-    seen, script = sweep.student.values, _script(sweep.baseline.values)
-    rows, own = seen["rows"], seen["own"]
-    settings = [judges.Setting(int(row["num_workers"])) for row in rows]
+    rows, own = sweep.student.values["rows"], sweep.student.values["own"]
+    script = _script(sweep)
     if judges.as_measured(rows, own):
         why = judges.without_problem(rows, own) or table.other_device(rows, script.device)
-        return (why, COLUMNS) if why else None
-    if why := judges.figures_problem(judges.SWEEP, rows, settings, script):
-        return why, f"measure_loading twice for each loader; {CLOCK}"
-    why = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
+    else:
+        settings = [judges.Setting(int(row["num_workers"])) for row in rows]
+        if why := judges.figures_problem(judges.SWEEP, rows, settings, script):
+            return why, f"measure_loading twice for each loader; {CLOCK}"
+        why = judges.SWEEP.problem(rows) or judges.sweep_problem(rows)
     return (why, COLUMNS) if why else None
 
 
 sweeping = Study(
-    part, judges.SWEEP, "sweep_workers", by=sweep, expected=lambda known: known["workers"]
+    part, judges.SWEEP, "sweep_workers", by=sweep, expected=lambda script: script["workers"]
 )
 sweeping.is_measured(
     "sweep_is_honest",
@@ -234,50 +239,47 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     if chosen == places:
         why = "that is the place of the row in the list"
         return Failed(f"{shown(chosen[0])} for the first sweep", why, BEST)
-
-    def problem(answer: float | None, rows: Sequence[Mapping[str, float]]) -> tuple[str, str]:
-        right = judges.fastest(rows)
-        rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
-        measured = f"{shown(answer)} instead of {right} of {rates} samples/s"
-        return measured, "" if answer == right else _not_best(rows, answer)
-
-    return each(chosen, asked, problem, BEST, f"{len(asked)} sweeps")
+    return each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
 
 
 BEST = "find the row with the highest throughput, of equal ones that with the fewest workers; return its num_workers"
 
 
-def _not_best(rows: Sequence[Mapping[str, float]], told: float | None) -> str:
-    if told is None:
+def _choice_problem(choice: float | None, rows: Sequence[Row]) -> tuple[str, str]:
+    right = judges.fastest(rows)
+    rates = ", ".join(f"{row['num_workers']:g}: {row['throughput']:.4g}" for row in rows)
+    measured = f"{shown(choice)} instead of {right} of {rates} samples/s"
+    return measured, "" if choice == right else _not_best(rows, choice)
+
+
+def _not_best(rows: Sequence[Row], choice: float | None) -> str:
+    if choice is None:
         return "that is no number: it has to be the num_workers of a row"
-    if told not in [row["num_workers"] for row in rows]:
-        return f"{told:g} is not the num_workers of any row: is it the place of the row, or its throughput?"
-    top = max(row["throughput"] for row in rows)
-    if any(row["throughput"] == top for row in rows if row["num_workers"] == told):
+    row = next((row for row in rows if row["num_workers"] == choice), None)
+    if row is None:
+        return f"{choice:g} is not the num_workers of any row: is it the place of the row, or its throughput?"
+    if row["throughput"] == max(row["throughput"] for row in rows):
         return "that is as fast, with more workers than another"
-    blind = max(rows, key=lambda row: row["without_wait"])["num_workers"]
-    return (
-        "that is the best without the wait for data"
-        if told == blind
-        else "another row has a higher throughput"
-    )
+    if row["without_wait"] == max(row["without_wait"] for row in rows):
+        return "that is the best without the wait for data"
+    return "another row has a higher throughput"
 
 
 def _compared(comparison: Pair, device: Device) -> str | tuple[str, str]:
-    seen, known = comparison.student.values, comparison.baseline.values
-    rows, script, best, form = seen["rows"], _script(known), known["best"], judges.COMPARED
+    observed, script = comparison.student.values, _script(comparison)
+    rows, form = observed["rows"], judges.COMPARED
+    best = comparison.baseline.values["best"]
     if why := judges.workers_problem(rows, best):
         return why, KEEPS
-    if judges.as_measured(rows, seen["own"]):
+    if judges.as_measured(rows, observed["own"]):
         why = form.ratio_problem(rows) or table.other_device(rows, script.device)
     else:
-        settings = judges.settings(best)
-        if why := judges.figures_problem(form, rows, settings, script):
+        if why := judges.figures_problem(form, rows, judges.settings(best), script):
             return why, KEEPS
         why = form.problem(rows) or judges.compared_problem(rows)
     if why:
         return why
-    why = judges.made_problem(seen["made"], pins=2 * (device.kind == "cuda"))
+    why = judges.made_problem(observed["made"], pins=2 if device.kind == "cuda" else 0)
     return why and (why, f"make_loader(**options), one for each row; {WRONG}")
 
 
@@ -297,26 +299,23 @@ comparing.is_measured(
 def survives_a_best_of_zero(no_workers_are_best: Pair) -> Verdict:
     """The comparison goes through as well where 0 workers were the fastest."""
     rows = no_workers_are_best.student.values["rows"]
-    found = ", ".join(
-        f"{shown(row.get('configuration'))}: {shown(row.get('num_workers'))}" for row in rows[:6]
-    )
-    wanted = [(name, 0) for name in judges.COMPARED.rows or ()]
-    if [(row.get("configuration"), row.get("num_workers")) for row in rows] == wanted:
+    pairs = [(row.get("configuration"), row.get("num_workers")) for row in rows]
+    if pairs == [(name, 0) for name in judges.COMPARED.rows or ()]:
         return Passed(f"{len(rows)} rows, each with 0 workers")
-    return Failed(
-        found or "no rows", "four rows are expected, each with 0 workers", f"best may be 0; {WRONG}"
-    )
+    measured = ", ".join(f"{shown(name)}: {shown(workers)}" for name, workers in pairs[:6])
+    why = "four rows are expected, each with 0 workers"
+    return Failed(measured or "no rows", why, f"best may be 0; {WRONG}")
 
 
 @part.check(basis="scripted")
 def csv_says_what_was_measured(sweep: Pair, comparison: Pair) -> Verdict:
     """worker_sweep.csv and dataloader_results.csv hold the rows that are returned."""
-    for seen, form in ((sweep, judges.SWEEP), (comparison, judges.COMPARED)):
-        values = seen.student.values
-        found = table.holds_the_rows(values["csv"], form.file, values["rows"])
-        if isinstance(found, Failed):
+    for probe, form in ((sweep, judges.SWEEP), (comparison, judges.COMPARED)):
+        values = probe.student.values
+        verdict = table.holds_the_rows(values["csv"], form.file, values["rows"])
+        if isinstance(verdict, Failed):
             break
-    return found
+    return verdict
 
 
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1"}  # a panel's label must match
@@ -328,9 +327,9 @@ def figures_show_the_rows(sweep: Pair, comparison: Pair) -> Verdict:
     """Both figures are written, and show the rows that are returned, with units."""
     try_ = "one panel for each quantity with all its rows, and set_ylabel with the unit"
     units = {**UNITS, "epoch_time": SECONDS}
-    found = plot.shows_the_rows(sweep.student, SWEPT, units, "num_workers", try_, apart="panels")
-    if not isinstance(found, Passed):
-        return found
+    verdict = plot.shows_the_rows(sweep.student, SWEPT, units, "num_workers", try_, apart="panels")
+    if not isinstance(verdict, Passed):
+        return verdict
     units = {**UNITS, "speedup": r"\bx\b|\xd7|[Ss]peed-?up|times"}
     return plot.shows_the_rows(
         comparison.student, COMPARED, units, "configuration", try_, apart="bars"

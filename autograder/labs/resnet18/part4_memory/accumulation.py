@@ -41,17 +41,15 @@ GROUPS = ("even", "tail", "short")
 def train(student: Student, window: Window, steps: int) -> Any:
     """Call the student's training loop and return its dict."""
     arguments = (window.model, window.loader, window.criterion, window.optimizer, window.device)
-    seen = student.train_epoch_with_accumulation(*arguments, accumulation_steps=steps)
-    return window.returned("train_epoch_with_accumulation", seen)
+    returned = student.train_epoch_with_accumulation(*arguments, accumulation_steps=steps)
+    return window.returned("train_epoch_with_accumulation", returned)
 
 
 def cut(rig: Rig, sizes: Sequence[int], steps: int) -> Sequence[int]:
     """Return the batches of one side: on the baseline's, each group is one batch."""
-    return (
-        sizes
-        if rig.side == "student"
-        else [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
-    )
+    if rig.side == "student":
+        return sizes
+    return [sum(sizes[at : at + steps]) for at in range(0, len(sizes), steps)]
 
 
 def note_mode(modes: list[bool], model: Any, _: Any, output: Any) -> None:
@@ -81,12 +79,13 @@ def drawn_groups(rig: Rig) -> dict[str, tuple[list[int], int]]:
 )
 def groups(student: Student, rig: Rig) -> Answer:
     """Without BatchNorm the step of a group is that of one large batch, which is what the baseline takes."""
-    arrays, told = {}, []
+    arrays: dict[str, Any] = {}
+    noted = []
     for name, (sizes, steps) in drawn_groups(rig).items():
-        window = rig.window(
-            cut(rig, sizes, steps), model=rig.nets.small("group"), momentum=MOMENTUM
-        )
-        taken, modes = list[int](), list[bool]()
+        model = rig.nets.small("group")
+        window = rig.window(cut(rig, sizes, steps), model=model, momentum=MOMENTUM)
+        taken = list[int]()
+        modes = list[bool]()
         window.optimizer.register_step_post_hook(lambda *_, taken=taken: taken.append(1))
         window.model.eval().register_forward_hook(partial(note_mode, modes))
         for parameter in window.model.parameters() if name == "even" else ():
@@ -94,8 +93,8 @@ def groups(student: Student, rig: Rig) -> Answer:
         arrays[f"{name}_start"] = window.weights()
         train(student, window, steps)
         arrays[f"{name}_weights"] = window.weights()
-        told.append({"sizes": sizes, "steps": steps, "taken": len(taken), "trained": all(modes)})
-    return {"groups": told, **arrays}
+        noted.append({"sizes": sizes, "steps": steps, "taken": len(taken), "trained": all(modes)})
+    return {"groups": noted, **arrays}
 
 
 @part.probe(pair=True, arrays=LEFT)
@@ -132,7 +131,7 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
         "gradients are not averaged over the group, old ones are left, something changes them before the step, "
         "or a group has more or fewer batches"
     )
-    try_ = f"optimizer.zero_grad() first, the mean over the samples, and no clipping; {GROUP}"
+    try_ = "optimizer.zero_grad() first, the mean over the samples, and no clipping"
     return _same_group(groups, "even", why, try_)
 
 
@@ -140,55 +139,54 @@ def equals_a_large_batch(groups: Pair) -> Verdict:
 def steps_on_the_tail(groups: Pair) -> Verdict:
     """A last group with fewer batches takes a step too, with the mean over its own samples."""
     why = "the last group is dropped, or divided by accumulation_steps though it has fewer batches"
-    return _same_group(
-        groups, "tail", why, f"step once more after the loop, if batches are left; {GROUP}"
-    )
+    return _same_group(groups, "tail", why, "step once more after the loop, if batches are left")
 
 
 @part.check(basis="outputs", compared="weights")
 def weighs_by_samples(groups: Pair) -> Verdict:
     """A last batch with fewer samples counts by its samples."""
     why = "every batch counts the same, whether it has many samples or few"
-    return _same_group(
-        groups, "short", why, f"loss * len(labels), and divide by the samples of the group; {GROUP}"
-    )
+    try_ = "loss * len(labels), and divide by the samples of the group"
+    return _same_group(groups, "short", why, try_)
 
 
 def _same_group(groups: Pair, name: str, why: str, try_: str) -> Verdict:
-    known = groups.baseline.values["groups"][GROUPS.index(name)]
-    sizes, first = known["sizes"], numerics.update(groups, "even_weights", "even_start")
-    if name != GROUPS[0] and not first.error <= UPDATE:
+    group = groups.baseline.values["groups"][GROUPS.index(name)]
+    sizes = group["sizes"]
+    try_ = f"{try_}; {GROUP}"
+    if name != GROUPS[0] and not _whole_groups_are_right(groups):
         why = "whole groups of equal batches take another step already"
         try_ = "look at equals_a_large_batch first"
-    found = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
-    case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {known['steps']}"
-    return replace(found, measured=f"{case}: {found.measured}")
+    verdict = numerics.same_update(groups, UPDATE, why=why, try_=try_, of=f"{name}_")
+    case = f"{len(sizes)} batches, the last of {sizes[-1]} samples, in groups of {group['steps']}"
+    return replace(verdict, measured=f"{case}: {verdict.measured}")
+
+
+def _whole_groups_are_right(groups: Pair) -> bool:
+    return numerics.update(groups, "even_weights", "even_start").error <= UPDATE
 
 
 @part.check(basis="report")
 def one_step_a_group(groups: Pair) -> Verdict:
     """The model trains in train(), and the optimizer steps ceil(batches / accumulation_steps) times."""
-    told = [
-        (-(-len(it["sizes"]) // it["steps"]), len(it["sizes"]), it["steps"])
-        for it in groups.baseline.values["groups"]
-    ]
-    taken = [it["taken"] for it in groups.student.values["groups"]]
-    if len(taken) != len(told):
-        return Failed(f"{len(taken)} epochs were counted", f"{len(told)} were run", GROUP)
-    for (asked, batches, steps), found in zip(told, taken, strict=True):
-        if found != asked:
-            measured = f"{many(found, 'step')} for {batches} batches in groups of {steps}; it takes {asked}"
-            whole = numerics.update(groups, "even_weights", "even_start").error <= UPDATE
-            why = (
-                "the last group has no step"
-                if found == asked - 1 and whole
-                else f"a step is taken elsewhere than after a group of {steps} batches"
-            )
-            return Failed(measured, why, GROUP)
-    if not all(it["trained"] for it in groups.student.values["groups"]):
-        why = "the model that is handed in was in eval(), and stayed there: BatchNorm and dropout do not train so"
-        return Failed("it trained in eval()", why, "model.train() before the first batch")
-    return Passed(f"{', '.join(map(str, taken))} steps, in train()")
+    observed, expected = (side.values["groups"] for side in (groups.student, groups.baseline))
+    taken = [epoch["taken"] for epoch in observed]
+    if len(taken) != len(expected):
+        return Failed(f"{len(taken)} epochs were counted", f"{len(expected)} were run", GROUP)
+    for epoch, count in zip(expected, taken, strict=True):
+        batches, steps = len(epoch["sizes"]), epoch["steps"]
+        right = -(-batches // steps)
+        if count == right:
+            continue
+        why = f"a step is taken elsewhere than after a group of {steps} batches"
+        if count == right - 1 and _whole_groups_are_right(groups):
+            why = "the last group has no step"
+        epochs = f"{batches} batches in groups of {steps}"
+        return Failed(f"{many(count, 'step')} for {epochs}; it takes {right}", why, GROUP)
+    if all(epoch["trained"] for epoch in observed):
+        return Passed(f"{', '.join(map(str, taken))} steps, in train()")
+    why = "the model that is handed in was in eval(), and stayed there: BatchNorm and dropout do not train so"
+    return Failed("it trained in eval()", why, "model.train() before the first batch")
 
 
 loop = TrainingLoop(

@@ -24,34 +24,32 @@ from autograder.labs.resnet18.part4_memory.part import (
     part,
 )
 
-UNITS = {
-    "throughput": r"/|per|s⁻¹|\^\{?-1",
-    "saved_mb": r"MB|[Mm]egabyte",
-}  # a panel's label must match
+# What a panel's label must match.
+UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}
 
 
 @part.probe(pair=True, arrays=PICTURE, values={**DRAWN, **EPOCHS, "passes": list_of(INTEGER)})
 def comparison(student: Student, rig: Rig) -> Answer:
     """Each convolution takes scripted seconds, in the second run of a segment as in the first; the first one longer."""
-    window = rig.window(
-        [BATCH] * rig.integer(11, 12)
-    )  # more than the ten of a loop that is cut short
+    # More batches than the ten of a loop that is cut short.
+    window = rig.window([BATCH] * rig.integer(11, 12))
     window.loader.images_want_gradients = True
-    batches, (each,), cold = len(window.loader), rig.seconds(0.02, 0.05, 1), 3.0
-    waits = rig.seconds(
-        0.02, 0.05, batches
-    )  # so short that the first one alone changes no figure by 2 %
+    batches = len(window.loader)
+    (each,) = rig.seconds(0.02, 0.05, 1)
+    cold = 3.0
+    # So short that the first one alone changes no figure by 2 %.
+    waits = rig.seconds(0.02, 0.05, batches)
     rig.script(window, waits, [])
     passes: Counter[Any] = Counter()
-    trainings, folder = rig.resnet_trainings(each, cold, passes=passes), str(rig.made_folder())
+    trainings = rig.resnet_trainings(each, cold, passes=passes)
+    folder = str(rig.made_folder())
     with rig.figures() as figures:
         returned = student.compare_checkpointing(
             trainings, window.loader, window.device, folder=folder
         )
     forward = each * sum(parameter.dim() == 4 for parameter in rig.nets.small().parameters())
-    results = judges.RESULTS
     return {
-        **written(rig, results, "compare_checkpointing", returned, FIGURE, figures),
+        **written(rig, judges.RESULTS, "compare_checkpointing", returned, FIGURE, figures),
         "samples": len(window.loader.dataset),
         "wait": sum(waits),
         "batches": batches,
@@ -61,34 +59,23 @@ def comparison(student: Student, rig: Rig) -> Answer:
     }
 
 
-COMPARE = (
-    "mend honest_throughput first if it fails; a warm-up and saved_mb on a training that is thrown away, then one "
-    f"epoch of a fresh one; {WRONG}"
-)
-
-
 def _zeros(comparison: Pair) -> tuple[str, str] | None:
     panels = [panel for panel in comparison.student.values["panels"] if panel["values"]]
     zeros = [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]
-    why = (
-        f"the bars of {zeros[0]!r} are 0: nothing was measured; without a GPU there is no peak to show"
-        if zeros
-        else ""
-    )
-    return (
-        (why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere")
-        if why
-        else None
-    )
+    if not zeros:
+        return None
+    why = f"the bars of {zeros[0]!r} are 0: nothing was measured; without a GPU there is no peak to show"
+    return why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere"
 
 
 def _measured(comparison: Pair) -> str:
-    rows, known = comparison.student.values["rows"], comparison.baseline.values
+    observed, script = comparison.student.values, comparison.baseline.values
+    rows = observed["rows"]
     return (
         judges.row_problem(rows)
-        or judges.figure_problem(rows, known["rows"][0])
-        or judges.time_problem(rows, epochs(known))
-        or judges.reuse_problem(comparison.student.values["passes"], known["batches"])
+        or judges.figure_problem(rows, script["rows"][0])
+        or judges.time_problem(rows, epochs(script))
+        or judges.reuse_problem(observed["passes"], script["batches"])
     )
 
 
@@ -97,7 +84,8 @@ study.is_measured(
     "compares_both",
     _measured,
     says="compare_checkpointing measures an epoch of each model, from fresh weights after a warm-up on others.",
-    try_=COMPARE,
+    try_="mend honest_throughput first if it fails; a warm-up and saved_mb on a training "
+    f"that is thrown away, then one epoch of a fresh one; {WRONG}",
     shows=["throughput", "saved_mb"],
 )
 study.is_written()

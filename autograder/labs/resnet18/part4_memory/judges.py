@@ -77,19 +77,15 @@ def time_problem(rows: Sequence[Row], epochs: Sequence[Epoch]) -> str:
     once, twice = epochs
     part = "only a part of the network ran a second time"
     parts = [once.seconds + share / 8 * (twice.seconds - once.seconds) for share in range(1, 8)]
-    usual = {
-        once: [*once.slips(), (twice.rate, "something ran a second time")],
-        twice: [
-            twice.slips()[0],
-            (once.rate, "nothing ran a second time"),
-            *((once.samples / seconds, part) for seconds in parts),
-        ],
-    }
-    problems = (
-        slips.time_problem(RESULTS, row, epoch, usual[epoch])
-        for row, epoch in zip(rows, epochs, strict=True)
+    of_once = [*once.slips(), (twice.rate, "something ran a second time")]
+    of_twice = [
+        twice.slips()[0],
+        (once.rate, "nothing ran a second time"),
+        *((once.samples / seconds, part) for seconds in parts),
+    ]
+    return slips.time_problem(RESULTS, rows[0], once, of_once) or slips.time_problem(
+        RESULTS, rows[1], twice, of_twice
     )
-    return next(filter(None, problems), "")
 
 
 def reuse_problem(passes: Sequence[int], batches: int) -> str:

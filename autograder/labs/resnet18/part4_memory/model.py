@@ -30,35 +30,42 @@ from autograder.labs.resnet18.part4_memory.part import (
     part,
 )
 
+COMPARED = ("alone", "running", "eval", "untouched")
+
 
 @part.probe(
     pair=True,
     values={"parameters": INTEGER, "without": list_of(TEXT), "hidden": list_of(TEXT)},
-    arrays={**LEFT, **dict.fromkeys(("alone", "running", "eval", "untouched"), ("float64", 1))},
+    arrays={**LEFT, **dict.fromkeys(COMPARED, ("float64", 1))},
 )
 def training(student: Student, rig: Rig) -> Answer:
     """A few steps of a small ResNet; then the answers, without gradients, of one whose statistics others moved."""
     window = rig.window([BATCH] * 4, model=rig.nets.small(), momentum=MOMENTUM)
     window.loader.images_want_gradients = True  # gradients_match judges what is lost without
-    net, model = window.model, student.ResNet18Checkpointed(window.model)
-    start, without = window.weights(), set()
+    net = window.model
+    model = student.ResNet18Checkpointed(net)
+    start = window.weights()
+    without = set[str]()
     model.train()
     for images, labels in window.loader:
         window.optimizer.zero_grad()
         window.criterion(model(images), labels).backward()
         without |= {name for name, parameter in net.named_parameters() if parameter.grad is None}
         window.optimizer.step()
-    named = {"parameters": len(list(net.parameters())), "without": sorted(without)}
     stem = rig.nets.segments(rig.nets.small())[0]
     for _ in range(2):  # so that whatever the first pass leaves behind is seen
         output = student.run_checkpointed(stem, images)  # without the model
         if output.requires_grad:
             output.sum().backward()
-    moved = {
-        name: rig.flat(dict(it.named_buffers())) for name, it in (("running", net), ("alone", stem))
+    return {
+        "parameters": len(list(net.parameters())),
+        "without": sorted(without),
+        "start": start,
+        "weights": window.weights(),
+        "running": rig.flat(dict(net.named_buffers())),
+        "alone": rig.flat(dict(stem.named_buffers())),
+        **evaluated(student, rig, images),
     }
-    trained = {"start": start, "weights": window.weights(), **moved}
-    return {**named, **trained, **evaluated(student, rig, images)}
 
 
 def evaluated(student: Student, rig: Rig, images: Any) -> dict[str, Any]:
@@ -78,13 +85,14 @@ SHARES = {"boundaries": NUMBER, "largest": NUMBER}
 
 def shares(rig: Rig, net: Any, images: Any) -> dict[str, float]:
     """Return, as shares of what the segments keep: their inputs without the images, and the largest of them."""
-    x, inputs, kept = images, 0, []
+    x = images
+    inputs, kept = [], []
     for segment in rig.nets.segments(net):
-        inputs += x.nbytes * (x is not images)
-        with rig.saved(*net.parameters(), *net.buffers(), x) as seen:
+        inputs.append(x.nbytes)
+        with rig.saved(*net.parameters(), *net.buffers(), x) as saved:
             x = segment(x)
-        kept.append(seen.bytes)
-    return {"boundaries": inputs / sum(kept), "largest": max(kept) / sum(kept)}
+        kept.append(saved.bytes)
+    return {"boundaries": sum(inputs[1:]) / sum(kept), "largest": max(kept) / sum(kept)}
 
 
 @part.probe(pair=True, values={"saved": INTEGER, **SHARES})
@@ -93,9 +101,9 @@ def kept_for_backward(student: Student, rig: Rig) -> Answer:
     images = rig.tensor(rig.random.normal(size=(4, 3, 64, 64)))
     net = rig.nets.resnet18()
     model = student.ResNet18Checkpointed(net)
-    with rig.saved(*net.parameters(), *net.buffers(), images) as seen:
+    with rig.saved(*net.parameters(), *net.buffers(), images) as saved:
         model(images)
-    return {"saved": seen.bytes, **shares(rig, rig.nets.resnet18(), images)}
+    return {"saved": saved.bytes, **shares(rig, rig.nets.resnet18(), images)}
 
 
 @part.probe(pair=True, values=SHARES, arrays=NUMBERS)
@@ -104,14 +112,12 @@ def large_step(student: Student, rig: Rig) -> Answer:
     window = rig.window([BATCH], model=rig.nets.small(), enlarged=12)
     window.loader.images_want_gradients = True
     images, labels = next(iter(window.loader))
-    known = shares(rig, rig.nets.small(), images[:1, :, :16, :16].contiguous())
+    expected = shares(rig, rig.nets.small(), images[:1, :, :16, :16].contiguous())
     model = student.ResNet18Checkpointed(window.model)
     rig.return_memory_at_once()
     window.criterion(model(images), labels).backward()
-    return {
-        "numbers": rig.flat([parameter.grad for parameter in window.model.parameters()]),
-        **known,
-    }
+    gradients = [parameter.grad for parameter in window.model.parameters()]
+    return {"numbers": rig.flat(gradients), **expected}
 
 
 APART = 1e-4  # of the norm, after four steps
@@ -120,11 +126,10 @@ APART = 1e-4  # of the norm, after four steps
 @part.check(basis="outputs")
 def every_parameter_trains(training: Pair) -> Verdict:
     """ResNet18Checkpointed trains all of the given ResNet's own weights, as the ResNet itself would be trained."""
-    without, count = training.student.values["without"], training.baseline.values["parameters"]
+    without = training.student.values["without"]
     if without:
-        measured = (
-            f"{len(without)} of {count} parameters have no gradient: {', '.join(without[:3])}"
-        )
+        count = f"{len(without)} of {training.baseline.values['parameters']}"
+        measured = f"{count} parameters have no gradient: {', '.join(without[:3])}"
         try_ = f"use the modules of the ResNet that is handed in; {WRONG}"
         return Failed(measured, "they are not the ones that run", try_)
     why = "gradients or outputs differ from the ResNet's"
@@ -135,34 +140,27 @@ def every_parameter_trains(training: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[every_parameter_trains])
 def answers_alike_in_eval(training: Pair) -> Verdict:
     """Its training moves the ResNet's statistics once, and in eval() it answers as the ResNet and changes nothing."""
-    got, want = training.student.arrays, training.baseline.arrays
-    apart = {
-        name: outputs.furthest(got[name], want[name])
-        for name in ("alone", "running", "eval", "untouched")
-    }
-    measured = (
-        f"answers in eval() apart by {apart['eval']:.1e} of the largest (allowed {APART:.0e})"
-    )
+    observed, expected = training.student.arrays, training.baseline.arrays
+    apart = {name: outputs.furthest(observed[name], expected[name]) for name in COMPARED}
+    of_largest = "apart by {:.1e} of the largest (allowed {:.0e})".format
     once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
     if once and not apart["running"] <= APART:
+        measured = f"running statistics {of_largest(apart['running'], APART)}"
         why = "run_checkpointed moves statistics once, and the model does not: it does not run its segments by that"
-        measured = f"running statistics apart by {apart['running']:.1e} of the largest (allowed {APART:.0e})"
         return Failed(measured, why, f"run_checkpointed(segment, x) for each of the five; {TWICE}")
+    measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
     if not apart["eval"] <= APART:
         return Failed(measured, *_not_in_eval(training.student.values["hidden"]))
-    if not apart["untouched"] <= APART:
-        return Failed(
-            measured, "a forward pass in eval() moved them", "hold them in the second run only"
-        )
-    return Passed(measured)
+    if apart["untouched"] <= APART:
+        return Passed(measured)
+    why = "a forward pass in eval() moved them"
+    return Failed(measured, why, "hold them in the second run only")
 
 
 def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
     if not hidden:
-        return (
-            "the statistics are right, and eval() does not use them",
-            "leave model.eval() its effect",
-        )
+        why = "the statistics are right, and eval() does not use them"
+        return why, "leave model.eval() its effect"
     names = ", ".join(hidden[:3])
     why = f"model.eval() does not reach {names}: they stay in train(), since a list or a dict hides modules"
     return why, "keep modules as attributes, or in an nn.ModuleList"
@@ -171,19 +169,19 @@ def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
 @part.check(basis="report", needs=[every_parameter_trains])
 def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
     """Of ResNet-18, little more than the inputs of the segments is kept for the backward pass."""
-    known, saved = kept_for_backward.baseline.values, kept_for_backward.student.values["saved"]
-    share, least = saved / known["saved"], known["boundaries"]
+    saved = kept_for_backward.student.values["saved"]
+    whole = kept_for_backward.baseline.values["saved"]
+    least = kept_for_backward.baseline.values["boundaries"]
+    share = saved / whole
     allowed = least + (1 - least) / 4
     measured = (
-        f"{saved / 1e6:.2f} MB of {known['saved'] / 1e6:.2f} MB, {share:.0%}; at this shape the inputs alone are "
-        f"{least:.0%}, allowed {allowed:.0%}"
+        f"{saved / 1e6:.2f} MB of {whole / 1e6:.2f} MB, {share:.0%}; "
+        f"at this shape the inputs alone are {least:.0%}, allowed {allowed:.0%}"
     )
+    if share <= allowed:
+        return Passed(measured)
     why = "a segment keeps what is inside it, or none is checkpointed"
-    return (
-        Passed(measured)
-        if share <= allowed
-        else Failed(measured, why, f"the stem and all four layers; {WRONG}")
-    )
+    return Failed(measured, why, f"the stem and all four layers; {WRONG}")
 
 
 @part.check(basis="outputs")
@@ -198,11 +196,10 @@ def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
 @part.check(basis="outputs", needs=[every_parameter_trains], compared="memory and gradients")
 def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     """Checkpointing saves at least half of what this shape lets it save, measured from outside."""
-    known = large_step.baseline.values
-    apart = outputs.furthest(
-        large_step.student.arrays["numbers"], large_step.baseline.arrays["numbers"]
-    )
-    least = known["boundaries"] + known["largest"]  # all inputs, and one segment that runs again
+    gradients = (side.arrays["numbers"] for side in (large_step.student, large_step.baseline))
+    apart = outputs.furthest(*gradients)
+    kept = large_step.baseline.values
+    least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
     why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
     try_ = f"five segments: the stem and the four layers; {WRONG}"
     return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,6 @@ from autograder.lab import (
     Answer,
     Failed,
     Pair,
-    Passed,
     Rig,
     Student,
     Verdict,
@@ -31,18 +31,15 @@ PASSES = 2  # so that whatever the first one leaves behind is seen
 TURNS = {"pass 1": (1, 1), "pass 2": (1, 1), "pass 3": (1, 2), "pass 4": (2, 1)}
 
 
-def segment_cases(rig: Rig) -> Any:
+def segment_cases(rig: Rig) -> Iterator[tuple[str, Any, Any]]:
     """Yield (case, segment, input): each segment in train() and eval(), from images and from what wants a gradient."""
     for kind in SEGMENTS:
         for wants in (False, True):
             for mode in ("train", "eval"):
                 segment = rig.nets.segment(kind).train(mode == "train")
                 x = rig.tensor(rig.random.normal(size=(BATCH, 3, 8, 8))).requires_grad_(wants)
-                yield (
-                    f"{kind} in {mode}(), input {'with' if wants else 'without'} a gradient",
-                    segment,
-                    x,
-                )
+                with_ = "with" if wants else "without"
+                yield f"{kind} in {mode}(), input {with_} a gradient", segment, x
 
 
 def back(student: Student, rig: Rig, segment: Any, x: Any, times: int = 1, inputs: int = 1) -> Any:
@@ -57,14 +54,14 @@ def back(student: Student, rig: Rig, segment: Any, x: Any, times: int = 1, input
 
 @part.outputs
 def gradients(student: Student, rig: Rig) -> Answer:
-    seen = rig.answers()
+    answers = rig.answers()
     for case, segment, x in segment_cases(rig):
         first, _ = (back(student, rig, segment, x) for _ in range(PASSES))
-        seen.add(f"output of {case}", first)
+        answers.add(f"output of {case}", first)
         for name, parameter in segment.named_parameters():
-            seen.add(f"gradient of {name}, {case}", parameter.grad)
-        seen.add(f"gradient of the input, {case}", x.grad)
-    return seen.seen()
+            answers.add(f"gradient of {name}, {case}", parameter.grad)
+        answers.add(f"gradient of the input, {case}", x.grad)
+    return answers.seen()
 
 
 SETTINGS = ("momentum", "training", "track_running_stats")
@@ -72,12 +69,10 @@ SETTINGS = ("momentum", "training", "track_running_stats")
 
 def settings(segment: Any) -> dict[str, Any]:
     """Return what the BatchNorms of a segment are told."""
-    norms = [
-        (name, it) for name, it in segment.named_modules() if hasattr(it, "track_running_stats")
-    ]
     return {
-        f"{setting} of {name or 'it'}": getattr(it, setting)
-        for name, it in norms
+        f"{setting} of {name or 'it'}": getattr(module, setting)
+        for name, module in segment.named_modules()
+        if hasattr(module, "track_running_stats")
         for setting in SETTINGS
     }
 
@@ -87,10 +82,8 @@ ONCE = "it ran once"  # nothing was checkpointed, which others see
 
 def ended(student: Student, rig: Rig) -> str:
     """Name the exception with which a backward pass ends whose second run of a segment raises ArithmeticError."""
-    x, segment = (
-        rig.tensor(rig.random.normal(size=(BATCH, 4))).requires_grad_(),
-        rig.nets.fails_later(),
-    )
+    x = rig.tensor(rig.random.normal(size=(BATCH, 4))).requires_grad_()
+    segment = rig.nets.fails_later()
     output = student.run_checkpointed(segment, x)
     if not output.requires_grad:  # gradients_match says so
         return ONCE
@@ -103,20 +96,21 @@ def ended(student: Student, rig: Rig) -> str:
 
 @part.probe(pair=True, values={**CASES, "changed": list_of(TEXT), "ended": TEXT}, arrays=NUMBERS)
 def statistics(student: Student, rig: Rig) -> Answer:
-    seen, changed = rig.answers(), list[str]()
+    answers = rig.answers()
+    changed = list[str]()
     for case, segment, x in segment_cases(rig):
         before = settings(segment)
         for turn, (inputs, times) in TURNS.items():
             back(student, rig, segment, x, times, inputs)
             for name, buffer in segment.named_buffers():
-                seen.add(f"{name} after {turn}, {case}", buffer.float())
+                answers.add(f"{name} after {turn}, {case}", buffer.float())
             now = settings(segment)
             changed += [
                 rig.text(f"{name} is {now[name]} after {turn} of {case}, and was {was}")
                 for name, was in before.items()
                 if now[name] != was
             ]
-    return {**seen.seen(), "changed": changed[:8], "ended": ended(student, rig)}
+    return {**answers.seen(), "changed": changed[:8], "ended": ended(student, rig)}
 
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
@@ -136,16 +130,16 @@ def _no_gradient(case: str) -> str:
 @part.check(basis="outputs")
 def gradients_match(gradients: Pair) -> Verdict:
     """run_checkpointed returns the segment's output, and every gradient is the segment's own."""
-    try_ = (
-        f"checkpoint(segment, x, use_reentrant=False), with its other options as they are; {TWICE}"
-    )
-    told, known = (side.values["cases"] for side in (gradients.student, gradients.baseline))
-    for case, expected in zip(told, known, strict=False):
-        none, none_expected = (it["dtype"] == "nothing" for it in (case, expected))
-        if none_expected and not none:
-            return Failed(f"a {expected['case']}", ASKED_FOR, f"leave x as it is; {try_}")
-        if none and not none_expected:
-            return Failed(f"no {expected['case']}", _no_gradient(expected["case"]), try_)
+    options = "with its other options as they are"
+    try_ = f"checkpoint(segment, x, use_reentrant=False), {options}; {TWICE}"
+    reported, expected = (side.values["cases"] for side in (gradients.student, gradients.baseline))
+    for case, right in zip(reported, expected, strict=False):
+        name = right["case"]
+        there, wanted = (gradient["dtype"] != "nothing" for gradient in (case, right))
+        if there and not wanted:
+            return Failed(f"a {name}", ASKED_FOR, f"leave x as it is; {try_}")
+        if wanted and not there:
+            return Failed(f"no {name}", _no_gradient(name), try_)
     why = {
         "gradient of": "the second run is not the first one again: other random numbers, statistics or mode",
         "output of": "the segment gives another output, or runs in another mode",
@@ -167,20 +161,16 @@ def statistics_move_once(statistics: Pair) -> Verdict:
         "pass 3": "right until backward() went a second time through one graph: then they moved again",
         "pass 4": "right until there were two forward passes before backward(): what it put back was out of date",
     }
-    found, changed = (
-        outputs.same(statistics, SAME, why=why, try_=try_),
-        statistics.student.values["changed"],
+    verdict = outputs.same(statistics, SAME, why=why, try_=try_)
+    observed = statistics.student.values
+    changed, error = observed["changed"], observed["ended"]
+    if isinstance(verdict, Failed) and changed:
+        reason = f"{changed[0]}: it was not put back, or as something else"
+        return replace(verdict, why=reason, try_=PUT_BACK)
+    if isinstance(verdict, Failed) or error in (ArithmeticError.__name__, ONCE):
+        return verdict
+    measured = (
+        f"the second run of a segment raised ArithmeticError, and out of backward() came {error}"
     )
-    if isinstance(found, Failed) and changed:
-        return replace(
-            found, why=f"{changed[0]}: it was not put back, or as something else", try_=PUT_BACK
-        )
-    error = statistics.student.values["ended"]
-    if isinstance(found, Passed) and error not in (ArithmeticError.__name__, ONCE):
-        measured = f"the second run of a segment raised ArithmeticError, and out of backward() came {error}"
-        return Failed(
-            measured,
-            "an __exit__ that returns True ends the exception",
-            f"return nothing there; {TWICE}",
-        )
-    return found
+    reason = "an __exit__ that returns True ends the exception"
+    return Failed(measured, reason, f"return nothing there; {TWICE}")
