@@ -8,8 +8,8 @@ import pytest
 from autograder import checks
 from autograder.labs.gpu_profiling.part3_kernels import part
 from autograder.labs.gpu_profiling.part3_kernels.judges import RESULTS
-from autograder.model import Failed, Unavailable
 from autograder.labs.gpu_profiling.part3_kernels.rig.launches import Made
+from autograder.model import Failed, Unavailable
 from tests.labs.bench import Bench, failing
 
 bench = Bench("gpu_profiling", part)
