@@ -17,14 +17,14 @@ from typing import Any, ClassVar
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import close, explained, shown
-from autograder.lab import CELL, NUMBER, TEXT, Part, list_of, map_of
+from autograder.lab import CELL, NUMBER, TEXT, Part, Rig, Student, list_of, map_of
 from autograder.model import Failed, Pair, Passed, Text, Verdict
 from autograder.traces.record import Slice, Trace
 
 Values = Mapping[str, Any]
 Slips = Mapping[str, Mapping[str, float]]
 """By the name of an answer and the words for a usual mistake: the number that it gives."""
-Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
+Made = Callable[[Rig], Iterable[tuple[bytes, Values, Slips]]]
 """Draws made profiles from the rig: the file, the right answers, what usual mistakes give."""
 CAUSES = (
     "between queued work",
@@ -205,7 +205,7 @@ class Answers:
             values={"told": ROWS, "known": ROWS, "slips": list_of(map_of(map_of(NUMBER)))},
             takes=[self.function],
         )
-        def analysed(student: Any, rig: Any) -> Any:
+        def analysed(student: Student, rig: Rig) -> Any:
             told, known, slips = [], [], []
             for number, (data, right, usual) in enumerate(made(rig)):
                 file = rig.folder / f"made_profile_{number}.json.gz"
@@ -219,7 +219,7 @@ class Answers:
 
         return made
 
-    def _row(self, rig: Any, returned: Any) -> dict[str, Any]:
+    def _row(self, rig: Rig, returned: Any) -> dict[str, Any]:
         row: dict[str, Any] = rig.rows([returned], self.function)[0]
         for name, question in self.forms[0].items():
             names = returned.get(name)
