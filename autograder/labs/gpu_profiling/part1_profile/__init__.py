@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from autograder.checks import commands, plot
+from autograder.checks import plot
 from autograder.checks import trace as profile
 from autograder.claims.answers import Answers, Question, Slips, Values, idle, percent
 from autograder.errors import SubmissionError
@@ -27,6 +27,7 @@ from autograder.lab import (
     map_of,
 )
 from autograder.labs.gpu_profiling.part1_profile import judges
+from autograder.labs.gpu_profiling.part1_profile import nsys as commands
 from autograder.model import verdict
 from autograder.traces import Trace
 
