@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from autograder.checks import configurations, loaders, plot, speedup, table, timing
+from autograder.checks import loaders, plot, speedup, table, timing
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.claims.graphs import Compiled
@@ -41,6 +41,7 @@ from autograder.lab import (
     record,
 )
 from autograder.labs.gpu_profiling.part6_final import judges
+from autograder.labs.gpu_profiling.part6_final import versions as configurations
 from autograder.protocol.digest import Epoch, differing
 from autograder.traces import Trace
 
