@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import plot, table
+from autograder.checks import table
 from autograder.checks.forms import DEVICE, Form, Row, any_number, count, positive, words
 from autograder.checks.numerics import Array
 from autograder.checks.slips import median_problem
@@ -24,6 +24,7 @@ from autograder.lab import (
     Part,
     list_of,
 )
+from autograder.labs.foundations.part1_attention import curves as plot
 from autograder.labs.foundations.part1_attention import judges
 
 GROWTH = Form(
