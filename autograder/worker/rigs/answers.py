@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from autograder.worker.raised import in_words
-from autograder.worker.rigs.returned import flat, number, text
+from autograder.worker.rigs.returned import dtype_name, flat, number, text
 
 MOST = 64  # results of one call
 
@@ -55,8 +55,8 @@ class Answers:
                 )
             return
         if isinstance(value, torch.Tensor):
-            belongs = _dtype(asked) if isinstance(asked, torch.Tensor) else asked
-            shape, dtype = list(value.shape), (belongs if self._exact else "") or _dtype(value)
+            belongs = dtype_name(asked) if isinstance(asked, torch.Tensor) else asked
+            shape, dtype = list(value.shape), (belongs if self._exact else "") or dtype_name(value)
             self._numbers.append(flat(value))
         else:
             shape, dtype = [], self._named(value)
@@ -73,10 +73,6 @@ class Answers:
 
     def seen(self) -> dict[str, Any]:
         return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _several(value: Any) -> bool:
