@@ -14,7 +14,7 @@ from typing import Any
 
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Observation, Passed, Picture, Verdict
+from autograder.model import Failed, Observation, Passed, Picture, Verdict, verdict
 from autograder.traces.words import many
 
 BYTES = 16 * 1024 * 1024
@@ -92,7 +92,7 @@ def shows_the_rows(
     why = unshown(panels, rows, units, key) or (
         crowded(panels, rows, units, apart) if apart else ""
     )
-    return Failed(measured, why, try_) if why else Passed(measured)
+    return verdict(measured, why, try_)
 
 
 def unshown(

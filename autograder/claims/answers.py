@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import close, explained, shown
+from autograder.claims.base import joined
 from autograder.lab import CELL, NUMBER, TEXT, Part, Rig, Student, list_of, map_of
 from autograder.model import Failed, Pair, Passed, Text, Verdict
 from autograder.traces.record import Slice, Trace
@@ -244,8 +245,8 @@ class Answers:
             for number, each in enumerate(zip(told, known, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
-                    hint = f"{try_}{'; ' * bool(try_)}{self.see}"
-                    return Failed(f"made profile {number}, {gpu} a GPU", why, hint)
+                    measured = f"made profile {number}, {gpu} a GPU"
+                    return Failed(measured, why, joined(try_, self.see))
             return Passed(f"{len(known)} made profiles")
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])

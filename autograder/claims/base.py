@@ -208,6 +208,11 @@ def _changed(value: Any, case: Case, random: np.random.Generator) -> Any:
     return case.change(value, random) if numbers else value
 
 
+def joined(*words: str) -> str:
+    """Join what there is of some words."""
+    return "; ".join(filter(None, words))
+
+
 def described(sizes: Sizes) -> str:
     """Name sizes for people: rows=16, columns=6."""
     return ", ".join(f"{name}={size}" for name, size in sizes.items())

@@ -16,17 +16,17 @@ from typing import Any
 
 from autograder.checks import numerics, timing
 from autograder.checks.numerics import close, shown
+from autograder.claims.base import joined
+from autograder.claims.graphs import FETCHES
 from autograder.lab import (
     INTEGER,
     NUMBER,
-    TEXT,
     Part,
     Rig,
     Student,
     Window,
     list_of,
     optional,
-    record,
 )
 from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdict
 
@@ -39,7 +39,7 @@ TRAINED = {**LOSSES, "start": ("float32", 1), "weights": ("float32", 1)}
 WAITS = {
     "batches": INTEGER,
     "kept": INTEGER,
-    "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
+    "waits": FETCHES,
 }
 STEP = "zero_grad, forward, loss, backward, step"
 WHY_APART = {
@@ -137,7 +137,7 @@ class TrainingLoop:
             reason, try_ = {**WHY_APART, **words}[kind]
             if otherwise is not None and kind != "eval":
                 reason, try_ = otherwise(pair, within)
-            return numerics.same_trajectory(pair, within, why=reason, try_=_joined(try_, see))
+            return numerics.same_trajectory(pair, within, why=reason, try_=joined(try_, see))
 
         forms = {"in_eval": NUMBER, "counted": INTEGER}
         probe = self._probe(trained, pair=True, values=forms, arrays=TRAINED)
@@ -270,7 +270,7 @@ class TrainingLoop:
             judged = [(timing.honest(told, script), script) for script in scripts]
             verdict, script = next((it for it in judged if isinstance(it[0], Passed)), judged[0])
             if isinstance(verdict, Failed):
-                return replace(verdict, try_=_joined(verdict.try_, see))
+                return replace(verdict, try_=joined(verdict.try_, see))
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(told[name], passed[name], timing.EXACT):
@@ -334,7 +334,3 @@ def _apart(pair: Pair, within: Tolerance) -> str:
     if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
         return "eval"
     return "first" if apart > within.losses else "later"
-
-
-def _joined(*hints: str) -> str:
-    return "; ".join(filter(None, hints))
