@@ -19,7 +19,7 @@ Tables
     forms           the form of a table, declared once: rows, schema, list of columns
     slips           numbers that usual mistakes give
     comparison      two trainings
-    configurations  runs of a training program, and of versions that do the same work
+    configurations  runs of a training program, and a table of them
     loaders         a loader's samples, order and options
 
 Profiles
@@ -29,7 +29,7 @@ Texts, pictures and command lines
     plot            reads a PNG; what figures show
     report          a report's headings and points, and the figures that it names
     rendered        fills the figures of a table into a report that names them; students run it, too
-    commands        command lines taken apart by a grammar; those of Nsight Systems
+    commands        command lines taken apart by a grammar
 """
 
 from __future__ import annotations

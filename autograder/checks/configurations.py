@@ -1,8 +1,4 @@
-"""Judges runs of a training program on a scripted clock, and tables that compare them; says what follows from these.
-
-One table is of configurations, each with the one that it builds on; one of versions that do the same work, each with
-one optimization more than the last.
-"""
+"""Judges runs of a training program on a scripted clock, and a table of configurations; says what follows from it."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks import report, slips, table
+from autograder.checks import slips, table
 from autograder.checks.forms import (
     DEVICE,
     Column,
@@ -18,7 +14,6 @@ from autograder.checks.forms import (
     Row,
     Slip,
     any_number,
-    count,
     not_negative,
     percent,
     positive,
@@ -26,9 +21,7 @@ from autograder.checks.forms import (
     samples_problem,
     words,
 )
-from autograder.checks.numerics import close, explained, shown
-from autograder.model import Table, Text
-from autograder.traces.words import many
+from autograder.checks.numerics import explained, shown
 
 FIGURES = (
     "throughput",
@@ -72,44 +65,8 @@ RESULTS = Form(
     rows=tuple(BUILDS_ON),
     waits_in="epoch_time",
 )
-PRINTED = (
-    "throughput",
-    "seconds",
-    "data_wait",
-    "warm_up_s",
-    "samples",
-    "steps",
-    "batch_size",
-    "loss",
-    "busy_percent",
-)
-VERSIONS = Form(
-    "final_results.csv",
-    (
-        words("version", "five rows, in their order"),
-        percent(
-            "busy_percent",
-            "share of the steps in which a kernel ran; without a GPU, an operator outside the loader",
-        ),
-        positive("throughput", "of all timed epochs", "samples/s"),
-        positive("seconds", "of all timed epochs", "s"),
-        any_number("data_wait", "of them spent waiting for the loader", "s"),
-        not_negative("warm_up_s", "before the first timed epoch", "s"),
-        count("samples", "trained on in all timed epochs; alike in all rows"),
-        count("steps", "of the optimizer in all timed epochs; alike in all rows"),
-        count("batch_size", "samples at once"),
-        positive("loss", "mean of the last epoch; at most 25 % (or 0.25) above the first row's"),
-        ratio("speedup", "throughput", "first throughput"),
-        DEVICE,
-    ),
-    rows=("Baseline", "DataLoader", "Model", "Memory", "Final"),
-    waits_in="seconds",
-)
 PACE, WHOLE = 0.01, slips.WHOLE  # relative: of throughput, of which a stem is 2 %; of seconds
 SAME = 0.03  # relative: numbers of samples that follow from rounded figures
-WORSE = 0.25  # of the first row's loss, and this much at least: shuffled anew, in 16 bits
-NOT_LEARNT = 2.0  # the loss of 10 classes that are guessed is ln(10) = 2.3
-LEAST, MOST, FIGURES_NAMED = 150, 2000, 4  # of a reflection: words; figures
 
 
 @dataclass(frozen=True)
@@ -166,20 +123,6 @@ def _gain_problem(rows: Sequence[Row]) -> str:
         if not table.alike(row["gain"], expected):
             told = f"gain of {row['configuration']} is {row['gain']:.4g}"
             return f"{told}, but its throughput / that of {base} is {expected:.4g}"
-    return ""
-
-
-def work_problem(rows: Sequence[Row]) -> str:
-    """Say how versions did other work than the first one, or trained on other samples than they say."""
-    for row in rows:
-        name, samples = row["version"], row["throughput"] * row["seconds"]
-        if not close(samples, row["samples"], SAME):
-            told = f"throughput x seconds of {name} is {samples:.4g} samples"
-            return f"{told}, and {row['samples']:.4g} were trained on"
-        for column in ("samples", "steps"):
-            if row[column] != rows[0][column]:
-                told = f"{column} of {name} are {row[column]:.6g}, and {rows[0][column]:.6g} in the first row"
-                return f"{told}: that is other work, and no speedup"
     return ""
 
 
@@ -261,33 +204,3 @@ def implausible(rows: Sequence[Row]) -> str:
             if not least <= row[name] <= most:
                 return f"{name} of {row['configuration']} is {row[name]:.4g}; it is in {unit}"
     return ""
-
-
-def learning_problem(rows: Sequence[Row]) -> str:
-    """Say which version does not learn as the first one does: fast, and another training."""
-    first = rows[0]["loss"]
-    if first > NOT_LEARNT:
-        return f"the loss of {rows[0]['version']} is {first:.4g}: nothing was learnt that others could be compared with"
-    most = first + max(WORSE * first, WORSE)
-    worse = next((row for row in rows if row["loss"] > most), None)
-    if worse is None:
-        return ""
-    return (
-        f"the loss of {worse['version']} is {worse['loss']:.4g}, and {first:.4g} in the first row"
-    )
-
-
-def reflected(reflection: Text, table: Table, headings: Mapping[str, str]) -> tuple[str, str]:
-    """Look whether a reflection is whole, and its figures are the table's: what was measured, and what is wrong."""
-    words = report.words(reflection.text)
-    if wrong := report.gaps(reflection.text, headings) or report.left_over(reflection.text):
-        return f"{words} words", report.listed(wrong)
-    if not LEAST <= words <= MOST:
-        return f"{words} words", f"it has to have {LEAST} to {MOST}, without tables and code"
-    named, wrong = report.figures(reflection, table, VERSIONS.units)
-    if wrong:
-        return f"{many(len(wrong), 'figure')} not in the table", report.listed(wrong)
-    short = f"it names too few figures: {FIGURES_NAMED} or more of the table are needed"
-    return f"{words} words, {len(named)} figures of the table", "" if len(
-        named
-    ) >= FIGURES_NAMED else short

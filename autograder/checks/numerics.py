@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from autograder.probe import Tolerance
 from autograder.traces.words import many
 
 Array = np.ndarray[Any, Any]
-Story = TypeVar("Story")
 
 
 def same_trajectory(
@@ -259,19 +258,12 @@ def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float,
 
 def explained(value: float | None, stories: Sequence[tuple[float, str]], within: float) -> str:
     """Return the story whose number *value* is, the nearest of several; or nothing: so a usual mistake is known."""
-    return nearest(value, stories, within) or ""
-
-
-def nearest(
-    value: float | None, stories: Sequence[tuple[float, Story]], within: float
-) -> Story | None:
-    """Return whatever belongs to the number that *value* is, the nearest of several."""
     fits = [
         (abs((value or 0.0) - number), story)
         for number, story in stories
         if close(value, number, within)
     ]
-    return min(fits, key=lambda fit: fit[0])[1] if fits else None
+    return min(fits, key=lambda fit: fit[0])[1] if fits else ""
 
 
 def shown(value: Any) -> str:

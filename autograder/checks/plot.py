@@ -10,14 +10,13 @@ import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from autograder.checks.numerics import close, shown
 from autograder.errors import SubmissionError
-from autograder.model import Failed, Observation, Passed, Picture, Verdict
+from autograder.model import Failed, Observation, Passed, Picture, Verdict, verdict
 from autograder.traces.words import many
 
-Noted = TypeVar("Noted")
 BYTES = 16 * 1024 * 1024
 LEGIBLE = (400, 200)  # pixels of a figure
 LARGEST = 10_000  # pixels along one side
@@ -93,7 +92,7 @@ def shows_the_rows(
     why = unshown(panels, rows, units, key) or (
         crowded(panels, rows, units, apart) if apart else ""
     )
-    return Failed(measured, why, try_) if why else Passed(measured)
+    return verdict(measured, why, try_)
 
 
 def unshown(
@@ -109,13 +108,13 @@ def unshown(
     keys = [str(row.get(key)) for row in rows]
     for name, unit in units.items():
         wanted = [row.get(name) for row in rows]
-        showing = [panel for panel in panels if all(_drawn(panel, one) for one in wanted)]
+        showing = [panel for panel in panels if all(drawn_as(panel, one) for one in wanted)]
         if not showing:
             return f"no panel shows the {name} of the rows ({', '.join(shown(value) for value in wanted)})"
         if not any(re.search(unit, panel["label"]) for panel in showing):
             return f"the panel of {name} does not say what it shows, with its unit"
         for row, one in zip(keys, wanted, strict=True):
-            named = [word for panel in showing for word in _drawn(panel, one)]
+            named = [word for panel in showing for word in drawn_as(panel, one)]
             if not any(_may_be(word, row, keys) for word in named):
                 return f"{name} of {row} ({shown(one)}) is drawn under the name '{named[0]}'"
     names = [drawn["name"] for panel in panels for drawn in panel["values"]]
@@ -133,7 +132,7 @@ def crowded(
     """Say which column has no panel of its own, as twins of one axis have none, or no bars if the *kind* is "bars"."""
     taken: dict[int, str] = {}
     for name in names:
-        showing = [panel for panel in panels if all(_drawn(panel, row.get(name)) for row in rows)]
+        showing = [panel for panel in panels if all(drawn_as(panel, row.get(name)) for row in rows)]
         if kind == "bars" and not any(panel["bars"] >= len(rows) for panel in showing):
             return f"{name} is not drawn as one bar for each row, from 0: lines are none, and a cut axis hides its foot"
         place = next((panel["place"] for panel in showing if panel["place"] not in taken), None)
@@ -143,85 +142,7 @@ def crowded(
     return ""
 
 
-def linear(
-    panels: Sequence[Mapping[str, Any]],
-    scales: Sequence[str],
-    rows: Sequence[Mapping[str, Any]],
-    names: Sequence[str],
-) -> str:
-    """Say which column of *rows* is drawn on a linear axis only; *scales* are those of the panels: 'linear log'."""
-    for name in names:
-        drawn = _beside(panels, scales, rows, name)
-        if all("linear" in scale for scale in drawn):
-            return f"the axes of {name} are {' and '.join(drawn[0].split()) if drawn else 'none'}, not both logarithmic"
-    return ""
-
-
-def displaced(
-    panels: Sequence[Mapping[str, Any]],
-    across: Sequence[Sequence[float]],
-    rows: Sequence[Mapping[str, Any]],
-    names: Iterable[str],
-    size: str,
-) -> str:
-    """Say which column of *rows* is drawn against other numbers than their *size*, also in thousands.
-
-    *across* is where the points of each panel stand on the x axis.
-    """
-    wanted = [row[size] for row in rows]
-    for name in names:
-        drawn = _beside(panels, across, rows, name)
-        if not any(_stand_at(wanted, places, unit) for places in drawn for unit in (1, 1000, 1024)):
-            return f"the points of {name} do not stand at the {size} of their rows"
-    return ""
-
-
-def _stand_at(wanted: Sequence[float], places: Sequence[float], unit: float) -> bool:
-    return all(any(close(place * unit, one, 0.01) for place in places) for one in wanted)
-
-
-def _beside(
-    panels: Sequence[Mapping[str, Any]],
-    noted: Sequence[Noted],
-    rows: Sequence[Mapping[str, Any]],
-    name: str,
-) -> list[Noted]:
-    """Return what is noted of the panels that show a column of *rows*."""
-    return [
-        one
-        for panel, one in zip(panels, noted, strict=False)
-        if all(_drawn(panel, row.get(name)) for row in rows)
-    ]
-
-
-def merged(
-    panels: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Any]],
-    names: Iterable[str],
-    key: str,
-) -> str:
-    """Say which column of *rows* is one line under one name, where each row's *key* has a line of its own."""
-    keys = list(dict.fromkeys(row[key] for row in rows))
-    for name in names:
-        drawn = [
-            {
-                word
-                for panel in panels
-                for row in rows
-                if row[key] == one
-                for word in _drawn(panel, row.get(name))
-            }
-            for one in keys
-        ]
-        said = all(map(LETTER.search, drawn[0])) and not any(
-            one in panel["title"] for one in keys for panel in panels
-        )
-        if said and len(keys) > 1 and all(words == drawn[0] for words in drawn):
-            return f"{name} is one line for {' and '.join(keys)}"
-    return ""
-
-
-def _drawn(panel: Mapping[str, Any], wanted: Any) -> list[str]:
+def drawn_as(panel: Mapping[str, Any], wanted: Any) -> list[str]:
     """Return the names under which a panel draws a number."""
     if not isinstance(wanted, float | int):
         return []

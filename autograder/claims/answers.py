@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 
 from autograder.checks import trace as profile
 from autograder.checks.numerics import close, explained, shown
-from autograder.lab import CELL, NUMBER, TEXT, Part, list_of, map_of
+from autograder.claims.base import joined
+from autograder.lab import CELL, NUMBER, TEXT, Part, Rig, Student, list_of, map_of
 from autograder.model import Failed, Pair, Passed, Text, Verdict
 from autograder.traces.record import Slice, Trace
 
@@ -25,7 +26,7 @@ Values = Mapping[str, Any]
 Slips = Mapping[str, Mapping[str, float]]
 """By the name of an answer and the words for a usual mistake: the number that it gives."""
 Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
-"""Draws made profiles from the rig: the file, the right answers, what usual mistakes give."""
+"""Draws made profiles from the rig, which may be the part's own: the file, the right answers, what usual mistakes give."""
 CAUSES = (
     "between queued work",
     "data loading",
@@ -205,7 +206,7 @@ class Answers:
             values={"told": ROWS, "known": ROWS, "slips": list_of(map_of(map_of(NUMBER)))},
             takes=[self.function],
         )
-        def analysed(student: Any, rig: Any) -> Any:
+        def analysed(student: Student, rig: Rig) -> Any:
             told, known, slips = [], [], []
             for number, (data, right, usual) in enumerate(made(rig)):
                 file = rig.folder / f"made_profile_{number}.json.gz"
@@ -219,7 +220,7 @@ class Answers:
 
         return made
 
-    def _row(self, rig: Any, returned: Any) -> dict[str, Any]:
+    def _row(self, rig: Rig, returned: Any) -> dict[str, Any]:
         row: dict[str, Any] = rig.rows([returned], self.function)[0]
         for name, question in self.forms[0].items():
             names = returned.get(name)
@@ -244,8 +245,8 @@ class Answers:
             for number, each in enumerate(zip(told, known, sure["slips"], strict=True), 1):
                 if why := self.made_problem(*each, group):
                     gpu = "with" if self._is_of_a_gpu(each[1]) else "without"
-                    hint = f"{try_}{'; ' * bool(try_)}{self.see}"
-                    return Failed(f"made profile {number}, {gpu} a GPU", why, hint)
+                    measured = f"made profile {number}, {gpu} a GPU"
+                    return Failed(measured, why, joined(try_, self.see))
             return Passed(f"{len(known)} made profiles")
 
         self.part.add_check(name, says, "scripted", judge, ["analysed"])

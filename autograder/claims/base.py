@@ -11,12 +11,12 @@ import numpy as np
 
 from autograder.claims.families import DRAWN, SAMPLED, Case, Sizes
 from autograder.errors import CourseError
-from autograder.lab import Part, Probe, record
+from autograder.lab import Part, Probe, Rig, Student, record
 from autograder.model import Basis, Verdict
 
 Draw = Callable[..., Mapping[str, Any]]
 Call = Callable[[Any, Mapping[str, Any]], Any]
-Run = Callable[[Any, Any], Mapping[str, Any]]
+Run = Callable[[Student, Rig], Mapping[str, Any]]
 """What runs in a worker: (student, rig) -> the answer."""
 SEVERAL = 2
 """At least so many are drawn where a case does not fix a size: one or none would hide what the case is about."""
@@ -128,13 +128,13 @@ class Claimed:
                     f"{self.function}: case '{name}' fixes {unknown[0]}; inputs draws {known}"
                 )
 
-    def given(self, rig: Any, case: Case, *, exact: bool = True) -> dict[str, Any]:
+    def given(self, rig: Rig, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
         return dict(
             rig.calls.given(self.drawn(rig.random, case), case.dtype, case.view, exact=exact)
         )
 
-    def call(self, student: Any, given: Mapping[str, Any]) -> Any:
+    def call(self, student: Student, given: Mapping[str, Any]) -> Any:
         """Use what was written, as the exercise says."""
         return self._use(getattr(student, self.function), given)
 
@@ -219,6 +219,11 @@ def _changed(value: Any, case: Case, random: np.random.Generator) -> Any:
     kinds = "iu" if case.whole else "f"
     numbers = isinstance(value, np.ndarray) and value.dtype.kind in kinds
     return case.change(value, random) if numbers else value
+
+
+def joined(*words: str) -> str:
+    """Join what there is of some words."""
+    return "; ".join(filter(None, words))
 
 
 def described(sizes: Sizes) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NotRequired, Unpack
 from autograder.checks import memory, outputs
 from autograder.claims.base import Claimed, Words, described
 from autograder.claims.families import Case, Sizes
-from autograder.lab import CASES, INTEGER, NUMBERS, list_of
+from autograder.lab import CASES, INTEGER, NUMBERS, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 MB = 1e6
@@ -92,7 +92,7 @@ class Costs(Claimed):
 
         self.require_drawn("needs_less_memory", [sizes, tiny])
 
-        def peak(student: Any, rig: Any) -> dict[str, Any]:
+        def peak(student: Student, rig: Rig) -> dict[str, Any]:
             given = self.given(rig, Case("large", sizes), exact=False)
             answers, share = rig.answers(), int(of(given)) if of is not None else 0
             rig.return_memory_at_once()
@@ -106,7 +106,7 @@ class Costs(Claimed):
                 answers.add("large inputs", self.call(student, given))
             return {**answers.seen(), "of": share}
 
-        def idle(student: Any, rig: Any) -> dict[str, Any]:
+        def idle(student: Student, rig: Rig) -> dict[str, Any]:
             self.call(student, self.given(rig, Case("tiny", tiny), exact=False))
             return {}
 
@@ -132,7 +132,7 @@ class Costs(Claimed):
         said = f"{self.function} needs at most {at_most:.0%} of the slow version's memory, measured from outside."
         self.add_check(claim, said, "outputs", judge, reads, words, structural=True)
 
-    def _cost(self, student: Any, rig: Any, sizes: Sizes, *, gradients: bool) -> dict[str, int]:
+    def _cost(self, student: Student, rig: Rig, sizes: Sizes, *, gradients: bool) -> dict[str, int]:
         """Run one call, of the same dtypes on both sides."""
         given = self.given(rig, Case("cost", sizes), exact=False)
         if gradients:
@@ -144,7 +144,7 @@ class Costs(Claimed):
         does, unit, one = SAYS[measure]
         self.require_drawn(claim, [sizes])
 
-        def cost(student: Any, rig: Any) -> dict[str, Any]:
+        def cost(student: Student, rig: Rig) -> dict[str, Any]:
             return self._cost(student, rig, sizes, gradients=measure == "held")
 
         def judge(pair: Pair) -> Verdict:
@@ -174,7 +174,7 @@ class Costs(Claimed):
         larges = {"": large, **grown.get("also", {})}
         self.require_drawn(claim, [small, *larges.values()])
 
-        def growth(student: Any, rig: Any) -> dict[str, Any]:
+        def growth(student: Student, rig: Rig) -> dict[str, Any]:
             held = measure == "held"
             every = [
                 self._cost(student, rig, sizes, gradients=held)

@@ -16,7 +16,18 @@ from typing import Any
 
 from autograder.checks import numerics, timing
 from autograder.checks.numerics import close, shown
-from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, optional, record
+from autograder.claims.base import joined
+from autograder.claims.graphs import FETCHES
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    Part,
+    Rig,
+    Student,
+    Window,
+    list_of,
+    optional,
+)
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 from autograder.probe import Tolerance
 
@@ -29,7 +40,7 @@ TRAINED = {**LOSSES, "start": ("float32", 1), "weights": ("float32", 1)}
 WAITS = {
     "batches": INTEGER,
     "kept": INTEGER,
-    "waits": list_of(record(line=INTEGER, call=TEXT, batches=list_of(INTEGER))),
+    "waits": FETCHES,
 }
 STEP = "zero_grad, forward, loss, backward, step"
 WHY_APART = {
@@ -61,7 +72,7 @@ Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 OWN_LOSS = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
 
 
-def steepen(window: Any) -> None:
+def steepen(window: Window) -> None:
     """Let the same steps be taken with larger gradients, so that clipping shows."""
     for parameter in window.model.parameters():
         parameter.register_hook(lambda gradient: STEEP * gradient)
@@ -73,12 +84,12 @@ class TrainingLoop:
     """A function that trains for an epoch, and what is claimed of it."""
 
     def __init__(
-        self, part: Part, function: str, call: Callable[[Any, Any], Any] | None = None
+        self, part: Part, function: str, call: Callable[[Student, Window], Any] | None = None
     ) -> None:
         """Name the function; *call*, of the student's module and a window, returns what it returned."""
         self.part, self.function, self.call = part, function, call or self._plainly
 
-    def _plainly(self, student: Any, window: Any) -> Any:
+    def _plainly(self, student: Student, window: Window) -> Any:
         given = (window.model, window.loader, window.criterion, window.optimizer, window.device)
         return window.returned(self.function, getattr(student, self.function)(*given))
 
@@ -100,7 +111,7 @@ class TrainingLoop:
         there are batches. *window* is for `rig.window`.
         """
 
-        def trained(student: Any, rig: Any) -> dict[str, Any]:
+        def trained(student: Student, rig: Rig) -> dict[str, Any]:
             epoch = rig.window(**window)
             # So that another loss than the one handed in shows.
             epoch.criterion.label_smoothing = 0.1
@@ -127,7 +138,7 @@ class TrainingLoop:
             reason, try_ = {**WHY_APART, **words}[kind]
             if otherwise is not None and kind != "eval":
                 reason, try_ = otherwise(pair, within)
-            return numerics.same_trajectory(pair, within, why=reason, try_=_joined(try_, see))
+            return numerics.same_trajectory(pair, within, why=reason, try_=joined(try_, see))
 
         forms = {"in_eval": NUMBER, "counted": INTEGER}
         probe = self._probe(trained, pair=True, values=forms, arrays=TRAINED)
@@ -154,7 +165,7 @@ class TrainingLoop:
         So many of a *batch* are *right*, in either half of the epoch. With a rate of 0 no step changes that.
         """
 
-        def metrics(student: Any, rig: Any) -> dict[str, Any]:
+        def metrics(student: Student, rig: Rig) -> dict[str, Any]:
             count = rig.integer(*batches)
             sizes = [batch] * (count - 1) + [rig.integer(2, 3)]
             first, second = rig.random.permutation([rig.integer(*span) for span in right]).tolist()
@@ -213,7 +224,7 @@ class TrainingLoop:
         many seconds of the first wait pass in each iter(loader), as workers *start* there.
         """
 
-        def clock(student: Any, rig: Any) -> dict[str, Any]:
+        def clock(student: Student, rig: Rig) -> dict[str, Any]:
             count = rig.integer(11, 14)  # more than the ten of a loop copied from a profile
             sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
             waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
@@ -260,7 +271,7 @@ class TrainingLoop:
             judged = [(timing.honest(told, script), script) for script in scripts]
             verdict, script = next((it for it in judged if isinstance(it[0], Passed)), judged[0])
             if isinstance(verdict, Failed):
-                return replace(verdict, try_=_joined(verdict.try_, see))
+                return replace(verdict, try_=joined(verdict.try_, see))
             passed = {"epoch_time": script.total, "samples": samples}
             for name in figures:
                 if not close(told[name], passed[name], timing.EXACT):
@@ -286,7 +297,7 @@ class TrainingLoop:
     ) -> None:
         """Claim that the host waits in every tenth batch at most and keeps no old graph; *also* judges other probes."""
 
-        def waits(student: Any, rig: Any) -> dict[str, Any]:
+        def waits(student: Student, rig: Rig) -> dict[str, Any]:
             window = rig.window([4] * 23 + [3])
             graphs = rig.graphs(window)
             with rig.waits(window, student) as noted:
@@ -303,7 +314,7 @@ class TrainingLoop:
         reads = [self._probe(waits, values=WAITS), *(probe.__name__ for probe in also)]
         self.part.add_check(name, says, "report", judge, reads, [one.__name__ for one in needs])
 
-    def _probe(self, run: Callable[[Any, Any], Any], **forms: Any) -> str:
+    def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
         self.part.probe(takes=[self.function], **forms)(run)
         return run.__name__
 
@@ -324,7 +335,3 @@ def _apart(pair: Pair, within: Tolerance) -> str:
     if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
         return "eval"
     return "first" if apart > within.losses else "later"
-
-
-def _joined(*hints: str) -> str:
-    return "; ".join(filter(None, hints))

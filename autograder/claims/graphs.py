@@ -18,6 +18,8 @@ from autograder.lab import (
     NUMBERS,
     TEXT,
     Part,
+    Rig,
+    Student,
     list_of,
     map_of,
     record,
@@ -45,7 +47,7 @@ class Graphs(Claimed):
 
         self.require_drawn("one_graph", calls)
 
-        def compiled(student: Any, rig: Any) -> dict[str, Any]:
+        def compiled(student: Student, rig: Rig) -> dict[str, Any]:
             compiler = rig.compiler()
             self._run_compiled(student, rig, compiler, calls)
             told = compiler.values()
@@ -78,7 +80,7 @@ class Graphs(Claimed):
 
         self.require_drawn("builds_nothing_later", [*first, *later])
 
-        def rebuilt(student: Any, rig: Any) -> dict[str, Any]:
+        def rebuilt(student: Student, rig: Rig) -> dict[str, Any]:
             compiler = rig.compiler()
             run = self._run_compiled(student, rig, compiler, first)
             compiler.forget()
@@ -105,7 +107,7 @@ class Graphs(Claimed):
 
         self.require_drawn("captures_less", [sizes])
 
-        def captured(student: Any, rig: Any) -> dict[str, Any]:
+        def captured(student: Student, rig: Rig) -> dict[str, Any]:
             compiler = rig.compiler()
             self._run_compiled(student, rig, compiler, [sizes])
             return {"operations": compiler.operations}
@@ -129,7 +131,7 @@ class Graphs(Claimed):
         self.add_check("captures_less", said, "report", judge, [probe], words, structural=True)
 
     def _run_compiled(
-        self, student: Any, rig: Any, compiler: Any, calls: Sequence[Sizes], run: Any = None
+        self, student: Student, rig: Rig, compiler: Any, calls: Sequence[Sizes], run: Any = None
     ) -> Any:
         """Compile the call, unless it *run*s compiled already, and make these calls."""
         run = run or rig.compiled(partial(self.call, student), compiler, both=True)
@@ -142,7 +144,7 @@ class Graphs(Claimed):
 
         self.require_drawn("fetches_nothing", [sizes or {}])
 
-        def fetches(student: Any, rig: Any) -> dict[str, Any]:
+        def fetches(student: Student, rig: Rig) -> dict[str, Any]:
             given = self.given(rig, Case("fetches", sizes or {}))
             with rig.fetches(student) as seen:
                 self.call(student, given)
@@ -165,7 +167,7 @@ class Compiled:
     def __init__(
         self,
         part: Part,
-        made: Callable[[Any, Any], tuple[Any, Any]],
+        made: Callable[[Student, Any], tuple[Any, Any]],
         within: float,
         see: str,
         takes: Collection[str] | None = None,
@@ -182,7 +184,7 @@ class Compiled:
             arrays=NUMBERS,
             takes=takes,
         )
-        def compiled(student: Any, rig: Any) -> Any:
+        def compiled(student: Student, rig: Rig) -> Any:
             """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""
             net, compile_net = made(student, rig)
             answers, compiler = rig.answers(), rig.compiler()

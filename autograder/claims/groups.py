@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import numerics, outputs
+from autograder.claims.base import joined
 from autograder.lab import BOOLEAN, INTEGER, TEXT, Part, exactly, list_of, record
-from autograder.model import Basis, Failed, Pair, Passed, Verdict
+from autograder.model import Basis, Failed, Pair, Passed, Verdict, verdict
 
 WORLD = 2
 APART = 1e-4  # of the norm of the update: the processes add up in another order
@@ -69,8 +70,7 @@ class Group:
 
         def judge(ranks: Pair) -> Verdict:
             measured, why = problem(ranks)
-            hint = "; ".join(filter(None, [try_, self.see]))
-            return Failed(measured, why, hint) if why else Passed(measured)
+            return verdict(measured, why, joined(try_, self.see))
 
         self.part.add_check(name, says, basis, judge, [self.probe], needs, compared)
 

@@ -17,7 +17,18 @@ from typing import Any
 import numpy as np
 
 from autograder.checks import loaders, speedup
-from autograder.lab import BOOLEAN, INTEGER, TEXT, Part, Probe, list_of, optional, record
+from autograder.lab import (
+    BOOLEAN,
+    INTEGER,
+    TEXT,
+    Part,
+    Probe,
+    Rig,
+    Student,
+    list_of,
+    optional,
+    record,
+)
 from autograder.model import Bar, Failed, Observation, Pair, Timed, Verdict
 from autograder.probe import TIMED_ARRAYS, Close, Dataset
 from autograder.protocol.digest import Epoch, differing
@@ -69,7 +80,7 @@ class Loader:
             self.part.add_check(name, DELIVERS[name], "outputs", judge, [probe])
 
     def _several(self, workers: int) -> Callable[..., Any]:
-        def several(student: Any, rig: Any) -> Any:
+        def several(student: Student, rig: Rig) -> Any:
             data = rig.loading.pictures(BATCH * 5 + rig.integer(1, BATCH - 1))
             seed = rig.integer(1, 1000)
             seeds = (seed, seed, seed + 1)[: len(self.epochs) - 1]
@@ -106,7 +117,7 @@ class Loader:
     def draws_afresh(self) -> None:
         """Claim that no worker and no epoch repeats the random numbers of another."""
 
-        def dice(student: Any, rig: Any) -> Any:
+        def dice(student: Student, rig: Rig) -> Any:
             drawn = {}
             for source in SOURCES:
                 data = rig.loading.dice(source, SAMPLES)
@@ -125,7 +136,7 @@ class Loader:
     def has_options(self, name: str) -> None:
         """Claim what loaders for each kind of device are made with; none of them is used."""
 
-        def arguments(student: Any, rig: Any) -> Any:
+        def arguments(student: Student, rig: Rig) -> Any:
             made = []
             for device, workers in loaders.KINDS:
                 with rig.loading.built() as built:
@@ -156,7 +167,7 @@ class Loader:
     ) -> None:
         """Claim a speedup over a loader without workers: 4 of them and batches of 4, an epoch of 32 reads."""
 
-        def run(student: Any, data: Any, device: Any) -> Any:
+        def run(student: Student, data: Any, device: Any) -> Any:
             return self.make(student, data, 4, device, 4, 1)
 
         def judge(timed: Timed, bar: Bar) -> Verdict:

@@ -9,13 +9,23 @@ half.skips_overflow()                          a batch that overflows moves noth
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograder.checks import precision
 from autograder.claims.epochs import steepen
-from autograder.lab import INTEGER, NUMBER, TEXT, Part, list_of, map_of, optional
+from autograder.lab import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Part,
+    Rig,
+    Student,
+    Window,
+    list_of,
+    map_of,
+    optional,
+)
 from autograder.model import Device, Observation, Pair, Verdict
 
 HALVES = ("bfloat16", "float16")
@@ -26,7 +36,7 @@ class HalfPrecision:
     """A training in half precision, and what is claimed of it."""
 
     def __init__(
-        self, part: Part, train: Callable[[Any, Any], Any], where: str, takes: str = ""
+        self, part: Part, train: Callable[[Student, Window], Any], where: str, takes: str = ""
     ) -> None:
         """Name the function that trains; *where* points to the handout, *takes* is the student's function."""
         self.part, self.train, self.where = part, train, where
@@ -44,10 +54,11 @@ class HalfPrecision:
         @self.part.probe(
             pair=True, arrays=dict.fromkeys(("losses", *HALVES), ("float64", 1)), takes=self.takes
         )
-        def rounding(student: Any, rig: Any) -> Any:
+        def rounding(student: Student, rig: Rig) -> Any:
             def losses() -> Any:
                 window = rig.window([8] * 40, lr=0.0)
-                window = window if scaler else dataclasses.replace(window, scaler=None)
+                if not scaler:
+                    window.scaler = None  # type: ignore[assignment]  # autocast alone
                 return rig.series(self.train(student, window)["losses"], "losses")
 
             own = losses()
@@ -70,7 +81,7 @@ class HalfPrecision:
         """Claim the precision of operators, of weights and of the backward pass."""
 
         @self.part.probe(values={"dtypes": map_of(map_of(INTEGER))}, takes=self.takes)
-        def op_dtypes(student: Any, rig: Any) -> Any:
+        def op_dtypes(student: Student, rig: Rig) -> Any:
             window = rig.window()
             with rig.op_dtypes(window) as noted:
                 try:
@@ -99,7 +110,7 @@ class HalfPrecision:
         """Claim the order of the calls on the scaler that is handed in."""
 
         @self.part.probe(values={"events": list_of(TEXT), "batches": INTEGER}, takes=self.takes)
-        def scaler_calls(student: Any, rig: Any) -> Any:
+        def scaler_calls(student: Student, rig: Rig) -> Any:
             window = rig.window()
             calls = rig.scaler_calls(window)
             self.train(student, window)
@@ -123,7 +134,7 @@ class HalfPrecision:
             values={"before": NUMBER, "after": optional(NUMBER)},
             takes=self.takes,
         )
-        def overflow(student: Any, rig: Any) -> Any:
+        def overflow(student: Student, rig: Rig) -> Any:
             """One batch overflows; the baseline runs without it."""
             window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
             steepen(window)

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, Unpack
 from autograder.checks import outputs
 from autograder.claims.base import SAME, Claimed, Words, mixed
 from autograder.claims.families import DRAWN, Case, Sizes, every, own_case
-from autograder.lab import CASES, NUMBERS, TEXT, list_of
+from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 Oracle = Callable[..., Any] | None
@@ -88,7 +88,7 @@ class Results(Claimed):
         own = [own_case("inputs", sizes) for sizes in cases or ({},)]
         self.require_drawn("leaves_inputs_alone", (case.sizes for case in own))
 
-        def inputs_after(student: Any, rig: Any) -> dict[str, Any]:
+        def inputs_after(student: Student, rig: Rig) -> dict[str, Any]:
             changed: dict[str, None] = {}
             flags = rig.calls.flags()
             for at, case in enumerate(own):
@@ -156,7 +156,7 @@ class Results(Claimed):
     def _results(
         self, cases: Sequence[Case], oracle: Oracle, slips: Mapping[str, Callable[..., Any]]
     ) -> Any:
-        def results(student: Any, rig: Any) -> dict[str, Any]:
+        def results(student: Student, rig: Rig) -> dict[str, Any]:
             seen, flags, changed = rig.answers(student), rig.calls.flags(), set()
             slipped = [rig.answers() for _ in slips]
             run = self._right(student, rig, oracle)
@@ -192,7 +192,7 @@ class Results(Claimed):
     def _gradients(
         self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle
     ) -> Any:
-        def gradients(student: Any, rig: Any) -> dict[str, Any]:
+        def gradients(student: Student, rig: Rig) -> dict[str, Any]:
             seen, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
                 given, drawn = self.given(rig, case), rig.integer(0, 1 << 30)
@@ -209,13 +209,13 @@ class Results(Claimed):
 
         return gradients
 
-    def _twice(self, rig: Any, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _twice(self, rig: Rig, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
         """Draw inputs, and others of the same sizes that a sample of them does not tell from the first."""
         fixed = self.fixed(rig.random, case)
         first, second = self.drawn(rig.random, fixed), self.drawn(rig.random, fixed)
         return first, mixed(first, second)
 
-    def _right(self, student: Any, rig: Any, oracle: Oracle) -> Callable[[Any], Any]:
+    def _right(self, student: Student, rig: Rig, oracle: Oracle) -> Callable[[Any], Any]:
         """Return what is called with the arguments: an oracle stands in for the baseline."""
         if oracle is not None and rig.side != "student":
             return lambda given: oracle(**given)

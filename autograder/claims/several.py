@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from autograder.claims.exercise import Exercise
-from autograder.lab import Check, Part, Probe, map_of, record
+from autograder.lab import Check, Part, Probe, Rig, Student, map_of, record
 from autograder.model import Failed, Observation, Partial, Passed, Verdict
 
 MEND = "mend the call that its own check names: it has this share of the points"
@@ -26,7 +26,7 @@ class Several:
         alone = {exercise.function: _alone(exercise, declare) for exercise in self._exercises}
         first, check = next(iter(alone.values()))
 
-        def run(student: Any, rig: Any) -> dict[str, Any]:
+        def run(student: Student, rig: Rig) -> dict[str, Any]:
             answers = rig.answers(student)
             tried = {name: answers.tried(it.run, student, rig) for name, (it, _) in alone.items()}
             returned = {name: it for name, it in tried.items() if not isinstance(it, Exception)}

@@ -10,7 +10,7 @@ import numpy as np
 from autograder.checks import outputs, speedup
 from autograder.claims.base import Claimed, Words
 from autograder.claims.families import Case, Sizes
-from autograder.lab import Probe
+from autograder.lab import Probe, Student
 from autograder.model import Bar, Timed, Verdict
 from autograder.probe import TIMED_ARRAYS, Close
 
@@ -49,7 +49,7 @@ class Speed(Claimed):
             if _is_sent(value)
         }
 
-        def fast(student: Any, inputs: Mapping[str, Any]) -> Any:
+        def fast(student: Student, inputs: Mapping[str, Any]) -> Any:
             given = constants | {sent[name]: tensor for name, tensor in inputs.items()}
             results = [
                 exercise.call(

@@ -17,7 +17,8 @@ from typing import Any
 from autograder.checks import plot, table
 from autograder.checks.forms import Form, Row, shown_name
 from autograder.checks.numerics import shown
-from autograder.lab import CELL, INTEGER, NUMBER, PANELS, TEXT, Part, list_of, map_of
+from autograder.claims.base import joined
+from autograder.lab import CELL, INTEGER, NUMBER, PANELS, TEXT, Part, Rig, list_of, map_of
 from autograder.model import Failed, Observation, Pair, Passed, Picture, Table, Verdict
 
 WRITTEN = {"rows": list_of(map_of(CELL)), "csv": TEXT}
@@ -41,7 +42,7 @@ Also = Callable[[Any], tuple[str, str] | None]
 
 
 def written(
-    rig: Any, form: Form, function: str, returned: Any, figure: str = "", figures: Any = None
+    rig: Rig, form: Form, function: str, returned: Any, figure: str = "", figures: Any = None
 ) -> dict[str, Any]:
     """Return the rows of a table, and what was written and drawn of them in the folder that was made for it."""
     folder = rig.made_folder()
@@ -168,9 +169,7 @@ class Study:
             why = self.form.problem(rows) or (rule(rows) if rule else "")
             if why:
                 return Failed(f"{len(rows)} rows", why, try_)
-            return Passed(
-                "; ".join(filter(None, [f"{len(rows)} rows", note(rows) if note else ""]))
-            )
+            return Passed(joined(f"{len(rows)} rows", note(rows) if note else ""))
 
         return self.part.add_check(name, says, "artefact", judge, [_stem(self.form.file)])
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from autograder.checks import numerics, outputs
 from autograder.claims.base import Claimed, Words
-from autograder.lab import CASES, INTEGER, NUMBERS, TEXT, list_of
+from autograder.lab import CASES, INTEGER, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Pair, Passed, Verdict
 
-Make = Callable[[Any, Any], tuple[Any, Any, Callable[[], Any]]]
+Make = Callable[[Any, Rig], tuple[Any, Any, Callable[[], Any]]]
 """Of what was written and the rig: a model, its optimizer, and what takes one step."""
 NEAR = 1e-4  # of a row's largest number: running statistics and moments in float32
 STILL = 1e-3  # of the baseline's update of a parameter, and of the one that moves most
@@ -37,7 +37,7 @@ class Trains(Claimed):
         Each parameter that the baseline moves has to move; *state* names what the optimizer keeps of each as well.
         """
 
-        def trained(student: Any, rig: Any) -> dict[str, Any]:
+        def trained(student: Student, rig: Rig) -> dict[str, Any]:
             model, optimizer, step = make(getattr(student, self.function), rig)
             kept, parameters = rig.answers(), dict(model.named_parameters())
             start = rig.flat(parameters)

@@ -176,11 +176,13 @@ class Rig:
             Hook(lambda *_: self.clock.advance(next(steps, 0.0), busy=True))
         )
 
+    def _work(self, seconds: float) -> None:
+        """Let time pass in which the process computes."""
+        self.clock.advance(seconds, busy=True)
+
     def queue(self, window: Window, seconds: float) -> Queue:
         """Let each forward pass of *window* leave *seconds* of work that the first fetch after it waits for."""
-        return Queue(
-            window.model, window.loader, seconds, lambda s: self.clock.advance(s, busy=True)
-        )
+        return Queue(window.model, window.loader, seconds, self._work)
 
     def on_a_gpu(self, run: Callable[[torch.device], T]) -> T:
         """Call *run* with a GPU; where there is none with one that is played, or with the CPU if that is not enough.
@@ -197,14 +199,9 @@ class Rig:
 
         For *smaller*, see resnet_trainings; one that is much smaller is learnt from at a higher rate.
         """
-
-        def make() -> Made:
-            window = self.window(lr=LEARNING_RATE * max(1, smaller / ROOM))
-            return window.model, smaller_loss(window.criterion, smaller), window.optimizer
-
-        return Trainings(
-            make, lambda s: self.clock.advance(s, busy=True), {False: full, True: half}, cold
-        )
+        rate = LEARNING_RATE * max(1, smaller / ROOM)
+        make = _maker(lambda: self.window(lr=rate), smaller)
+        return Trainings(make, self._work, {False: full, True: half}, cold)
 
     def resnet_trainings(
         self,
@@ -223,19 +220,13 @@ class Rig:
         more slowly: what half precision rounds is then not amplified from step to step.
         """
 
-        def make() -> Any:
-            window = self.window(model=self.nets.small(norm), momentum=momentum)
-            return window.model, smaller_loss(window.criterion, smaller), window.optimizer
+        def window() -> Window:
+            return self.window(model=self.nets.small(norm), momentum=momentum)
 
-        return scripted(
-            make,
-            self.clock,
-            seconds,
-            cold,
-            half,
-            collections.Counter() if passes is None else passes,
-            [] if ran is None else ran,
-        )
+        passes = collections.Counter() if passes is None else passes
+        ran = [] if ran is None else ran
+        make = _maker(window, smaller)
+        return scripted(make, self.clock, seconds, cold, half, passes, ran)
 
     def compiler(
         self,
@@ -253,12 +244,7 @@ class Rig:
 
     def eager_trainings(self, seconds: float, cold: float) -> EagerTrainings:
         """Return a maker of trainings whose forward pass takes *seconds* where it is not compiled."""
-
-        def make() -> Made:
-            window = self.window()
-            return window.model, window.criterion, window.optimizer
-
-        return EagerTrainings(make, lambda s: self.clock.advance(s, busy=True), seconds, cold)
+        return EagerTrainings(_maker(self.window), self._work, seconds, cold)
 
     def program(self, student: ModuleType, name: str) -> Program:
         """Return a program that was handed in beside the student's file."""
@@ -338,3 +324,13 @@ class Rig:
         """Let memory that is freed be gone, so that what the process holds is what it uses."""
         # glibc keeps freed blocks below a limit that grows by itself; aligned ones are then rarely used again.
         ctypes.CDLL(None).mallopt(-3, 64 * 1024)  # M_MMAP_THRESHOLD, bytes
+
+
+def _maker(window: Callable[[], Window], smaller: int = 1) -> Callable[[], Made]:
+    """Return what makes a training, whose loss is so many times *smaller*, of a new window each time."""
+
+    def make() -> Made:
+        own = window()
+        return own.model, smaller_loss(own.criterion, smaller), own.optimizer
+
+    return make

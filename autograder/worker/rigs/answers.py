@@ -15,7 +15,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from autograder.worker.raised import PLAIN, in_words
-from autograder.worker.rigs.returned import flat, text
+from autograder.worker.rigs.returned import dtype_name, flat, text
 
 MOST = 64  # tensors of one call
 ENTRIES = 1024  # of a list or dict of plain values
@@ -63,8 +63,8 @@ class Answers:
                 )
             return
         if isinstance(value, torch.Tensor):
-            belongs = _dtype(asked) if isinstance(asked, torch.Tensor) else asked
-            shape, dtype = list(value.shape), (belongs if self._exact else "") or _dtype(value)
+            belongs = dtype_name(asked) if isinstance(asked, torch.Tensor) else asked
+            shape, dtype = list(value.shape), (belongs if self._exact else "") or dtype_name(value)
             self._numbers.append(flat(value))
         else:
             value = value.item() if isinstance(value, np.generic) else value
@@ -91,10 +91,6 @@ class Answers:
 
     def seen(self) -> dict[str, Any]:
         return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _several(value: Any) -> bool:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
-from autograder.worker.rigs.counters import Counter
+from autograder.worker.rigs.counters import Counter, tensors_in
 from autograder.worker.rigs.precision import Precision
 
 Given = dict[str, Any]
@@ -71,9 +70,7 @@ class Calls:
         """Return the gradients of a drawn sum of all results, or None for what has none and is not empty."""
         leaves = [given[name].detach().requires_grad_() for name in names]
         returned = call({**given, **dict(zip(names, map(_computed, leaves), strict=True))})
-        results = [
-            it for it in tree_leaves(returned) if isinstance(it, Tensor) and it.requires_grad
-        ]
+        results = [it for it in tensors_in(returned) if it.requires_grad]
         random = np.random.default_rng(seed)
         above = [torch.from_numpy(random.normal(size=tuple(it.shape))).to(it) for it in results]
         found = (
@@ -89,8 +86,7 @@ class Calls:
         """Call, and go back to arguments that were computed, as in a network; return these."""
         given = cls.computed(given)
         with contextlib.suppress(Exception):  # other claims say what it raises
-            results = [it for it in tree_leaves(call(given)) if isinstance(it, Tensor)]
-            torch.autograd.backward([it.sum() for it in results])
+            torch.autograd.backward([it.sum() for it in tensors_in(call(given))])
         return given
 
     @classmethod
@@ -109,7 +105,7 @@ class Calls:
         with Counter(tensors(given)) as seen:
             results = call(given)
         gc.collect()
-        seen.leave_out(it for it in tree_leaves(results) if isinstance(it, Tensor))
+        seen.leave_out(tensors_in(results))
         names = {"operations": seen.operations, "moved": seen.bytes, "made": seen.made}
         return {**names, "held": seen.held}
 

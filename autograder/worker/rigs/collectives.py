@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+
+from autograder.worker.rigs.counters import tensors_in
 
 KINDS = (
     "all_reduce", "all_gather", "all_to_all", "reduce_scatter", "reduce", "broadcast", "gather", "scatter", "send",
@@ -81,7 +81,7 @@ def _kind(func: Any) -> str:
 
 def _size(kind: str, values: Any) -> dict[str, int]:
     """Say how much a call moves: of all processes together, where each has a share."""
-    each = [[it for it in tree_leaves(one) if isinstance(it, Tensor)] for one in values]
+    each = [tensors_in(value) for value in values]
     if kind == "barrier":  # it has a tensor that nobody reads
         return {"numbers": 0, "bytes": 0}
     numbers = [it.numel() for own in each for it in own if it.is_floating_point()]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.hooks import Hook
 from autograder.worker.rigs.nets import Loader
-from autograder.worker.rigs.returned import text
+from autograder.worker.rigs.returned import dtype_name, text
 
 MOST = 64  # builds that are told
 KINDS = ("forward", "backward", "inference")  # the last one: a forward pass without gradients
@@ -153,7 +153,7 @@ class EagerTrainings:
 
         def count(_: Any, __: Any, output: Any) -> None:
             if not torch.compiler.is_compiling():
-                self.passes[str(output.dtype).removeprefix("torch.")] += 1
+                self.passes[dtype_name(output)] += 1
 
         self._tick, self._count, self._parts = Hook(tick), Hook(count), parts
 

@@ -33,8 +33,8 @@ class Counter(Watch):
         self.operations += 1
         if not func.is_view:
             self.count += 1
-            self.bytes += sum(it.nbytes for it in _tensors((args, kwargs, result)))
-        for it in _tensors(result):
+            self.bytes += sum(it.nbytes for it in tensors_in((args, kwargs, result)))
+        for it in tensors_in(result):
             self._note(it)
         return result
 
@@ -92,5 +92,6 @@ def _key(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def _tensors(values: Any) -> list[Tensor]:
+def tensors_in(values: Any) -> list[Tensor]:
+    """Return the tensors among some values, however deep."""
     return [it for it in tree_leaves(values) if isinstance(it, Tensor)]

@@ -15,26 +15,30 @@ from autograder.worker.rigs.returned import text
 CUT = 0.02  # of an axis may be out of view where a bar starts
 MOST_VALUES = 32  # of a panel; with their names they have to fit into one message
 
+Panel = tuple[dict[str, Any], str, list[float]]
+"""What a panel shows, the scales of its axes, and where its points stand on the x axis."""
+
 
 class Figures:
     """A context: watches what is saved while it is active."""
 
     def __init__(self) -> None:
-        self._saved: dict[str, list[dict[str, Any]]] = {}
-        self._scales: dict[str, list[str]] = {}
-        self._across: dict[str, list[list[float]]] = {}
+        self._saved: dict[str, list[Panel]] = {}
 
     def panels(self, name: str) -> list[dict[str, Any]]:
         """Return the panels of the figure that was saved last under this file name, or else into memory."""
-        return self._saved.get(name, self._saved.get("", []))
+        return [panel for panel, _, _ in self._of(name)]
 
     def scales(self, name: str) -> list[str]:
         """Return for each of these panels the scales of its axes, x and y: 'linear log'."""
-        return self._scales.get(name, self._scales.get("", []))
+        return [scales for _, scales, _ in self._of(name)]
 
     def across(self, name: str) -> list[list[float]]:
         """Return for each of these panels where its points stand on the x axis."""
-        return self._across.get(name, self._across.get("", []))
+        return [places for _, _, places in self._of(name)]
+
+    def _of(self, name: str) -> list[Panel]:
+        return self._saved.get(name, self._saved.get("", []))
 
     def __enter__(self) -> Self:
         from matplotlib.figure import Figure
@@ -46,13 +50,13 @@ class Figures:
             shown = [axis for axis in figure.axes if axis.get_visible()]
             places = [axis.get_position().bounds for axis in shown]  # twins have one
             self._saved[_file_name(fname)] = [
-                _panel(axis, figure, places.index(place))
+                (
+                    _panel(axis, figure, places.index(place)),
+                    f"{axis.get_xscale()} {axis.get_yscale()}",
+                    _across(axis),
+                )
                 for axis, place in zip(shown[:8], places, strict=False)
             ]
-            self._scales[_file_name(fname)] = [
-                f"{axis.get_xscale()} {axis.get_yscale()}" for axis in shown[:8]
-            ]
-            self._across[_file_name(fname)] = [_across(axis) for axis in shown[:8]]
             return result
 
         Figure.savefig = savefig  # type: ignore[method-assign, assignment]

@@ -1,9 +1,8 @@
 """What probes about data loading are handed: data sets, loaders whose epochs take scripted time, recorders.
 
-Scripted  make_loader(**options), and the step that trains on a batch; neither needs a process, and the clock moves
-Streams   make_loader(**options) of loaders each batch of which has a wait of its own, for those who count batches
-Built     which DataLoaders student code made, with which arguments
-Moves     how it moved batches to the device
+ScriptedLoaders  makes loaders that need no process and move the clock
+Built            which DataLoaders student code made, with which arguments
+Moves            how it moved batches to the device
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ from __future__ import annotations
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
-from itertools import cycle
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, Self
 from unittest.mock import patch
 
@@ -28,9 +26,6 @@ from autograder.worker.rigs.loads import epoch
 from autograder.worker.rigs.nets import Loader
 
 SIDE = 4  # pixels
-AHEAD = 2  # batches that a worker keeps ready if nobody says how many
-FURTHER = 0.8  # of the wait, with more of them
-LATER = 0.9  # of the wait, in the epochs after the second
 SOURCES: Mapping[str, Callable[[], float]] = {
     "torch": lambda: float(torch.rand(())),
     "numpy": lambda: float(np.random.random()),  # noqa: NPY002 the global one, as augmentations use it
@@ -53,10 +48,10 @@ class Dice(Dataset[Tensor]):
         return torch.tensor([SOURCES[self._source]()], dtype=torch.float64)
 
 
-class _Made:
+class ScriptedLoaders:
     """Makes loaders on a scripted clock, of one data set; their first epoch takes *cold* seconds more."""
 
-    _each = True
+    each_starts = True
     """Whether each worker takes its time to start, unless it stayed."""
 
     def __init__(self, clock: VirtualClock, samples: int, *, start: float, cold: float) -> None:
@@ -80,8 +75,8 @@ class _Made:
             first = begun["epochs"] == 1
             self._clock.advance(self._wait(asked, index, begun["epochs"]))
             if index == 0:
-                starts = asked.num_workers if self._each else 1
-                if self._each and asked.persistent_workers and not first:
+                starts = asked.num_workers if self.each_starts else 1
+                if self.each_starts and asked.persistent_workers and not first:
                     starts = 0
                 self._clock.advance(starts * self._start + self._cold * first)
 
@@ -90,73 +85,6 @@ class _Made:
 
     def _wait(self, asked: DataLoader[Any], _index: int, _epoch: int) -> float:
         raise NotImplementedError
-
-
-class Scripted(_Made):
-    """make_loader(**options): batches of the given sizes, whose epochs take scripted seconds by the options.
-
-    An epoch of n workers takes n times *start*, unless they stayed from the last one, and *pace[n]* for each batch.
-    Those after the second are faster.
-    """
-
-    def __init__(
-        self, clock: VirtualClock, sizes: Sequence[int], pace: Mapping[int, float], **more: float
-    ) -> None:
-        super().__init__(clock, sum(sizes), **more)
-        self._batch, self._pace = sizes[0], pace
-
-    def __call__(self, num_workers: int = 0, **options: Any) -> Loader:
-        return self._loader(self._batch, num_workers=num_workers, **options)
-
-    def _wait(self, asked: DataLoader[Any], _index: int, epoch: int) -> float:
-        wait = self._pace.get(asked.num_workers, max(self._pace.values()))
-        wait *= FURTHER if (asked.prefetch_factor or 0) > AHEAD else 1.0
-        return wait * (LATER if epoch > 2 else 1.0)
-
-
-class Streams(_Made):
-    """make_loader(batch_size, num_workers, pin_memory): each batch comes after a scripted wait, whose pace they decide.
-
-    Batch i is waited for pace x waits[i] seconds, over and over. Whoever begins to iterate waits for the *start* of the
-    workers.
-    """
-
-    _each = False
-
-    def __init__(
-        self,
-        clock: VirtualClock,
-        samples: int,
-        waits: Sequence[float],
-        pace: Mapping[tuple[int, int, bool], float],
-        **more: float,
-    ) -> None:
-        super().__init__(clock, samples, **more)
-        self._waits, self._pace = waits, pace
-
-    def __call__(
-        self, batch_size: int, num_workers: int = 0, pin_memory: bool = False, **options: Any
-    ) -> Loader:
-        options |= {"num_workers": num_workers, "pin_memory": pin_memory}
-        return self._loader(batch_size, **options)
-
-    def _wait(self, asked: DataLoader[Any], index: int, _epoch: int) -> float:
-        options = (asked.batch_size or 0, asked.num_workers, bool(asked.pin_memory))
-        return self._pace.get(options, 1.0) * self._waits[index % len(self._waits)]
-
-
-class Step:
-    """step(images, labels): takes scripted seconds, and notes what it was given."""
-
-    def __init__(self, clock: VirtualClock, seconds: Sequence[float]) -> None:
-        """One after the other, over and over."""
-        self.devices: list[str] = []
-        """Of each batch: where its images and its labels were."""
-        self._clock, self._seconds = clock, cycle(seconds)
-
-    def __call__(self, images: Tensor, labels: Tensor) -> None:
-        self._clock.advance(next(self._seconds), busy=True)
-        self.devices += [images.device.type, labels.device.type]
 
 
 class Built:
@@ -229,9 +157,7 @@ class Loading:
 
     def __init__(self, random: np.random.Generator, clock: VirtualClock) -> None:
         self._random = random
-        self.scripted = partial(Scripted, clock)
-        self.streams = partial(Streams, clock)
-        self.step = partial(Step, clock)
+        self._clock = clock
 
     def pictures(self, samples: int) -> TensorDataset:
         """Return samples that nobody has seen: an image and a label each."""

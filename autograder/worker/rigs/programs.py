@@ -10,15 +10,12 @@ import io
 import json
 import runpy
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
-from autograder.worker.rigs.returned import BadReturn, Returned, flat, text
+from autograder.worker.rigs.returned import BadReturn, Returned, text
 
 MOST = 1_000_000  # characters of output that are looked at
 LAST = 100  # lines of it that may be the figures
@@ -108,33 +105,6 @@ class Program:
             sys.argv = before
         return Ran(status, output.getvalue(), self._file.name)
 
-    def saved(self, name: str, plain: nn.Module) -> tuple[str, dict[str, Tensor]]:
-        """Read the weights that it saved as those of a *plain* model: what is wrong with them, and those that fit."""
-        path, wanted = self._folder / name, plain.state_dict()
-        if not path.is_file():
-            return "no file was written", {}
-        try:
-            found = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:
-            return (
-                f"torch.load(..., weights_only=True) refuses the file: {text(type(error).__name__, 60)}",
-                {},
-            )
-        if not isinstance(found, dict):
-            return "the file holds no state_dict", {}
-        odd = [name for name in wanted if name not in found] or [
-            name for name in found if name not in wanted
-        ]
-        if odd:
-            return (
-                f"'{text(odd[0], 60)}' is {'missing' if odd[0] in wanted else 'no name of the model'}",
-                {},
-            )
-        shapes = [
-            name for name in wanted if getattr(found[name], "shape", None) != wanted[name].shape
-        ]
-        return (f"'{shapes[0]}' has another shape", {}) if shapes else ("", found)
-
 
 def made_program(folder: Path, figures: Mapping[str, Mapping[str, Any] | None]) -> Path:
     """Write a program that prints the figures of its options, joined by spaces; where there are none, it fails."""
@@ -163,31 +133,3 @@ def replaced(stand_ins: Mapping[str, Any]) -> Iterator[None]:
     finally:
         for home, name, old in found:
             setattr(home, name, old)
-
-
-def loader_for(loader: Any, asked: list[dict[str, Any]]) -> Callable[..., Any]:
-    """Return a stand-in for given.make_loader: always *loader*; what it was called with is appended to *asked*."""
-
-    def make_loader(
-        batch_size: int = 32,
-        batches: int = 20,
-        image_size: int = 32,
-        num_workers: int = 0,
-        data: str = "synthetic",
-    ) -> Any:
-        sizes = {"batch_size": batch_size, "batches": batches, "image_size": image_size}
-        asked.append({**sizes, "num_workers": num_workers, "data": data})
-        return loader
-
-    return make_loader
-
-
-def weights_of(saved: Mapping[str, Tensor], plain: nn.Module) -> dict[str, Any]:
-    """Return parameters and running statistics, flat, in the order of *plain*; none where nothing was saved."""
-    parameters, buffers = dict(plain.named_parameters()), dict(plain.named_buffers())
-    return {
-        name: flat([saved[key].float() for key in keys], torch.float32)
-        if saved and keys
-        else torch.zeros(0).numpy()
-        for name, keys in (("weights", parameters), ("running", buffers))
-    }

@@ -19,6 +19,7 @@ from torch import Tensor, is_autocast_enabled, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder.worker.rigs.hooks import Hook
+from autograder.worker.rigs.returned import dtype_name
 
 # Operator -> what readers call it. Autocast works above this level, so the dtypes seen are those that computed.
 MODEL_OPS = {
@@ -56,7 +57,7 @@ class Dtypes(TorchDispatchMode):
         self._ops = ops
 
     def _parameters(self, model: nn.Module) -> None:
-        self.counts["parameters"].update(_short(p.dtype) for p in model.parameters())
+        self.counts["parameters"].update(dtype_name(weight) for weight in model.parameters())
 
     def _passed(self, output: Any) -> None:
         if isinstance(output, Tensor) and output.requires_grad:
@@ -70,16 +71,12 @@ class Dtypes(TorchDispatchMode):
         kind = self._ops.get(func._schema.name)
         if kind:
             first = next(a for a in args if isinstance(a, Tensor))
-            self.counts[kind][_short(first.dtype)] += 1
+            self.counts[kind][dtype_name(first)] += 1
         return func(*args, **(kwargs or {}))
 
     def values(self) -> dict[str, dict[str, int]]:
         """Return {kind: {dtype: count}}."""
         return {kind: dict(counts) for kind, counts in self.counts.items()}
-
-
-def _short(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 class ScalerCalls:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torchvision import models
 from torchvision.models.resnet import BasicBlock
 
 from autograder.protocol.images import CLASSES
@@ -62,83 +61,21 @@ def segments(net: Any) -> list[nn.Module]:
     return [stem, net.layer1, net.layer2, net.layer3, net.layer4]
 
 
-SEGMENTS: dict[str, Callable[[], nn.Module]] = {
-    "a stem": lambda: nn.Sequential(
-        nn.Conv2d(3, WIDTH, 3), nn.BatchNorm2d(WIDTH), nn.ReLU(), nn.MaxPool2d(2)
-    ),
-    "a residual block": lambda: BasicBlock(3, 3),
-    "a dropout": lambda: nn.Sequential(
-        nn.Conv2d(3, WIDTH, 3), nn.Dropout(0.4), nn.Conv2d(WIDTH, 4, 3)
-    ),
-    "a cumulative BatchNorm": lambda: nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4, momentum=None), nn.SiLU()
-    ),
-    "a BatchNorm1d": lambda: nn.Sequential(
-        nn.Flatten(), nn.Linear(192, 9), nn.BatchNorm1d(9, momentum=0.3)
-    ),
-}  # each takes images (batch, 3, 8, 8)
-
-
-class FailsLater(nn.Module):
-    """Squares its input once, and raises from then on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs = 0
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return x * x."""
-        self.runs += 1
-        if self.runs > 1:
-            raise ArithmeticError
-        return x * x
-
-
 class ResNets:
     """`rig.nets`: the same fresh weights at each call; torch's own random numbers stay as they were."""
-
-    segments = staticmethod(segments)
-    fails_later = FailsLater
 
     def __init__(self, seed: int, device: torch.device) -> None:
         self._seed, self._device = seed, device
 
     def small(self, norm: str = "batch") -> SmallResNet:
         """Return a small ResNet with BatchNorms, or with *norm* group, which keeps samples apart."""
-        return self._drawn(lambda: SmallResNet(nn.BatchNorm2d if norm == "batch" else group_norm))
+        return self.drawn(lambda: SmallResNet(nn.BatchNorm2d if norm == "batch" else group_norm))
 
-    def resnet18(self) -> nn.Module:
-        """Return torchvision's."""
-        make: Callable[[], nn.Module] = lambda: models.resnet18(weights=None, num_classes=CLASSES)  # noqa: E731 its type
-        return self._drawn(make)
-
-    def segment(self, kind: str) -> nn.Module:
-        """Return one of SEGMENTS, and let what it draws while it runs be the same at each call too."""
-        torch.manual_seed(self._seed)
-        make: Callable[[], nn.Module] = SEGMENTS[kind]
-        segment = make()
-        for module in segment.modules():
-            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
-                draw_norm(module)
-        return segment.to(self._device)
-
-    def _drawn(self, make: Callable[[], M]) -> M:
+    def drawn(self, make: Callable[[], M]) -> M:
+        """Make one, of the same weights at each call."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed)
             return make().to(self._device)
-
-
-def draw_norm(norm: nn.BatchNorm1d | nn.BatchNorm2d) -> None:
-    """Let a norm be none that leaves its input as it is: weights and statistics as after some training."""
-    with torch.no_grad():
-        for tensor, least in (
-            (norm.weight, 0.5),
-            (norm.bias, -0.5),
-            (norm.running_mean, -0.5),
-            (norm.running_var, 0.5),
-        ):
-            assert tensor is not None
-            tensor.uniform_(least, least + 1)
 
 
 class Smaller(nn.Module):

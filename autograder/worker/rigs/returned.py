@@ -113,6 +113,11 @@ def text(value: Any, width: int = WIDEST) -> str:
     return "".join(c if c.isprintable() or c == "\n" else " " for c in str(value)[:width])
 
 
+def dtype_name(tensor: torch.Tensor) -> str:
+    """Return the dtype of a tensor as a word: float32."""
+    return str(tensor.dtype).removeprefix("torch.")
+
+
 def word(value: Any) -> str:
     """Return a word of a command line as text, with its type if it is none."""
     kind = "" if isinstance(value, str | PurePath) else f" ({type(value).__name__}, and no text)"

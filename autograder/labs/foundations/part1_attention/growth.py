@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checks import plot, table
+from autograder.checks import table
 from autograder.checks.slips import median_problem
 from autograder.claims.studies import DRAWN, PICTURE, Study, written
 from autograder.lab import INTEGER, NUMBER, TEXT, Answer, Pair, Rig, Student, list_of
-from autograder.labs.foundations.part1_attention import judges
+from autograder.labs.foundations.part1_attention import curves, judges
 from autograder.labs.foundations.part1_attention.part import CURVES, GROWTH, part
 
 UNITS = {
@@ -91,11 +91,11 @@ def _measured(scripted_growth: Pair) -> str:
 def _axes(scripted_growth: Pair) -> tuple[str, str] | None:
     drawn = scripted_growth.student.values
     panels, rows, names = drawn["panels"], drawn["rows"], list(UNITS)
-    why = plot.linear(panels, drawn["scales"], rows, names)
+    why = curves.linear(panels, drawn["scales"], rows, names)
     if why:
         return why, "axis.loglog(...): a power of the length is a straight line there"
-    why = plot.merged(panels, rows, names, "version")
-    why = why or plot.displaced(panels, drawn["across"], rows, names, "length")
+    why = curves.merged(panels, rows, names, "version")
+    why = why or curves.displaced(panels, drawn["across"], rows, names, "length")
     return (why, "for each version: axis.loglog(lengths, figures, label=version)") if why else None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from autograder.checks import commands, plot
+from autograder.checks import plot
 from autograder.checks import trace as profile
 from autograder.claims.answers import Answers, Question, Slips, Values, idle, percent
 from autograder.errors import SubmissionError
@@ -21,7 +21,6 @@ from autograder.lab import (
     Part,
     Passed,
     Picture,
-    Rig,
     Student,
     Text,
     Unavailable,
@@ -30,8 +29,15 @@ from autograder.lab import (
     map_of,
 )
 from autograder.labs.gpu_profiling.part1_profile import judges
+from autograder.labs.gpu_profiling.part1_profile import nsys as commands
 from autograder.model import verdict
 from autograder.traces import Trace
+
+if TYPE_CHECKING:
+    from autograder.labs.gpu_profiling.part1_profile.rig import Rig
+else:
+    Rig = Any
+
 
 part = Part(
     "part1_profile",

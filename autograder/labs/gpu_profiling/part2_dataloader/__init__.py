@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.checks import loaders
 from autograder.checks import trace as profile
@@ -23,7 +23,6 @@ from autograder.lab import (
     Pair,
     Part,
     Passed,
-    Rig,
     Student,
     Table,
     Text,
@@ -38,6 +37,12 @@ from autograder.lab import (
 from autograder.labs.gpu_profiling.part2_dataloader import judges
 from autograder.model import verdict
 from autograder.traces import Trace
+
+if TYPE_CHECKING:
+    from autograder.labs.gpu_profiling.part2_dataloader.rig import Rig
+else:
+    Rig = Any
+
 
 part = Part(
     "part2_dataloader",

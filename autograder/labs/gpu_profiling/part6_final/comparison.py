@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.checks import configurations, plot, table
-from autograder.checks.configurations import VERSIONS
+from autograder.checks import plot, table
 from autograder.claims.studies import PICTURE as DRAWN
 from autograder.claims.studies import WRITTEN, Study, written
 from autograder.lab import (
@@ -22,8 +21,9 @@ from autograder.lab import (
     map_of,
     optional,
 )
-from autograder.labs.gpu_profiling.part6_final import judges
+from autograder.labs.gpu_profiling.part6_final import judges, versions
 from autograder.labs.gpu_profiling.part6_final.part import BEFORE_AFTER, PICTURE, TABLE, Rig, part
+from autograder.labs.gpu_profiling.part6_final.versions import VERSIONS
 from autograder.model import verdict
 
 NAMES = VERSIONS.rows or ()
@@ -107,8 +107,8 @@ def _compared(comparison: Pair) -> str | tuple[str, str]:
     printed = zip(comparison.baseline.values["runs"], seen["busy"], strict=False)
     runs = [{**run, "busy_percent": busy} for run, busy in printed]
     rows = seen["rows"]
-    problem = configurations.copied_problem(VERSIONS, configurations.PRINTED, rows, runs)
-    problem = problem or configurations.work_problem(rows)
+    problem = versions.copied_problem(VERSIONS, versions.PRINTED, rows, runs)
+    problem = problem or versions.work_problem(rows)
     if problem:
         return problem
     if not seen["drawn"]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from autograder.checks import configurations
 from autograder.checks import trace as profile
-from autograder.checks.configurations import VERSIONS
 from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
+from autograder.labs.gpu_profiling.part6_final import versions
 from autograder.labs.gpu_profiling.part6_final.comparison import study
 from autograder.labs.gpu_profiling.part6_final.part import BEFORE_AFTER, PICTURE, part
+from autograder.labs.gpu_profiling.part6_final.versions import VERSIONS
 from autograder.model import verdict
 from autograder.traces import Trace
 
@@ -16,7 +16,7 @@ GPU_TIMES, GPU_BUSY = 3.0, 80.0  # x of the baseline; percent of the steps with 
 
 
 csv_is_consistent = study.is_consistent(
-    lambda rows: configurations.work_problem(rows) or configurations.learning_problem(rows),
+    lambda rows: versions.work_problem(rows) or versions.learning_problem(rows),
     says="The final_results.csv handed in has five versions that did the same work, with losses alike.",
 )
 study.is_pictured(PICTURE, name="comparison_is_a_picture")
@@ -86,7 +86,7 @@ HEADINGS = {
 @part.check(basis="artefact")
 def reflection_is_true(reflection: Text, final_results: Table) -> Verdict:
     """The reflection answers four questions in 150 to 2000 words, and names four or more figures of the table."""
-    return verdict(*configurations.reflected(reflection, final_results, HEADINGS), BY_NAME)
+    return verdict(*versions.reflected(reflection, final_results, HEADINGS), BY_NAME)
 
 
 BY_NAME = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autograder.checks.configurations import VERSIONS
 from autograder.lab import Part
+from autograder.labs.gpu_profiling.part6_final.versions import VERSIONS
 
 if TYPE_CHECKING:
     from autograder.labs.gpu_profiling.part6_final.rig import Rig

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.checks import loaders, timing
 from autograder.claims.epochs import TrainingLoop
@@ -12,7 +12,6 @@ from autograder.lab import (
     Answer,
     Failed,
     Observation,
-    Rig,
     Student,
     Verdict,
     Window,
@@ -23,6 +22,11 @@ from autograder.labs.resnet18.part2_dataloader.part import (
     CLOCK,
     part,
 )
+
+if TYPE_CHECKING:
+    from autograder.labs.resnet18.part2_dataloader.rig import Rig
+else:
+    Rig = Any
 
 
 def measured(student: Student, window: Window) -> Any:

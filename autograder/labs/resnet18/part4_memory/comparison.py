@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.checks.comparison import run_problem
 from autograder.checks.slips import epochs
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
-from autograder.lab import (
-    INTEGER,
-    Answer,
-    Pair,
-    Rig,
-    Student,
-    list_of,
-)
+from autograder.lab import INTEGER, Answer, Pair, Student, list_of
 from autograder.labs.resnet18.part4_memory import judges
 from autograder.labs.resnet18.part4_memory.part import (
     BATCH,
@@ -23,6 +16,12 @@ from autograder.labs.resnet18.part4_memory.part import (
     WRONG,
     part,
 )
+
+if TYPE_CHECKING:
+    from autograder.labs.resnet18.part4_memory.rig import Rig
+else:
+    Rig = Any
+
 
 # What a panel's label must match.
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}

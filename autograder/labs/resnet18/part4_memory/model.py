@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.checks import memory, numerics, outputs
 from autograder.lab import (
@@ -15,7 +15,6 @@ from autograder.lab import (
     Failed,
     Pair,
     Passed,
-    Rig,
     Student,
     Verdict,
     list_of,
@@ -29,6 +28,12 @@ from autograder.labs.resnet18.part4_memory.part import (
     WRONG,
     part,
 )
+
+if TYPE_CHECKING:
+    from autograder.labs.resnet18.part4_memory.rig import Rig
+else:
+    Rig = Any
+
 
 COMPARED = ("alone", "running", "eval", "untouched")
 

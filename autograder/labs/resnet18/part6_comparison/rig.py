@@ -4,13 +4,77 @@ from __future__ import annotations
 
 import contextlib
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from autograder.worker import rig as worker
+from autograder.worker.rigs import programs
 from autograder.worker.rigs.nets import Loader
-from autograder.worker.rigs.programs import loader_for, weights_of
+from autograder.worker.rigs.returned import flat, text
+
+
+class Program(programs.Program):
+    """A program that saves the weights of a model."""
+
+    def saved(self, name: str, plain: nn.Module) -> tuple[str, dict[str, Tensor]]:
+        """Read the weights that it saved as those of a *plain* model: what is wrong with them, and those that fit."""
+        if not (self._folder / name).is_file():
+            return "no file was written", {}
+        try:
+            state = torch.load(self._folder / name, map_location="cpu", weights_only=True)
+        except Exception as error:
+            kind = text(type(error).__name__, 60)
+            return f"torch.load(..., weights_only=True) refuses the file: {kind}", {}
+        problem = _state_problem(state, plain.state_dict())
+        return problem, {} if problem else state
+
+
+def _state_problem(state: Any, expected: Mapping[str, Tensor]) -> str:
+    if not isinstance(state, dict):
+        return "the file holds no state_dict"
+    for name in expected:
+        if name not in state:
+            return f"'{text(name, 60)}' is missing"
+    for name in state:
+        if name not in expected:
+            return f"'{text(name, 60)}' is no name of the model"
+    for name, tensor in expected.items():
+        if getattr(state[name], "shape", None) != tensor.shape:
+            return f"'{name}' has another shape"
+    return ""
+
+
+def loader_for(loader: Any, asked: list[dict[str, Any]]) -> Callable[..., Any]:
+    """Return a stand-in for given.make_loader: always *loader*; what it was called with is appended to *asked*."""
+
+    def make_loader(
+        batch_size: int = 32,
+        batches: int = 20,
+        image_size: int = 32,
+        num_workers: int = 0,
+        data: str = "synthetic",
+    ) -> Any:
+        sizes = {"batch_size": batch_size, "batches": batches, "image_size": image_size}
+        asked.append({**sizes, "num_workers": num_workers, "data": data})
+        return loader
+
+    return make_loader
+
+
+def weights_of(saved: Mapping[str, Tensor], plain: nn.Module) -> dict[str, Any]:
+    """Return parameters and running statistics, flat, in the order of *plain*; none where nothing was saved."""
+    parameters, buffers = dict(plain.named_parameters()), dict(plain.named_buffers())
+    return {
+        name: flat([saved[key].float() for key in keys], torch.float32)
+        if saved and keys
+        else torch.zeros(0).numpy()
+        for name, keys in (("weights", parameters), ("running", buffers))
+    }
 
 
 class Rig(worker.Rig):
@@ -18,6 +82,10 @@ class Rig(worker.Rig):
 
     loader_for = staticmethod(loader_for)
     weights_of = staticmethod(weights_of)
+
+    def program(self, student: ModuleType, name: str) -> Program:
+        """Return a program that was handed in beside the student's file."""
+        return Program(Path(str(student.__file__)).parent / name, self.folder)
 
     def busy_since(self, loader: Loader) -> Callable[[], float]:
         """Return what tells the seconds of computing since the last pass over *loader* began."""

@@ -12,7 +12,6 @@ import urllib.error
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,6 @@ from torch import Tensor, nn
 from torchvision import models
 from torchvision.datasets import CIFAR10, VisionDataset
 from torchvision.models._api import WeightsEnum
-
-from autograder.worker import rig as worker
 
 SIDE = 32  # pixels
 SAMPLES = 24  # of the stand-in: each of one colour, so that a cut of any size shows the same
@@ -119,14 +116,3 @@ class Downloads:
 def picture(pixels: np.ndarray[Any, Any]) -> Any:
     """Return a PIL picture, as a data set reads one."""
     return Image.fromarray(np.ascontiguousarray(pixels.astype(np.uint8)))
-
-
-class Rig(worker.Rig):
-    """The toolkit of this part's probes."""
-
-    NO_NETWORK = NO_NETWORK
-    picture = staticmethod(picture)
-
-    def __init__(self, *, seed: int, side: str, device: str, folder: Path) -> None:
-        super().__init__(seed=seed, side=side, device=device, folder=folder)
-        self.downloads = Downloads(seed)

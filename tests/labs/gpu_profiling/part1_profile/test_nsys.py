@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from autograder.checks import commands
+from autograder.labs.gpu_profiling.part1_profile import nsys
 
 PROGRAM = ["python", "-m", "given.training", "--batches", "30"]
 RUN = " ".join(PROGRAM)
@@ -72,14 +72,14 @@ EXPORTS = {
 
 @pytest.mark.parametrize(("line", "problem"), CAPTURES.values(), ids=CAPTURES)
 def test_a_line_that_records(line, problem):
-    assert problem == commands.capture_problem(shlex.split(line), PROGRAM, "base")
+    assert problem == nsys.capture_problem(shlex.split(line), PROGRAM, "base")
 
 
 @pytest.mark.parametrize(("line", "problem"), STATS.values(), ids=STATS)
 def test_a_line_that_adds_up(line, problem):
-    assert problem == commands.stats_problem(shlex.split(line), "base")
+    assert problem == nsys.stats_problem(shlex.split(line), "base")
 
 
 @pytest.mark.parametrize(("line", "problem"), EXPORTS.values(), ids=EXPORTS)
 def test_a_line_that_exports(line, problem):
-    assert problem == commands.export_problem(shlex.split(line), "base")
+    assert problem == nsys.export_problem(shlex.split(line), "base")

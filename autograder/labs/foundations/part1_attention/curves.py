@@ -1,0 +1,89 @@
+"""Judges figures of curves: their axes, where their points stand, and that each version has a line of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from autograder.checks.numerics import close
+from autograder.checks.plot import LETTER, drawn_as
+
+Noted = TypeVar("Noted")
+
+
+def linear(
+    panels: Sequence[Mapping[str, Any]],
+    scales: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+) -> str:
+    """Say which column of *rows* is drawn on a linear axis only; *scales* are those of the panels: 'linear log'."""
+    for name in names:
+        drawn = _beside(panels, scales, rows, name)
+        if all("linear" in scale for scale in drawn):
+            return f"the axes of {name} are {' and '.join(drawn[0].split()) if drawn else 'none'}, not both logarithmic"
+    return ""
+
+
+def displaced(
+    panels: Sequence[Mapping[str, Any]],
+    across: Sequence[Sequence[float]],
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str],
+    size: str,
+) -> str:
+    """Say which column of *rows* is drawn against other numbers than their *size*, also in thousands.
+
+    *across* is where the points of each panel stand on the x axis.
+    """
+    wanted = [row[size] for row in rows]
+    for name in names:
+        drawn = _beside(panels, across, rows, name)
+        if not any(_stand_at(wanted, places, unit) for places in drawn for unit in (1, 1000, 1024)):
+            return f"the points of {name} do not stand at the {size} of their rows"
+    return ""
+
+
+def _stand_at(wanted: Sequence[float], places: Sequence[float], unit: float) -> bool:
+    return all(any(close(place * unit, one, 0.01) for place in places) for one in wanted)
+
+
+def _beside(
+    panels: Sequence[Mapping[str, Any]],
+    noted: Sequence[Noted],
+    rows: Sequence[Mapping[str, Any]],
+    name: str,
+) -> list[Noted]:
+    """Return what is noted of the panels that show a column of *rows*."""
+    return [
+        one
+        for panel, one in zip(panels, noted, strict=False)
+        if all(drawn_as(panel, row.get(name)) for row in rows)
+    ]
+
+
+def merged(
+    panels: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str],
+    key: str,
+) -> str:
+    """Say which column of *rows* is one line under one name, where each row's *key* has a line of its own."""
+    keys = list(dict.fromkeys(row[key] for row in rows))
+    for name in names:
+        drawn = [
+            {
+                word
+                for panel in panels
+                for row in rows
+                if row[key] == one
+                for word in drawn_as(panel, row.get(name))
+            }
+            for one in keys
+        ]
+        said = all(map(LETTER.search, drawn[0])) and not any(
+            one in panel["title"] for one in keys for panel in panels
+        )
+        if said and len(keys) > 1 and all(words == drawn[0] for words in drawn):
+            return f"{name} is one line for {' and '.join(keys)}"
+    return ""
