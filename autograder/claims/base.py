@@ -88,6 +88,19 @@ class Claimed:
         return given
 
     @property
+    def has_arrays(self) -> bool:
+        """Whether a call is given arrays; if not, its inputs are numbers, words, and lists and dicts of them."""
+        if self._draw is None:
+            return True
+        return any(_dtype(it) for it in self.drawn(np.random.default_rng(0), DRAWN).values())
+
+    @property
+    def has_containers(self) -> bool:
+        """Whether a call is given a list or dict, which it could change."""
+        drawn = self.drawn(np.random.default_rng(0), DRAWN).values()
+        return any(isinstance(it, list | dict) for it in drawn)
+
+    @property
     def has_whole_numbers(self) -> bool:
         """Whether a call is given arrays of whole numbers."""
         drawn = self.drawn(np.random.default_rng(0), DRAWN).values()

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from autograder.claims.costs import Costs
 from autograder.claims.graphs import Graphs
+from autograder.claims.refusals import Refuses
 from autograder.claims.results import Results
 from autograder.claims.speed import Speed
 from autograder.claims.training import Trains
 
 
-class Exercise(Results, Trains, Costs, Graphs, Speed):
+class Exercise(Results, Refuses, Trains, Costs, Graphs, Speed):
     """What is claimed of one function."""
