@@ -26,7 +26,7 @@ Values = Mapping[str, Any]
 Slips = Mapping[str, Mapping[str, float]]
 """By the name of an answer and the words for a usual mistake: the number that it gives."""
 Made = Callable[[Any], Iterable[tuple[bytes, Values, Slips]]]
-"""Draws made profiles from the rig, which may be the part's own: the file, the right answers, what usual mistakes give."""
+"""Draws made profiles from the rig, or from the part's own: file, right answers, what usual mistakes give."""
 CAUSES = (
     "between queued work",
     "data loading",

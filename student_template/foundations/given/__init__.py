@@ -1,7 +1,8 @@
-"""What the parts of this lab are given: slow versions, inputs to measure with, and what a call needs at its peak.
+"""What the parts of this lab are given: slow versions, inputs to measure with, and what a call needs of memory.
 
     q, k, v = make_inputs(1024, device)         each (1, 4, 1024, 32), float32
     megabytes = peak_mb(attention_by_hand, q, k, v)
+    with Allocations() as memory: ...           memory.live, memory.peak, memory.restart()
 
 The lab hands this folder out and grades with its own copy: a change here reaches nobody else.
 """
@@ -9,6 +10,20 @@ The lab hands this folder out and grades with its own copy: a change here reache
 from . import loops
 from .attention import attention_by_hand, make_inputs
 from .loops import make_tables
-from .measuring import device_name, peak_mb
+from .measuring import Allocations, device_name, peak_mb
+from .slow_epoch import make_images, make_network, preprocess, train_epoch, train_step
 
-__all__ = ["attention_by_hand", "device_name", "loops", "make_inputs", "make_tables", "peak_mb"]
+__all__ = [
+    "Allocations",
+    "attention_by_hand",
+    "device_name",
+    "loops",
+    "make_images",
+    "make_inputs",
+    "make_network",
+    "make_tables",
+    "peak_mb",
+    "preprocess",
+    "train_epoch",
+    "train_step",
+]

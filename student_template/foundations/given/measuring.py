@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 
 def peak_mb(function: Callable[..., Any], *inputs: Tensor) -> float:
@@ -24,33 +25,54 @@ def peak_mb(function: Callable[..., Any], *inputs: Tensor) -> float:
         torch.cuda.reset_peak_memory_stats()
         function(*inputs)
         return (torch.cuda.max_memory_allocated() - before) / 1e6
-    with _Live(inputs) as live:
+    with Allocations() as memory:
         function(*inputs)
-    return live.peak / 1e6
+    return memory.peak / 1e6
 
 
-class _Live(TorchDispatchMode):
-    """Looks at each operation's results, and adds up the bytes of those that are still there."""
+class Allocations(TorchDispatchMode):
+    """Counts the bytes of tensors that are made inside of it, and are still there.
 
-    def __init__(self, inputs: Iterable[Tensor]) -> None:
-        """Leave out what was there before."""
+    with Allocations() as memory:
+        ...
+        memory.live         bytes that are there now
+        memory.peak         the most bytes that were there at a time, since the start or the last restart()
+
+    What was there before does not count, nor do views of it or results that are written into it.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
         super().__init__()
         self.peak = 0
-        self._before = {StorageWeakRef(tensor.untyped_storage()).cdata for tensor in inputs}
-        self._live: dict[int, tuple[StorageWeakRef, int]] = {}
+        self._made: dict[int, tuple[StorageWeakRef, int]] = {}
+
+    @property
+    def live(self) -> int:
+        """Return the bytes that are there now."""
+        self._made = {key: it for key, it in self._made.items() if not it[0].expired()}
+        return sum(size for _, size in self._made.values())
+
+    def restart(self) -> None:
+        """Let the peak be what is there now."""
+        self.peak = self.live
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Compute, then look."""
-        result = func(*args, **(kwargs or {}))
-        self._live = {key: it for key, it in self._live.items() if not it[0].expired()}
-        for tensor in result if isinstance(result, tuple | list) else [result]:
-            if isinstance(tensor, Tensor):
+        """Compute, then look which results have memory of their own."""
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        before = {storage_of(it) for it in tree_leaves((args, kwargs)) if isinstance(it, Tensor)}
+        for tensor in tree_leaves(result):
+            if isinstance(tensor, Tensor) and storage_of(tensor) not in before:
                 storage = tensor.untyped_storage()
-                reference = StorageWeakRef(storage)
-                if reference.cdata not in self._before:
-                    self._live[reference.cdata] = (reference, storage.nbytes())
-        self.peak = max(self.peak, sum(size for _, size in self._live.values()))
+                self._made[storage_of(tensor)] = StorageWeakRef(storage), storage.nbytes()
+        self.peak = max(self.peak, self.live)
         return result
+
+
+def storage_of(tensor: Tensor) -> int:
+    """Return a number that views of the same memory share."""
+    return StorageWeakRef(tensor.untyped_storage()).cdata
 
 
 def device_name(device: torch.device) -> str:

@@ -1,0 +1,362 @@
+"""Part 3: profilers. Which function takes the time, which line, and what memory each line needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.checks.forms import Form, any_number, count, not_negative, words
+from autograder.claims.exercise import Exercise
+from autograder.lab import BOOLEAN, TEXT, Observation, Part, Table, Text, Verdict, list_of, record
+from autograder.labs.foundations.part3_profilers import judges, made
+from autograder.labs.foundations.part3_profilers.made import Entries
+from autograder.model import Failed, Passed
+
+MEMORY = Form(
+    "line_memory.csv",
+    (
+        count("line", "its number in the file"),
+        words("code", "the text of the line"),
+        count("hits", "how often it ran"),
+        any_number("added_bytes", "alive after the line minus alive before it, over all hits"),
+        not_negative("peak_bytes", "the most bytes that were alive while the line ran"),
+    ),
+)
+part = Part(
+    "part3_profilers",
+    hands_in=["calls_top20.txt", MEMORY.file, "part3_notes.md"],
+    tables=[MEMORY],
+)
+WRONG = 'see "What usually goes wrong" in the part 3 handout'
+FILE = {"empties_its_inputs": "the function gets a file and changes nothing of the caller's"}
+IMAGES = {
+    "writes_into_its_inputs": "images are arrays, and this entry writes into tensors",
+    "read_as_contiguous": "the same: it reads tensors in another order",
+}
+
+MOST = 50
+"""Rows about a program of ten lines; of more than that, only their number is compared."""
+
+# --- which function ---------------------------------------------------------------------------
+
+
+def by_file(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Put the profile into a file, and call with its path."""
+    others = {name: it for name, it in given.items() if name != "entries"}
+    with made.stats_file(given["entries"]) as file:
+        return function(file, **others)
+
+
+ranked = Exercise("rank_functions", part, call=by_file, holes=FILE)
+gains = Exercise("speedup_if", part, call=by_file, holes=FILE)
+
+
+@ranked.inputs
+def draw_ranked(
+    random: np.random.Generator, functions: Any = (6, 30), count: Any = (1, 40), ties: Any = False
+) -> dict[str, Any]:
+    return {"entries": made.entries(random, functions, ties=ties), "count": count}
+
+
+@gains.inputs
+def draw_gain(
+    random: np.random.Generator, functions: Any = (6, 30), factor: Any = (2, 10)
+) -> dict[str, Any]:
+    entries = made.entries(random, functions)
+    chosen = entries[random.integers(1, functions)]  # the first one is the whole program
+    return {"entries": entries, "function": made.printed(chosen), "factor": factor}
+
+
+def ranking(entries: Entries, count: int) -> list[dict[str, Any]]:
+    rows = sorted(made.rows(entries), key=lambda row: (-row["seconds"], row["function"]))
+    return rows[:count]
+
+
+def by_own_time(entries: Entries, count: int) -> list[dict[str, Any]]:
+    rows = sorted(made.rows(entries), key=lambda row: (-row["own_seconds"], row["function"]))
+    return rows[:count]
+
+
+def gain(entries: Entries, function: str, factor: float, of: str = "seconds") -> float:
+    rows = {row["function"]: row for row in made.rows(entries)}
+    total = sum(row["own_seconds"] for row in rows.values())
+    return float(total / (total - rows[function][of] * (1 - 1 / factor)))
+
+
+def gain_of_own_time(entries: Entries, function: str, factor: float) -> float:
+    return gain(entries, function, factor, of="own_seconds")
+
+
+def gain_of_all(entries: Entries, function: str, factor: float) -> float:
+    return gain(entries, function, math.inf)
+
+
+ranked.same(
+    {
+        "30 entries, count 30": {"functions": 30, "count": 30},
+        "equal seconds": {"functions": 24, "count": 24, "ties": True},
+        "count above the number of rows": {"functions": 8, "count": 20},
+    },
+    oracle=ranking,
+    slips={"the rows are sorted by own time: sort them by the seconds with callees": by_own_time},
+    name="ranks_by_total_time",
+    says="rank_functions returns the rows of the profile, the one with the most seconds first.",
+    why={
+        "length": "each function has one row, and at most count rows are returned. "
+        "get_stats_profile() merges functions of one name in different files",
+        "equal seconds": "rows with equal seconds are in the order of their names",
+        "calls": "calls counts recursive calls as well: it is the second number of an entry",
+        "own_share": "own_share is own_seconds over the own seconds of all functions of the file",
+        "function": "a name or the order is different: the row with the most seconds comes first, "
+        "and a function is named as pstats prints it, with file and line",
+        "": "a row is different from the entry of the file",
+    },
+    try_=f"pstats.Stats(file).stats and pstats.func_std_string(key); {WRONG}",
+)
+gains.same(
+    {
+        "factor 2": {"factor": 2.0},
+        "factor infinity": {"factor": math.inf},
+    },
+    oracle=gain,
+    within=1e-6,
+    slips={
+        "only the function's own seconds became less: what it calls is faster too": (
+            gain_of_own_time
+        ),
+        "the factor has no influence: this is the gain without the function": gain_of_all,
+    },
+    name="predicts_the_gain",
+    says="speedup_if returns the speedup of the whole program, also for an infinite factor.",
+    why="the new time is total - seconds * (1 - 1 / factor), and total is the sum of own seconds",
+    try_=f"divide the old time by the new one; {WRONG}",
+)
+gains.refuses(
+    {
+        "a function that the file does not have": {"function": "nowhere.py:1(nothing)"},
+        "a name without its file": {"function": made.SHARED_NAME},
+    },
+    name="refuses_unknown_functions",
+    try_="raise ValueError when no row of the file has exactly this name",
+    needs=[],
+)
+
+# --- which line -------------------------------------------------------------------------------
+
+
+def by_arrays(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Cut the pixels into images."""
+    images = made.cut(given["pixels"].cpu().numpy(), given["shapes"])
+    if given["kind"] == made.FLIPPED:
+        images = [image[::-1, ::-1] for image in images]
+    for image in images:
+        image.flags.writeable = given["kind"] != made.READ_ONLY
+    return function(images, given["size"])
+
+
+preprocessed = Exercise("preprocess", part, call=by_arrays, holes=IMAGES)
+
+
+@preprocessed.inputs
+def draw_images(
+    random: np.random.Generator,
+    images: Any = (0, 4),
+    height: Any = (1, 30),
+    width: Any = (1, 30),
+    size: Any = (1, 40),
+    kind: Any = "",
+) -> dict[str, Any]:
+    shapes = [[height + 5 * i % 17, width + 7 * i % 17, 3] for i in range(images)]
+    pixels = random.integers(0, 256, sum(map(math.prod, shapes)), np.uint8)
+    if kind == made.GREY:
+        pixels[:] = random.integers(1, 256)
+    return {"pixels": pixels, "shapes": shapes, "size": size, "kind": kind}
+
+
+SOME = {"images": 3, "height": 20, "width": 24}
+preprocessed.same(
+    {
+        "one pixel": {"images": 1, "height": 1, "width": 1},
+        **{kind: {**SOME, "kind": kind} for kind in (made.GREY, made.FLIPPED, made.READ_ONLY)},
+        "large images": {"images": 2, "height": 50, "width": 45, "size": 8},
+    },
+    families=(
+        "drawn sizes",
+        "images is 0",
+        "images is 1",
+        "height is 1",
+        "width is 1",
+        "size is 1",
+        "every second of a row",
+        "whole numbers at their ends",
+        "other numbers in the same tensors",
+    ),
+    gradients=(),
+    dtypes=(),
+    name="preprocess_is_right",
+    says="preprocess equals given.preprocess: no images, one pixel, grey, flipped, read-only.",
+    why={
+        "images is 0": "no images are a batch of shape (0, 3, size, size)",
+        made.GREY: "an image of one value has no span: it becomes 0, and not NaN",
+        made.FLIPPED: "a flipped array has negative strides: copy it first",
+        "": "gamma 2.2, then from 0 to 1 over the whole image, then bilinear with antialias",
+    },
+    try_=f"begin with a copy of given.preprocess, and change only the slow line; {WRONG}",
+)
+preprocessed.leaves_inputs_alone(
+    SOME,
+    name="leaves_inputs_alone",
+    says="preprocess leaves the images as they were.",
+    try_="torch.from_numpy shares the memory of an array: work on a copy",
+    needs=["preprocess_is_right"],
+)
+preprocessed.faster(
+    {"images": 16, "height": 40, "width": 40, "size": 32},
+    name="preprocess_is_faster",
+    says="preprocess is at least {bar} as fast as given.preprocess, timed from outside.",
+    why="the slow line is still there: image.tolist() makes a Python number of each byte, and "
+    "the line takes 87 % of the time in given/line_report.txt. The table and the resizing take "
+    "3 % each",
+    try_="make a tensor of the array without a list: torch.from_numpy",
+)
+
+# --- the memory of each line ------------------------------------------------------------------
+
+
+def by_program(function: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Let a program run line by line; keep one figure of each row, which a check is about."""
+    sizes = [given[name] for name in ("kept", "large", "helper")]
+    program = made.program(given["above"])
+    result, rows = function(program, *sizes, rounds=given["rounds"])
+    if len(rows) > MOST:
+        return {"result": result, "rows": f"{len(rows)} rows"}
+    names = ("line", "hits", given["figure"])
+    return {"result": result, "rows": [{name: row[name] for name in names} for row in rows]}
+
+
+lines = Exercise("memory_by_line", part, call=by_program)
+
+
+@lines.inputs
+def draw_program(
+    random: np.random.Generator,
+    kept: Any = (1, 3000),
+    large: Any = (9, 6000),
+    helper: Any = (1, 20000),
+    rounds: Any = (1, 5),
+    above: Any = (2, 90),
+    figure: Any = "added_bytes",
+) -> dict[str, Any]:
+    sizes = {"kept": kept, "large": large, "helper": helper, "rounds": rounds}
+    return {**sizes, "above": above, "figure": figure}
+
+
+def nothing_added(**given: Any) -> dict[str, Any]:
+    expected = made.memory(**given)
+    return {**expected, "rows": [{**row, "added_bytes": 0} for row in expected["rows"]]}
+
+
+def live_at_the_end(**given: Any) -> dict[str, Any]:
+    return made.memory(**given, watch="end")
+
+
+def never_restarted(**given: Any) -> dict[str, Any]:
+    return made.memory(**given, watch="all")
+
+
+lines.same(
+    {"three rounds": {"kept": 1000, "large": 2000, "helper": 8000, "rounds": 3}},
+    oracle=made.memory,
+    within=0.0,
+    slips={
+        "no line added a byte: tracemalloc sees the memory of Python, and not that of torch": (
+            nothing_added
+        ),
+    },
+    name="bytes_of_each_line",
+    says="memory_by_line returns the result, and the hits and added bytes of each line.",
+    why={
+        "result": "the first of the two results is what the function returned",
+        "length": "each line that ran has one row, in the order of the lines",
+        "hits": "a line of a loop runs more than once",
+        "": "a line has the bytes that are alive after it, minus those before it, over all hits. "
+        "Views and writes in place add nothing, del frees, a helper's tensors are the caller's "
+        "line, and backward frees about as much as it makes",
+    },
+    try_=f"close a line at the next line or return event, and read Allocations.live; {WRONG}",
+)
+PEAK = {"figure": "peak_bytes"}
+lines.same(
+    {
+        "any sizes": PEAK,
+        "three rounds": {**PEAK, "kept": 1000, "large": 2000, "helper": 8000, "rounds": 3},
+        "two rounds": {**PEAK, "kept": 3000, "large": 10, "helper": 10, "rounds": 2},
+    },
+    families=(),
+    oracle=made.memory,
+    within=0.0,
+    slips={
+        "the bytes alive at the end of a line are no peak: the new tensor is made before the old "
+        "one is freed": live_at_the_end,
+        "the peak of one line is that of all later lines too: restart it for each line": (
+            never_restarted
+        ),
+    },
+    name="peaks_within_a_line",
+    says="memory_by_line returns the most bytes that were alive while each line ran.",
+    why="a peak counts all that is alive while the line runs, from its beginning on",
+    try_=f"read Allocations.peak when a line ends, then call restart(); {WRONG}",
+)
+
+
+@part.probe(
+    values={"ends": list_of(record(case=TEXT, kept=BOOLEAN, came=TEXT))}, takes=["memory_by_line"]
+)
+def tracers(student: Any, rig: Any) -> Any:
+    """Return who traces after a return and after an exception."""
+    return {"ends": made.ends(student.memory_by_line, rig.integer(1, 10**9))}
+
+
+@part.check(basis="report")
+def stops_tracing(tracers: Observation) -> Verdict:
+    """Afterwards sys.gettrace() is as before, also after an exception, which reaches the caller."""
+    for end in tracers.values["ends"]:
+        if not end["kept"]:
+            return Failed(
+                f"after {end['case']}: sys.gettrace() is not what it was before the call",
+                "the trace function stays in place, and slows down all that runs later",
+                "keep sys.gettrace() before the call, and set it again in a finally block",
+            )
+        if end["case"] == "an exception" and end["came"] != "the same exception":
+            return Failed(
+                f"after an exception: {end['came']}",
+                "an exception of the function has to reach the caller",
+                "use try and finally, without except",
+            )
+    return Passed("sys.gettrace() is as before after a return and after an exception")
+
+
+# --- what is handed in ------------------------------------------------------------------------
+
+
+@part.check(basis="artefact")
+def top20_is_of_this_program(calls_top20: Text) -> Verdict:
+    """The calls_top20.txt handed in is a report of pstats about train_epoch, by cumulative time."""
+    rows = judges.report_rows(calls_top20.text)
+    problem = judges.report_problem(calls_top20.text, rows)
+    if problem:
+        return Failed(f"{len(rows)} rows", problem, "run python part3_profilers.py again")
+    return Passed(f"{len(rows)} rows, train_epoch and preprocess among them")
+
+
+@part.check(basis="artefact")
+def csv_is_consistent(line_memory: Table) -> Verdict:
+    """The line_memory.csv handed in has rising lines, and its largest peak is that of backward."""
+    rows = MEMORY.read(line_memory)
+    problem = MEMORY.problem(rows) or judges.memory_problem(rows)
+    if problem:
+        return Failed(f"{len(rows)} rows", problem, "run python part3_profilers.py again")
+    return Passed(f"{len(rows)} rows")
