@@ -18,6 +18,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ from autograder.worker.rigs.calls import Calls
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.compilers import Compiler, EagerTrainings, refusal, register
 from autograder.worker.rigs.counters import Saved
+from autograder.worker.rigs.crossings import on_meta
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
@@ -366,6 +368,11 @@ class Rig:
     def fetches(self, student: ModuleType) -> Waits:
         """Record where the student's file brings a value to the host."""
         return Waits(Always(), str(student.__file__))
+
+    def on_meta(self, student: ModuleType, call: Callable[[torch.device], Any]) -> dict[str, Any]:
+        """Call with device `meta` in place of a GPU, and note what came of it."""
+        staged = Path(str(student.__file__)).parent
+        return on_meta(partial(self.answers(student).tried, call), staged)
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""
