@@ -19,6 +19,24 @@ from autograder.traces.words import many
 FAINT = 0.01
 """A row counts as at least this share of a case's largest number: what is left of sums that cancel has no digits."""
 
+QUOTES = ("'", '"')
+"""What a word begins with that stands in the place of a dtype."""
+TENSORS = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "bool",
+    "uint",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+)
+"""What the name of a tensor's dtype begins with."""
+WHOLE_OR_NOT = {"int", "float"}
+"""Python's numbers: either may stand for the other."""
+
 Why = str | Mapping[str, str]
 """What to say of numbers that differ; or by words in the name of the case, the first that fit."""
 
@@ -44,9 +62,11 @@ def same(
                 "your code raised an exception in this case",
                 try_,
             )
-        if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
+        if got is None or not _fits(case, asked):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            return Failed(returned, "the shape or the dtype of the result is wrong", try_)
+            words = asked["dtype"][:1] in QUOTES
+            form = "the shape or the dtype of the result is wrong"
+            return Failed(returned, reason(why, asked["case"]) if words else form, try_)
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
@@ -129,8 +149,26 @@ def _cases(
     """Cut both sides' numbers into cases: the student's form and numbers beside those asked for."""
     own = {case["case"]: (case, numbers) for case, numbers in _cut(pair.student)}
     for asked, want in _cut(pair.baseline):
-        case, got = own.get(asked["case"], ({"shape": [], "dtype": "nothing"}, want[:0]))
+        case, got = own.get(asked["case"]) or (_around(own, asked["case"]), want[:0])
         yield case, asked, got if len(got) == len(want) else None, want
+
+
+def _around(own: Mapping[str, tuple[Mapping[str, Any], Array]], name: str) -> Mapping[str, Any]:
+    """Return what stands in the place of a case that is missing: what it is an entry of, or what has entries."""
+    if any(other.startswith(f"{name}, ") for other in own):
+        return {"shape": [], "dtype": "a list or dict"}
+    while ", " in name:
+        name = name.rpartition(", ")[0]
+        if name in own:
+            case = own[name][0]
+            raised = case["dtype"].startswith("raised ")
+            return case if raised else {**case, "dtype": f"{case['dtype']} without entries"}
+    return {"shape": [], "dtype": "nothing"}
+
+
+def _fits(case: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    numbers = {case["dtype"], asked["dtype"]} <= WHOLE_OR_NOT
+    return case["shape"] == asked["shape"] and (numbers or case["dtype"] == asked["dtype"])
 
 
 def _cut(seen: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
@@ -174,7 +212,8 @@ def _gaps(got: Array, want: Array) -> Array:
 
 
 def _form(case: Mapping[str, Any]) -> str:
-    return "nothing" if case["dtype"] == "nothing" else f"{case['dtype']} {tuple(case['shape'])}"
+    plain = not case["shape"] and not case["dtype"].startswith(TENSORS)
+    return str(case["dtype"]) if plain else f"{case['dtype']} {tuple(case['shape'])}"
 
 
 def reason(why: Why, case: str) -> str:

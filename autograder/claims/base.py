@@ -55,7 +55,7 @@ class Claimed:
         self.function = function
         self.part = Part(part or function) if isinstance(part, str) else part
         self._prefix = "" if isinstance(part, str) else f"{function}_"
-        self.part.writes = (*self.part.writes, function)
+        self.part.writes = tuple(dict.fromkeys((*self.part.writes, function)))
         self._use = call or (lambda written, given: written(**given))
         self._draw: Draw | None = None
         self.holes = dict(holes or {})
@@ -86,6 +86,19 @@ class Claimed:
         if case.change is not None:
             given = {name: _changed(it, case, random) for name, it in given.items()}
         return given
+
+    @property
+    def has_arrays(self) -> bool:
+        """Whether a call is given arrays; if not, its inputs are numbers, words, and lists and dicts of them."""
+        if self._draw is None:
+            return True
+        return any(_dtype(it) for it in self.drawn(np.random.default_rng(0), DRAWN).values())
+
+    @property
+    def has_containers(self) -> bool:
+        """Whether a call is given a list or dict, which it could change."""
+        drawn = self.drawn(np.random.default_rng(0), DRAWN).values()
+        return any(isinstance(it, list | dict) for it in drawn)
 
     @property
     def has_whole_numbers(self) -> bool:

@@ -13,6 +13,7 @@ from autograder.claims.base import SAME, Claimed
 from autograder.claims.devices import STAYS
 from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
+from autograder.claims.refusals import REFUSES
 from autograder.claims.results import GRADIENTS, LEFT_ALONE
 from autograder.errors import CourseError, nearest
 
@@ -45,6 +46,15 @@ def _each(value, change):
     if isinstance(value, (list, tuple)):
         return type(value)([_each(it, change) for it in value])
     return value
+
+
+def _others(value):
+    """Change each number and word of a result."""
+    if isinstance(value, dict):
+        return {{name: _others(it) for name, it in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_others(it) for it in value])
+    return f"{{value}}?" if isinstance(value, str) or value is None else value + 1
 
 
 def _given(args, kwargs):
@@ -118,6 +128,31 @@ for it in _given(args, kwargs):
         it.reshape(-1)[0].item()
 return right(*args, **kwargs)
 """
+HALF = """
+result = right(*args, **kwargs)
+if isinstance(result, dict):
+    return dict(list(result.items())[: len(result) // 2])
+return result[: len(result) // 2] if hasattr(result, "__len__") else 0 * result
+"""
+EMPTIES = """
+result = right(*args, **kwargs)
+for it in (*args, *kwargs.values()):
+    if isinstance(it, (list, dict)):
+        it.clear()
+return result
+"""
+NEVER_REFUSES = """
+try:
+    return right(*args, **kwargs)
+except Exception:
+    return None
+"""
+RAISES_ANOTHER = """
+try:
+    return right(*args, **kwargs)
+except Exception as error:
+    raise LookupError(str(error)) from None
+"""
 # Name -> (what the wrapper does, the claim that has to fail); `same` stands in for LEFT_ALONE where nobody claims that.
 ENTRIES = {
     "no_tensor": (RESULT.format("it.tolist()"), SAME),
@@ -154,18 +189,29 @@ ENTRIES = {
     "detached": (RESULT.format("it.detach()"), GRADIENTS),
     "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
     "brings_its_result_to_the_host": (RESULT.format("it.cpu()"), STAYS),
+    "refuses_nothing": (NEVER_REFUSES.strip(), REFUSES),
+    "refuses_by_another_error": (RAISES_ANOTHER.strip(), REFUSES),
+}
+AGAIN = "first_answer_again"
+# Of an exercise whose inputs are no arrays, in the place of those above that `same` has to fail.
+PLAIN = {
+    AGAIN: ENTRIES[AGAIN],
+    "nothing": ("return None", SAME),
+    "other_values": ("return _others(right(*args, **kwargs))", SAME),
+    "half_of_it": (HALF.strip(), SAME),
+    "empties_its_inputs": (EMPTIES.strip(), LEFT_ALONE),
 }
 
 
 def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
     """Make every entry that a claim of the exercise has to fail; it may say of some why none has to."""
-    unknown = set(exercise.holes) - {*ENTRIES, BASELINE}
+    unknown = set(exercise.holes) - {*ENTRIES, *PLAIN, BASELINE}
     if unknown:
         name = unknown.pop()
         raise CourseError(
-            f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, ENTRIES)}"
+            f"{exercise.function}: holes names '{name}', which is no entry{nearest(name, [*ENTRIES, *PLAIN])}"
         )
-    for name, (body, claim) in ENTRIES.items():
+    for name, (body, claim) in _tried(exercise).items():
         claimed = exercise.claimed
         owner = claimed.get(claim, claimed.get(SAME, "") if claim == LEFT_ALONE else "")
         if owner and name not in exercise.holes:
@@ -173,6 +219,15 @@ def made(exercise: Claimed, reference: str, baseline: str) -> Iterator[Entry]:
             yield Entry(exercise.named(name), wrong, owner)
     if BASELINE not in exercise.holes:
         yield from (Entry(BASELINE, baseline, owner) for owner in exercise.structural)
+
+
+def _tried(exercise: Claimed) -> dict[str, tuple[str, str]]:
+    """Return the entries that change something, by the inputs of the exercise."""
+    if exercise.has_arrays:
+        return ENTRIES
+    refusals = {name: it for name, it in ENTRIES.items() if it[1] == REFUSES}
+    plain = {name: it for name, it in PLAIN.items() if exercise.has_containers or it[1] == SAME}
+    return {**plain, **refusals}
 
 
 def _wrapper(function: str, body: str) -> str:

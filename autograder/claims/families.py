@@ -50,21 +50,16 @@ def every(
     skip: Mapping[str, str],
     only: Collection[str] | None = None,
     *,
+    arrays: bool = True,
     whole: bool = False,
 ) -> list[Case]:
     """List an exercise's own cases and the families: *only* some, or all but those that it skips for a reason.
 
-    Those of *whole* numbers are there where any are drawn.
+    Those of *arrays*, and of *whole* numbers, are there where any are drawn.
     """
-    families = [
-        DRAWN,
-        *_of_sizes(sizes),
-        *LAYOUTS,
-        *(Case(dtype, dtype=dtype) for dtype in dtypes),
-        *NUMBERS,
-        *(WHOLE if whole else []),
-        AGAIN,
-    ]
+    of_dtypes = [Case(dtype, dtype=dtype) for dtype in dtypes]
+    of_arrays = [*LAYOUTS, *of_dtypes, *NUMBERS, *(WHOLE if whole else []), AGAIN]
+    families = [DRAWN, *_of_sizes(sizes), *(of_arrays if arrays else [])]
     known = [family.name for family in families]
     for name in (*skip, *(only or ())):
         if name not in known:

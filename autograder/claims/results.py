@@ -14,8 +14,8 @@ from autograder.lab import CASES, NUMBERS, TEXT, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 Oracle = Callable[..., Any] | None
-WITHIN = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
-"""Of a row's largest number: a few roundings of the dtype; whole numbers and booleans are compared exactly."""
+WITHIN = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12, "float": 1e-9}
+"""Of a row's largest number: a few roundings of the dtype; whole numbers, booleans and words are compared exactly."""
 LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
 FLAG = "the precision of products was lowered for the whole program; the exercise asks for full float32"
@@ -58,13 +58,21 @@ class Results(Claimed):
 
         Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
         """
-        whole = self.has_whole_numbers
-        tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families, whole=whole)
-        said = f"{self.function} returns what the slow version returns: {_kinds(tried)}."
+        tried = every(
+            self.sizes,
+            dtypes,
+            cases or {},
+            skip_families or {},
+            families,
+            arrays=self.has_arrays,
+            whole=self.has_whole_numbers,
+        )
+        source = "is right" if oracle else "the slow version returns"
+        said = f"{self.function} returns what {source}: {_kinds(tried, self.has_arrays)}."
         slips = words.get("slips", {})
         self.require_drawn("same", (case.sizes for case in tried))
         self._compared(SAME, said, self._results(tried, oracle, slips), words)
-        if gradients is None or gradients:
+        if self.has_arrays and (gradients is None or gradients):
             kept = [case for case in tried if not case.again]
             within = words.get("within", WITHIN)
             alike: Alike = {"why": words["why"], "try_": words["try_"], "within": within}
@@ -112,7 +120,7 @@ class Results(Claimed):
 
     def _compared(self, claim: str, said: str, run: Any, words: Alike) -> None:
         within = words.get("within", WITHIN)
-        own = {"float32": within} if isinstance(within, float) else within
+        own = {"float32": within, "float": within} if isinstance(within, float) else within
         allowed = Within({**WITHIN, **own})
         apart, slips, try_ = words.get("apart", {}), words.get("slips", {}), words["try_"]
 
@@ -126,14 +134,15 @@ class Results(Claimed):
             if isinstance(verdict, Passed):
                 return left if isinstance(left, Failed) else verdict
             for at, slip in enumerate(slips):
+                cases = {"cases": pair.baseline.values["slips"][at]}
                 wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
-                slipped = Pair(pair.student, replace(pair.baseline, arrays=wrong))
+                slipped = Pair(pair.student, replace(pair.baseline, values=cases, arrays=wrong))
                 if isinstance(outputs.same(slipped, allowed, why="", try_=""), Passed):
                     return Failed(verdict.measured, slip, try_, verdict.evidence)
             return verdict
 
         kind = claim.removeprefix("same_")
-        values = {**CASES, **SEEN}
+        values = {**CASES, **SEEN, "slips": list_of(CASES["cases"])}
         arrays = NUMBERS | {f"slip{at}": NUMBERS["numbers"] for at in range(len(slips))}
         name = self.add_probe(self.named(kind, words), run, pair=True, values=values, arrays=arrays)
         more = (read for check in apart.values() for read in self.part.checks[check].reads)
@@ -168,9 +177,15 @@ class Results(Claimed):
                 seen.add(case.name, returned, asked)
                 for answers, slip in zip(slipped, slips.values(), strict=True):
                     if rig.side != "student":
-                        answers.add("", slip(**given))
-            wrong = {f"slip{at}": it.seen()["numbers"] for at, it in enumerate(slipped)}
-            return {**seen.seen(), **wrong, "changed": sorted(changed), "flags": flags.values()}
+                        answers.add(case.name, slip(**given), asked)
+            told = [it.seen() for it in slipped]
+            return {
+                **seen.seen(),
+                "slips": [it["cases"] for it in told],
+                **{f"slip{at}": it["numbers"] for at, it in enumerate(told)},
+                "changed": sorted(changed),
+                "flags": flags.values(),
+            }
 
         return results
 
@@ -190,7 +205,7 @@ class Results(Claimed):
                     seen.add(
                         f"{case.name}: gradient of {name}", gradient, rig.calls.rounded(given)[name]
                     )
-            return {**seen.seen(), "changed": [], "flags": flags.values()}
+            return {**seen.seen(), "slips": [], "changed": [], "flags": flags.values()}
 
         return gradients
 
@@ -214,6 +229,7 @@ def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
     return outputs.unchanged(seen.values["changed"], try_=try_)
 
 
-def _kinds(cases: Sequence[Case]) -> str:
+def _kinds(cases: Sequence[Case], arrays: bool) -> str:
     own = [case.name for case in cases if case == Case(case.name, case.sizes) and case != DRAWN]
-    return ", ".join([*own, "views", "large and small numbers", "a second call"])
+    kinds = ["views", "large and small numbers", "a second call"] if arrays else []
+    return ", ".join([*own, *kinds]) or DRAWN.name

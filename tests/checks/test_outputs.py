@@ -53,7 +53,7 @@ WRONG = {
     "NaN for a number": ([case(numbers=(NAN, 2.0))], "a case: 1 of 2 numbers are NaN or infinite, one of them at [0]", "because"),
     "another dtype": ([case(dtype="float64")], "a case: float64 (2,) instead of float32 (2,)", "shape or the dtype"),
     "another shape": ([case(shape=(2, 1))], "a case: float32 (2, 1) instead of float32 (2,)", "shape or the dtype"),
-    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int () instead of", "shape or the dtype"),
+    "no tensor": ([case(numbers=(), dtype="int", shape=())], "a case: int instead of", "shape or the dtype"),
     "nothing": ([], "a case: nothing instead of", "shape or the dtype"),
     "a form without its numbers": ([case(numbers=(1.0,), shape=(2,))], "instead of", "shape or the dtype"),
 }  # fmt: skip

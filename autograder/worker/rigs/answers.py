@@ -1,7 +1,11 @@
-"""Collects the tensors that a student's function returned, case by case, in the form of `checks.outputs`."""
+"""Collects what a student's function returned, case by case, in the form of `checks.outputs`: tensors and plain values.
+
+A plain value is a number, a word in quotes, or a list or dict of them, whose entries are cases of their own.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +14,11 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_leaves
 
-from autograder.worker.raised import in_words
-from autograder.worker.rigs.returned import flat, number, text
+from autograder.worker.raised import PLAIN, in_words
+from autograder.worker.rigs.returned import flat, text
 
-MOST = 64  # results of one call
+MOST = 64  # tensors of one call
+ENTRIES = 1024  # of a list or dict of plain values
 
 
 class Answers:
@@ -46,6 +51,9 @@ class Answers:
 
         *asked* is the dtype that belongs to it, or what was returned with the dtypes that belong to it.
         """
+        if _is_plain(value):
+            self._add_entries(case, value)
+            return
         if _several(value):
             named = value.items() if isinstance(value, dict) else enumerate(value)
             for name, each in named:
@@ -59,14 +67,24 @@ class Answers:
             shape, dtype = list(value.shape), (belongs if self._exact else "") or _dtype(value)
             self._numbers.append(flat(value))
         else:
-            shape, dtype = [], self._named(value)
-            told = number(value * 1) if type(value) in (bool, int, float) else None
-            self._numbers.append(
-                np.full(1, np.nan if told is None else told)
-            )  # as many as the shape says
+            value = value.item() if isinstance(value, np.generic) else value
+            shape, dtype = [], repr(text(value)) if type(value) is str else self.named(value)
+            self._numbers.append(np.full(1, _number(value)))  # as many as the shape says
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 
-    def _named(self, value: Any) -> str:
+    def _add_entries(self, case: str, value: Any) -> None:
+        """Note a list by its length and its entries, a dict by its names and what they hold."""
+        if isinstance(value, dict):
+            self.add(f"{case}, names", ", ".join(sorted(map(text, value))))
+            entries = [(text(name), each) for name, each in value.items()]
+        else:
+            self.add(f"{case}, length", len(value))
+            entries = [(f"entry {at}", each) for at, each in enumerate(value, 1)]
+        for name, each in entries:
+            self.add(f"{case}, {name}", each)
+
+    def named(self, value: Any) -> str:
+        """Name what was returned, or say what was raised."""
         if isinstance(value, Exception):
             return f"raised {in_words(value, self._staged)}"
         return "nothing" if value is None else text(type(value).__name__)
@@ -85,20 +103,43 @@ def _several(value: Any) -> bool:
     return len(leaves) <= MOST and any(isinstance(it, torch.Tensor) for it in leaves)
 
 
-def copies(tensors: dict[str, Any]) -> dict[str, torch.Tensor]:
-    """Return copies of the tensors among some arguments, to compare them with later."""
-    return {
+def _is_plain(value: Any) -> bool:
+    """Whether this is a tuple, list or dict without any tensor in it."""
+    leaves = tree_leaves(value) if isinstance(value, list | tuple | dict) else [None] * ENTRIES
+    return len(leaves) < ENTRIES and not any(isinstance(it, torch.Tensor) for it in leaves)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value) if type(value) in (bool, int, float) else np.nan
+    except OverflowError:
+        return np.nan
+
+
+def copies(given: dict[str, Any]) -> dict[str, Any]:
+    """Return copies of what may change of some arguments, tensors and plain values, to compare with later."""
+    tensors = {
         name: value.detach().clone()
-        for name, value in tensors.items()
+        for name, value in given.items()
         if isinstance(value, torch.Tensor)
     }
+    return tensors | {name: copy.deepcopy(it) for name, it in given.items() if _of_words(it)}
 
 
-def changed(tensors: dict[str, Any], before: dict[str, torch.Tensor]) -> list[str]:
-    """Return the names of tensors that are no longer what they were; NaN equals NaN."""
-    return [
-        name for name, old in before.items() if not torch.equal(_bits(tensors[name]), _bits(old))
-    ]
+def changed(given: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Return the names of arguments that are no longer what they were; NaN equals NaN."""
+    return [name for name, old in before.items() if not _alike(given[name], old)]
+
+
+def _of_words(value: Any) -> bool:
+    """Whether this is a list or dict of numbers and words alone."""
+    return _is_plain(value) and all(isinstance(it, (*PLAIN, str)) for it in tree_leaves(value))
+
+
+def _alike(value: Any, old: Any) -> bool:
+    if isinstance(old, torch.Tensor):
+        return torch.equal(_bits(value), _bits(old))
+    return bool(value == old)
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:

@@ -45,7 +45,11 @@ def test_several_results_are_cases_of_their_own():
 
 
 WRONG = {
-    "a list of numbers": (([1.0, 1.0, 1.0],), (ONES,), "case 0: list () instead of float32 (3,)"),
+    "a list of numbers": (
+        ([1.0, 1.0, 1.0],),
+        (ONES,),
+        "case 0: a list or dict instead of float32 (3,)",
+    ),
     "the case after it": ((ONES, None, ONES), NOTHING_BETWEEN, "case 2: apart by 5.0e-01"),
     "a tensor in its place": (
         (ONES, ONES, 2 * ONES),
@@ -60,7 +64,7 @@ WRONG = {
     "another object": (
         (ONES, "text", ONES),
         (ONES, ONES, ONES),
-        "case 1: str () instead of float32 (3,)",
+        "case 1: 'text' instead of float32 (3,)",
     ),
 }
 

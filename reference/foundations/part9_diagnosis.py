@@ -1,0 +1,196 @@
+# %% [markdown]
+# # Part 9: diagnosis
+#
+# A training step waits for one thing at a time: for data, for a copy, for other processes, for the host, for the
+# kernels. Making anything else faster gains little. You write down how to find that one thing, how much it can gain at
+# most, in which order to fix what, and where on a machine with several GPUs each process belongs.
+
+# %%
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from given.topology import cpu_set, cpu_text, leading_number
+
+PARTS = ("input", "copy", "communication", "launch", "kernel")
+
+# %% [markdown]
+# ## 9.1 What the step waits for
+
+
+# %%
+def diagnose(step) -> dict[str, Any]:
+    """Return what a step waits for most: `bottleneck`, its `share` of the step, and the speedup `at_most` from it.
+
+    step: seconds by the names in PARTS, and worker_busy (0 ... 1), flops, bytes, peak_flops, peak_bandwidth.
+    """
+    # TODO: the largest of PARTS, on a tie the first of PARTS. A busy GPU may still wait for its memory.
+    ### BEGIN SOLUTION
+    total = sum(step[part] for part in PARTS)
+    largest = max(PARTS, key=lambda part: step[part])  # max keeps the first of equal ones
+    computing, moving = step["flops"] / step["peak_flops"], step["bytes"] / step["peak_bandwidth"]
+    names = {
+        "input": "cpu" if step["worker_busy"] >= 0.5 else "io",
+        "kernel": "compute" if computing >= moving else "bandwidth",
+    }
+    roof = max(computing, moving) if largest == "kernel" else 0.0  # no kernel is faster than that
+    return {
+        "bottleneck": names.get(largest, largest),
+        "share": step[largest] / total,
+        "at_most": total / (total - step[largest] + roof),
+    }
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 9.2 What to fix first
+
+
+# %%
+def plan(step, fixes) -> list[dict[str, Any]]:
+    """Return a row for each fix that pays, in the order in which to apply them.
+
+    step: seconds by the names in PARTS; fixes: name -> {part: divided by}. Each time, take the fix that leaves the
+    least time; stop when the best one saves no more than 1 % of the time that is left. A row: fix, seconds (left after
+    it), speedup (of this fix), cumulative (since the beginning).
+    """
+    # TODO: a fix is worth what it saves of the time that the fixes before it have left. Each is applied once.
+    ### BEGIN SOLUTION
+    left, open_fixes = {part: step[part] for part in PARTS}, dict(fixes)
+    first = now = sum(left.values())
+    rows: list[dict[str, Any]] = []
+    while open_fixes:
+        after = {name: {p: left[p] / fix.get(p, 1) for p in PARTS} for name, fix in open_fixes.items()}
+        best = min(after, key=lambda name: sum(after[name].values()))
+        seconds = sum(after[best].values())
+        if now - seconds <= 0.01 * now:
+            break
+        rows.append({"fix": best, "seconds": seconds, "speedup": now / seconds, "cumulative": first / seconds})
+        left, now = after[best], seconds
+        del open_fixes[best]
+    return rows
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 9.3 What a process may use
+
+
+# %%
+def visible_gpus(value, count) -> list[int]:
+    """Return which of `count` GPUs a program sees under CUDA_VISIBLE_DEVICES=value, in its order; None is unset."""
+    # TODO: the first invalid entry ends the list; a number that comes twice leaves nothing at all.
+    ### BEGIN SOLUTION
+    if value is None:
+        return list(range(count))
+    gpus: list[int] = []
+    for entry in value.split(","):
+        number = leading_number(entry.strip())
+        if number in gpus:
+            return []
+        if not 0 <= number < count:
+            break
+        gpus.append(number)
+    return gpus
+    ### END SOLUTION
+
+
+def usable_cpus(quota="/sys/fs/cgroup/cpu.max") -> int:
+    """Return how many CPUs this process may keep busy: its affinity, and its container's quota if there is one.
+
+    quota: a file with two words, "250000 100000" for 2.5 CPUs or "max 100000" for no limit; it may not be there.
+    """
+    # TODO: os.sched_getaffinity(0); a part of a CPU does not count, and one is always left.
+    ### BEGIN SOLUTION
+    allowed = len(os.sched_getaffinity(0))
+    if not Path(quota).is_file():
+        return allowed
+    limit, period = Path(quota).read_text().split()
+    return allowed if limit == "max" else max(1, min(allowed, int(limit) // int(period)))
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 9.4 Where each process belongs
+
+
+# %%
+def place(machine, ranks) -> list[dict[str, Any]]:
+    """Return a row for each rank: rank, gpu, node, cpus ("0-3,16-19"), threads.
+
+    machine: nodes (the CPUs of each node, "0-7,16-23"), cores (the CPUs of each core, "0,16"), allowed (the CPUs that
+    may be used), gpus (the node of each GPU), workers (loader workers of a rank). ValueError where it does not fit.
+    """
+    # TODO: share out cores, not CPU numbers: two ranks on one core's two CPUs take turns.
+    ### BEGIN SOLUTION
+    allowed, nodes = cpu_set(machine["allowed"]), machine["gpus"][:ranks]
+    if len(nodes) < ranks:
+        raise ValueError(f"{ranks} ranks for {len(nodes)} GPUs")
+    rows = []
+    for rank, node in enumerate(nodes):
+        here = cpu_set(machine["nodes"][node]) & allowed
+        cores = [core for core in (cpu_set(text) & here for text in machine["cores"]) if core]
+        before, sharing = nodes[:rank].count(node), nodes.count(node)
+        if len(cores) < sharing:
+            raise ValueError(f"node {node} has {len(cores)} cores for {sharing} ranks")
+        own = cores[before * len(cores) // sharing : (before + 1) * len(cores) // sharing]
+        cpus, threads = cpu_text(set().union(*own)), max(1, len(own) - machine["workers"])
+        rows.append({"rank": rank, "gpu": rank, "node": node, "cpus": cpus, "threads": threads})
+    return rows
+    ### END SOLUTION
+
+
+def bind_command(row, program) -> list[str]:
+    """Return the words of the command that runs `program` (a list of words) where a row of `place` says.
+
+    numactl --physcpubind=<cpus> --membind=<node> <program>
+    """
+    # TODO: memory of another node is as far away as a CPU of another node.
+    ### BEGIN SOLUTION
+    return ["numactl", f"--physcpubind={row['cpus']}", f"--membind={row['node']}", *program]
+    ### END SOLUTION
+
+
+def closest_pair(links) -> tuple[int, int]:
+    """Return the two GPUs (a, b), a < b, that are connected best; of equal pairs the first by a, then by b.
+
+    links[a][b]: what `nvidia-smi topo -m` says: NV12 (12 NVLinks), PIX, PXB, PHB, NODE, SYS; X for a GPU itself.
+    """
+    # TODO: NV12 is more than NV4, and every NV is more than PIX.
+    ### BEGIN SOLUTION
+    slower = ("PIX", "PXB", "PHB", "NODE", "SYS")
+
+    def distance(pair):
+        link = links[pair[0]][pair[1]]
+        return slower.index(link) if link in slower else -int(link.removeprefix("NV"))
+
+    pairs = [(a, b) for a in range(len(links)) for b in range(a + 1, len(links))]
+    return min(pairs, key=distance)
+    ### END SOLUTION
+
+
+# %%
+if __name__ == "__main__":
+    step = {"input": 0.074, "copy": 0.003, "communication": 0.0, "launch": 0.013, "kernel": 0.030}
+    facts = {"worker_busy": 0.95, "flops": 1.2e12, "bytes": 9e9, "peak_flops": 6.5e13, "peak_bandwidth": 3.2e11}
+    print(diagnose(step | facts))
+    fixes = {
+        "pinned memory": {"copy": 3},
+        "torch.compile": {"launch": 8},
+        "mixed precision": {"kernel": 2.5},
+        "eight workers": {"input": 6},
+    }
+    for row in plan(step, fixes):
+        print(row)
+    print(f"this process may use {usable_cpus()} of {os.cpu_count()} CPUs")
+    machine = {
+        "nodes": ["0-7,16-23", "8-15,24-31"],
+        "cores": [f"{cpu},{cpu + 16}" for cpu in range(16)],
+        "allowed": "0-27",
+        "gpus": [0, 0, 1, 1],
+        "workers": 2,
+    }
+    for row in place(machine, ranks=4):
+        print(" ".join(bind_command(row, ["python", "train.py"])), f"# {row['threads']} threads")
