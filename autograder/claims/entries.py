@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder.claims.base import SAME, Claimed
+from autograder.claims.devices import STAYS
 from autograder.claims.families import SAMPLED
 from autograder.claims.graphs import NO_FETCH
 from autograder.claims.refusals import REFUSES
@@ -187,6 +188,7 @@ ENTRIES = {
     "lowers_the_precision_meanwhile": (LOWERED.strip(), LEFT_ALONE),
     "detached": (RESULT.format("it.detach()"), GRADIENTS),
     "asks_for_a_value": (FETCHES.strip(), NO_FETCH),
+    "brings_its_result_to_the_host": (RESULT.format("it.cpu()"), STAYS),
     "refuses_nothing": (NEVER_REFUSES.strip(), REFUSES),
     "refuses_by_another_error": (RAISES_ANOTHER.strip(), REFUSES),
 }

@@ -14,6 +14,7 @@ part.faster({"batch": 256}, ...)                                the clock, with 
 from __future__ import annotations
 
 from autograder.claims.costs import Costs
+from autograder.claims.devices import Devices
 from autograder.claims.graphs import Graphs
 from autograder.claims.refusals import Refuses
 from autograder.claims.results import Results
@@ -21,5 +22,5 @@ from autograder.claims.speed import Speed
 from autograder.claims.training import Trains
 
 
-class Exercise(Results, Refuses, Trains, Costs, Graphs, Speed):
+class Exercise(Results, Refuses, Trains, Costs, Graphs, Devices, Speed):
     """What is claimed of one function."""

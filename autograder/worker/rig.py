@@ -16,6 +16,7 @@ import importlib
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from autograder.worker.rigs.calls import Calls
 from autograder.worker.rigs.clock import VirtualClock
 from autograder.worker.rigs.compilers import Compiler, EagerTrainings, refusal, register
 from autograder.worker.rigs.counters import Saved
+from autograder.worker.rigs.crossings import on_meta
 from autograder.worker.rigs.fetches import GPU, Always, Queue, Waits, played
 from autograder.worker.rigs.figures import Figures
 from autograder.worker.rigs.hooks import Hook
@@ -298,6 +300,11 @@ class Rig:
     def fetches(self, student: ModuleType) -> Waits:
         """Record where the student's file brings a value to the host."""
         return Waits(Always(), str(student.__file__))
+
+    def on_meta(self, student: ModuleType, call: Callable[[torch.device], Any]) -> dict[str, Any]:
+        """Call with device `meta` in place of a GPU, and note what came of it."""
+        staged = Path(str(student.__file__)).parent
+        return on_meta(partial(self.answers(student).tried, call), staged)
 
     def saved(self, *inputs: Tensor) -> Saved:
         """Add up what autograd keeps for the backward pass."""

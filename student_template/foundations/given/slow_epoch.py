@@ -29,7 +29,7 @@ def preprocess(images: Sequence[Image], size: int = 32) -> Tensor:
     return batch
 
 
-def make_images(count: int, seed: int = 0) -> list[Image]:
+def make_photographs(count: int, seed: int = 0) -> list[Image]:
     """Return photographs of 40 to 56 pixels a side, as uint8 arrays (height, width, 3)."""
     random = np.random.default_rng(seed)
     sides = random.integers(40, 57, (count, 2))
@@ -53,7 +53,7 @@ def make_network(width: int = 16) -> nn.Sequential:
 
 def train_epoch(preprocess: Preprocess, count: int = 96, batch_size: int = 16) -> float:
     """Train a network for one epoch; return the last loss."""
-    images, network, loss = make_images(count), make_network(), torch.zeros(())
+    images, network, loss = make_photographs(count), make_network(), torch.zeros(())
     optimizer = torch.optim.Adam(network.parameters())
     for start in range(0, count, batch_size):
         batch = preprocess(images[start : start + batch_size])

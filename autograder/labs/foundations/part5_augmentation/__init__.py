@@ -1,0 +1,232 @@
+"""Part 5: augmentation. A batch augmented at once, with draws for each sample, on the device that it is on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.claims.exercise import Exercise
+from autograder.claims.families import Sizes
+from autograder.lab import CASES, INTEGER, NUMBERS, Failed, Pair, Part, Passed, Verdict
+from autograder.labs.foundations.part5_augmentation.judges import (
+    NAMES,
+    PAD,
+    SAMPLES,
+    SEEDS,
+    augmented,
+    by_seed,
+    draw_problem,
+    form_problem,
+    slip,
+    standardised,
+)
+
+part = Part("part5_augmentation", writes=["draw_augmentation"])
+SEE = 'see "What usually goes wrong" in the part 5 handout'
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------------------
+
+FOR_EACH = "torch.rand(batch, generator=generator), torch.randint(..., (batch,), ...)"
+
+
+@part.probe(
+    pair=True, values={**CASES, "pad": INTEGER}, arrays=NUMBERS, takes=["draw_augmentation"]
+)
+def draws(student: Any, rig: Any) -> Any:
+    """Many samples with each seed, then a few numbers of the global generator."""
+    pad, first, other = rig.integer(2, 3), rig.integer(1, 10**6), rig.integer(10**6, 10**7)
+    answers = rig.answers()
+    rig.seed_globally(first + other)
+    for case, seed in zip(SEEDS, (first, first, other), strict=True):
+        drawn = student.draw_augmentation(SAMPLES, rig.generator(seed), pad=pad)
+        drawn = rig.returned("draw_augmentation", drawn)
+        for name in NAMES:
+            answers.add(f"{name} of {case}", drawn[name])
+    answers.add("global", rig.global_draws())
+    return {**answers.seen(), "pad": pad}
+
+
+@part.check(basis="outputs")
+def draws_for_each_sample(draws: Pair) -> Verdict:
+    """draw_augmentation draws each number for each sample, evenly over its range."""
+    if problem := form_problem(draws):
+        return Failed(problem, "the shape or the dtype of a draw is wrong", FOR_EACH)
+    measured, why = draw_problem(draws.baseline.values["pad"], by_seed(draws)[0])
+    return Failed(measured, why, FOR_EACH) if measured else Passed(f"{SAMPLES} samples, all even")
+
+
+@part.check(basis="outputs", needs=[draws_for_each_sample])
+def follows_its_generator(draws: Pair) -> Verdict:
+    """The same seed gives the same draws, another seed gives others, and the global generator is left alone."""
+    first, again, other = by_seed(draws)
+    later, expected = (side.arrays["numbers"][-4:] for side in (draws.student, draws.baseline))
+    try_ = "give generator=generator to each call that draws, and call no manual_seed"
+    for at, name in enumerate(NAMES):
+        if not np.array_equal(first[at], again[at]):
+            return Failed(f"{name} differs for the same seed", "it has another source", try_)
+        if np.array_equal(first[at], other[at]):
+            return Failed(f"{name} is the same for another seed", "it has a seed of its own", try_)
+    if not np.array_equal(later, expected):
+        return Failed("the global generator moved", "it was drawn from, or got a seed", try_)
+    return Passed("the same for the same seed")
+
+
+# --- what becomes of a batch ------------------------------------------------------------------------------------------
+
+augment = Exercise("augment", part)
+ENDS, BRIGHT = "offsets 0 and 2 pad", "gains that clamp"
+
+
+@augment.inputs
+def draw_batch(
+    random: np.random.Generator,
+    batch: Any = (0, 6),
+    height: Any = (1, 12),
+    width: Any = (1, 12),
+    pad: Any = (0, 4),
+    kind: Any = "",
+) -> dict[str, Any]:
+    top, left = random.integers(0, 2 * pad + 1, (2, batch))
+    if kind == ENDS:
+        top, left = 2 * pad * random.integers(0, 2, (2, batch))
+    return {
+        "images": random.integers(0, 256, (batch, 3, height, width), np.uint8),
+        "flip": random.random(batch) < 0.5,
+        "top": top,
+        "left": left,
+        "gain": random.uniform(1.1 if kind == BRIGHT else 0.8, 1.2, batch),
+        "pad": pad,
+    }
+
+
+WIDE: Sizes = {"batch": 4, "height": 5, "width": 9}
+CROPS = "top[:, None] + torch.arange(h, device=images.device) are the rows of each crop"
+augment.same(
+    {
+        "height is not width": WIDE,
+        "a 1 x 1 image": {"height": 1, "width": 1},
+        ENDS: {**WIDE, "kind": ENDS},
+        BRIGHT: {**WIDE, "kind": BRIGHT},
+    },
+    within=1e-4,
+    gradients=(),
+    dtypes=(),
+    slips={
+        "the image was mirrored before the crop: crop first, then mirror": slip(mirrored=True),
+        "a gain above 1 takes pixels past white: clamp them, then standardise": slip(standardised),
+        "it was clamped after it was standardised: clamp first": slip(
+            lambda light: standardised(light).clip(0, 1)
+        ),
+    },
+    name="augments_right",
+    says="augment equals the loop: no samples, one, one pixel, offsets at both ends, gains that clamp, views.",
+    why={
+        "pad is": "the argument pad is not used, or its default is used somewhere",
+        "": "each sample is padded, cropped, mirrored, divided by 255, multiplied by its gain, clamped, "
+        "standardised, in this order",
+    },
+    try_=f"compare with baseline/part5_augmentation.py on one image; {SEE}",
+)
+augment.leaves_inputs_alone(
+    name="leaves_inputs_alone", try_="clamp makes a new tensor; clamp_ does not"
+)
+SMALL: Sizes = {"height": 8, "width": 8, "pad": PAD}
+augment.operations_do_not_grow(
+    {**SMALL, "batch": 4},
+    {**SMALL, "batch": 32},
+    name="operations_do_not_grow",
+    says="The number of torch operations does not grow with the batch.",
+    why="a Python loop over samples is left",
+    try_=CROPS,
+)
+augment.fetches_nothing(
+    {"batch": 4, "kind": ENDS},
+    name="fetches_nothing",
+    try_="use top, left and flip as tensors: as an index, or in torch.where",
+)
+augment.stays_on_the_device(
+    {**SMALL, "batch": 4},
+    name="stays_on_the_device",
+    says="augment makes all that it needs on the device of the images, and its shapes depend on no value.",
+    try_="device=images.device, MEAN.to(images.device), and torch.where in place of a mask as an index",
+)
+augment.faster(
+    {**SMALL, "batch": 256},
+    name="augmentation_is_faster",
+    says="augment is at least {bar} as fast as the loop on 256 small images.",
+    why="crops, flips or gains are still made for one sample after the other",
+    try_=f"look at operations_do_not_grow; {CROPS}",
+)
+
+# --- from the loader to the device ------------------------------------------------------------------------------------
+
+prepare = Exercise("prepare_batch", part)
+
+
+@prepare.inputs
+def draw_images(
+    random: np.random.Generator, batch: Any = (3, 6), height: Any = (5, 9), width: Any = (5, 9)
+) -> dict[str, Any]:
+    images = random.integers(0, 256, (batch, 3, height, width), np.uint8)
+    return {"images": images, "seed": int(random.integers(1 << 30))}
+
+
+@part.probe(
+    pair=True,
+    arrays={
+        "images": ("uint8", 4),
+        "result": ("float64", 1),
+        **dict.fromkeys(NAMES, ("float64", 1)),
+    },
+)
+def prepared(student: Any, rig: Any) -> Any:
+    """A batch, and what the student draws with the same seed."""
+    given = draw_images(rig.random, 6, 7, 9)
+    images, seed = given["images"], given["seed"]
+    drawn = student.draw_augmentation(len(images), rig.generator(seed))
+    result = student.prepare_batch(
+        rig.tensor(images.copy(), "uint8"), rig.device, rig.generator(seed)
+    )
+    flat = {name: rig.flat(rig.returned("draw_augmentation", drawn)[name]) for name in NAMES}
+    return {"images": images, "result": rig.flat(result), **flat}
+
+
+def prepares_as_drawn(prepared: Pair) -> Verdict:
+    images, own = prepared.baseline.arrays["images"], prepared.student.arrays
+    expected = augmented(images, tuple(own[name] for name in NAMES))
+    apart = outputs.furthest(own["result"], expected.ravel(), row=images.shape[-1])
+    measured = f"apart by {apart:.1e} of the largest number of a row (allowed 1e-04)"
+    if apart <= 1e-4:
+        return Passed(measured)
+    why = "it is not augment(images, **draw_augmentation(len(images), generator))"
+    return Failed(measured, why, "draw once from the generator that is given, with the default pad")
+
+
+part.add_check(
+    "prepares_what_it_draws",
+    "prepare_batch augments each image as draw_augmentation draws it from the same generator.",
+    "outputs",
+    prepares_as_drawn,
+    ["prepared"],
+    needs=["draws_for_each_sample", "augments_right"],
+)
+
+
+def to_device(written: Any, given: Mapping[str, Any], device: Any, rig: Any) -> Any:
+    return written(given["images"], device, rig.generator(given["seed"]))
+
+
+prepare.stays_on_the_device(
+    {"batch": 32, "height": 16, "width": 16},
+    call=to_device,
+    bytes=36_864,
+    name="moves_bytes_not_floats",
+    says="prepare_batch moves uint8 to the device, and float32 is made there.",
+    why="floats crossed: a uint8 has one byte, a float32 has four",
+    try_="images.to(device) first, and .float() on the device",
+    needs=["prepares_what_it_draws", "stays_on_the_device"],
+)
