@@ -1,0 +1,358 @@
+"""Part 8: benchmarks. Times that can be believed, comparisons in pairs, and tables of speedups and memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.checks.forms import DEVICE, Form, chosen, positive, words
+from autograder.checks.numerics import close
+from autograder.claims.exercise import Exercise
+from autograder.claims.several import Several
+from autograder.claims.studies import Study
+from autograder.lab import Pair, Part, Verdict
+from autograder.labs.foundations.part8_benchmark import judges
+
+RESULTS = Form(
+    "benchmark_results.csv",
+    (
+        words("version", "its name"),
+        positive("mean_ms", "mean of the calls", "ms"),
+        positive("std_ms", "their standard deviation", "ms"),
+        positive("p50_ms", "half of the calls take less", "ms"),
+        positive("p95_ms", "95 % of the calls take less", "ms"),
+        positive("p99_ms", "99 % of the calls take less", "ms"),
+        positive("per_second", "calls in a second", "1/s"),
+        positive("ratio", "how many times as fast as the first version", "x"),
+        positive("low", "lower end of its interval", "x"),
+        positive("high", "upper end of its interval", "x"),
+        chosen("verdict", "what the interval says", "faster", "slower", "no difference"),
+        DEVICE,
+    ),
+)
+part = Part("part8_benchmark", hands_in=[RESULTS.file, "part8_notes.md"], tables=[RESULTS])
+WRONG = 'see "What usually goes wrong" in the part 8 handout'
+ONE_PERCENT, COMPARED = 0.01, 0.002
+
+# --- benchmark --------------------------------------------------------------------------------------------------------
+
+
+@part.outputs
+def counted_calls(student: Any, rig: Any) -> Any:
+    """Calls of a function that is slow until it is warm; what is expected is what was asked for."""
+    rig.clock.freeze()
+    answers, inputs = rig.answers(student), (rig.tensor([1.0]), rig.tensor([2.0]))
+    warmup, repeats = rig.integer(3, 9), rig.integer(12, 40)
+    call = judges.Machine(rig.clock.advance).function([1.0] * warmup + [0.01] * repeats)
+    same: list[bool] = [] if rig.side == "student" else [True] * (warmup + repeats)
+
+    def function(*given: Any) -> None:
+        same.append(len(given) == 2 and given[0] is inputs[0] and given[1] is inputs[1])
+        call()
+
+    runs = np.zeros(0)
+    if rig.side == "student":
+        returned = student.benchmark(function, *inputs, warmup=warmup, repeats=repeats)
+        runs = rig.series(rig.returned("benchmark", returned)["runs"], "runs")
+    answers.add(f"calls for warmup={warmup} and repeats={repeats}", len(same))
+    answers.add("calls with other inputs", same.count(False))
+    answers.add("slow first calls among the runs", int((runs > 500).sum()))
+    return answers.seen()
+
+
+@part.outputs
+def scripted_runs(student: Any, rig: Any) -> Any:
+    """Calls of known times, in an order that comes again, so that a warm-up does not matter."""
+    rig.clock.freeze()
+    answers = rig.answers(student)
+    for repeats in (rig.integer(11, 20), rig.integer(30, 60), 100):
+        seconds = (0.01 * np.exp(rig.random.normal(0, 0.6, repeats))).tolist()
+        figures, runs = judges.spread(seconds), 1000 * np.array(seconds)
+        if rig.side == "student":
+            call = judges.Machine(rig.clock.advance).function(seconds)
+            told = rig.returned("benchmark", student.benchmark(call, warmup=2, repeats=repeats))
+            either = {"std_ms": figures["std_ms"] * np.sqrt(repeats / (repeats - 1))}
+            figures = {
+                name: _either(rig.number(told[name]), either, name, figures) for name in figures
+            }
+            runs = rig.series(told["runs"], "runs")
+        answers.add(f"{repeats} repeats, runs", rig.tensor(np.sort(runs)[:, None], "float64"))
+        answers.add(f"{repeats} repeats", figures)
+    return answers.seen()
+
+
+def _either(value: float | None, either: dict[str, float], name: str, figures: Any) -> Any:
+    """Take a standard deviation with n - 1 for the one with n."""
+    return figures[name] if name in either and close(value, either[name], ONE_PERCENT) else value
+
+
+@part.outputs
+def queued_work(student: Any, rig: Any) -> Any:
+    """Calls that return early and leave work on a device, where other work was queued before."""
+    rig.clock.freeze()
+    answers, repeats = rig.answers(student), rig.integer(11, 20)
+    host, device, other = (it * 0.01 for it in rig.seconds(1, 6, 3))
+    runs, ratio = np.full(repeats, 1000 * (host + device)), (host + device) / (host + other)
+    if rig.side == "student":
+        machine = judges.Machine(rig.clock.advance)
+        first, second = machine.function([host], device), machine.function([host], other)
+        machine.queued = 0.5
+        told = student.benchmark(first, warmup=0, repeats=repeats, synchronize=machine.synchronize)
+        runs = rig.series(rig.returned("benchmark", told)["runs"], "runs")
+        told = student.compare(first, second, pairs=8, synchronize=machine.synchronize)
+        ratio = rig.number(rig.returned("compare", told)["ratio"])
+    answers.add("runs of benchmark", rig.tensor(runs[:, None], "float64"))
+    answers.add("ratio of compare", ratio)
+    return answers.seen()
+
+
+@part.check(basis="report")
+def warms_up_and_counts(counted_calls: Pair) -> Verdict:
+    """benchmark calls the function warmup + repeats times, with the same inputs, and counts the last ones."""
+    why = "warmup calls come first and do not count, then repeats calls that do, all with the inputs as they are"
+    return outputs.same(
+        counted_calls, 0.0, why=why, try_=f"two loops, one after the other; {WRONG}"
+    )
+
+
+STATISTICS = {
+    "runs": "runs are the times of the calls, in ms, each measured alone",
+    "std": "the standard deviation is that of the runs, with n or n - 1",
+    "p50": "np.percentile interpolates between neighbours, as runs[int(0.5 * n)] does not",
+    "p9": "np.percentile interpolates between neighbours, as runs[int(0.99 * n)] does not",
+    "per_second": "it is repeats / the sum of the seconds, not a mean of rates",
+    "": "the mean of the runs, in ms",
+}
+
+
+@part.check(basis="scripted")
+def statistics_are_right(scripted_runs: Pair) -> Verdict:
+    """benchmark returns mean, standard deviation, percentiles, rate and runs of calls whose times are known."""
+    return outputs.same(
+        scripted_runs, ONE_PERCENT, why=STATISTICS, try_=f"numpy has all of them; {WRONG}"
+    )
+
+
+@part.check(basis="scripted")
+def waits_for_the_device(queued_work: Pair) -> Verdict:
+    """Work that was queued before a call is not in its time, and work that it leaves on the device is."""
+    why = "a call must not pay for what was queued before it, and must pay for what it leaves"
+    return outputs.same(
+        queued_work,
+        ONE_PERCENT,
+        why=why,
+        try_="synchronize(), read the clock, call, synchronize(), read the clock",
+    )
+
+
+# --- compare ----------------------------------------------------------------------------------------------------------
+
+PAIRS, WARMUP = 30, 3
+SLOWER = 0.5 / (2 * (PAIRS + WARMUP))  # for each call: by half until the end
+
+
+@dataclass(frozen=True)
+class Script:
+    """What calls of two functions take."""
+
+    pairs: int
+    gain: float
+    noise: float = 0.0
+    slow: int = 0
+    """So many calls of the baseline take four times as long."""
+    against: int = 0
+    """In so many pairs the candidate takes 3 % longer."""
+    slower: float = 0.0
+
+    def seconds(self, random: np.random.Generator) -> tuple[list[float], list[float]]:
+        """Draw them for both, the warm-up included."""
+        shape = (2, WARMUP + self.pairs)
+        baseline, candidate = 0.05 * (1 + self.noise * random.normal(size=shape).clip(-2, 2))
+        order = WARMUP + random.permutation(self.pairs)
+        baseline *= self.gain
+        baseline[order[: self.slow]] *= 4
+        candidate[order[: self.against]] *= 1.03
+        return baseline.tolist(), candidate.tolist()
+
+
+SCRIPTS = {
+    "drift without noise": Script(PAIRS, 1.05, slower=SLOWER),
+    "drift and slow calls": Script(PAIRS, 1.05, noise=0.01, slow=2, slower=SLOWER),
+    **{f"interval of {n} pairs": Script(n, 1.05, noise=0.04) for n in (6, 10, 30, 50)},
+    "verdict of a gain": Script(PAIRS, 1.3, noise=0.02),
+    "verdict of a loss": Script(PAIRS, 0.8, noise=0.02),
+    "verdict of equal sides": Script(PAIRS, 1.015, against=PAIRS // 2),
+    "verdict of what may be chance": Script(10, 1.01, against=2),
+}
+
+
+@part.outputs
+def comparisons(student: Any, rig: Any) -> Any:
+    """Two functions that take known times, call by call, on a machine that may get slower."""
+    rig.clock.freeze()
+    answers = rig.answers(student)
+    for case, script in SCRIPTS.items():
+        seconds = script.seconds(rig.random)
+        machine = judges.Machine(rig.clock.advance, script.slower)
+        compare = partial(judges.compared, *seconds, slower=script.slower)
+        if rig.side == "student":
+            compare = partial(student.compare, *map(machine.function, seconds))
+        answers.add(case, answers.tried(partial(compare, pairs=script.pairs, warmup=WARMUP)))
+    return answers.seen()
+
+
+FIGURES = (", ratio", ", low", ", high", ", verdict", ", names")
+
+
+def _of(pair: Pair, cases: str, figures: tuple[str, ...], why: outputs.Why, try_: str) -> Verdict:
+    others = [it for it in ("drift", "interval", "verdict of") if it != cases]
+    without = [*others, *(it for it in FIGURES if it not in figures)]
+    return outputs.same(pair, COMPARED, why=why, try_=try_, without=without)
+
+
+DRIFT = {
+    "without noise": "the machine gets slower meanwhile, and whatever is always timed later pays for it",
+    "": "one call in thirty takes four times as long, and decides a mean: take the median of the pairs' ratios",
+}
+
+
+@part.check(basis="scripted")
+def compares_in_pairs(comparisons: Pair) -> Verdict:
+    """compare finds the ratio on a machine that gets slower by half, where some calls are four times as slow."""
+    try_ = "baseline, candidate; candidate, baseline; and so on, a ratio for each pair"
+    return _of(comparisons, "drift", (", ratio",), DRIFT, try_)
+
+
+@part.check(basis="scripted")
+def interval_is_right(comparisons: Pair) -> Verdict:
+    """low and high are the k-th smallest and the k-th largest ratio, for 6, 10, 30 and 50 pairs."""
+    why = "k is 1, 2, 10 and 18: the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %"
+    try_ = "add up math.comb(pairs, i) / 2**pairs for i = 0, 1, ... while the sum is at most 0.025"
+    return _of(comparisons, "interval", (", low", ", high"), why, try_)
+
+
+@part.check(basis="scripted")
+def verdict_follows_the_interval(comparisons: Pair) -> Verdict:
+    """The verdict is "faster" or "slower" only where the whole interval is on one side of 1."""
+    why = "a ratio above 1 may be chance: the interval decides"
+    return _of(comparisons, "verdict of", (", verdict",), why, "look at low and high, not at ratio")
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def one_call() -> float:
+    return sum(range(100))
+
+
+alone = Exercise("benchmark", part, call=lambda written, given: written(one_call, **given))
+both = Exercise("compare", part, call=lambda written, given: written(one_call, one_call, **given))
+FEW = {
+    "benchmark": (
+        {"0 repeats": {"repeats": 0}, "1 repeat": {"repeats": 1}},
+        {"2 repeats": {"repeats": 2}},
+    ),
+    "compare": ({"1 pair": {"pairs": 1}, "5 pairs": {"pairs": 5}}, {"6 pairs": {"pairs": 6}}),
+}
+
+
+@alone.inputs
+def draw_repeats(random: np.random.Generator) -> dict[str, Any]:
+    return {"repeats": 3}
+
+
+@both.inputs
+def draw_pairs(random: np.random.Generator) -> dict[str, Any]:
+    return {"pairs": 7}
+
+
+def refuse(exercise: Exercise) -> None:
+    too_few, enough = FEW[exercise.function]
+    exercise.refuses(
+        too_few,
+        takes=enough,
+        name="refuses_too_few",
+        why="one call has no spread, and of five pairs no interval is 95 % sure",
+        try_="raise ValueError first: below 2 repeats, below 6 pairs",
+        needs=[],
+    )
+
+
+Several(alone, both).claim(
+    "benchmark refuses fewer than 2 repeats, compare fewer than 6 pairs.", refuse
+)
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+rows, memory = Exercise("speedup_rows", part), Exercise("training_memory", part)
+SLIDES = {"baseline": 120, "loader": 86, "mixed precision": 45, "compiled": 37, "channels last": 31}
+
+
+@rows.inputs
+def draw_minutes(
+    random: np.random.Generator, steps: Any = (0, 7), slides: bool = False
+) -> dict[str, Any]:
+    times = random.uniform(10, 200, steps).round(1).tolist()
+    return {"minutes": SLIDES if slides else {f"step {at}": own for at, own in enumerate(times)}}
+
+
+rows.same(
+    {"the slides": {"slides": True}, "a step that is slower": {"steps": 6}},
+    oracle=judges.speedups,
+    name="speedups_follow_the_times",
+    says="speedup_rows: cumulative is first / own, incremental previous / own, saved a share of the first.",
+    why={
+        "cumulative": "120 minutes over 31 is 3.87 times as fast; 2.77 leaves out the first factor",
+        "saved": "saved_percent is of the first time: 31 of 120 minutes is 74 % less, and not 74 % faster",
+        "incremental": "each step is compared with the one before it, the first with itself",
+        "": "a row for each step, in order",
+    },
+    try_="first / own, previous / own, 100 * (1 - own / first)",
+)
+
+
+@memory.inputs
+def draw_training(
+    random: np.random.Generator, recipe: str = "", parameters: int = 0
+) -> dict[str, Any]:
+    drawn = {
+        name: int(random.integers(2, 9)) for name in ("micro_batch", "accumulation", "processes")
+    }
+    return {
+        "parameters": parameters or int(random.integers(10**6, 10**10)),
+        "recipe": recipe or "fp32",
+        "activations_per_sample": int(random.integers(10**6, 10**8)),
+        **drawn,
+    }
+
+
+memory.same(
+    {
+        "7 billion in fp32": {"recipe": "fp32", "parameters": 7 * 10**9},
+        "7 billion in pure half": {"recipe": "pure_half", "parameters": 7 * 10**9},
+        **{recipe: {"recipe": recipe} for recipe in judges.RECIPES},
+    },
+    oracle=judges.held,
+    name="memory_adds_up",
+    says="training_memory counts weights, gradients, masters, optimizer and activations, and the batch.",
+    why={
+        "activations": "only one micro-batch is there at a time",
+        "effective": "it is micro_batch x accumulation x processes",
+        "gib": "a GiB is 2**30 bytes",
+        "optimizer": "Adam keeps two numbers for each parameter",
+        "": "total holds weights, gradients, masters, what the optimizer keeps, and activations",
+    },
+    try_="multiply the four numbers of the recipe, then add up",
+)
+
+# --- the table handed in ----------------------------------------------------------------------------------------------
+
+Study(part, RESULTS, "part8_benchmark.py").is_consistent(
+    judges.row_problem,
+    says="benchmark_results.csv has percentiles in order, ratios in their intervals, and verdicts that fit.",
+    try_="run python part8_benchmark.py and submit the file that it writes, unchanged",
+)

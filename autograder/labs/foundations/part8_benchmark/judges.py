@@ -1,0 +1,131 @@
+"""What is right about scripted times, speedups and bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Seconds = Sequence[float]
+RECIPES = {
+    "fp32": (4, 4, 0, 8),
+    "amp": (4, 4, 0, 8),
+    "half_with_masters": (2, 2, 4, 8),
+    "pure_half": (2, 2, 0, 4),
+}
+"""Bytes of a parameter: weights, gradients, masters, optimizer."""
+HELD = ("weights", "gradients", "masters", "optimizer")
+PERCENTILES = (50, 95, 99)
+SPREAD = ("mean_ms", "std_ms", "p50_ms", "p95_ms", "p99_ms", "per_second")
+
+
+class Machine:
+    """Functions that take scripted seconds on one clock, longer and longer, and leave work to a device."""
+
+    def __init__(self, advance: Callable[[float], None], slower: float = 0.0) -> None:
+        """Each call takes by *slower* of its seconds longer than it would have as the first."""
+        self._advance, self._slower = advance, slower
+        self.calls = 0
+        self.queued = 0.0
+
+    def function(self, seconds: Seconds, queues: float = 0.0) -> Callable[..., None]:
+        """Return a function whose calls take these seconds, one after the other and from the start again."""
+        own = _again(seconds)
+
+        def call(*_: Any) -> None:
+            self._advance(next(own) * (1 + self._slower * self.calls))
+            self.calls += 1
+            self.queued += queues
+
+        return call
+
+    def synchronize(self) -> None:
+        """Wait for what is queued."""
+        self._advance(self.queued)
+        self.queued = 0.0
+
+
+def _again(seconds: Seconds) -> Iterator[float]:
+    while True:
+        yield from seconds
+
+
+def spread(seconds: Seconds) -> dict[str, float]:
+    runs = 1000 * np.array(seconds)
+    figures = [runs.mean(), runs.std(), *np.percentile(runs, PERCENTILES), 1000 / runs.mean()]
+    return dict(zip(SPREAD, map(float, figures), strict=True))
+
+
+def compared(
+    baseline: Seconds, candidate: Seconds, pairs: int, warmup: int, slower: float = 0.0
+) -> dict[str, Any]:
+    """Return what a comparison says of two functions whose calls take these seconds, on such a machine."""
+    ratios = []
+    for pair in range(pairs):
+        calls = 2 * (warmup + pair)  # before this pair
+        first, second = (1 + slower * at for at in (calls, calls + 1))
+        factor = first / second if pair % 2 == 0 else second / first
+        at = warmup + pair
+        ratios.append(baseline[at] / candidate[at] * factor)
+    ratios.sort()
+    k = rank(pairs)
+    low, high = ratios[k - 1], ratios[-k]
+    verdict = "faster" if low > 1 else "slower" if high < 1 else "no difference"
+    return {"ratio": float(np.median(ratios)), "low": low, "high": high, "verdict": verdict}
+
+
+def rank(pairs: int) -> int:
+    """Return the largest k with P(Bin(pairs, 1/2) < k) <= 2.5 %."""
+    ways = [sum(math.comb(pairs, at) for at in range(k)) for k in range(pairs)]
+    return max(k for k, below in enumerate(ways) if below <= 0.025 * 2**pairs)
+
+
+def speedups(minutes: Mapping[str, float]) -> list[dict[str, Any]]:
+    times = list(minutes.values())
+    return [
+        {
+            "step": step,
+            "minutes": own,
+            "cumulative": times[0] / own,
+            "incremental": times[max(0, at - 1)] / own,
+            "saved_percent": 100 * (times[0] - own) / times[0],
+        }
+        for at, (step, own) in enumerate(minutes.items())
+    ]
+
+
+def held(
+    parameters: int,
+    recipe: str,
+    activations_per_sample: int,
+    micro_batch: int,
+    accumulation: int,
+    processes: int,
+) -> dict[str, float]:
+    each = {kind: parameters * size for kind, size in zip(HELD, RECIPES[recipe], strict=True)}
+    total = sum(each.values()) + activations_per_sample * micro_batch
+    return {
+        **each,
+        "activations": activations_per_sample * micro_batch,
+        "total": total,
+        "total_gib": total / 2**30,
+        "effective_batch": micro_batch * accumulation * processes,
+    }
+
+
+def row_problem(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Say how a row of the table contradicts itself."""
+    for row in rows:
+        name = row["version"]
+        if not row["p50_ms"] <= row["p95_ms"] <= row["p99_ms"]:
+            return f"{name}: half of the calls are faster than p50_ms, so p95_ms and p99_ms are not less"
+        if abs(row["mean_ms"] * row["per_second"] / 1000 - 1) > 0.01:
+            return f"{name}: per_second is 1000 / mean_ms, {1000 / row['mean_ms']:.4g}"
+        if not row["low"] <= row["ratio"] <= row["high"]:
+            return f"{name}: the ratio is outside of its interval, from low to high"
+        verdict = "faster" if row["low"] > 1 else "slower" if row["high"] < 1 else "no difference"
+        if row["verdict"] != verdict:
+            return f"{name}: from {row['low']:.4g} to {row['high']:.4g} is '{verdict}'"
+    return ""

@@ -1,0 +1,166 @@
+# %% [markdown]
+# # Part 8: benchmarks
+#
+# A time is a claim. It holds if the first calls are left out, if the clock waits for the device, if the two things that
+# are compared saw the same machine, and if the difference is larger than what chance makes of it. You write a benchmark
+# and a comparison that keep these rules, and read two tables of speedups and memory with them.
+
+# %%
+from __future__ import annotations
+
+import math
+import time
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from given import attention_by_hand, device_name, make_inputs
+
+# %% [markdown]
+# ## 8.1 One function
+
+
+# %%
+def benchmark(function, *inputs, warmup=10, repeats=100, synchronize=None) -> dict[str, Any]:
+    """Time function(*inputs), each of `repeats` calls alone, after `warmup` calls that do not count.
+
+    Returns mean_ms, std_ms, p50_ms, p95_ms, p99_ms, per_second (repeats / the sum of the times), runs (a list, ms).
+    synchronize(), if there is one, comes before each reading of the clock. ValueError for fewer than 2 repeats.
+    """
+    # TODO: time.perf_counter(); percentiles as np.percentile returns them.
+    ### BEGIN SOLUTION
+    if repeats < 2:
+        raise ValueError(f"{repeats} repeats have no spread; at least 2 are needed")
+    for _ in range(warmup):
+        function(*inputs)
+    runs = np.array([milliseconds(function, inputs, synchronize) for _ in range(repeats)])
+    p50, p95, p99 = np.percentile(runs, [50, 95, 99])
+    spread = {"mean_ms": runs.mean(), "std_ms": runs.std(ddof=1), "p50_ms": p50, "p95_ms": p95, "p99_ms": p99}
+    return {**spread, "per_second": 1000 * repeats / runs.sum(), "runs": runs.tolist()}
+    ### END SOLUTION
+
+
+def milliseconds(function, inputs, synchronize):
+    """Return the time of one call; work that it leaves on the device counts, and work from before does not."""
+    # TODO: both functions of this part can use it. Two readings, and synchronize() before each of them.
+    ### BEGIN SOLUTION
+    wait = synchronize or (lambda: None)
+    wait()
+    start = time.perf_counter()
+    function(*inputs)
+    wait()
+    return 1000 * (time.perf_counter() - start)
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 8.2 Two functions
+
+
+# %%
+def compare(baseline, candidate, *inputs, pairs=30, warmup=3, synchronize=None) -> dict[str, Any]:
+    """Say whether candidate is faster than baseline: ratio, low, high, verdict.
+
+    After `warmup` calls of each: pairs of calls, each timed alone, baseline first, then candidate first, in turns.
+    ratio: median of baseline / candidate over the pairs. low and high: the k-th smallest and k-th largest of these
+    ratios, k the largest with P(Bin(pairs, 1/2) < k) <= 2.5 %. verdict: "faster" if low > 1, "slower" if high < 1, else
+    "no difference". ValueError for fewer than 6 pairs: there is no such k.
+    """
+    # TODO: count k by math.comb; sort the ratios.
+    ### BEGIN SOLUTION
+    if pairs < 6:
+        raise ValueError(f"{pairs} pairs cannot show a difference; at least 6 are needed")
+    for _ in range(warmup):
+        baseline(*inputs)
+        candidate(*inputs)
+    ratios = []
+    for pair in range(pairs):
+        turns = {"baseline": baseline, "candidate": candidate}
+        order = list(turns) if pair % 2 == 0 else list(turns)[::-1]
+        times = {name: milliseconds(turns[name], inputs, synchronize) for name in order}
+        ratios.append(times["baseline"] / times["candidate"])
+    ratios.sort()
+    below, k = 0.0, 0  # the probability that fewer than k of the ratios are on one side of the true median
+    while below + math.comb(pairs, k) / 2**pairs <= 0.025:
+        below, k = below + math.comb(pairs, k) / 2**pairs, k + 1
+    low, high = ratios[k - 1], ratios[-k]
+    verdict = "faster" if low > 1 else "slower" if high < 1 else "no difference"
+    return {"ratio": float(np.median(ratios)), "low": low, "high": high, "verdict": verdict}
+    ### END SOLUTION
+
+
+# %% [markdown]
+# ## 8.3 Tables
+
+
+# %%
+def speedup_rows(minutes) -> list[dict[str, Any]]:
+    """Return a row for each step of an optimization, in order; minutes: step -> minutes of a training after it.
+
+    A row: step, minutes, cumulative (first / own), incremental (previous / own, 1 for the first), saved_percent (of the
+    first).
+    """
+    # TODO: 100 % less time would be infinitely fast: 74 % less is 3.9 times as fast.
+    ### BEGIN SOLUTION
+    times = list(minutes.values())
+    gains = [1.0, *(before / after for before, after in pairwise(times))]
+    return [
+        {
+            "step": step,
+            "minutes": own,
+            "cumulative": times[0] / own,
+            "incremental": gain,
+            "saved_percent": 100 * (1 - own / times[0]),
+        }
+        for (step, own), gain in zip(minutes.items(), gains, strict=False)
+    ]
+    ### END SOLUTION
+
+
+def training_memory(
+    parameters, recipe, activations_per_sample=0, micro_batch=1, accumulation=1, processes=1
+) -> dict[str, float]:
+    """Return the bytes that a training with Adam holds in each process, and how large its batch is.
+
+    recipe: bytes per parameter of weights, gradients, masters and optimizer: "fp32" and "amp" 4, 4, 0, 8;
+    "half_with_masters" 2, 2, 4, 8; "pure_half" 2, 2, 0, 4. Returns weights, gradients, masters, optimizer, activations,
+    total (bytes), total_gib (2**30 bytes), effective_batch.
+    """
+    # TODO: activations are those of one micro-batch; accumulation adds none, and processes share none.
+    ### BEGIN SOLUTION
+    each = {"fp32": (4, 4, 0, 8), "amp": (4, 4, 0, 8), "half_with_masters": (2, 2, 4, 8), "pure_half": (2, 2, 0, 4)}
+    kinds = ("weights", "gradients", "masters", "optimizer")
+    held = {kind: parameters * size for kind, size in zip(kinds, each[recipe], strict=True)}
+    held["activations"] = activations_per_sample * micro_batch
+    total = sum(held.values())
+    effective = micro_batch * accumulation * processes
+    return {**held, "total": total, "total_gib": total / 2**30, "effective_batch": effective}
+    ### END SOLUTION
+
+
+# %%
+if __name__ == "__main__":
+    torch.set_num_threads(1)  # on shared cores more threads measure the neighbours
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    wait = torch.cuda.synchronize if device.type == "cuda" else None
+    q, k, v = make_inputs(256, device)
+    versions = {
+        "by hand": attention_by_hand,
+        "by hand again": attention_by_hand,
+        "fused": torch.nn.functional.scaled_dot_product_attention,
+    }
+    rows = []
+    for name, version in versions.items():
+        row = {"version": name, **benchmark(version, q, k, v, synchronize=wait)}
+        row |= compare(versions["by hand"], version, q, k, v, synchronize=wait)
+        del row["runs"]
+        rows.append(row | {"device": device_name(device)})
+    pd.DataFrame(rows).to_csv("benchmark_results.csv", index=False)
+    print(pd.DataFrame(rows).drop(columns="device").round(3).to_string(index=False))
+    slides = {"baseline": 120, "loader": 86, "mixed precision": 45, "compiled": 37, "channels last": 31}
+    print(pd.DataFrame(speedup_rows(slides)).round(2).to_string(index=False))
+    for recipe in ("fp32", "half_with_masters", "pure_half"):
+        print(recipe, round(training_memory(7_000_000_000, recipe)["total_gib"], 1), "GiB")
