@@ -229,12 +229,15 @@ def ranks(student: Student, rig: Rig) -> Answer:
 
 
 COUNTED = {
-    "of parameters": "storages that two tensors share count once; fake ones all have the address 0, "
+    "of parameters": "storages that two tensors share count once; "
+    "fake ones all have the address 0, "
     "so data_ptr() makes one of them; id() does not",
     "of gradients": "a frozen parameter has no gradient",
     "of optimizer": "the state is there after the first step: every tensor of it counts, "
     "the step counts of Adam as well",
-    "of activations": "what model and loss keep to go back: each storage once, and none that is counted elsewhere",
+    "of activations": (
+        "what model and loss keep to go back: each storage once, and none that is counted elsewhere"
+    ),
     "of batch": "labels are int64, images float32",
     "of total": "it is the sum of the six others",
     "": "bytes of what is there after a step",
@@ -263,7 +266,10 @@ def finds_the_largest_batch(budgets: Pair) -> Verdict:
 
 Study(part, judges.PLANS, "write_plans").is_consistent(
     judges.plan_problem,
-    says="The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, and its rows fit each other.",
+    says=(
+        "The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, "
+        "and its rows fit each other."
+    ),
     try_=AGAIN,
     name="memory_plan_adds_up",
 )
@@ -349,7 +355,10 @@ cpu = Study(part, judges.CPU, "study_cpu", by=study, expected=_keys)
 cpu.is_measured(
     "study_is_honest",
     _restored,
-    says="study_cpu takes the median of warm steps, for each option and number of threads, and restores the threads.",
+    says=(
+        "study_cpu takes the median of warm steps, "
+        "for each option and number of threads, and restores the threads."
+    ),
     try_="set_num_threads, a fresh step, a call that does not count, the median of seven",
     shows=["threads", "ms"],
 )
@@ -362,7 +371,10 @@ cpu.is_drawn(
 )
 cpu.is_consistent(
     judges.options_problem,
-    says="The cpu_study.csv handed in has a row for each option and number of threads, and numbers that fit.",
+    says=(
+        "The cpu_study.csv handed in has a row for each "
+        "option and number of threads, and numbers that fit."
+    ),
 )
 cpu.is_pictured(PICTURED)
 
@@ -386,7 +398,8 @@ group.divides_samples(
 )
 group.one_writes(
     "one_process_writes",
-    "Rank 0 writes weights.pt, which fits a model that is not distributed; the other process writes nothing.",
+    "Rank 0 writes weights.pt, which fits a model that is not distributed; "
+    "the other process writes nothing.",
 )
 group.leaves_no_group(
     "ends_its_process_group",

@@ -209,7 +209,10 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
         "class of": "these are not the classes of the training set",
         "picture": "these are not the pictures of the training set, or they are not transformed",
     }
-    try_ = "datasets.CIFAR10(root=folder, train=True, download=True, transform=make_transforms(image_size))"
+    try_ = (
+        "datasets.CIFAR10(root=folder, train=True, "
+        "download=True, transform=make_transforms(image_size))"
+    )
     return outputs.same(cifar10, 1e-4, why=why, try_=try_)
 
 

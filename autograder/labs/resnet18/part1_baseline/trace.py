@@ -112,7 +112,10 @@ questions.knows(
     "analyse_trace finds utilization, its band and the copies to the GPU, "
     "or None and a reason where there is none.",
     "gpu",
-    try_="count overlapping kernels once; where there is no kernel, None and a sentence that says why",
+    try_=(
+        "count overlapping kernels once; where there is no kernel, "
+        "None and a sentence that says why"
+    ),
 )
 questions.knows(
     "finds_the_top_operators",
@@ -137,5 +140,8 @@ questions.fits(
     "The answers.json handed in has its form and is what the trace handed in with it says.",
     *("data", "gpu", "top"),
     about="baseline_trace",
-    try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
+    try_=(
+        "let analyse_trace read the trace that you hand in, "
+        "and write what it returns; perflab trace shows figures"
+    ),
 )

@@ -43,6 +43,9 @@ loader.is_faster(
     "augmentation_is_faster",
     "slow_augmentation",
     Photographs,
-    says="With augmentation that works a core, 4 workers are at least {bar} as fast as none, where they have cores.",
+    says=(
+        "With augmentation that works a core, "
+        "4 workers are at least {bar} as fast as none, where they have cores."
+    ),
     why="pictures are augmented one after the other, or workers start anew",
 )

@@ -50,7 +50,10 @@ def moves(student: Student, rig: Rig) -> Answer:
 
 
 TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
-    says="measure_loading counts whole iterations, waiting for data included; data_wait is that waiting.",
+    says=(
+        "measure_loading counts whole iterations, "
+        "waiting for data included; data_wait is that waiting."
+    ),
     figures=("epoch_time", "samples"),
     handed_on="labels",
     start=timing.START,

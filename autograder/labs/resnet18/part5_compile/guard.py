@@ -68,8 +68,14 @@ def guard(student: Student, rig: Rig) -> Answer:
 def guard_answers_alike(guard: Pair) -> Verdict:
     """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
     why = {
-        "zeros": "limit / size is infinite there, and 0 times that is NaN: choose the factor, not the product",
-        "above": "such a batch is to be x * (limit / size); size is the mean of |x|, and no gradient goes through it",
+        "zeros": (
+            "limit / size is infinite there, and 0 times that is NaN: "
+            "choose the factor, not the product"
+        ),
+        "above": (
+            "such a batch is to be x * (limit / size); "
+            "size is the mean of |x|, and no gradient goes through it"
+        ),
         "limit": "such a batch is left as it is, and one exactly at the limit is not above it",
     }
     try_ = f"torch.where(size > limit, limit / size, 1.0); {BREAKS}"

@@ -153,14 +153,20 @@ def _apart(training: Pair, name: str) -> float:
     return outputs.furthest(training.student.arrays[name], training.baseline.arrays[name])
 
 
-LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
+LOOP = (
+    "for each batch: zero_grad, then forward pass and "
+    f"loss under autocast if asked, backward, step; {WRONG}"
+)
 COPY = f"compile the model that is handed in, not a copy; {WRONG}"
 
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
-    why = "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
+    why = (
+        "another loop than the plain one: "
+        "a step left out or taken twice, no zero_grad, eval(), no momentum"
+    )
     if mode == "amp":  # FP32, which comes first, was right
         why = (
             "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16"
@@ -201,7 +207,10 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     if all(built):
         counts = " and ".join(map(str, built))
         return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
-    why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
+    why = (
+        "nothing was built at all: the warm-up does not run the compiled model, "
+        "or the model is not compiled"
+    )
     try_ = f"torch.compile(model, backend=backend); {BUILT}"
     return Failed(f"{min(built)} graphs built", why, try_)
 

@@ -159,7 +159,10 @@ study.is_measured(
     _compared,
     says="compare_all runs each configuration in a process of its own, one after the other; "
     "its rows are their figures.",
-    try_=f"subprocess.run([sys.executable, script, *options], ...) for each, and speedup from this table; {WRONG}",
+    try_=(
+        "subprocess.run([sys.executable, script, *options], "
+        f"...) for each, and speedup from this table; {WRONG}"
+    ),
     shows=["throughput"],
 )
 study.is_written()

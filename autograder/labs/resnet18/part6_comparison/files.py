@@ -127,7 +127,10 @@ def _first_is_fastest(rows: Sequence[dict[str, Any]]) -> bool:
 BY_NAME = (
     'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
 )
-SUMMED_UP = "the throughput before and after, and the speedup: {Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
+SUMMED_UP = (
+    "the throughput before and after, and the speedup: "
+    "{Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
+)
 EVIDENCE = {
     "data loading": r"data|load",
     "compute": r"comput|arithmetic|GPU|CPU|kernel",
