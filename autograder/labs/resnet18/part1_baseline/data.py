@@ -21,10 +21,7 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part1_baseline.part import (
-    Rig,
-    part,
-)
+from autograder.labs.resnet18.part1_baseline.part import Rig, part
 from autograder.traces.words import many
 
 MEAN, STD = np.array([0.4914, 0.4822, 0.4465]), np.array([0.2470, 0.2435, 0.2616])

@@ -22,13 +22,7 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part1_baseline.part import (
-    PASSED_OVER,
-    RANGES,
-    RECORDED,
-    Rig,
-    part,
-)
+from autograder.labs.resnet18.part1_baseline.part import PASSED_OVER, RANGES, RECORDED, Rig, part
 from autograder.traces.words import many
 
 BATCHES = PASSED_OVER + RECORDED

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from autograder.claims.loaders import Loader
-from autograder.labs.resnet18.part2_dataloader.part import (
-    part,
-)
+from autograder.labs.resnet18.part2_dataloader.part import part
 from autograder.protocol.images import Samples, augmented
 
 ORDER = 'see "A loader with all of it" in the part 2 handout'

@@ -18,11 +18,7 @@ from autograder.lab import (
     Window,
     list_of,
 )
-from autograder.labs.resnet18.part2_dataloader.part import (
-    BATCH,
-    CLOCK,
-    part,
-)
+from autograder.labs.resnet18.part2_dataloader.part import BATCH, CLOCK, part
 
 
 def measured(student: Student, window: Window) -> Any:

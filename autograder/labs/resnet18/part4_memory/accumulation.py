@@ -23,18 +23,12 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    LEFT,
-    MOMENTUM,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, part
 from autograder.traces.words import many
 
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there
 GROUP = 'see "What a group is" in the part 4 handout'
-
 GROUPS = ("even", "tail", "short")
 
 

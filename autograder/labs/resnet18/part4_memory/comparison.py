@@ -8,21 +8,9 @@ from typing import Any
 from autograder.checks.comparison import run_problem
 from autograder.checks.slips import epochs
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
-from autograder.lab import (
-    INTEGER,
-    Answer,
-    Pair,
-    Rig,
-    Student,
-    list_of,
-)
+from autograder.lab import INTEGER, Answer, Pair, Rig, Student, list_of
 from autograder.labs.resnet18.part4_memory import judges
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    FIGURE,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, WRONG, part
 
 # What a panel's label must match.
 UNITS = {"throughput": r"/|per|s⁻¹|\^\{?-1", "saved_mb": r"MB|[Mm]egabyte"}

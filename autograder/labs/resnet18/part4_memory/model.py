@@ -21,14 +21,7 @@ from autograder.lab import (
     list_of,
 )
 from autograder.labs.resnet18.part4_memory.accumulation import UPDATE
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    LEFT,
-    MOMENTUM,
-    TWICE,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, TWICE, WRONG, part
 
 COMPARED = ("alone", "running", "eval", "untouched")
 

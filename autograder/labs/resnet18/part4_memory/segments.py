@@ -19,11 +19,7 @@ from autograder.lab import (
     Verdict,
     list_of,
 )
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    TWICE,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, TWICE, part
 
 SEGMENTS = ("a stem", "a residual block", "a dropout", "a cumulative BatchNorm", "a BatchNorm1d")
 PASSES = 2  # so that whatever the first one leaves behind is seen
@@ -114,8 +110,6 @@ def statistics(student: Student, rig: Rig) -> Answer:
 
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
-
-
 ASKED_FOR = "the caller's tensor was told to want one: x.requires_grad_() changes x itself"
 
 

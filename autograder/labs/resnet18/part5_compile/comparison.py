@@ -24,13 +24,7 @@ from autograder.lab import (
     map_of,
 )
 from autograder.labs.resnet18.part5_compile import judges
-from autograder.labs.resnet18.part5_compile.part import (
-    BATCH,
-    BUILT,
-    FIGURE,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part5_compile.part import BATCH, BUILT, FIGURE, WRONG, part
 from autograder.labs.resnet18.part5_compile.training import follows_eager
 
 # What a panel's label must match.

@@ -23,11 +23,7 @@ from autograder.lab import (
     list_of,
     optional,
 )
-from autograder.labs.resnet18.part5_compile.part import (
-    BATCH,
-    BREAKS,
-    part,
-)
+from autograder.labs.resnet18.part5_compile.part import BATCH, BREAKS, part
 
 SIZES = ("below", "exactly at", "above", "all zeros, below")
 USUAL = 4.0  # the limit that SpikeGuard takes where none is named

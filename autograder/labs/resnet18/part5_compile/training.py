@@ -24,13 +24,7 @@ from autograder.lab import (
     Window,
 )
 from autograder.labs.resnet18.part5_compile import judges
-from autograder.labs.resnet18.part5_compile.part import (
-    BATCH,
-    BREAKS,
-    BUILT,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part5_compile.part import BATCH, BREAKS, BUILT, WRONG, part
 
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}

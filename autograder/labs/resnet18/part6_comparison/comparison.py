@@ -31,12 +31,7 @@ from autograder.lab import (
     list_of,
     map_of,
 )
-from autograder.labs.resnet18.part6_comparison.part import (
-    DASHBOARD,
-    WRONG,
-    Rig,
-    part,
-)
+from autograder.labs.resnet18.part6_comparison.part import DASHBOARD, WRONG, Rig, part
 
 UNITS = {  # a panel's label must match
     "throughput": r"/|per|s⁻¹|\^\{?-1",

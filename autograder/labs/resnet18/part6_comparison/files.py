@@ -9,20 +9,9 @@ from typing import Any
 
 from autograder.checks import configurations, report, table
 from autograder.checks.configurations import FIGURES
-from autograder.lab import (
-    Device,
-    Failed,
-    Passed,
-    Table,
-    Text,
-    Unavailable,
-    Verdict,
-)
+from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
 from autograder.labs.resnet18.part6_comparison.comparison import NAMES, study
-from autograder.labs.resnet18.part6_comparison.part import (
-    DASHBOARD,
-    part,
-)
+from autograder.labs.resnet18.part6_comparison.part import DASHBOARD, part
 from autograder.traces.words import many
 
 PRINTED = ("configuration", *FIGURES)

@@ -5,13 +5,7 @@ from __future__ import annotations
 from autograder.checks import configurations, numerics, outputs
 from autograder.checks.configurations import Script
 from autograder.checks.numerics import close, explained, shown
-from autograder.lab import (
-    Failed,
-    Observation,
-    Pair,
-    Passed,
-    Verdict,
-)
+from autograder.lab import Failed, Observation, Pair, Passed, Verdict
 from autograder.labs.resnet18.part6_comparison.part import (
     BATCH,
     EPOCHS,
