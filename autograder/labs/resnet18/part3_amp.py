@@ -177,7 +177,10 @@ full.follows(
     words={
         "short": precision.CLIPPED_ALL_THE_SAME,
         "still": (
-            "no weight moved: the scaler handed in is used without use_amp and skips each step, or no step is taken",
+            (
+                "no weight moved: the scaler handed in is used without use_amp "
+                "and skips each step, or no step is taken"
+            ),
             "use the scaler only if use_amp and scaler is not None",
         ),
     },
@@ -191,7 +194,8 @@ half = HalfPrecision(part, mixed_epoch, WHERE, takes="train_epoch_amp")
 half.rounds_as_autocast()
 half.runs_where_it_helps()
 half.uses_the_scaler_in_order(
-    "Each step calls the scaler once and in order: scale, backward, unscale_ where clipping needs it, step, update."
+    "Each step calls the scaler once and in order: scale, "
+    "backward, unscale_ where clipping needs it, step, update."
 )
 half.skips_overflow(UPDATE)
 
@@ -219,15 +223,23 @@ def clips_true_gradients(clipping: Pair) -> Verdict:
 
 
 CLIP = {
-    "fp32": f"loss.backward(), then clip_grad_norm_(model.parameters(), max_grad_norm), then optimizer.step(); {WRONG}",
-    "amp": f"scaler.unscale_(optimizer), then clip_grad_norm_, then scaler.step(optimizer); {WRONG}",
+    "fp32": (
+        "loss.backward(), then clip_grad_norm_(model.parameters(), "
+        f"max_grad_norm), then optimizer.step(); {WRONG}"
+    ),
+    "amp": (
+        f"scaler.unscale_(optimizer), then clip_grad_norm_, then scaler.step(optimizer); {WRONG}"
+    ),
     "bare": f"without a scaler as in FP32: backward(), clip_grad_norm_, optimizer.step(); {WRONG}",
 }
 
 
 def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, str]:
     if mode == "amp" and moved.ratio < 0.1:
-        why = "clipping came before unscale_, or backward ran on the loss itself and not on scaler.scale(loss)"
+        why = (
+            "clipping came before unscale_, "
+            "or backward ran on the loss itself and not on scaler.scale(loss)"
+        )
         return why, CLIP[mode]
     if narrow:
         return precision.NARROW, f"{precision.FLOAT32}; {WHERE}"
@@ -235,7 +247,10 @@ def _misclipped(mode: str, moved: numerics.Update, narrow: bool) -> tuple[str, s
         why = f"{CLIPPED[mode]} moves twice as far: each step is taken twice"
         return why, "one step(optimizer) for each batch"
     if moved.ratio > 1.5:
-        why = f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, or not by the norm of all of them"
+        why = (
+            f"{CLIPPED[mode]}: gradients were not clipped to max_grad_norm, "
+            "or not by the norm of all of them"
+        )
         return why, CLIP[mode]
     why = f"{CLIPPED[mode]} moves in another direction"
     return why, f"the same steps as the plain loop, clipped: {CLIP[mode]}"
@@ -284,8 +299,14 @@ study = Study(part, compare.RESULTS, "compare_precision", by=comparison)
 study.is_measured(
     "compares_both",
     _measured,
-    says="compare_precision measures an FP32 and an AMP epoch, each from fresh weights after a warm-up on others.",
-    try_="time whole epochs of train_epoch_amp, after a few batches of each precision on a training of its own",
+    says=(
+        "compare_precision measures an FP32 and an AMP epoch, "
+        "each from fresh weights after a warm-up on others."
+    ),
+    try_=(
+        "time whole epochs of train_epoch_amp, "
+        "after a few batches of each precision on a training of its own"
+    ),
     shows=["throughput", "accuracy"],
     reads=["device"],
 )
@@ -293,7 +314,9 @@ study.is_written(also=_made_up)
 study.is_drawn(
     FIGURE,
     UNITS,
-    says="compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png.",
+    says=(
+        "compare_precision draws throughput and speedup of its rows, and writes amp_comparison.png."
+    ),
     try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
     apart="bars",
     also=_made_up,

@@ -159,9 +159,15 @@ def _profile_reason(figure: str, told: Any, known: Row) -> str:
     if "seconds" in figure and told < FAINT * known[figure]:
         return OTHER_CLOCK
     if "calls" in known and "seconds" not in known:
-        return "the function calls itself, and each of its calls counts; pstats has the primitive ones first, then all"
+        return (
+            "the function calls itself, and each of its calls counts; "
+            "pstats has the primitive ones first, then all"
+        )
     if "hits" in known:
-        return "a line lasts until the next line begins, or the function ends; what it calls is part of it"
+        return (
+            "a line lasts until the next line begins, "
+            "or the function ends; what it calls is part of it"
+        )
     return "calls or time are missing, or another's are counted as well"
 
 
@@ -174,7 +180,10 @@ def options_problem(rows: Sequence[Row]) -> str:
     counts = list(dict.fromkeys(count for _, count in pairs))
     if pairs == list(product(OPTIONS, counts)):
         return ""
-    return f"the rows are {len(pairs)} pairs of option and threads; each option with each number, in their order"
+    return (
+        f"the rows are {len(pairs)} pairs of option and threads; "
+        "each option with each number, in their order"
+    )
 
 
 def time_problem(rows: Sequence[Row], expected: Sequence[float]) -> str:

@@ -21,10 +21,7 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part1_baseline.part import (
-    Rig,
-    part,
-)
+from autograder.labs.resnet18.part1_baseline.part import Rig, part
 from autograder.traces.words import many
 
 MEAN, STD = np.array([0.4914, 0.4822, 0.4465]), np.array([0.2470, 0.2435, 0.2616])
@@ -209,7 +206,10 @@ def reads_cifar10(cifar10: Pair) -> Verdict:
         "class of": "these are not the classes of the training set",
         "picture": "these are not the pictures of the training set, or they are not transformed",
     }
-    try_ = "datasets.CIFAR10(root=folder, train=True, download=True, transform=make_transforms(image_size))"
+    try_ = (
+        "datasets.CIFAR10(root=folder, train=True, "
+        "download=True, transform=make_transforms(image_size))"
+    )
     return outputs.same(cifar10, 1e-4, why=why, try_=try_)
 
 

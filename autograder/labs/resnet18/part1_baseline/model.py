@@ -5,20 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.checks import outputs
-from autograder.lab import (
-    CASES,
-    INTEGER,
-    NUMBERS,
-    Answer,
-    Failed,
-    Pair,
-    Student,
-    Verdict,
-)
-from autograder.labs.resnet18.part1_baseline.part import (
-    Rig,
-    part,
-)
+from autograder.lab import CASES, INTEGER, NUMBERS, Answer, Failed, Pair, Student, Verdict
+from autograder.labs.resnet18.part1_baseline.part import Rig, part
 from autograder.traces.words import many
 
 

@@ -7,26 +7,12 @@ from collections.abc import Iterator
 from autograder.checks import trace as profile
 from autograder.checks.numerics import shown
 from autograder.claims.answers import Answers, Question, Slips, Values, percent
-from autograder.lab import (
-    Failed,
-    Passed,
-    Verdict,
-)
-from autograder.labs.resnet18.part1_baseline.part import (
-    PASSED_OVER,
-    RANGES,
-    RECORDED,
-    Rig,
-    part,
-)
+from autograder.lab import Failed, Passed, Verdict
+from autograder.labs.resnet18.part1_baseline.part import PASSED_OVER, RANGES, RECORDED, Rig, part
 from autograder.traces import Trace
 
 CONVOLUTIONS = 20  # of ResNet-18
-
-
 QUESTIONS = 'see "Four questions" in the part 1 handout'
-
-
 SHARES = (0.42, 0.51, 0.72, 0.81)  # of a step, or up to 0.07 more, that a GPU is busy
 LOW, HIGH = 50.0, 80.0  # percent
 ROUNDED = 0.051  # percentage points: of one decimal
@@ -112,7 +98,10 @@ questions.knows(
     "analyse_trace finds utilization, its band and the copies to the GPU, "
     "or None and a reason where there is none.",
     "gpu",
-    try_="count overlapping kernels once; where there is no kernel, None and a sentence that says why",
+    try_=(
+        "count overlapping kernels once; where there is no kernel, "
+        "None and a sentence that says why"
+    ),
 )
 questions.knows(
     "finds_the_top_operators",
@@ -137,5 +126,8 @@ questions.fits(
     "The answers.json handed in has its form and is what the trace handed in with it says.",
     *("data", "gpu", "top"),
     about="baseline_trace",
-    try_="let analyse_trace read the trace that you hand in, and write what it returns; perflab trace shows figures",
+    try_=(
+        "let analyse_trace read the trace that you hand in, "
+        "and write what it returns; perflab trace shows figures"
+    ),
 )

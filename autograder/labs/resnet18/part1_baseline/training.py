@@ -22,13 +22,7 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part1_baseline.part import (
-    PASSED_OVER,
-    RANGES,
-    RECORDED,
-    Rig,
-    part,
-)
+from autograder.labs.resnet18.part1_baseline.part import PASSED_OVER, RANGES, RECORDED, Rig, part
 from autograder.traces.words import many
 
 BATCHES = PASSED_OVER + RECORDED
@@ -105,9 +99,15 @@ loop.waits_rarely()
 def trains_on_twelve_batches(profiled: Pair) -> Verdict:
     """profile_training trains on the first 12 batches, one step each, and on no more."""
     taken = profiled.student.values["taken"]
-    why = "other batches than the first 12, not in train(), a step left out, or gradients piled up without zero_grad"
+    why = (
+        "other batches than the first 12, not in train(), "
+        "a step left out, or gradients piled up without zero_grad"
+    )
     if taken not in (BATCHES, BATCHES + 1):  # one more says that it is too many
-        why = f"{many(taken, 'batch', 'batches')} taken, where the first {BATCHES} are to be trained on"
+        why = (
+            f"{many(taken, 'batch', 'batches')} taken, "
+            f"where the first {BATCHES} are to be trained on"
+        )
     try_ = f"model.train(), islice(loader, 12), zero_grad before each backward(); {SCHEDULE}"
     return numerics.same_update(profiled, UPDATE, why=why, try_=try_)
 
@@ -115,14 +115,20 @@ def trains_on_twelve_batches(profiled: Pair) -> Verdict:
 @part.check(basis="report")
 def follows_the_schedule(profiled: Pair) -> Verdict:
     """profile_training writes a trace of batches 2 to 11, a ProfilerStep each, and leaves no profiler on."""
-    try_ = f"schedule(wait=1, warmup=1, active=10, repeat=1), and prof.step() after each batch; {SCHEDULE}"
+    try_ = (
+        "schedule(wait=1, warmup=1, active=10, repeat=1), "
+        f"and prof.step() after each batch; {SCHEDULE}"
+    )
     observed = profiled.student.values
     counts = Counter[str]()
     for span in observed["ran"]:
         counts[span["work"]] += span["count"]
     data = profiled.student.arrays["trace"].tobytes()
     if not data:
-        why = "it was exported elsewhere or under another name, or the ten batches were never complete"
+        why = (
+            "it was exported elsewhere or under another name, "
+            "or the ten batches were never complete"
+        )
         export = f"prof.export_chrome_trace(str(Path(folder) / '{FILE}'))"
         return Failed(f"no {FILE} in folder", why, f"{export}; {try_}")
     if counts[profile.EARLY]:
@@ -140,7 +146,10 @@ def follows_the_schedule(profiled: Pair) -> Verdict:
         why = str(error)
     steps = counts["prof.step"]
     if not why and steps < BATCHES:
-        why = f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: the last one ended with the profiler"
+        why = (
+            f"prof.step() came {many(steps, 'time')} in {BATCHES} batches: "
+            "the last one ended with the profiler"
+        )
     if not why and not counts[profile.WARM_UP]:
         why = "no batch was for warm-up, so the first recorded step pays for the profiler"
     return Failed(f"{FILE} of {len(data)} bytes", why, try_) if why else Passed("steps 2 to 11")
@@ -154,7 +163,10 @@ def ranges_hold_their_work(profiled: Pair) -> Verdict:
         alone = [span for span in spans if {*span["ranges"]} & {*RANGES} == {name}]
         times, inside = (sum(span["count"] for span in group) for group in (spans, alone))
         if inside < max(times, RECORDED):
-            measured = f"{work} ran {times} times, and {inside} times inside '{name}' and no other of the three"
+            measured = (
+                f"{work} ran {times} times, "
+                f"and {inside} times inside '{name}' and no other of the three"
+            )
             why = "a range shows the time of what is inside it"
             return Failed(measured, why, f'with record_function("{name}"):')
     return Passed(f"{', '.join(RANGE_OF)}: each in its range")

@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 from autograder.checks import plot, table
 from autograder.checks.forms import Row, samples_problem
-from autograder.lab import (
-    Failed,
-    Passed,
-    Picture,
-    Table,
-    Verdict,
-)
+from autograder.lab import Failed, Passed, Picture, Table, Verdict
 from autograder.labs.resnet18.part2_dataloader import judges
-from autograder.labs.resnet18.part2_dataloader.part import (
-    part,
-)
+from autograder.labs.resnet18.part2_dataloader.part import part
 
 
 @part.check(basis="artefact")

@@ -114,7 +114,10 @@ def numbers_problem(rows: Sequence[Row]) -> str:
     if len(rows) >= FEWEST and numbers[0] == 0 and numbers == sorted(set(numbers)):
         return ""
     listed = ", ".join(f"{number:g}" for number in numbers)
-    return f"the rows are of {listed} workers; 0 and at least two other numbers are asked for, each larger"
+    return (
+        f"the rows are of {listed} workers; "
+        "0 and at least two other numbers are asked for, each larger"
+    )
 
 
 def compared_problem(rows: Sequence[Row]) -> str:
@@ -213,11 +216,17 @@ def made_problem(made: Sequence[Mapping[str, int]], pins: int) -> str:
     """Say which loaders were not measured, or pin memory where that is for nothing."""
     measured = [loader for loader in made if loader["epochs"] >= 2]
     if len(measured) < len(COMPARED.rows or ()):
-        return f"{len(measured)} loaders had a second epoch: a row that repeats the one before is measured again"
+        return (
+            f"{len(measured)} loaders had a second epoch: "
+            "a row that repeats the one before is measured again"
+        )
     count = sum(loader["pins"] for loader in measured)
     if count == pins:
         return ""
-    return f"{count} loaders pin memory, and {pins or 'none'} should: it is for a GPU, and the last row keeps it"
+    return (
+        f"{count} loaders pin memory, and {pins or 'none'} should: "
+        "it is for a GPU, and the last row keeps it"
+    )
 
 
 def fastest(rows: Sequence[Row]) -> int:

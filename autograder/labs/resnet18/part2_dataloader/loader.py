@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from autograder.claims.loaders import Loader
-from autograder.labs.resnet18.part2_dataloader.part import (
-    part,
-)
+from autograder.labs.resnet18.part2_dataloader.part import part
 from autograder.protocol.images import Samples, augmented
 
 ORDER = 'see "A loader with all of it" in the part 2 handout'
@@ -43,6 +41,9 @@ loader.is_faster(
     "augmentation_is_faster",
     "slow_augmentation",
     Photographs,
-    says="With augmentation that works a core, 4 workers are at least {bar} as fast as none, where they have cores.",
+    says=(
+        "With augmentation that works a core, "
+        "4 workers are at least {bar} as fast as none, where they have cores."
+    ),
     why="pictures are augmented one after the other, or workers start anew",
 )

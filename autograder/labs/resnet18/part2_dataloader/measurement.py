@@ -17,11 +17,7 @@ from autograder.lab import (
     Window,
     list_of,
 )
-from autograder.labs.resnet18.part2_dataloader.part import (
-    BATCH,
-    CLOCK,
-    part,
-)
+from autograder.labs.resnet18.part2_dataloader.part import BATCH, CLOCK, part
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.part2_dataloader.rig import Rig
@@ -54,7 +50,10 @@ def moves(student: Student, rig: Rig) -> Answer:
 
 
 TrainingLoop(part, "measure_loading", measured).keeps_an_honest_clock(
-    says="measure_loading counts whole iterations, waiting for data included; data_wait is that waiting.",
+    says=(
+        "measure_loading counts whole iterations, "
+        "waiting for data included; data_wait is that waiting."
+    ),
     figures=("epoch_time", "samples"),
     handed_on="labels",
     start=timing.START,

@@ -229,7 +229,10 @@ sweeping = Study(
 sweeping.is_measured(
     "sweep_is_honest",
     _swept,
-    says="sweep_workers measures the second epoch of a loader for each number of workers, whole iterations.",
+    says=(
+        "sweep_workers measures the second epoch of a "
+        "loader for each number of workers, whole iterations."
+    ),
     try_=COLUMNS,
     shows=["throughput"],
     loose=True,
@@ -247,7 +250,10 @@ def best_is_the_fastest(choices: Pair) -> Verdict:
     return each(chosen, asked, _choice_problem, BEST, f"{len(asked)} sweeps")
 
 
-BEST = "find the row with the highest throughput, of equal ones that with the fewest workers; return its num_workers"
+BEST = (
+    "find the row with the highest throughput, "
+    "of equal ones that with the fewest workers; return its num_workers"
+)
 
 
 def _choice_problem(choice: float | None, rows: Sequence[Row]) -> tuple[str, str]:
@@ -262,7 +268,10 @@ def _not_best(rows: Sequence[Row], choice: float | None) -> str:
         return "that is no number: it has to be the num_workers of a row"
     row = next((row for row in rows if row["num_workers"] == choice), None)
     if row is None:
-        return f"{choice:g} is not the num_workers of any row: is it the place of the row, or its throughput?"
+        return (
+            f"{choice:g} is not the num_workers of any row: "
+            "is it the place of the row, or its throughput?"
+        )
     if row["throughput"] == max(row["throughput"] for row in rows):
         return "that is as fast, with more workers than another"
     if row["without_wait"] == max(row["without_wait"] for row in rows):
@@ -292,7 +301,10 @@ comparing = Study(part, judges.COMPARED, "compare_configurations", by=comparison
 comparing.is_measured(
     "compares_four",
     _compared,
-    says="compare_configurations measures the second epoch of four loaders, each with one argument more.",
+    says=(
+        "compare_configurations measures the second epoch of four loaders, "
+        "each with one argument more."
+    ),
     try_=COLUMNS,
     shows=["throughput"],
     reads=["device"],

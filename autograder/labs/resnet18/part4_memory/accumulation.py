@@ -22,12 +22,7 @@ from autograder.lab import (
     list_of,
     record,
 )
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    LEFT,
-    MOMENTUM,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, part
 from autograder.traces.words import many
 
 if TYPE_CHECKING:
@@ -39,7 +34,6 @@ else:
 STEPS = 3  # batches of a group in the scripted epoch
 SMOOTHING = 0.5  # of the labels there
 GROUP = 'see "What a group is" in the part 4 handout'
-
 GROUPS = ("even", "tail", "short")
 
 
@@ -133,7 +127,8 @@ LOSSES = 2e-5  # relative: no step moves the weights there
 def equals_a_large_batch(groups: Pair) -> Verdict:
     """Without BatchNorm, a group of equal batches takes the step of one large batch."""
     why = (
-        "gradients are not averaged over the group, old ones are left, something changes them before the step, "
+        "gradients are not averaged over the group, "
+        "old ones are left, something changes them before the step, "
         "or a group has more or fewer batches"
     )
     try_ = "optimizer.zero_grad() first, the mean over the samples, and no clipping"
@@ -190,7 +185,10 @@ def one_step_a_group(groups: Pair) -> Verdict:
         return Failed(f"{many(count, 'step')} for {epochs}; it takes {right}", why, GROUP)
     if all(epoch["trained"] for epoch in observed):
         return Passed(f"{', '.join(map(str, taken))} steps, in train()")
-    why = "the model that is handed in was in eval(), and stayed there: BatchNorm and dropout do not train so"
+    why = (
+        "the model that is handed in was in eval(), "
+        "and stayed there: BatchNorm and dropout do not train so"
+    )
     return Failed("it trained in eval()", why, "model.train() before the first batch")
 
 
@@ -201,7 +199,10 @@ loop = TrainingLoop(
 )
 loop.returns_its_metrics(
     "samples",
-    says="losses has each batch's mean, loss is the mean over all samples, accuracy a percentage of them.",
+    says=(
+        "losses has each batch's mean, "
+        "loss is the mean over all samples, accuracy a percentage of them."
+    ),
     slips={f"it is a loss that was divided by accumulation_steps, {STEPS}": 1 / STEPS},
     within=LOSSES,
     listed=True,

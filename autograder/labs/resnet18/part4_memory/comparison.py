@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 from autograder.checks.comparison import run_problem
 from autograder.checks.slips import epochs
 from autograder.claims.studies import DRAWN, EPOCHS, PICTURE, Study, written
-from autograder.lab import INTEGER, Answer, Pair, Student, list_of
+from autograder.lab import INTEGER, Answer, Pair, Rig, Student, list_of
 from autograder.labs.resnet18.part4_memory import judges
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    FIGURE,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, FIGURE, WRONG, part
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.part4_memory.rig import Rig
@@ -63,7 +58,10 @@ def _zeros(comparison: Pair) -> tuple[str, str] | None:
     zeros = [panel["label"] for panel in panels if not any(bar["value"] for bar in panel["values"])]
     if not zeros:
         return None
-    why = f"the bars of {zeros[0]!r} are 0: nothing was measured; without a GPU there is no peak to show"
+    why = (
+        f"the bars of {zeros[0]!r} are 0: nothing was measured; "
+        "without a GPU there is no peak to show"
+    )
     return why, "leave the panel of the peak out without a GPU; the others are above 0 anywhere"
 
 
@@ -82,7 +80,10 @@ study = Study(part, judges.RESULTS, "compare_checkpointing", by=comparison)
 study.is_measured(
     "compares_both",
     _measured,
-    says="compare_checkpointing measures an epoch of each model, from fresh weights after a warm-up on others.",
+    says=(
+        "compare_checkpointing measures an epoch of each model, "
+        "from fresh weights after a warm-up on others."
+    ),
     try_="mend honest_throughput first if it fails; a warm-up and saved_mb on a training "
     f"that is thrown away, then one epoch of a fresh one; {WRONG}",
     shows=["throughput", "saved_mb"],
@@ -91,7 +92,10 @@ study.is_written()
 study.is_drawn(
     FIGURE,
     UNITS,
-    says="compare_checkpointing draws throughput and memory of its rows, and writes checkpointing_comparison.png.",
+    says=(
+        "compare_checkpointing draws throughput and memory of its rows, "
+        "and writes checkpointing_comparison.png."
+    ),
     try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
     also=_zeros,
 )

@@ -56,7 +56,10 @@ def doubt(rows: Sequence[Row]) -> str:
     """Say what rows without a problem show all the same that cannot be; noise is no mistake."""
     if rows[1]["slowdown"] >= 1:
         return ""
-    return f"checkpointing came out faster ({rows[1]['slowdown']:.2f}) and computes more: repeat the measurement"
+    return (
+        f"checkpointing came out faster ({rows[1]['slowdown']:.2f}) "
+        "and computes more: repeat the measurement"
+    )
 
 
 def figure_problem(rows: Sequence[Row], trusted: Row) -> str:
@@ -92,4 +95,7 @@ def reuse_problem(passes: Sequence[int], batches: int) -> str:
     """Say that no two trainings ran for the batches of an epoch alone; *passes* are each one's forward passes."""
     if passes.count(batches) >= 2:
         return ""
-    return f"the training of a measured epoch ran for more than its {batches} batches: for a warm-up, or for saved_mb"
+    return (
+        f"the training of a measured epoch ran for more than its {batches} batches: "
+        "for a warm-up, or for saved_mb"
+    )

@@ -20,14 +20,7 @@ from autograder.lab import (
     list_of,
 )
 from autograder.labs.resnet18.part4_memory.accumulation import UPDATE
-from autograder.labs.resnet18.part4_memory.part import (
-    BATCH,
-    LEFT,
-    MOMENTUM,
-    TWICE,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part4_memory.part import BATCH, LEFT, MOMENTUM, TWICE, WRONG, part
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.part4_memory.rig import Rig
@@ -151,7 +144,10 @@ def answers_alike_in_eval(training: Pair) -> Verdict:
     once = apart["alone"] <= APART  # if run_checkpointed does not, statistics_move_once says so
     if once and not apart["running"] <= APART:
         measured = f"running statistics {of_largest(apart['running'], APART)}"
-        why = "run_checkpointed moves statistics once, and the model does not: it does not run its segments by that"
+        why = (
+            "run_checkpointed moves statistics once, "
+            "and the model does not: it does not run its segments by that"
+        )
         return Failed(measured, why, f"run_checkpointed(segment, x) for each of the five; {TWICE}")
     measured = f"answers in eval() {of_largest(apart['eval'], APART)}"
     if not apart["eval"] <= APART:
@@ -167,7 +163,10 @@ def _not_in_eval(hidden: Sequence[str]) -> tuple[str, str]:
         why = "the statistics are right, and eval() does not use them"
         return why, "leave model.eval() its effect"
     names = ", ".join(hidden[:3])
-    why = f"model.eval() does not reach {names}: they stay in train(), since a list or a dict hides modules"
+    why = (
+        f"model.eval() does not reach {names}: "
+        "they stay in train(), since a list or a dict hides modules"
+    )
     return why, "keep modules as attributes, or in an nn.ModuleList"
 
 
@@ -193,7 +192,10 @@ def keeps_only_the_boundaries(kept_for_backward: Pair) -> Verdict:
 def keeps_memory_flat(large_group: Pair, idle: Pair) -> Verdict:
     """A group of six batches needs less than half the memory of one large batch, measured from outside."""
     apart = numerics.update(large_group).error
-    why = "the batches of a group are in memory at once: joined, or their graphs kept until one backward pass"
+    why = (
+        "the batches of a group are in memory at once: "
+        "joined, or their graphs kept until one backward pass"
+    )
     try_ = "backward() for each batch, before the next one's forward pass"
     return memory.leaner(large_group, idle, 0.5, apart, UPDATE, why, try_)
 
@@ -205,6 +207,9 @@ def needs_less_memory(large_step: Pair, idle: Pair) -> Verdict:
     apart = outputs.furthest(*gradients)
     kept = large_step.baseline.values
     least = kept["boundaries"] + kept["largest"]  # all inputs, and one segment that runs again
-    why = "segments keep what is inside them, or one of them is most of the network: running it again brings all back"
+    why = (
+        "segments keep what is inside them, "
+        "or one of them is most of the network: running it again brings all back"
+    )
     try_ = f"five segments: the stem and the four layers; {WRONG}"
     return memory.leaner(large_step, idle, (1 + least) / 2, apart, APART, why, try_)

@@ -13,6 +13,18 @@ from autograder.labs.resnet18.part4_memory.part import (
     TWICE,
     part,
 )
+from autograder.lab import (
+    CASES,
+    NUMBERS,
+    TEXT,
+    Answer,
+    Failed,
+    Pair,
+    Rig,
+    Student,
+    Verdict,
+    list_of,
+from autograder.labs.resnet18.part4_memory.part import BATCH, TWICE, part
 
 if TYPE_CHECKING:
     from autograder.labs.resnet18.part4_memory.rig import Rig
@@ -109,14 +121,15 @@ def statistics(student: Student, rig: Rig) -> Answer:
 
 
 SAME = 1e-5  # of the largest number: the second run repeats the first
-
-
 ASKED_FOR = "the caller's tensor was told to want one: x.requires_grad_() changes x itself"
 
 
 def _no_gradient(case: str) -> str:
     if "input with a gradient" not in case and "in train()" in case:
-        return "the reentrant variant gives none to a segment whose input needs none, and images need none"
+        return (
+            "the reentrant variant gives none to a segment "
+            "whose input needs none, and images need none"
+        )
     if "in eval()" in case:
         return "in eval(), too, gradients are wanted: it ran under no_grad, or x was detached"
     return "x was detached on its way into the segment, or the segment ran under no_grad"
@@ -136,25 +149,40 @@ def gradients_match(gradients: Pair) -> Verdict:
         if wanted and not there:
             return Failed(f"no {name}", _no_gradient(name), try_)
     why = {
-        "gradient of": "the second run is not the first one again: other random numbers, statistics or mode",
+        "gradient of": (
+            "the second run is not the first one again: other random numbers, statistics or mode"
+        ),
         "output of": "the segment gives another output, or runs in another mode",
     }
     return outputs.same(gradients, SAME, why=why, try_=try_)
 
 
-PUT_BACK = f"put back what was there before, in __exit__ or in a finally: the second run ends by an exception; {TWICE}"
+PUT_BACK = (
+    "put back what was there before, in __exit__ or in a finally: "
+    f"the second run ends by an exception; {TWICE}"
+)
 
 
 @part.check(basis="outputs")
 def statistics_move_once(statistics: Pair) -> Verdict:
     """The running statistics of every BatchNorm move once a forward pass, however often backward() follows."""
-    try_ = f"keep each BatchNorm from moving whenever the segment runs again, and put it back afterwards; {TWICE}"
+    try_ = (
+        "keep each BatchNorm from moving whenever the segment runs again, "
+        f"and put it back afterwards; {TWICE}"
+    )
     why = {
         "num_batches_tracked": "the second run counts as another batch",
         "pass 1": "they moved in the second run as well, or not at all",
-        "pass 2": "right after one pass and not after two: the second run left the BatchNorm changed",
-        "pass 3": "right until backward() went a second time through one graph: then they moved again",
-        "pass 4": "right until there were two forward passes before backward(): what it put back was out of date",
+        "pass 2": (
+            "right after one pass and not after two: the second run left the BatchNorm changed"
+        ),
+        "pass 3": (
+            "right until backward() went a second time through one graph: then they moved again"
+        ),
+        "pass 4": (
+            "right until there were two forward passes before backward(): "
+            "what it put back was out of date"
+        ),
     }
     verdict = outputs.same(statistics, SAME, why=why, try_=try_)
     observed = statistics.student.values

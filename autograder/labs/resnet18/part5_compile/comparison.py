@@ -24,13 +24,7 @@ from autograder.lab import (
     map_of,
 )
 from autograder.labs.resnet18.part5_compile import judges
-from autograder.labs.resnet18.part5_compile.part import (
-    BATCH,
-    BUILT,
-    FIGURE,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part5_compile.part import BATCH, BUILT, FIGURE, WRONG, part
 from autograder.labs.resnet18.part5_compile.training import follows_eager
 
 # What a panel's label must match.
@@ -124,7 +118,10 @@ study = Study(part, judges.RESULTS, "compare_compile", by=comparison)
 study.is_measured(
     "compares_both",
     _measured,
-    says="compare_compile measures an eager and a compiled epoch, each warmed up, and the cold start apart from them.",
+    says=(
+        "compare_compile measures an eager and a compiled epoch, "
+        "each warmed up, and the cold start apart from them."
+    ),
     try_="mend honest_throughput first if it fails; time warm_up for compile_s, then one epoch "
     f"from fresh weights with train_epoch_compiled; {WRONG}",
     shows=["throughput", "compile_s"],
@@ -134,7 +131,10 @@ study.is_written()
 study.is_drawn(
     FIGURE,
     UNITS,
-    says="compare_compile draws throughput and cold start of its rows, and writes compile_comparison.png.",
+    says=(
+        "compare_compile draws throughput and cold start of its rows, "
+        "and writes compile_comparison.png."
+    ),
     try_="one bar per row, named and as high as the row says, and set_ylabel with the unit",
 )
 study.is_consistent(

@@ -23,11 +23,7 @@ from autograder.lab import (
     list_of,
     optional,
 )
-from autograder.labs.resnet18.part5_compile.part import (
-    BATCH,
-    BREAKS,
-    part,
-)
+from autograder.labs.resnet18.part5_compile.part import BATCH, BREAKS, part
 
 SIZES = ("below", "exactly at", "above", "all zeros, below")
 USUAL = 4.0  # the limit that SpikeGuard takes where none is named
@@ -68,8 +64,14 @@ def guard(student: Student, rig: Rig) -> Answer:
 def guard_answers_alike(guard: Pair) -> Verdict:
     """SpikeGuard returns what the baseline's returns, with its gradients, and counts the same batches."""
     why = {
-        "zeros": "limit / size is infinite there, and 0 times that is NaN: choose the factor, not the product",
-        "above": "such a batch is to be x * (limit / size); size is the mean of |x|, and no gradient goes through it",
+        "zeros": (
+            "limit / size is infinite there, and 0 times that is NaN: "
+            "choose the factor, not the product"
+        ),
+        "above": (
+            "such a batch is to be x * (limit / size); "
+            "size is the mean of |x|, and no gradient goes through it"
+        ),
         "limit": "such a batch is left as it is, and one exactly at the limit is not above it",
     }
     try_ = f"torch.where(size > limit, limit / size, 1.0); {BREAKS}"

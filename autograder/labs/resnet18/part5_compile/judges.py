@@ -51,7 +51,10 @@ def late_build(seen: Seen, batches: int) -> tuple[str, str]:
     if not seen["built"]:
         return "", ""
     kind, batch = seen["built"][0]["kind"], seen["built"][0]["batch"]
-    measured = f"{len(seen['built'])} built in the epoch, the first a {kind} graph at batch {batch + 1} of {batches}"
+    measured = (
+        f"{len(seen['built'])} built in the epoch, "
+        f"the first a {kind} graph at batch {batch + 1} of {batches}"
+    )
     why = "the warm-up was in another mode (eval, no_grad, no autocast), or there was none"
     if kind == "backward":
         why = "the warm-up had no backward pass with gradients in these modes"

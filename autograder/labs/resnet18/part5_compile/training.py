@@ -24,13 +24,7 @@ from autograder.lab import (
     Window,
 )
 from autograder.labs.resnet18.part5_compile import judges
-from autograder.labs.resnet18.part5_compile.part import (
-    BATCH,
-    BREAKS,
-    BUILT,
-    WRONG,
-    part,
-)
+from autograder.labs.resnet18.part5_compile.part import BATCH, BREAKS, BUILT, WRONG, part
 
 MOMENTUM = 0.9  # so that an optimizer has a state to be put back
 PRECISIONS = {"fp32": False, "amp": True}
@@ -153,14 +147,20 @@ def _apart(training: Pair, name: str) -> float:
     return outputs.furthest(training.student.arrays[name], training.baseline.arrays[name])
 
 
-LOOP = f"for each batch: zero_grad, then forward pass and loss under autocast if asked, backward, step; {WRONG}"
+LOOP = (
+    "for each batch: zero_grad, then forward pass and "
+    f"loss under autocast if asked, backward, step; {WRONG}"
+)
 COPY = f"compile the model that is handed in, not a copy; {WRONG}"
 
 
 def _why_apart(training: Pair, mode: str) -> tuple[str, str]:
     if numerics.update(training, f"{mode}_weights", f"{mode}_start").ratio == 0:
         return "no weight of the given model moved: a copy was compiled, or no step is taken", COPY
-    why = "another loop than the plain one: a step left out or taken twice, no zero_grad, eval(), no momentum"
+    why = (
+        "another loop than the plain one: "
+        "a step left out or taken twice, no zero_grad, eval(), no momentum"
+    )
     if mode == "amp":  # FP32, which comes first, was right
         why = (
             "FP32 is right, so autocast differs: the loss is not under it, or it is not in bfloat16"
@@ -201,7 +201,10 @@ def nothing_is_built_later(training: Pair) -> Verdict:
     if all(built):
         counts = " and ".join(map(str, built))
         return Passed(f"{counts} graphs built in the warm-ups, none in the epochs")
-    why = "nothing was built at all: the warm-up does not run the compiled model, or the model is not compiled"
+    why = (
+        "nothing was built at all: the warm-up does not run the compiled model, "
+        "or the model is not compiled"
+    )
     try_ = f"torch.compile(model, backend=backend); {BUILT}"
     return Failed(f"{min(built)} graphs built", why, try_)
 

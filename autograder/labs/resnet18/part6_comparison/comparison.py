@@ -31,12 +31,7 @@ from autograder.lab import (
     list_of,
     map_of,
 )
-from autograder.labs.resnet18.part6_comparison.part import (
-    DASHBOARD,
-    WRONG,
-    Rig,
-    part,
-)
+from autograder.labs.resnet18.part6_comparison.part import DASHBOARD, WRONG, Rig, part
 
 UNITS = {  # a panel's label must match
     "throughput": r"/|per|s⁻¹|\^\{?-1",
@@ -159,7 +154,10 @@ study.is_measured(
     _compared,
     says="compare_all runs each configuration in a process of its own, one after the other; "
     "its rows are their figures.",
-    try_=f"subprocess.run([sys.executable, script, *options], ...) for each, and speedup from this table; {WRONG}",
+    try_=(
+        "subprocess.run([sys.executable, script, *options], "
+        f"...) for each, and speedup from this table; {WRONG}"
+    ),
     shows=["throughput"],
 )
 study.is_written()

@@ -9,20 +9,9 @@ from typing import Any
 
 from autograder.checks import configurations, report, table
 from autograder.checks.configurations import FIGURES
-from autograder.lab import (
-    Device,
-    Failed,
-    Passed,
-    Table,
-    Text,
-    Unavailable,
-    Verdict,
-)
+from autograder.lab import Device, Failed, Passed, Table, Text, Unavailable, Verdict
 from autograder.labs.resnet18.part6_comparison.comparison import NAMES, study
-from autograder.labs.resnet18.part6_comparison.part import (
-    DASHBOARD,
-    part,
-)
+from autograder.labs.resnet18.part6_comparison.part import DASHBOARD, part
 from autograder.traces.words import many
 
 PRINTED = ("configuration", *FIGURES)
@@ -127,7 +116,10 @@ def _first_is_fastest(rows: Sequence[dict[str, Any]]) -> bool:
 BY_NAME = (
     'write it by its name, {AMP.speedup}, or quote it: see "Figures by name" in the part 6 handout'
 )
-SUMMED_UP = "the throughput before and after, and the speedup: {Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
+SUMMED_UP = (
+    "the throughput before and after, and the speedup: "
+    "{Baseline.throughput}, {AMP.throughput}, {AMP.speedup}"
+)
 EVIDENCE = {
     "data loading": r"data|load",
     "compute": r"comput|arithmetic|GPU|CPU|kernel",

@@ -5,13 +5,7 @@ from __future__ import annotations
 from autograder.checks import configurations, numerics, outputs
 from autograder.checks.configurations import Script
 from autograder.checks.numerics import close, explained, shown
-from autograder.lab import (
-    Failed,
-    Observation,
-    Pair,
-    Passed,
-    Verdict,
-)
+from autograder.lab import Failed, Observation, Pair, Passed, Verdict
 from autograder.labs.resnet18.part6_comparison.part import (
     BATCH,
     EPOCHS,
@@ -39,7 +33,10 @@ ALL_LOSSES, ALL_UPDATE = 0.02 / SMALLER, 0.25
 @part.check(basis="outputs", compared="losses and weights")
 def trains_as_the_plain_loop(plain: Pair) -> Verdict:
     """Without --amp and the like, optimized_training.py trains for --epochs epochs as the plain loop does."""
-    why = "another loop: the warm-up left a trace (weights, momentum), a step was left out or taken twice, no zero_grad"
+    why = (
+        "another loop: the warm-up left a trace (weights, "
+        "momentum), a step was left out or taken twice, no zero_grad"
+    )
     verdict = _follows(plain, why)
     if isinstance(verdict, Failed):
         return verdict
@@ -125,7 +122,8 @@ def checkpoints(checkpointed: Pair, plain: Pair) -> Verdict:
 def trains_in_half_precision(half: Pair, plain: Pair) -> Verdict:
     """--amp runs passes in half precision, and the losses follow FP32."""
     why = (
-        "losses or weights leave FP32's: float16 without scaler.scale(loss), a step with scaled gradients,"
+        "losses or weights leave FP32's: "
+        "float16 without scaler.scale(loss), a step with scaled gradients,"
         " a loss in 16 bits, weights in 16 bits"
     )
     verdict = _follows(half, why, HALF_LOSSES / TINY, HALF_UPDATE, plain)
@@ -240,9 +238,15 @@ def _follows(
     if moved.error <= update and running <= update:
         return Passed(measured, evidence)
     if moved.ratio < STILL:
-        why = "the losses are right and the weights that were saved never moved: saved too early, or those of a copy"
+        why = (
+            "the losses are right and the weights that were saved never moved: "
+            "saved too early, or those of a copy"
+        )
     elif moved.error <= update:
-        why = "weights are right and statistics are not: a warm-up moved them and left them so, or they move twice"
+        why = (
+            "weights are right and statistics are not: "
+            "a warm-up moved them and left them so, or they move twice"
+        )
     return Failed(measured, why, try_, evidence)
 
 

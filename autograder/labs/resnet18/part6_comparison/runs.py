@@ -35,7 +35,6 @@ SHORT, LONG = (0.05, 0.2), (0.3, 0.6)  # seconds that a batch is waited for
 UNEVEN = 0.8  # of what an epoch waits: so much more and less, or the rate of one epoch would be that of both
 MOMENTUM = 0.9  # as the lab's own optimizer has
 COLD = 30.0  # seconds that the first pass of all takes longer: more than any epoch, so that nothing else looks alike
-
 TOLD = ("throughput", "epoch_time", "data_wait", "warm_up_s", "peak_memory_mb", "loss", "accuracy")
 RUN = {
     "told": record(**dict.fromkeys(TOLD, optional(NUMBER))),

@@ -129,7 +129,8 @@ class Programs:
             if after != before:
                 ended = after == (None, *before[1:])
                 found.append(
-                    f"{name} {'ends a trace that was there before' if ended else 'still watches'} after {words}"
+                    f"{name} {'ends a trace that was there before' if ended else 'still watches'} "
+                    f"after {words}"
                 )
         return found
 

@@ -1,0 +1,90 @@
+"""A study of the CPU: options and numbers of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from autograder.claims.studies import DRAWN, PICTURE, Study, written
+from autograder.lab import INTEGER, NUMBER, Answer, Pair, Student, list_of
+from autograder.labs.resnet18.bonus import judges
+from autograder.labs.resnet18.bonus.part import PICTURED, Rig, part
+
+
+@part.probe(
+    pair=True,
+    values={
+        **DRAWN,
+        "ms": list_of(NUMBER),
+        "counts": list_of(INTEGER),
+        **dict.fromkeys(("before", "after"), INTEGER),
+    },
+    arrays=PICTURE,
+)
+def study(student: Student, rig: Rig) -> Answer:
+    """Steps of scripted length; the clock moves only by what is scripted."""
+    rig.clock.freeze()
+    counts = sorted({1, *(rig.integer(2, 9) for _ in range(2))})
+    gains = dict(zip(counts, np.cumsum([1.0, *rig.seconds(0.2, 0.6, 2)]).tolist(), strict=False))
+    seconds = dict(zip(judges.OPTIONS, rig.seconds(0.05, 0.9, 3), strict=True))
+    # A number that the study does not set, so that it is seen who restores it.
+    before = rig.programs.threads(next(n for n in (2, 3, 4) if n not in counts))
+    steps = rig.programs.steps(seconds, gains)
+    with rig.figures() as figures:
+        returned = student.study_cpu(steps, counts, folder=str(rig.made_folder()))
+    after = rig.programs.threads()
+    rig.programs.threads(1)
+    pairs = product(judges.OPTIONS, counts)
+    return {
+        **written(rig, judges.CPU, "study_cpu", returned, PICTURED, figures),
+        "ms": [1000 * seconds[option] / gains[count] for option, count in pairs],
+        "counts": counts,
+        "before": before,
+        "after": after,
+    }
+
+
+def _keys(script: Mapping[str, Any]) -> list[tuple[str, int]]:
+    return list(product(judges.OPTIONS, script["counts"]))
+
+
+def _restored(study: Pair) -> str | tuple[str, str]:
+    observed, script = study.student.values, study.baseline.values
+    problem = judges.time_problem(observed["rows"], script["ms"])
+    if problem or observed["after"] == script["before"]:
+        return problem
+    threads = f"{observed['after']} threads afterwards, and {script['before']} before"
+    why = "whatever runs next runs with the threads of the last row"
+    try_ = "torch.get_num_threads() first, and torch.set_num_threads in a finally"
+    return f"{threads}: {why}", try_
+
+
+cpu = Study(part, judges.CPU, "study_cpu", by=study, expected=_keys)
+cpu.is_measured(
+    "study_is_honest",
+    _restored,
+    says=(
+        "study_cpu takes the median of warm steps, "
+        "for each option and number of threads, and restores the threads."
+    ),
+    try_="set_num_threads, a fresh step, a call that does not count, the median of seven",
+    shows=["threads", "ms"],
+)
+cpu.is_written()
+cpu.is_drawn(
+    PICTURED,
+    {"ms": r"\bms\b|[Mm]illisecond"},
+    says="study_cpu draws the milliseconds of its rows, and writes cpu_threads.png.",
+    try_="a line or bars for each option, as high as the rows say, and the unit on the axis",
+)
+cpu.is_consistent(
+    judges.options_problem,
+    says=(
+        "The cpu_study.csv handed in has a row for each "
+        "option and number of threads, and numbers that fit."
+    ),
+)
+cpu.is_pictured(PICTURED)

@@ -1,0 +1,120 @@
+"""Memory planned to the byte: small networks, batches that fit nowhere, the largest batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checks import outputs
+from autograder.claims.studies import Study
+from autograder.lab import CASES, NUMBERS, Answer, Pair, Student, Verdict
+from autograder.labs.resnet18.bonus import judges
+from autograder.labs.resnet18.bonus.part import Rig, part
+
+KINDS = (*judges.BYTES, "total")
+FAKE = "make the training under FakeTensorMode, images and labels too, and take the step there"
+COUNT = 'see "What counts as what" in the bonus handout'
+AGAIN = "run bonus.py again and hand in the file that it wrote, unchanged"
+
+
+@part.outputs
+def plans(student: Student, rig: Rig) -> Answer:
+    """Small networks of secret widths; what is expected is counted on real tensors."""
+    answers = rig.answers()
+    for case, make in rig.plans.small().items():
+        batch, size = rig.integer(3, 40), rig.integer(9, 24)
+        measured = rig.plans.measured(make, batch, size) if rig.side != "student" else {}
+        _add_plan(answers, student, rig, case, (make, batch, size), measured)
+    return answers.seen()
+
+
+def _add_plan(
+    answers: Any, student: Student, rig: Rig, case: str, sizes: Any, expected: Any
+) -> None:
+    """Note what a student's function plans, or what is expected."""
+    if rig.side == "student":
+        expected = rig.returned("plan_memory", student.plan_memory(*sizes))
+    for kind in KINDS:
+        answers.add(f"{case}: bytes of {kind}", rig.number(expected[kind]))
+
+
+def grown(rig: Rig, make: Any, size: int, batch: int) -> dict[str, int]:
+    """Return what a batch too large to be had needs: each image adds the same number of bytes."""
+    two, three = (rig.plans.measured(make, images, size) for images in (2, 3))
+    return {kind: two[kind] + (batch - 2) * (three[kind] - two[kind]) for kind in KINDS}
+
+
+@part.probe(pair=True, values=CASES, arrays=NUMBERS, hints={"memory": FAKE})
+def large_plans(student: Student, rig: Rig) -> Answer:
+    """ResNet-50 on batches that need terabytes."""
+    answers, batch, size = rig.answers(), rig.integer(20_000, 60_000), 64
+    make = rig.plans.resnet50()
+    expected = grown(rig, make, size, batch) if rig.side != "student" else {}
+    _add_plan(answers, student, rig, "ResNet-50", (make, batch, size), expected)
+    return answers.seen()
+
+
+@part.outputs
+def budgets(student: Student, rig: Rig) -> Answer:
+    """Budgets for exactly so many images, or a byte less, in turns; and one that does not even hold the weights.
+
+    One for each network: whoever plans many batches to find the largest one takes half as long.
+    """
+    answers, short = rig.answers(), rig.integer(0, 1)
+    for case, make in rig.plans.small().items():
+        size, fits = rig.integer(9, 24), rig.integer(100, 90_000)
+        budget, expected = grown(rig, make, size, fits)["total"] - short, fits - short
+        if rig.side == "student":
+            expected = student.largest_batch(make, size, budget)
+        words = "one byte too few for" if short else "exactly"
+        answers.add(f"{case}, {words} {fits:,} images", rig.number(expected))
+        short = 1 - short
+    expected = student.largest_batch(make, size, 1000) if rig.side == "student" else 0
+    answers.add("a budget of 1000 bytes", rig.number(expected))
+    return answers.seen()
+
+
+COUNTED = {
+    "of parameters": "storages that two tensors share count once; "
+    "fake ones all have the address 0, "
+    "so data_ptr() makes one of them; id() does not",
+    "of gradients": "a frozen parameter has no gradient",
+    "of optimizer": "the state is there after the first step: every tensor of it counts, "
+    "the step counts of Adam as well",
+    "of activations": (
+        "what model and loss keep to go back: each storage once, and none that is counted elsewhere"
+    ),
+    "of batch": "labels are int64, images float32",
+    "of total": "it is the sum of the six others",
+    "": "bytes of what is there after a step",
+}
+
+
+@part.check(basis="outputs", compared="bytes")
+def plans_to_the_byte(plans: Pair) -> Verdict:
+    """plan_memory counts the bytes of a training step: each storage once, and every kind of it."""
+    return outputs.same(plans, 0.0, why=COUNTED, try_=COUNT)
+
+
+@part.check(basis="outputs", needs=[plans_to_the_byte], compared="bytes")
+def plans_what_does_not_fit(large_plans: Pair) -> Verdict:
+    """plan_memory plans ResNet-50 for tens of thousands of images, in a process with little memory."""
+    return outputs.same(large_plans, 0.0, why=COUNTED, try_=COUNT)
+
+
+@part.check(basis="scripted", needs=[plans_to_the_byte])
+def finds_the_largest_batch(budgets: Pair) -> Verdict:
+    """largest_batch returns the last batch size whose plan is within the budget."""
+    why = "a plan of one image more, or less, is on the other side of the budget"
+    try_ = f"(budget - what does not grow) // bytes of an image, at least 0; {COUNT}"
+    return outputs.same(budgets, 0.0, why=why, try_=try_)
+
+
+Study(part, judges.PLANS, "write_plans").is_consistent(
+    judges.plan_problem,
+    says=(
+        "The memory_plan.csv handed in plans ResNet-18 and ResNet-50 at 224 pixels, "
+        "and its rows fit each other."
+    ),
+    try_=AGAIN,
+    name="memory_plan_adds_up",
+)

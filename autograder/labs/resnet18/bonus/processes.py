@@ -1,0 +1,44 @@
+"""Two processes that train as one."""
+
+from __future__ import annotations
+
+from autograder.claims.groups import Group, answered
+from autograder.lab import BOOLEAN, Answer, Student
+from autograder.labs.resnet18.bonus.part import Rig, part
+
+TOGETHER = 'see "Two processes, one training" in the bonus handout'
+
+
+@part.probe(pair=True, **answered("losses", left_open=BOOLEAN))
+def ranks(student: Student, rig: Rig) -> Answer:
+    """Two processes, each alone on its machine; what is expected is one process on the joined batches."""
+    training = rig.ranks()
+    if rig.side != "student":
+        return {**training.alone(), "left_open": False}
+    train = student.train_distributed
+    return {**training.together(train), "left_open": training.left_open(train)}
+
+
+group = Group(part, ranks, TOGETHER)
+group.trains_as_one("trains_as_one_process")
+group.same(
+    "losses",
+    "loss_is_of_all",
+    "The losses are means over the samples of all processes, the same in each of them.",
+    "it is that of this process alone, or batches count alike, whatever their size",
+    "dist.all_reduce the sum of the losses and the number of samples",
+)
+group.divides_samples(
+    "In each epoch every sample is one process's, and the order is new.",
+    "DistributedSampler, and set_epoch in each epoch",
+    new_order=True,
+)
+group.one_writes(
+    "one_process_writes",
+    "Rank 0 writes weights.pt, which fits a model that is not distributed; "
+    "the other process writes nothing.",
+)
+group.leaves_no_group(
+    "ends_its_process_group",
+    "The process group is gone when train_distributed has returned, or raised.",
+)

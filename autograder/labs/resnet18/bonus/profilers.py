@@ -1,0 +1,140 @@
+"""Profilers that disturb nothing: a decorator, calls and lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.checks import outputs
+from autograder.lab import (
+    CELL,
+    NUMBER,
+    TEXT,
+    Answer,
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Student,
+    Verdict,
+    list_of,
+    map_of,
+    optional,
+)
+from autograder.labs.resnet18.bonus import judges
+from autograder.labs.resnet18.bonus.part import Rig, part
+
+PROFILE = 'see "What a profiler must not disturb" in the bonus handout'
+
+
+@part.probe(pair=True, values={"facts": map_of(TEXT)})
+def decorated(student: Student, rig: Rig) -> Answer:
+    """What a caller sees of functions of every kind; on the baseline's side they are left as they are."""
+    ways = {
+        "@timed": student.timed,
+        "@timed(synchronize=...)": student.timed(synchronize=lambda: None),
+    }
+    if rig.side != "student":
+        ways = dict.fromkeys(ways, lambda function: function)
+    return {"facts": rig.decorated().facts(ways)}
+
+
+@part.outputs
+def decorator_times(student: Student, rig: Rig) -> Answer:
+    """Calls that take scripted seconds: those that were noted, or on the baseline's side those that passed."""
+    rig.clock.freeze()
+    answers = rig.answers()
+    timed = student.timed if rig.side == "student" else None
+    for case, passed, noted in rig.decorated().timings(timed):
+        seconds = rig.series(noted, "seconds") if timed else np.array(passed)
+        answers.add(f"{case}: calls noted", len(seconds))
+        answers.add(f"{case}: seconds", rig.tensor(seconds[:, None], "float64"))
+    return answers.seen()
+
+
+ROWS = list_of(map_of(CELL))
+PROFILED = {"rows": ROWS, "result": optional(NUMBER)}
+
+
+def profiled(rig: Rig, function: Any, drawn: Any) -> dict[str, Any]:
+    """Let a student's profiler run a drawn program; the baseline's side says what there is to find."""
+    program, expected = drawn
+    rig.clock.freeze()
+    if rig.side != "student":
+        return {"rows": expected, "result": program(4)}
+    returned = function(program, 4)
+    result, rows = returned if isinstance(returned, tuple) and len(returned) == 2 else (None, [])
+    return {"rows": rig.rows(rows, "the profiler"), "result": rig.number(result)}
+
+
+@part.probe(pair=True, values=PROFILED)
+def calls(student: Student, rig: Rig) -> Answer:
+    return profiled(rig, student.profile_calls, rig.programs.calls())
+
+
+@part.probe(pair=True, values=PROFILED)
+def lines(student: Student, rig: Rig) -> Answer:
+    return profiled(rig, student.time_lines, rig.programs.lines())
+
+
+@part.probe(values={"left": list_of(TEXT)})
+def after_profiling(student: Student, rig: Rig) -> Answer:
+    """What is still traced or profiled after a call, and after one that raised."""
+    left = rig.programs.left(student.profile_calls)
+    return {"left": left + rig.programs.left(student.time_lines)}
+
+
+OF_GENERATORS = ("a generator", "begun before it is asked", "its values", "calls noted of it")
+
+
+@part.check(basis="report")
+def decorator_is_not_noticed(decorated: Pair) -> Verdict:
+    """timed leaves name, docstring, signature, results, exceptions, methods and generators as they are."""
+    facts, expected = decorated.student.values["facts"], decorated.baseline.values["facts"]
+    for fact, right in expected.items():
+        if facts.get(fact) == right:
+            continue
+        why, try_ = "whoever uses the function sees another one", "functools.wraps"
+        if fact.endswith(OF_GENERATORS):
+            why = "a generator function was wrapped"
+            try_ = "return a generator function as it is"
+        measured = f"{fact}: {facts.get(fact)}, and it was {right}"
+        return Failed(measured, why, f"{try_}; {PROFILE}")
+    return Passed(f"{len(expected)} facts are as they were")
+
+
+@part.check(basis="scripted")
+def decorator_times_honestly(decorator_times: Pair) -> Verdict:
+    """timed notes each outermost call once, with the device's work, and when it raises as well."""
+    why = {
+        "raises": "a call is missing: one that raised, or one after it",
+        "itself": "a call within a call of the same function is part of it, and not noted again",
+        "before": "work is counted that was queued before the call",
+        "device": "the clock was read while the device still worked",
+        "": "what time.perf_counter() says after the call, less what it said before, in seconds",
+    }
+    return outputs.same(decorator_times, judges.SECONDS, why=why, try_=PROFILE)
+
+
+@part.check(basis="scripted")
+def finds_the_hot_function(calls: Pair) -> Verdict:
+    """profile_calls returns calls and seconds of each function, the one with most time of its own first."""
+    figures = ("calls", "own_seconds", "seconds")
+    return judges.same_profile(calls, "function", figures, "own_seconds", try_=PROFILE)
+
+
+@part.check(basis="scripted")
+def finds_the_hot_line(lines: Pair) -> Verdict:
+    """time_lines returns hits and seconds of each line, called functions included."""
+    return judges.same_profile(lines, "line", ("hits", "seconds"), "line", try_=PROFILE)
+
+
+@part.check(basis="report", needs=[finds_the_hot_function, finds_the_hot_line])
+def profilers_let_go(after_profiling: Observation) -> Verdict:
+    """After profile_calls and time_lines nothing is traced any more, and exceptions have gone through."""
+    left = after_profiling.values["left"]
+    if not left:
+        return Passed("nothing is left behind")
+    why = "every call after it is slower, and the next profiler cannot start"
+    return Failed("; ".join(left), why, f"try and finally; {PROFILE}")
