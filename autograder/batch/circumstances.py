@@ -37,7 +37,7 @@ def circumstances(work: Work, session: Session) -> Circumstances:
 
 
 def rests_on(kit: Kit, tier: str, chosen: Collection[str] = ()) -> tuple[str, str]:
-    """Say what verdicts on a tier depend on: a hash of what all parts share, and JSON of what each has of its own."""
+    """Return what verdicts on a tier depend on: a hash of what all parts share, and JSON of each part's own."""
     given = {name: sha256(data).hexdigest() for name, data in kit.given.items()}
     own = {part.id: _own(kit, part.id) for part in kit.lab.parts}
     parts = {
@@ -51,10 +51,10 @@ def rests_on(kit: Kit, tier: str, chosen: Collection[str] = ()) -> tuple[str, st
 def changed(then: str, now: str) -> list[str]:
     """Name what parts rest on now and did not then, as a person would look for it."""
     before, after = json.loads(then), json.loads(now)
-    gone = [f"{part}, which is off" for part in before if part not in after]
-    return gone + [
-        one for part, this in after.items() for one in _changed(part, before.get(part), this)
-    ]
+    names = [f"{part}, which is off" for part in before if part not in after]
+    for part, rests in after.items():
+        names += _changed(part, before.get(part), rests)
+    return names
 
 
 def _changed(part: str, then: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Iterator[str]:
@@ -80,18 +80,19 @@ def still_good(then: str, now: str) -> dict[str, list[str]]:
     """Name the checks of each part whose verdicts still count: nothing that they rest on has changed, points aside."""
     before, after = json.loads(then), json.loads(now)
     return {
-        part: [
-            name
-            for name, (_, bar) in this["checks"].items()
-            if bar == before[part]["checks"].get(name, [0, ""])[1]
-        ]
-        for part, this in after.items()
-        if part in before and this["runs"] == before[part]["runs"]
+        part: _with_the_same_bar(before[part]["checks"], rests["checks"])
+        for part, rests in after.items()
+        if part in before and rests["runs"] == before[part]["runs"]
     }
 
 
+def _with_the_same_bar(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    bars = {name: bar for name, (_, bar) in before.items()}
+    return [name for name, (_, bar) in after.items() if bar == bars.get(name, "")]
+
+
 def machine(session: Session) -> dict[str, Any]:
-    """Say on what machine a session ran, and how."""
+    """Return on what machine a session ran, and how."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     return {
         "device": session.device.name,

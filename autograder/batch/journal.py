@@ -120,7 +120,9 @@ class Journal(JournalFile):
         """Open the journal, or begin one."""
         super().__init__(folder)
         self._now = now
-        self.key, self._ground, self._session = "", "", 0
+        self.key = ""
+        self._ground = ""
+        self._session = 0
 
     def last(self) -> Last | None:
         """Describe the latest session, if there is one."""
@@ -137,7 +139,8 @@ class Journal(JournalFile):
 
     def seed_for(self, lab: str, asked: int | None, *, resume: bool) -> int:
         """Choose the seed of a session; work that is not finished goes on with its own, and only when told to."""
-        last, folder = self.last(), self.file.parent
+        last = self.last()
+        folder = self.file.parent
         if last is not None and last.lab != lab:
             raise UserError(f"{folder}: holds results of lab '{last.lab}'; choose another --out")
         if last is None or last.finished:
@@ -153,29 +156,32 @@ class Journal(JournalFile):
         return last.seed
 
     def begin(
-        self, under: Circumstances, seed: int, submissions: int, facts: Mapping[str, Any]
+        self, circumstances: Circumstances, seed: int, submissions: int, facts: Mapping[str, Any]
     ) -> None:
         """Begin a session; what follows belongs to it."""
-        names = {"key": under.key, "ground": under.ground}
-        row = {
-            **asdict(under),
-            **names,
-            "began": self._stamp(),
-            "seed": seed,
-            "submissions": submissions,
-        }
-        self._session = self._add("sessions", **row, facts=json.dumps(facts))
-        self.key, self._ground = under.key, under.ground
+        self.key = circumstances.key
+        self._ground = circumstances.ground
+        self._session = self._add(
+            "sessions",
+            **asdict(circumstances),
+            key=self.key,
+            ground=self._ground,
+            began=self._stamp(),
+            seed=seed,
+            submissions=submissions,
+            facts=json.dumps(facts),
+        )
 
     def start(self, submission: str, digest: str, *, twice: bool = False) -> int:
         """Note an attempt that is about to start, and return its number; on disk when this returns."""
-        row = {
-            "submission": submission,
-            "sha256": digest,
-            "began": self._stamp(),
-            "twice": int(twice),
-        }
-        return self._add("attempts", session=self._session, **row)
+        return self._add(
+            "attempts",
+            session=self._session,
+            submission=submission,
+            sha256=digest,
+            began=self._stamp(),
+            twice=int(twice),
+        )
 
     def end(self, attempt: int, outcome: Outcome, result_sha256: str = "", note: str = "") -> None:
         """Note what became of an attempt."""
@@ -243,8 +249,9 @@ class Journal(JournalFile):
             " (SELECT count(*) FROM chosen), (SELECT seed FROM sessions WHERE id = ?)",
             self._session,
         )
-        new, missing = sorted(settled - drawn), int(share * ever + 0.5) - already
-        lot = Random(seed).sample(new, min(max(missing, 0), len(new)))  # noqa: S311 the same after a kill
+        candidates = sorted(settled - drawn)
+        missing = max(int(share * ever + 0.5) - already, 0)
+        lot = Random(seed).sample(candidates, min(missing, len(candidates)))  # noqa: S311 the same after a kill
         for name in lot:
             self._add("chosen", session=self._session, submission=name)
         done = self._names(
@@ -257,7 +264,7 @@ class Journal(JournalFile):
         rows = self._ask(
             "SELECT submission, outcome, note FROM story WHERE twice AND outcome IN ('twice', 'lost') ORDER BY id"
         )
-        return [one for name, outcome, note in rows for one in _drift(name, outcome, note)]
+        return [drift for row in rows for drift in _drift(*row)]
 
     def cut_off(self) -> dict[str, int]:
         """Count how often a grader was gone under a submission that has had no result since."""

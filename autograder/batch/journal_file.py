@@ -7,6 +7,7 @@ chosen     by lot, to be graded twice;  forgotten  that somebody's rows were rem
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import sqlite3
@@ -46,14 +47,17 @@ GUARDS = "".join(
     f"CREATE TRIGGER {name}_{change} BEFORE {change} ON {name} BEGIN SELECT raise(ABORT, 'rows are only added'); END;"
     for name, change in GUARDED
 )
+FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_ROOM = "free some space"
+WRITABLE = "see that it can be written"
 ADVICE = {
-    "locked": "another program holds it; close that",
-    "full": "free some space",
-    "No space left": "free some space",
-    "not a database": "it is no journal, or a damaged one; move it away",
-    "malformed": "it is damaged; move it away",
-    "readonly": "it may not be written; mend its permissions",
-    "unable to open": "it may not be written; mend the permissions of its folder",
+    "SQLITE_BUSY": "another program holds it; close that",
+    "SQLITE_LOCKED": "another program holds it; close that",
+    "SQLITE_FULL": NO_ROOM,
+    "SQLITE_NOTADB": "it is no journal, or a damaged one; move it away",
+    "SQLITE_CORRUPT": "it is damaged; move it away",
+    "SQLITE_READONLY": "it may not be written; mend its permissions",
+    "SQLITE_CANTOPEN": "it may not be written; mend the permissions of its folder",
 }
 
 
@@ -159,12 +163,16 @@ class JournalFile:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            words = str(error)
-            mend = next(
-                (advice for part, advice in ADVICE.items() if part in words),
-                "see that it can be written",
-            )
-            raise UserError(f"{self.file}: {words}; {mend}, then go on with --resume") from None
+            advice = _advice(error)
+            raise UserError(f"{self.file}: {error}; {advice}, then go on with --resume") from None
+
+
+def _advice(error: sqlite3.Error | OSError) -> str:
+    if isinstance(error, OSError):
+        return NO_ROOM if error.errno in FULL else WRITABLE
+    # Extended codes, such as SQLITE_IOERR_WRITE, begin with the name of the plain one.
+    name = getattr(error, "sqlite_errorname", "")
+    return next((advice for code, advice in ADVICE.items() if name.startswith(code)), WRITABLE)
 
 
 def _unnamed(facts: str, name: str) -> str:

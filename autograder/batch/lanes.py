@@ -29,13 +29,21 @@ from autograder.grading import scoring
 from autograder.grading.grade import grade
 from autograder.grading.kit import Kit, Session, beside_others
 from autograder.machine.processes import die_with, how
-from autograder.model import CheckResult, Compared, Observation, PartResult, Result, Submission
+from autograder.model import (
+    Compared,
+    Device,
+    Observation,
+    PartResult,
+    Result,
+    Submission,
+)
 from autograder.result_file import load_result
 from autograder.results.diff import moved
 
 # Forked, so that a lane has the lab as it was loaded; the run starts no threads.
 FORK = multiprocessing.get_context("fork")
 LATER = "waits for its turn at the clock"
+LANE_BYTES = 3 << 30  # a warm process and one worker at its usual limit
 
 
 @dataclass(frozen=True)
@@ -124,15 +132,15 @@ class Lane:
         self._process.start()
         theirs.close()
 
-    def tell(self, what: Order | Go | None) -> None:
+    def tell(self, order: Order | Go | None) -> None:
         """Send an order; that nobody hears it shows when the answer is listened for."""
         with suppress(OSError):
-            self.channel.send_bytes(json.dumps(what and asdict(what)).encode())
+            _send(self.channel, asdict(order) if order else None)
 
     def hear(self) -> dict[str, Any] | None:
         """Take an answer; nothing when the lane is gone."""
-        found: dict[str, Any] | None = _hear(self.channel)
-        return found
+        answer: dict[str, Any] | None = _hear(self.channel)
+        return answer
 
     def close(self) -> None:
         """Let it end by itself."""
@@ -157,6 +165,18 @@ def share(number: int, lanes: int) -> set[int]:
     return set(here[number - 1 :: lanes]) or {here[(number - 1) % len(here)]}
 
 
+def lanes_for(device: Device) -> int:
+    """Return how many lanes suit this machine: one for each core, as far as memory goes; on a GPU one."""
+    if device.kind != "cpu":
+        return 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(len(os.sched_getaffinity(0)), memory // LANE_BYTES))
+
+
+def _send(channel: Connection, message: Mapping[str, Any] | None) -> None:
+    channel.send_bytes(json.dumps(message).encode())
+
+
 def _hear(channel: Connection) -> Any:
     try:
         return json.loads(channel.recv_bytes())
@@ -172,7 +192,7 @@ class _Says(logging.Handler):
         self._channel = channel
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._channel.send_bytes(json.dumps({"says": record.getMessage()}).encode())
+        _send(self._channel, {"says": record.getMessage()})
 
 
 def _serve(channel: Connection, work: Work, clocked: bool, run: int, cores: set[int]) -> None:
@@ -185,44 +205,45 @@ def _serve(channel: Connection, work: Work, clocked: bool, run: int, cores: set[
     log.setLevel(logging.INFO)
     try:
         with work.open() as session:
-            while (told := _hear(channel)) is not None:
-                _one(channel, work, session, Order(**told), clocked=clocked)
+            while (order := _hear(channel)) is not None:
+                _do(channel, work, session, Order(**order), clocked=clocked)
     except UserError as problem:
-        channel.send_bytes(json.dumps({"stop": str(problem)}).encode())
+        _send(channel, {"stop": str(problem)})
     except OSError as problem:
         if problem.errno not in NOWHERE_TO_WRITE:
             raise
-        channel.send_bytes(json.dumps({"stop": str(problem)}).encode())
+        _send(channel, {"stop": str(problem)})
 
 
-def _one(channel: Connection, work: Work, session: Session, order: Order, *, clocked: bool) -> None:
+def _do(channel: Connection, work: Work, session: Session, order: Order, *, clocked: bool) -> None:
+    """Read what an order names, and grade it if the run says so."""
     try:
         handed_in, before = _read(work, order)
     except PerflabError as problem:  # one submission's trouble, not the run's
-        channel.send_bytes(json.dumps({"unread": str(problem)}).encode())
+        _send(channel, {"unread": str(problem)})
         return
-    channel.send_bytes(json.dumps({"sha256": handed_in.sha256}).encode())
-    if (told := _hear(channel)) is not None:
-        go = Go(**told)
-        try:
-            if before is not None and go.twice:
-                answer = _graded_twice(work, session, handed_in, go, before)
-            else:
-                answer = _graded(work, session, handed_in, go, before, clocked=clocked)
-        except GoneError as gone:
-            answer = {"outcome": gone.outcome, "note": str(gone)}
-        channel.send_bytes(json.dumps(answer).encode())
+    _send(channel, {"sha256": handed_in.sha256})
+    order_to_go = _hear(channel)
+    if order_to_go is None:
+        return
+    go = Go(**order_to_go)
+    try:
+        if before is not None and go.twice:
+            answer = _graded_twice(work, session, handed_in, go, before)
+        else:
+            answer = _graded(work, session, handed_in, go, before, clocked=clocked)
+    except GoneError as gone:
+        answer = {"outcome": gone.outcome, "note": str(gone)}
+    _send(channel, answer)
 
 
 def _read(work: Work, order: Order) -> tuple[Submission, Result | None]:
     lab, released = work.kit.lab, work.kit.released
     if order.path:
-        return replace(
-            store.load_or_say(Path(order.path), lab.files, released), name=order.name
-        ), None
-    return store.kept(order.name, work.out, lab.files), load_result(
-        work.out / order.name / store.RESULT
-    )
+        handed_in = store.load_or_say(Path(order.path), lab.files, released)
+        return replace(handed_in, name=order.name), None
+    before = load_result(work.out / order.name / store.RESULT)
+    return store.kept(order.name, work.out, lab.files), before
 
 
 def _graded(
@@ -239,8 +260,7 @@ def _graded(
         before = still(work, handed_in.name, go.good) if go.good else None
     errand = Errand(handed_in, before.seed if before else go.seed, before, clocked, go.round)
     result, note = _result(work, session, errand)
-    undecided = any(item.settled_by == "again" for item in result.owed)
-    outcome = "timing" if result.waits_for_the_clock else "again" if undecided else "graded"
+    outcome = _outcome(result)
     if go.last and outcome == "again":
         result = scoring.left_to_a_person(result)
     store.save(result, work.out)
@@ -248,8 +268,18 @@ def _graded(
     return {"outcome": outcome, "result_sha256": written, "note": note, **figures(result)}
 
 
+def _outcome(result: Result) -> str:
+    if result.waits_for_the_clock:
+        return "timing"
+    if any(item.settled_by == "again" for item in result.owed):
+        return "again"
+    return "graded"
+
+
 def _result(work: Work, session: Session, errand: Errand) -> tuple[Result, str]:
-    return work.away(errand) if work.away else (_here(work, session, errand), "")
+    if work.away:
+        return work.away(errand)
+    return _here(work, session, errand), ""
 
 
 def _here(work: Work, session: Session, errand: Errand) -> Result:
@@ -267,28 +297,26 @@ def _graded_twice(
     """Grade anew, and say what comes out differently."""
     again, _ = _result(work, session, Errand(handed_in, go.seed, None, True, go.round))
     moves = moved({before.submission: before}, {before.submission: again})
-    differences = [[one.what, one.old, one.new] for move in moves for one in move.why]
+    differences = [
+        [difference.what, difference.old, difference.new]
+        for move in moves
+        for difference in move.why
+    ]
     return {"outcome": "twice", "moved": differences, **figures(again)}
 
 
 def still(work: Work, name: str, good: Mapping[str, Collection[str]]) -> Result:
     """Read the result that is there, less what has to be judged again, at the points that checks are worth now."""
     before = load_result(work.out / name / store.RESULT)
-    parts = [
-        replace(
-            part,
-            checks=tuple(
-                scoring.repriced(_kept(part, good), work.kit.config.parts[part.id].checks)
-            ),
-        )
-        for part in before.parts
-        if part.id in good
-    ]
-    return replace(before, parts=tuple(parts))
+    kept = [part for part in before.parts if part.id in good]
+    parts = tuple(_still(work, part, good[part.id]) for part in kept)
+    return replace(before, parts=parts)
 
 
-def _kept(part: PartResult, good: Mapping[str, Collection[str]]) -> list[CheckResult]:
-    return [check for check in part.checks if check.id in good[part.id]]
+def _still(work: Work, part: PartResult, good: Collection[str]) -> PartResult:
+    checks = [check for check in part.checks if check.id in good]
+    prices = work.kit.config.parts[part.id].checks
+    return replace(part, checks=tuple(scoring.repriced(checks, prices)))
 
 
 def figures(result: Result) -> dict[str, Any]:

@@ -14,7 +14,6 @@ A submission that took down its lane twice is set aside for a person, with its p
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -22,51 +21,26 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from autograder.batch import store
 from autograder.batch.circumstances import circumstances, machine, still_good
-from autograder.batch.journal import MOST_TRIES, Journal
+from autograder.batch.events import Event, What
+from autograder.batch.journal import MOST_TRIES, History, Journal
 from autograder.batch.lanes import Go, Lane, Order, Work, among_others, figures
 from autograder.errors import ReadError, UserError
 from autograder.grading import scoring
 from autograder.grading.grade import grade
 from autograder.grading.kit import Session
-from autograder.model import Device, Result, Submission
+from autograder.model import Result, Submission
 from autograder.result_file import load_result
 from autograder.results import drift
 
 TICK_SECONDS = 0.5
 # Of one attempt; workers have limits of their own, so this is for a grader that hangs.
 MOST_SECONDS = 3600.0
-LANE_BYTES = 3 << 30  # a warm process and one worker at its usual limit
 ASIDE = "set aside: its grader died each time; a person looks at what was handed in and grades it alone, elsewhere"
 UNREAD = "set aside: what was kept of it cannot be read back; a person has what was handed in graded again"
-
-What = Literal[
-    "begins",
-    "round",
-    "starts",
-    "says",
-    "graded",
-    "waits",
-    "kept",
-    "lost",
-    "aside",
-    "twice",
-    "tick",
-    "ends",
-]
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something to show: what happened, to whom, in which lane."""
-
-    what: What
-    submission: str = ""
-    lane: int = 0
-    facts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -81,6 +55,11 @@ class Seat:
     """In the journal, once it has started."""
     tries: int = 0
     since: float = 0.0
+
+    def event(self, what: What, facts: dict[str, Any]) -> Event:
+        """Return what happened to the submission that it is at."""
+        assert self.order is not None
+        return Event(what, self.order.name, self.lane.number, facts)
 
 
 @dataclass
@@ -107,14 +86,14 @@ class Rounds:
     _lanes: int = 1
     _parts: str = "{}"
 
-    def run(self, found: Mapping[str, Path]) -> Generator[Event, None, None]:
+    def run(self, paths: Mapping[str, Path]) -> Generator[Event, None, None]:
         """Grade all by their names, and yield what happens; close it early, and lanes and attempts are ended."""
         conditions = circumstances(self.work, self.session)
         facts = {**machine(self.session), "jobs": self.jobs}
         self._parts = conditions.parts
-        self.journal.begin(conditions, self.seed, len(found), facts)
-        yield Event("begins", facts={"of": len(found), "seed": self.seed, **facts})
-        yield from self._untimed([Order(name, str(path)) for name, path in found.items()])
+        self.journal.begin(conditions, self.seed, len(paths), facts)
+        yield Event("begins", facts={"of": len(paths), "seed": self.seed, **facts})
+        yield from self._untimed([Order(name, str(path)) for name, path in paths.items()])
         for name in ("timed", "again"):
             orders = self._waiting
             self._waiting = []
@@ -141,175 +120,200 @@ class Rounds:
 
     def _round(self, name: str, orders: Sequence[Order]) -> Generator[Event, None, None]:
         """Hand the orders out to lanes until all are answered."""
-        self._queue, self._round_name, self._clocked = (
-            deque(orders),
-            name,
-            name not in ("first", "alone"),
-        )
-        # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
-        lanes = self._lanes = min(
-            self.jobs if name == "first" or self.work.away else 1, len(orders)
-        )
-        if not lanes:
+        self._queue = deque(orders)
+        self._round_name = name
+        self._clocked = name not in ("first", "alone")
+        self._lanes = min(self._most_lanes(), len(orders))
+        if not orders:
             return
-        yield Event("round", facts={"round": name, "of": len(orders), "lanes": lanes})
-        seats = [Seat(self._lane(number + 1)) for number in range(lanes)]
+        yield Event("round", facts={"round": name, "of": len(orders), "lanes": self._lanes})
+        seats = [Seat(self._lane(number + 1)) for number in range(self._lanes)]
         try:
-            for seat in seats:
-                self._next(seat)
-            while busy := {seat.lane.channel: seat for seat in seats if seat.order}:
-                for channel in wait(list(busy), TICK_SECONDS):
-                    seat = busy[channel]  # type: ignore[index]
-                    yield from self._answered(seat)
-                for seat in busy.values():
-                    # Elsewhere an attempt may wait in a queue; whoever grades it there keeps to the limit.
-                    if seat.order and not self.work.away and self.now() - seat.since > MOST_SECONDS:
-                        seat.lane.kill()
-                yield Event("tick")
+            yield from self._serve(seats)
             for seat in seats:
                 seat.lane.close()
         finally:
             self._end(seats)
+
+    def _most_lanes(self) -> int:
+        # Elsewhere each device has a clock of its own, and nobody takes down another's grader.
+        return self.jobs if self._round_name == "first" or self.work.away else 1
+
+    def _serve(self, seats: Sequence[Seat]) -> Generator[Event, None, None]:
+        """Listen to all lanes until none of them has anything to do."""
+        for seat in seats:
+            self._next(seat)
+        while busy := {seat.lane.channel: seat for seat in seats if seat.order}:
+            for channel in wait(list(busy), TICK_SECONDS):
+                seat = busy[channel]  # type: ignore[index]
+                yield from self._answered(seat)
+            for seat in busy.values():
+                if self._hangs(seat):
+                    seat.lane.kill()
+            yield Event("tick")
+
+    def _hangs(self, seat: Seat) -> bool:
+        """Whether an attempt takes too long; elsewhere it may wait in a queue, and whoever grades it has a limit."""
+        if seat.order is None or self.work.away:
+            return False
+        return self.now() - seat.since > MOST_SECONDS
 
     def _lane(self, number: int) -> Lane:
         work = among_others(self.work) if self._lanes > 1 else self.work
         return Lane(number, work, clocked=self._clocked, lanes=self._lanes)
 
     def _next(self, seat: Seat) -> None:
-        seat.order, seat.digest, seat.attempt = (
-            (self._queue.popleft() if self._queue else None),
-            "",
-            0,
-        )
-        if seat.order:
+        seat.order = None
+        seat.digest = ""
+        seat.attempt = 0
+        if self._queue:
+            seat.order = self._queue.popleft()
             seat.since = self.now()
             seat.lane.tell(seat.order)
 
     def _answered(self, seat: Seat) -> Generator[Event, None, None]:
         assert seat.order is not None
-        said = seat.lane.hear()
-        if said is None:
+        answer = seat.lane.hear()
+        if answer is None:
             yield self._lost(seat, seat.order)
-        elif "stop" in said:
-            raise UserError(f"{said['stop']}; mend that, then go on with --resume")
-        elif "unread" in said:
-            yield self._unread(seat, seat.order, said["unread"])
-        elif "sha256" in said:
-            seat.digest = said["sha256"]
-            yield self._read(seat, seat.order)
-        elif "says" in said:
-            yield Event("says", seat.order.name, seat.lane.number, said)
-        elif said["outcome"] in ("lost", "cut off"):
-            yield self._gone(seat, seat.order, said)
+        elif "stop" in answer:
+            raise UserError(f"{answer['stop']}; mend that, then go on with --resume")
+        elif "unread" in answer:
+            yield self._unread(seat, seat.order, answer["unread"])
+        elif "sha256" in answer:
+            seat.digest = answer["sha256"]
+            yield self._decided(seat, seat.order)
+        elif "says" in answer:
+            yield seat.event("says", answer)
+        elif answer["outcome"] in ("lost", "cut off"):
+            yield self._gone(seat, seat.order, answer)
         else:
-            yield self._judged(seat, seat.order, said)
+            yield self._judged(seat, answer)
         if not seat.attempt:
             self._next(seat)
 
-    def _read(self, seat: Seat, order: Order) -> Event:
+    def _decided(self, seat: Seat, order: Order) -> Event:
         """Decide, now that it is known what was handed in, whether there is anything to do."""
         if self._round_name == "twice":
-            seat.attempt = self.journal.start(order.name, seat.digest, twice=True)
-            seat.lane.tell(Go(self.seed + 1, last=False, twice=True, round=self._round_name))
-            return Event("starts", order.name, seat.lane.number, {"attempt": 2})
+            return self._started_again(seat, order)
         history = self.journal.history(order.name, seat.digest, self.asked_seed)
         standing = history.standing
-        if standing != "aside" and history.result_sha256 != store.digest(order.name, self.work.out):
-            standing = "new"
-        if standing != "aside" and (self._clocked or standing == "new"):
-            good = {} if self._clocked else self._good(order, seat.digest)
-            seat.attempt, seat.tries = (
-                self.journal.start(order.name, seat.digest),
-                history.tries + 1,
-            )
-            seat.lane.tell(
-                Go(self.seed, last=seat.tries >= MOST_TRIES, good=good, round=self._round_name)
-            )
-            return Event(
-                "starts", order.name, seat.lane.number, {"attempt": len(history.outcomes) + 1}
-            )
-        seat.lane.tell(None)
         if standing == "aside":
+            seat.lane.tell(None)
             return self._aside(seat, order)
-        facts = figures(self._so_far(order.name))
-        return self._done(seat, order, "kept", facts, waits=standing in ("timing", "again"))
+        if history.result_sha256 != store.digest(order.name, self.work.out):
+            standing = "new"
+        if self._clocked or standing == "new":
+            return self._started(seat, order, history)
+        seat.lane.tell(None)
+        facts = figures(self._result_before(order.name))
+        return self._settled(seat, "kept", facts, waits=standing in ("timing", "again"))
+
+    def _started(self, seat: Seat, order: Order, history: History) -> Event:
+        seat.attempt = self.journal.start(order.name, seat.digest)
+        seat.tries = history.tries + 1
+        last = seat.tries >= MOST_TRIES
+        good = {} if self._clocked else self._good(order, seat.digest)
+        seat.lane.tell(Go(self.seed, last=last, good=good, round=self._round_name))
+        return seat.event("starts", {"attempt": len(history.outcomes) + 1})
+
+    def _started_again(self, seat: Seat, order: Order) -> Event:
+        """Grade a second time, on other inputs."""
+        seat.attempt = self.journal.start(order.name, seat.digest, twice=True)
+        seat.lane.tell(Go(self.seed + 1, last=False, twice=True, round=self._round_name))
+        return seat.event("starts", {"attempt": 2})
 
     def _good(self, order: Order, digest: str) -> dict[str, list[str]]:
-        """Say what of a result that no longer counts as a whole still does: the files are the same, a part is not."""
+        """Name what still counts of a result that as a whole does not: the files are the same, a part is not."""
         before = self.journal.before(order.name, digest, self.asked_seed)
-        same = before.result_sha256 == store.digest(order.name, self.work.out)
-        return still_good(before.parts, self._parts) if before.result_sha256 and same else {}
+        on_disk = store.digest(order.name, self.work.out)
+        if not before.result_sha256 or before.result_sha256 != on_disk:
+            return {}
+        return still_good(before.parts, self._parts)
 
-    def _judged(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
-        outcome, attempt, seat.attempt = said.pop("outcome"), seat.attempt, 0
+    def _judged(self, seat: Seat, answer: dict[str, Any]) -> Event:
+        outcome = answer.pop("outcome")
+        attempt = seat.attempt
+        seat.attempt = 0
         if outcome == "twice":
-            self.journal.end(attempt, outcome, note=json.dumps(said["moved"]))
-            return Event("twice", order.name, seat.lane.number, said)
-        self.journal.end(attempt, outcome, said.pop("result_sha256"), said.pop("note"))
-        waits = outcome == "timing" or (outcome == "again" and seat.tries < MOST_TRIES)
-        return self._done(seat, order, "graded", said, waits=waits)
+            self.journal.end(attempt, outcome, note=json.dumps(answer["moved"]))
+            return seat.event("twice", answer)
+        self.journal.end(attempt, outcome, answer.pop("result_sha256"), answer.pop("note"))
+        undecided = outcome == "again" and seat.tries < MOST_TRIES
+        return self._settled(seat, "graded", answer, waits=outcome == "timing" or undecided)
 
-    def _done(
-        self, seat: Seat, order: Order, what: What, facts: dict[str, Any], *, waits: bool
-    ) -> Event:
+    def _settled(self, seat: Seat, what: What, facts: dict[str, Any], *, waits: bool) -> Event:
+        assert seat.order is not None
         if waits:
-            self._waiting.append(Order(order.name))
-        return Event("waits" if waits else what, order.name, seat.lane.number, facts)
+            self._waiting.append(Order(seat.order.name))
+        return seat.event("waits" if waits else what, facts)
 
     def _lost(self, seat: Seat, order: Order) -> Event:
         """Note that a lane died, and start another."""
-        why, twice = seat.lane.bury(), self._round_name == "twice"
-        self.journal.end(
-            seat.attempt or self.journal.start(order.name, seat.digest, twice=twice),
-            "lost",
-            note=why,
-        )
-        seat.attempt, seat.lane = 0, self._lane(seat.lane.number)
-        return self._once_more(seat, order, why)
-
-    def _gone(self, seat: Seat, order: Order, said: dict[str, Any]) -> Event:
-        """Note that who graded elsewhere is gone; the lane is not."""
-        self.journal.end(seat.attempt, said["outcome"], note=said["note"])
+        reason = seat.lane.bury()
+        attempt = seat.attempt or self._attempt(seat, order)
+        self.journal.end(attempt, "lost", note=reason)
         seat.attempt = 0
-        return self._once_more(seat, order, said["note"])
+        seat.lane = self._lane(seat.lane.number)
+        return self._once_more(seat, order, reason)
 
-    def _once_more(self, seat: Seat, order: Order, why: str) -> Event:
+    def _attempt(self, seat: Seat, order: Order) -> int:
+        """Note an attempt that ended before it could start."""
+        twice = self._round_name == "twice"
+        return self.journal.start(order.name, seat.digest, twice=twice)
+
+    def _gone(self, seat: Seat, order: Order, answer: dict[str, Any]) -> Event:
+        """Note that who graded elsewhere is gone; the lane is not."""
+        self.journal.end(seat.attempt, answer["outcome"], note=answer["note"])
+        seat.attempt = 0
+        return self._once_more(seat, order, answer["note"])
+
+    def _once_more(self, seat: Seat, order: Order, reason: str) -> Event:
         """Try the submission again after the others, unless that was tried often enough; a second grade is not."""
         if self._round_name == "twice":
-            return _not_twice(seat, order, why)
+            return _not_twice(seat, reason)
         if self.journal.history(order.name, seat.digest).standing == "aside":
             return self._aside(seat, order)
         self._queue.append(order)
-        return Event("lost", order.name, seat.lane.number, {"why": why})
+        return seat.event("lost", {"why": reason})
 
-    def _unread(self, seat: Seat, order: Order, why: str) -> Event:
+    def _unread(self, seat: Seat, order: Order, reason: str) -> Event:
         """Leave to a person what cannot be read back; nobody died of it, and the lane goes on."""
-        twice = self._round_name == "twice"
-        self.journal.end(self.journal.start(order.name, seat.digest, twice=twice), "lost", note=why)
-        return _not_twice(seat, order, why) if twice else self._aside(seat, order, UNREAD, why)
+        self.journal.end(self._attempt(seat, order), "lost", note=reason)
+        if self._round_name == "twice":
+            return _not_twice(seat, reason)
+        return self._aside(seat, order, UNREAD, reason)
 
     def _aside(
         self,
         seat: Seat,
         order: Order,
         refusal: str = ASIDE,
-        why: str = "its grader died each time",
+        reason: str = "its grader died each time",
     ) -> Event:
         """Write a result that owes to a person whatever was not judged before."""
-        before = None
-        if self._clocked:
-            with suppress(ReadError):
-                before = load_result(self.work.out / order.name / store.RESULT)
-        nothing = Submission(order.name, seat.digest, {})
         result = grade(
-            nothing, self.work.kit, self.session,
-            seed=self.seed, parts=self.work.parts, only=self.work.only, settled=before, refusal=refusal,
-        )  # fmt: skip
+            Submission(order.name, seat.digest, {}),
+            self.work.kit,
+            self.session,
+            seed=self.seed,
+            parts=self.work.parts,
+            only=self.work.only,
+            settled=self._judged_before(order.name),
+            refusal=refusal,
+        )
         result = scoring.left_to_a_person(result)
         store.save(result, self.work.out)
-        return Event("aside", order.name, seat.lane.number, {**figures(result), "why": why})
+        return seat.event("aside", {**figures(result), "why": reason})
 
-    def _so_far(self, name: str) -> Result:
+    def _judged_before(self, name: str) -> Result | None:
+        """Return what the round before left, while the clock runs."""
+        if self._clocked:
+            with suppress(ReadError):
+                return load_result(self.work.out / name / store.RESULT)
+        return None
+
+    def _result_before(self, name: str) -> Result:
         """Return a result that this run leaves as it is."""
         if name in self.before:
             return self.before[name]
@@ -323,13 +327,5 @@ class Rounds:
             self.journal.stop()
 
 
-def _not_twice(seat: Seat, order: Order, why: str) -> Event:
-    return Event("twice", order.name, seat.lane.number, {"moved": [["all", "graded", why]]})
-
-
-def lanes_for(device: Device) -> int:
-    """Say how many lanes suit this machine: one for each core, as far as memory goes; on a GPU one."""
-    if device.kind != "cpu":
-        return 1
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1, min(len(os.sched_getaffinity(0)), memory // LANE_BYTES))
+def _not_twice(seat: Seat, reason: str) -> Event:
+    return seat.event("twice", {"moved": [["all", "graded", reason]]})

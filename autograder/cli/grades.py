@@ -75,28 +75,36 @@ def export(
     if system in BY_NUMBER and rules.roster is None:
         raise UserError(f"--to {system} takes --roster: it says which student is whom there")
     everybody = standing.read(folder, rules)
-    files, notes = _exported(settled(everybody.whole, provisional=provisional), system, assignment)
-    absent = ", ".join(one.student for one in everybody.absent)
-    for note in [*notes, *([f"without a result: {absent}"] if absent else [])]:
+    standings = settled(everybody.whole, provisional=provisional)
+    files, notes = _exported(standings, system, assignment)
+    if everybody.absent:
+        notes.append(f"without a result: {', '.join(each.student for each in everybody.absent)}")
+    for note in notes:
         click.echo(note, err=True)
     _write(files, out, TABLE if system == "csv" else "utf-8")
     return DONE
 
 
 def _exported(
-    found: Sequence[Standing], system: str, assignment: str
+    standings: Sequence[Standing], system: str, assignment: str
 ) -> tuple[dict[str, str], list[str]]:
-    """Name each file with its text; most systems take one."""
+    """Return each file with its text, and notes; most systems take one file."""
     from autograder.export import canvas, csv, gradescope, junit, moodle
 
-    if system == "gradescope":
-        return {f"{one.home.resolve().name}.json": gradescope.results(one) for one in found}, []
-    if system == "canvas":
-        text, notes = canvas.table(found, assignment or found[0].result.lab)
-    elif system == "moodle":
-        text, notes = moodle.table(found)
-    else:
-        text, notes = csv.table(found) if system == "csv" else junit.report(found), []
+    notes: list[str] = []
+    match system:
+        case "gradescope":
+            names = [f"{each.home.resolve().name}.json" for each in standings]
+            texts = map(gradescope.results, standings)
+            return dict(zip(names, texts, strict=True)), notes
+        case "canvas":
+            text, notes = canvas.table(standings, assignment or standings[0].result.lab)
+        case "moodle":
+            text, notes = moodle.table(standings)
+        case "csv":
+            text = csv.table(standings)
+        case _:
+            text = junit.report(standings)
     return {system: text}, notes
 
 
@@ -164,22 +172,23 @@ def override(
     from autograder.results import overrides, standing
     from autograder.results.agenda import listed
 
-    homes, wanted, who = _homes(results), overrides.wanted(points), _who()
+    homes = _homes(results)
+    wanted = overrides.wanted(points)
+    who = _who()
     before = {home: standing.load(home / standing.RESULT) for home in homes}
-    made = {
+    decisions = {
         home: [
-            overrides.decide(one, name, wanted, reason, **who)
-            for name in overrides.chosen(one, check)
+            overrides.decide(result, name, wanted, reason, **who)
+            for name in overrides.chosen(result, check)
         ]
-        for home, one in before.items()
+        for home, result in before.items()
     }
-    for home, decisions in made.items():
-        overrides.append(home, decisions)
+    for home, made in decisions.items():
+        overrides.append(home, made)
         after = standing.load(home / standing.RESULT)
-        names = listed([one.check for one in decisions])
-        click.echo(
-            f"{after.submission}: {names}: {before[home].score:g} -> {after.score:g} of {after.max_score:g}"
-        )
+        names = listed([decision.check for decision in made])
+        scores = f"{before[home].score:g} -> {after.score:g} of {after.max_score:g}"
+        click.echo(f"{after.submission}: {names}: {scores}")
     course = open_course(root)
     for folder in dict.fromkeys(home.resolve().parent for home in homes):
         show_again(folder, course, roster)
@@ -192,12 +201,12 @@ def _homes(results: Sequence[Path]) -> list[Path]:
 
     if len(results) == 1 and "*" not in str(results[0]):
         return [results[0].parent if results[0].name == RESULT else results[0]]
-    found = [
-        home
-        for one in results
-        for home in sorted(Path(one.anchor).glob(str(one).removeprefix(one.anchor)))
+    matches = [
+        match
+        for pattern in results
+        for match in sorted(Path(pattern.anchor).glob(str(pattern).removeprefix(pattern.anchor)))
     ]
-    homes = [home for home in found if (home / RESULT).is_file()]
+    homes = [match for match in matches if (match / RESULT).is_file()]
     if not homes:
         raise UserError(
             f"{results[0]}: no {RESULT} in any folder of that name; write it like results/*"
@@ -224,20 +233,21 @@ def rubric(
 
     if (out is None) == (filled is None):
         raise UserError("rubric: give --out to write the sheet, or --read to read it back")
-    found = standing.read(folder).whole
+    standings = standing.read(folder).whole
     if out:
-        _write({"rubric": sheets.table(found)}, out, TABLE)
+        _write({"rubric": sheets.table(standings)}, out, TABLE)
         click.echo(
             f"{out}: fill in 'points' and 'comment', then perflab rubric {folder} --read {out}"
         )
         return DONE
     assert filled is not None
-    made: dict[Path, list[Override]] = {}
-    for home, one in sheets.read(filled, found, **_who()):
-        made.setdefault(home, []).append(one)
-    for home, decisions in made.items():
-        overrides.append(home, decisions)
-    click.echo(f"{sum(map(len, made.values()))} items set for {len(made)} submissions")
+    decisions: dict[Path, list[Override]] = {}
+    for home, decision in sheets.read(filled, standings, **_who()):
+        decisions.setdefault(home, []).append(decision)
+    for home, made in decisions.items():
+        overrides.append(home, made)
+    items = sum(map(len, decisions.values()))
+    click.echo(f"{items} items set for {len(decisions)} submissions")
     show_again(folder, open_course(root), roster)
     return DONE
 
@@ -256,14 +266,15 @@ def diff(old: Path, new: Path, as_json: bool) -> int:
 
     from autograder.results.diff import in_all, moved, scored
 
-    before, after = (_by_name(folder) for folder in (old, new))
-    found = moved(before, after)
+    before = _by_name(old)
+    after = _by_name(new)
+    moves = moved(before, after)
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        click.echo(json.dumps([asdict(move) for move in moves], indent=1))
         return DONE
-    for one in scored(found):
-        click.echo(str(one))
-    click.echo(in_all(found, len(before.keys() | after.keys())))
+    for move in scored(moves):
+        click.echo(str(move))
+    click.echo(in_all(moves, len(before.keys() | after.keys())))
     return DONE
 
 
@@ -288,14 +299,15 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
     handed_out: dict[str, bytes] = {}
     for lab in {each.result.lab for each in results}:
         handed_out |= read_tree(course.template(lab))
-    found = find({each.result.submission: standing.kept(each.home) for each in results}, handed_out)
+    files = {each.result.submission: standing.kept(each.home) for each in results}
+    groups = find(files, handed_out)
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=1))
+        click.echo(json.dumps([asdict(group) for group in groups], indent=1))
         return DONE
-    for one in found:
-        click.echo(str(one))
-    same = sum(one.same for one in found)
-    counted = f"{same} groups of the same work and {len(found) - same} pairs that are alike"
+    for group in groups:
+        click.echo(str(group))
+    same = sum(group.same for group in groups)
+    counted = f"{same} groups of the same work and {len(groups) - same} pairs that are alike"
     click.echo(f"{counted} among {len(results)} submissions; a person decides what that means")
     click.echo(
         f"what more than {limit(len(results))} have in common makes no pair: it may be how everybody writes it"
@@ -306,7 +318,7 @@ def similar(folder: Path, root: Path | None, as_json: bool) -> int:
 def _by_name(folder: Path) -> dict[str, Result]:
     from autograder.results import standing
 
-    return {one.result.submission: one.result for one in standing.read(folder).whole}
+    return {each.result.submission: each.result for each in standing.read(folder).whole}
 
 
 def _who() -> dict[str, str]:

@@ -163,7 +163,7 @@ def grade(
 @contextmanager
 def _here(work: Work) -> Iterator[tuple[Work, Session, int]]:
     """Grade on this machine: say what is wrong with it before anything is written."""
-    from autograder.batch.rounds import lanes_for
+    from autograder.batch.lanes import lanes_for
 
     with work.open() as session:
         yield work, session, lanes_for(session.device)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-    from autograder.batch.rounds import Event
+    from autograder.batch.events import Event
 
 ROUNDS = {
     "first": "what is not timed, in {lanes} lane(s)",

@@ -82,16 +82,16 @@ def replay(
     course = open_course(root)
     with open_session(course.config.tier, device, isolation, rehearsal=False) as session:
         new = again(folder, old, course, session)
-    found = [*diff.circumstances(old, new), *diff.outcomes(old, new)]
+    differences = [*diff.circumstances(old, new), *diff.outcomes(old, new)]
     if as_json:
-        click.echo(json.dumps([asdict(one) for one in found], indent=1))
-    for one in () if as_json else found:
-        click.echo(one)
-    if not as_json:
-        click.echo(
-            f"{new.submission}: {old.score:g} -> {new.score:g} of {new.max_score:g}; {len(found)} differences"
-        )
-    return CHECK_FAILED if any(one.moves_points for one in found) else DONE
+        click.echo(json.dumps([asdict(difference) for difference in differences], indent=1))
+    else:
+        for difference in differences:
+            click.echo(difference)
+        scores = f"{old.score:g} -> {new.score:g} of {new.max_score:g}"
+        click.echo(f"{new.submission}: {scores}; {len(differences)} differences")
+    moved = any(difference.moves_points for difference in differences)
+    return CHECK_FAILED if moved else DONE
 
 
 @cli.command()

@@ -37,7 +37,7 @@ class Totals(NamedTuple):
 
 
 def points_for(verdict: Final, max_points: float) -> tuple[Outcome, float]:
-    """Say what a verdict is called and what it earns."""
+    """Return what a verdict is called and what it earns."""
     match verdict:
         case Passed():
             return "passed", max_points
@@ -59,9 +59,8 @@ def _partly(credit: float, max_points: float) -> tuple[Outcome, float]:
 def _tenths(credit: float) -> float:
     """Round down to tenths within 0 to 1: partial credit pays only what is proved."""
     if math.isnan(credit):
-        raise ValueError(
-            "a check gave a credit that is not a number"
-        )  # its own fault, so not the student's zero
+        # The check's own fault, so not the student's zero.
+        raise ValueError("a check gave a credit that is not a number")
     # 1 - 0.7 is 0.30000000000000004 and 1 - 0.9 is 0.09999999999999998: both mean what they look like.
     return math.floor(round(min(max(credit, 0.0), 1.0) * 10, 9)) / 10
 
@@ -74,21 +73,22 @@ def part_result(
     bonus: bool = False,
 ) -> PartResult:
     """Put a part together from its checks, rubric items included."""
-    score, max_score = (
-        _sum(check.points for check in checks),
-        _sum(check.max_points for check in checks),
-    )
+    score = _sum(check.points for check in checks)
+    max_score = _sum(check.max_points for check in checks)
     return PartResult(id, title, score, max_score, tuple(checks), bonus)
 
 
 def repriced(checks: Sequence[CheckResult], config: Mapping[str, CheckConfig]) -> list[CheckResult]:
     """Pay verdicts by what their checks are worth now; a part of no points says nothing of other points."""
-    found = [(check, config[check.id].points) for check in checks]
     return [
-        replace(check, points=_paid(check, worth), max_points=worth)
-        for check, worth in found
+        _repriced(check, config[check.id].points)
+        for check in checks
         if check.outcome != "partial" or check.max_points
     ]
+
+
+def _repriced(check: CheckResult, worth: float) -> CheckResult:
+    return replace(check, points=_paid(check, worth), max_points=worth)
 
 
 def _paid(check: CheckResult, worth: float) -> float:
@@ -99,12 +99,11 @@ def _paid(check: CheckResult, worth: float) -> float:
 
 def left_to_a_person(result: Result) -> Result:
     """Have a person settle what was to be judged again."""
-    return replace(
-        result,
-        owed=tuple(
-            replace(o, settled_by="person") if o.settled_by == "again" else o for o in result.owed
-        ),
+    owed = tuple(
+        replace(item, settled_by="person") if item.settled_by == "again" else item
+        for item in result.owed
     )
+    return replace(result, owed=owed)
 
 
 def owed(parts: Sequence[PartResult]) -> tuple[Owed, ...]:
@@ -125,14 +124,15 @@ def totals(parts: Sequence[PartResult]) -> Totals:
     """Add the parts up; what bonus parts won counts as far as other parts lost; what they are owed waits for nobody."""
     usual = without_bonus(parts)
     waiting = owed(usual)
-    won, most = _sum(part.score for part in usual), _sum(part.max_score for part in usual)
+    won = _sum(part.score for part in usual)
+    most = _sum(part.max_score for part in usual)
     lost = _sum([most, -won, *(-item.points for item in waiting)])
     bonus = _sum(part.score for part in parts if part not in usual)
     return Totals(_sum([won, min(bonus, lost)]), most, waiting)
 
 
 def worth(points: float) -> str:
-    """Say points with their unit.
+    """Return points with their unit.
 
     >>> worth(1.0), worth(0.5), worth(6.0)
     ('1 point', '0.5 points', '6 points')

@@ -25,15 +25,13 @@ def lab_of(folder: Path, course: Course) -> str:
     try:
         ini.read(folder / "pytest.ini", encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError) as error:
-        raise UserError(
-            f"pytest.ini: {str(error).splitlines()[0]}; take the one of the released folder"
-        ) from None
+        problem = str(error).splitlines()[0]
+        raise UserError(f"pytest.ini: {problem}; take the one of the released folder") from None
     lab = ini.get("pytest", "perflab_lab", fallback=folder.name)
     if lab not in course.labs:
-        known = f"student_template/{course.labs[0]}"
-        raise UserError(
-            f"{folder.name}: not a lab's folder; go to one whose pytest.ini names a lab, such as {known}"
-        )
+        example = f"student_template/{course.labs[0]}"
+        advice = f"go to one whose pytest.ini names a lab, such as {example}"
+        raise UserError(f"{folder.name}: not a lab's folder; {advice}")
     return lab
 
 
@@ -49,10 +47,11 @@ def check_folder(
 
 def watched(folder: Path) -> Iterator[None]:
     """Yield at once, and then after every save; Ctrl-C ends it."""
-    seen: dict[Path, int] = {}
+    shown: dict[Path, int] = {}
     while True:
-        now = {path: path.stat().st_mtime_ns for path in folder.glob("*") if path.is_file()}
-        if now != seen:
-            seen = now
+        files = [path for path in folder.glob("*") if path.is_file()]
+        saved = {path: path.stat().st_mtime_ns for path in files}
+        if saved != shown:
+            shown = saved
             yield None
         time.sleep(POLL_SECONDS)

@@ -72,12 +72,12 @@ class Practice:
         """What was judged in this run."""
         return [grader.judged() for grader in self._graders.values()]
 
-    def said(self) -> list[str]:
+    def all_notes(self) -> list[str]:
         """What is to be said of the files and of how they ran, each once."""
-        return list(
-            self.notes
-            | dict.fromkeys(note for grader in self._graders.values() for note in grader.notes)
-        )
+        notes = list(self.notes)
+        for grader in self._graders.values():
+            notes += grader.notes
+        return list(dict.fromkeys(notes))
 
     def close(self) -> None:
         """End the session, if it was opened."""
@@ -107,14 +107,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.keyword = by_id(config.option.keyword, practice.kit.lab)
 
 
-def by_id(asked: str, lab: Lab) -> str:
+def by_id(keywords: str, lab: Lab) -> str:
     """Write a part's id for its number, since part1 is in part10_ as well."""
     from autograder.lab import same_part
 
-    ids = [part.id for part in lab.parts]
-    return re.sub(
-        r"\bpart\d+\b", lambda it: next((id_ for id_ in ids if same_part(id_, it[0])), it[0]), asked
-    )
+    def id_of(number: re.Match[str]) -> str:
+        ids = (part.id for part in lab.parts if same_part(part.id, number[0]))
+        return next(ids, number[0])
+
+    return re.sub(r"\bpart\d+\b", id_of, keywords)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -129,7 +130,8 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     practice = config.stash.get(PRACTICE, None)
     if practice is None:
         return []
-    released, current = str(config.getini("perflab_version")), str(practice.kit.config.version)
+    released = str(config.getini("perflab_version"))
+    current = str(practice.kit.config.version)
     lines = [
         f"perflab: lab {practice.lab_name}, version {current}; your code runs in its own process, without a fence"
     ]
@@ -145,13 +147,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Fil
     practice = parent.config.stash.get(PRACTICE, None)
     if practice is None or file_path.parent != practice.folder:
         return None
-    known = {part.file for part in practice.kit.lab.parts}
-    known |= {
-        name
-        for name, file in practice.kit.released.notebooks.items()
-        if not (practice.folder / file).exists()
-    }
-    return PartFile.from_parent(parent, path=file_path) if file_path.name in known else None
+    names = {part.file for part in practice.kit.lab.parts}
+    for notebook, file in practice.kit.released.notebooks.items():
+        if not (practice.folder / file).exists():
+            names.add(notebook)
+    if file_path.name not in names:
+        return None
+    return PartFile.from_parent(parent, path=file_path)
 
 
 class PartFile(pytest.File):
@@ -232,7 +234,7 @@ def pytest_terminal_summary(
         terminalreporter.section("owed and skipped")
     for part_id, check in open_:
         terminalreporter.write_line(four_parts(part_id, check))
-    if notes := practice.said():
+    if notes := practice.all_notes():
         terminalreporter.section("notes")
     for note in notes:
         terminalreporter.write_line(note)

@@ -14,9 +14,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from autograder.batch import rounds, store
+from autograder.batch import store
 from autograder.batch.journal import Journal
-from autograder.batch.lanes import LATER, Work
+from autograder.batch.lanes import LATER, Work, lanes_for
 from autograder.batch.rounds import ASIDE, UNREAD, Rounds
 from autograder.errors import UserError
 from autograder.handed_in.submission import RECORD
@@ -659,7 +659,7 @@ def test_a_grader_that_was_killed_does_not_count_against_whom_it_graded(a_class)
 def test_a_grader_that_hangs_is_killed(a_class, monkeypatch):
     """An hour for one attempt; here no time at all."""
     a_class.hand_in(ada="hangs its grader")
-    monkeypatch.setattr(rounds, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr("autograder.batch.rounds.MOST_SECONDS", -1.0)
 
     assert {"ada": "aside"} == settled(a_class.grade())
 
@@ -696,12 +696,12 @@ def test_a_session_says_where_and_how_it_was_graded(a_class):
 
 def test_lanes_are_one_a_core_and_on_a_gpu_one(monkeypatch):
     """As far as memory goes."""
-    monkeypatch.setattr(rounds.os, "sched_getaffinity", lambda _: range(8))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8))
     monkeypatch.setattr(
-        rounds.os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096}.get(name, (10 << 30) // 4096)
+        os, "sysconf", lambda name: {"SC_PAGE_SIZE": 4096}.get(name, (10 << 30) // 4096)
     )
 
     assert (3, 1) == (
-        rounds.lanes_for(Device("x", "cpu", "cpu")),
-        rounds.lanes_for(Device("x", "cuda", "t4")),
+        lanes_for(Device("x", "cpu", "cpu")),
+        lanes_for(Device("x", "cuda", "t4")),
     )
