@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder.checks import numerics, timing
 from autograder.checks.numerics import close, shown
+from autograder.claims.apart import WHY_APART, how_apart
 from autograder.claims.base import joined
 from autograder.claims.graphs import FETCHES
 from autograder.lab import (
@@ -32,7 +33,6 @@ from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdi
 
 BATCH = 8  # samples
 STEEP = 64.0  # times as large are gradients, at a rate as many times smaller
-SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 STARTS = 3  # iterators: tqdm.auto asks for one when it is made, and for another in the loop
 LOSSES = {"losses": ("float64", 1)}
 TRAINED = {**LOSSES, "start": ("float32", 1), "weights": ("float32", 1)}
@@ -41,31 +41,6 @@ WAITS = {
     "kept": INTEGER,
     "waits": FETCHES,
 }
-STEP = "zero_grad, forward, loss, backward, step"
-WHY_APART = {
-    "still": ("no weight moved: no step is taken, or gradients are cleared before it", STEP),
-    "short": (
-        "the weights move far less: gradients are clipped or divided, or the optimizer is not the one handed in",
-        STEP,
-    ),
-    "listed": (
-        "the weights are right, and the losses are not those of the steps: taken later, averaged or multiplied",
-        "losses.append(loss.detach()) in each iteration",
-    ),
-    "eval": (
-        "the model was trained in eval(), in which it may come, and not in train()",
-        "model.train() before the loop",
-    ),
-    "first": (
-        "the first loss differs already: it is not in FP32 (autocast is on), or another loss is taken",
-        "no autocast, and loss = criterion(model(images), labels)",
-    ),
-    "later": (
-        "the first loss is right, later steps are not: one left out or taken twice, gradients from before",
-        STEP,
-    ),
-}
-"""How a training left the baseline's -> why, and what to try."""
 Reason = Callable[[Pair, Tolerance], tuple[str, str]]
 """Says why a training does not follow the baseline's, and what to try."""
 OWN_LOSS = "it is F.cross_entropy's, and the criterion that is handed in was another one, with label smoothing"
@@ -133,7 +108,7 @@ class TrainingLoop:
             if counts and counted != batches:
                 measured = f"{counts} was called {counted} times in {batches} batches"
                 return Failed(measured, "it is to be called after each batch", see)
-            kind = _apart(pair, within)
+            kind = how_apart(pair, within)
             reason, try_ = {**WHY_APART, **words}[kind]
             if otherwise is not None and kind != "eval":
                 reason, try_ = otherwise(pair, within)
@@ -316,21 +291,3 @@ class TrainingLoop:
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
         self.part.probe(takes=[self.function], **forms)(run)
         return run.__name__
-
-
-def _apart(pair: Pair, within: Tolerance) -> str:
-    """Name how a training left the baseline's: a key of WHY_APART."""
-    losses, expected = (side.arrays["losses"][:1] for side in (pair.student, pair.baseline))
-    in_eval = pair.baseline.values["in_eval"]
-    apart = numerics.furthest(losses, expected)
-    if numerics.distance(*(side.arrays["weights"] for side in (pair.student, pair.baseline))) <= (
-        within.weights
-    ):
-        return "listed"
-    moved = numerics.update(pair).ratio
-    if moved < SHORT:
-        return "short" if moved else "still"
-    near = max(within.losses, 1e-5 * in_eval)
-    if losses.size and abs(losses[0] - in_eval) <= min(near, apart):
-        return "eval"
-    return "first" if apart > within.losses else "later"
