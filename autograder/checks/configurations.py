@@ -109,7 +109,8 @@ def holds_once(rate: Any, script: Script) -> bool:
 def row_problem(rows: Sequence[Row], builds_on: Mapping[str, str] = BUILDS_ON) -> str:
     """Say how configurations contradict each other, or what they build on."""
     for row in rows:
-        asked, name = builds_on[row["configuration"]], row["configuration"]
+        asked = builds_on[row["configuration"]]
+        name = row["configuration"]
         if (row["builds_on"] or "") != asked:
             return f"builds_on of {name} is {row['builds_on']!r}, and it builds on {asked!r}"
     return samples_problem(rows, SAME, rounded=0.0) or _gain_problem(rows)

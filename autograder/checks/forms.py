@@ -265,10 +265,8 @@ def samples_problem(rows: Sequence[Row], within: float, rounded: float = ROUNDED
     """Say how the epochs of rows had different numbers of samples, beyond what is lost to two decimals."""
     first = rows[0]["throughput"] * rows[0]["epoch_time"]
     for row in rows:
-        samples, lost = (
-            row["throughput"] * row["epoch_time"],
-            rounded * (row["throughput"] + rows[0]["throughput"]),
-        )
+        samples = row["throughput"] * row["epoch_time"]
+        lost = rounded * (row["throughput"] + rows[0]["throughput"])
         if not abs(samples - first) <= within * first + lost:
             return f"throughput x epoch_time is {first:.4g} samples in one row and {samples:.4g} in another"
     return ""

@@ -41,15 +41,14 @@ def order(pair: Pair, name: str) -> list[int]:
 def delivered(pair: Pair, *, try_: str) -> Verdict:
     """Pass two epochs, the first and the second, of every sample once, in batches as the baseline's."""
     for name in EPOCHS[:2]:
-        delivered, expected = epoch(pair.student, name), epoch(pair.baseline, name)
+        delivered = epoch(pair.student, name)
+        expected = epoch(pair.baseline, name)
         problem = differing(delivered, expected)
         if problem:
             why = "samples are left out, repeated, or put together anew"
             if list(delivered.sizes) == list(expected.sizes[:-1]):
-                why, try_ = (
-                    "the last batch, which is shorter, is left out",
-                    "drop_last=False, as it is by default",
-                )
+                why = "the last batch, which is shorter, is left out"
+                try_ = "drop_last=False, as it is by default"
             return Failed(f"in the {name} epoch: {problem}", why, try_)
     return Passed(f"{expected.samples().total()} samples in each of two epochs")
 
@@ -57,7 +56,8 @@ def delivered(pair: Pair, *, try_: str) -> Verdict:
 def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
     """Pass epochs, by the number of workers, in another order than the data set's, and in another one each time."""
     for workers, pair in pairs.items():
-        first, second = order(pair, "first"), order(pair, "second")
+        first = order(pair, "first")
+        second = order(pair, "second")
         together = sum(abs(a - b) == 1 for a, b in pairwise(first)) / max(len(first), 1)
         measured = f"with {workers} workers {together:.0%} of the samples follow their neighbour in the data set"
         if together > TOGETHER:
@@ -108,7 +108,8 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
             f"{len(made)} loaders were noted", f"each of {len(KINDS)} calls makes one", try_
         )
     for it in made:
-        case, found = f"for {it['device']} with {it['workers']} workers", it["options"]
+        case = f"for {it['device']} with {it['workers']} workers"
+        found = it["options"]
         if found is None:
             return Failed(f"{case} no DataLoader was made", "the function returns one", try_)
         wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}

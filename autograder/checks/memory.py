@@ -23,7 +23,10 @@ class Within(Exception):  # noqa: N818 a question is no error of ours
     def __init__(self, probe: str, full: int, room: int, failed: Failed) -> None:
         """Keep the question, and the verdict on who does not finish."""
         super().__init__(probe)
-        self.probe, self.full, self.room, self.failed = probe, full, room, failed
+        self.probe = probe
+        self.full = full
+        self.room = room
+        self.failed = failed
 
 
 def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
@@ -79,7 +82,8 @@ def at_least_less(
         needed, plain = beyond(run, idle)
         measured = f"{needed / MB:.0f} MB, the baseline {plain / MB:.0f} MB; the bar is {bar}"
         return at_most(run, idle, plain / bar.value, measured, why, try_)
-    student, baseline = run.student.peak_bytes, run.baseline.peak_bytes
+    student = run.student.peak_bytes
+    baseline = run.baseline.peak_bytes
     if baseline < LEAST or not student:
         return Unavailable(TOO_LITTLE.format(baseline / MB))
     peaks = f"{student / MB:.0f} MB, the baseline {baseline / MB:.0f} MB"

@@ -134,7 +134,8 @@ def same_update(pair: Pair, within: float, *, why: str, try_: str, of: str = "")
     if moved.error <= within:
         return Passed(measured, evidence)
     if moved.ratio == 0:
-        why, try_ = "no weight moved", f"optimizer.step(), of the model handed in; {try_}"
+        why = "no weight moved"
+        try_ = f"optimizer.step(), of the model handed in; {try_}"
     elif not 0.7 < moved.ratio < 1.5:
         why += f"; it moves {moved.ratio:.2g} times as far"
     return Failed(measured, why, try_, evidence)
@@ -236,7 +237,8 @@ def accuracy_problem(told: float | None, epoch: Trained) -> Problem | tuple[()]:
 def _accuracies(right: Sequence[int], sizes: Sequence[int]) -> list[tuple[float, str]]:
     """Return the accuracy that each usual mistake gives."""
     hits, samples, batches = sum(right), sum(sizes), len(sizes)
-    rates, so_far = np.divide(right, sizes), np.cumsum(right) / np.cumsum(sizes)
+    rates = np.divide(right, sizes)
+    so_far = np.cumsum(right) / np.cumsum(sizes)
     return [
         (hits / samples, "it is a fraction, and it must be in percent"),
         *((hits / batches * factor, "it was divided by the batches") for factor in (1, 100)),

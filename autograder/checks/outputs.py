@@ -54,14 +54,16 @@ def same(
             return Failed(
                 measured, reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed))
             )
-        worst, most = max(worst, apart), max(most, share(apart, allowed))
+        worst = max(worst, apart)
+        most = max(most, share(apart, allowed))
     measured = f"{many(len(cases), 'case')}, apart by {worst:.1e} of a row's largest number at most"
     return Passed(measured, shares(numbers=most))
 
 
 def same_calls(timed: Timed, within: Close, *, why: str, try_: str) -> Verdict:
     """Pass when each number that the timed calls returned is as near as the clock asks for."""
-    got, want = timed.student.arrays["outputs"], timed.baseline.arrays["outputs"]
+    got = timed.student.arrays["outputs"]
+    want = timed.baseline.arrays["outputs"]
     apart = (
         float(np.max(shares_of_allowed(got, want, within), initial=0.0))
         if got.shape == want.shape
@@ -147,7 +149,8 @@ def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, all
     if want.size == 1:
         digits = 15 if want[0].is_integer() else 6
         return f"{got[0]:.{digits}g}, and {want[0]:.{digits}g} is right"
-    place, lost = _place(got, want, shape), int(np.sum(~np.isfinite(got)))
+    place = _place(got, want, shape)
+    lost = int(np.sum(~np.isfinite(got)))
     if lost and np.isfinite(want).all():
         return f"{lost} of {got.size} numbers are NaN or infinite, one of them at {place}"
     if np.isinf(apart):

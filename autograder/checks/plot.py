@@ -74,7 +74,8 @@ def shows_the_rows(
 
     The probe answers with `rows`, `panels` and the bytes of the `picture`. For *apart*, see `crowded`.
     """
-    panels, data = seen.values["panels"], seen.arrays["picture"].tobytes()
+    panels = seen.values["panels"]
+    data = seen.arrays["picture"].tobytes()
     if not data:
         return Failed(
             f"no {file} in folder", "no figure was saved there", f"savefig(Path(folder) / '{file}')"
@@ -162,7 +163,9 @@ def _chunks(data: bytes, file: str) -> Iterator[tuple[bytes, bytes]]:
     at = len(SIGNATURE)
     while at + 12 <= len(data):
         (length,) = struct.unpack_from(">I", data, at)
-        kind, body, end = data[at + 4 : at + 8], data[at + 8 : at + 8 + length], at + 12 + length
+        kind = data[at + 4 : at + 8]
+        body = data[at + 8 : at + 8 + length]
+        end = at + 12 + length
         if end > len(data):
             break
         if zlib.crc32(kind + body) != struct.unpack_from(">I", data, end - 4)[0]:

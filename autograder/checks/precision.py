@@ -77,7 +77,8 @@ def dtypes_where_they_help(
 
 def why_apart(amp: Pair | Timed, within: Tolerance) -> str:
     """Say why a training with AMP does not follow the baseline's."""
-    losses, expected = amp.student.arrays["losses"], amp.baseline.arrays["losses"]
+    losses = amp.student.arrays["losses"]
+    expected = amp.baseline.arrays["losses"]
     weights = amp.student.arrays["weights"]
     if misshapen(losses, expected):
         return "each batch has one loss, a finite number"
@@ -155,7 +156,8 @@ def _disorder(events: Sequence[str]) -> str:
 
 def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     """Pass when one step was skipped and the scale halved; *within* bounds the update, if it is judged."""
-    before, after = run.baseline.values["before"], run.student.values["after"]
+    before = run.baseline.values["before"]
+    after = run.student.values["after"]
     weights, moved = run.student.arrays["weights"], update(run)
     scaler = "scaler.step(optimizer), then scaler.update(), with the scaler that was handed in"
     if bad := not_finite(weights):
@@ -174,7 +176,8 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     evidence = shares(update=moved.error / within)
     if moved.error <= within:
         return Passed(measured, evidence)
-    why, try_ = "other steps than the overflowing one were skipped or changed", scaler
+    why = "other steps than the overflowing one were skipped or changed"
+    try_ = scaler
     if sixteen_bits(weights):
         why, try_ = NARROW, FLOAT32
     elif moved.ratio < SHORT:

@@ -94,7 +94,9 @@ def gaps(text: str, asked: Mapping[str, str]) -> list[str]:
 
 def incomplete(text: str, asked: Mapping[str, str], least: int, most: int) -> tuple[str, str]:
     """Count the words of a text, and say what it lacks: headings, words, what was to be filled in; or nothing."""
-    count, missing, left = words(text), gaps(text, asked), left_over(text)
+    count = words(text)
+    missing = gaps(text, asked)
+    left = left_over(text)
     if left and not missing:
         return f"{many(len(left), 'place')} left to fill in", listed(left)
     if count < least or (not missing and count > most):
@@ -140,7 +142,8 @@ def points(text: str) -> list[list[str]]:
 
     At the outermost marks of its lists; at paragraphs, each with the list below it; at its headings; at rows of tables.
     """
-    plain, heads = _bare(text), [it.start() for it in HEADING.finditer(text)]
+    plain = _bare(text)
+    heads = [it.start() for it in HEADING.finditer(text)]
     marks = list(MARK.finditer(plain))
     least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
     listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]

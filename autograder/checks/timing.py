@@ -51,7 +51,8 @@ AGAIN = "read the clock again when the iteration ends"
 
 def honest(told: Mapping[str, Any], script: Script) -> Verdict:
     """Pass throughput over whole iterations, and data_wait as the sum of the waits."""
-    rate, waited = script.samples / script.total, sum(script.waits)
+    rate = script.samples / script.total
+    waited = sum(script.waits)
     measured = (
         f"throughput {shown(told['throughput'])} samples/s where {rate:.4g} passed, "
         f"data_wait {shown(told['data_wait'])} s of {waited:.4g}, on a clock that the grader moves"
@@ -87,8 +88,11 @@ def _story(
 
 def _rates(script: Script) -> list[Story]:
     """Say what throughput is where seconds are left out, or other things than samples are counted."""
-    count, total, work = len(script.waits), script.total, sum(script.work)
-    fetched, full = "the timer starts after the batch was fetched", script.batch * count
+    count = len(script.waits)
+    total = script.total
+    work = sum(script.work)
+    fetched = "the timer starts after the batch was fetched"
+    full = script.batch * count
     seconds = [
         (total - script.queued, "the clock stops before the results are on the host", LATE),
         (work, fetched, EARLY),

@@ -90,7 +90,8 @@ def of_another(
 
     Whether a DataLoader has workers is seen in what torch.profiler writes.
     """
-    steps, counts = len(trace.steps), {row.name: row.count for row in trace.rows("ranges")}
+    steps = len(trace.steps)
+    counts = {row.name: row.count for row in trace.rows("ranges")}
     note = f": {trace.notes[0]}" if trace.notes else ""
     if steps < least:
         return f"it holds {steps} steps where {least} or more are asked for{note}"

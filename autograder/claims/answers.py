@@ -55,7 +55,9 @@ class Answers:
 
         Without either there is only a file, or no answer is null.
         """
-        self.part, self.function, self.forms = part, function, forms
+        self.part = part
+        self.function = function
+        self.forms = forms
         self.reason, self.see = reason, see
 
     def asks(self, made: Made) -> Made:
@@ -97,7 +99,8 @@ class Answers:
         """Claim that the function's answers of a group are right about each made profile."""
 
         def judge(analysed: Pair) -> Verdict:
-            told, sure = analysed.student.values["told"], analysed.baseline.values
+            told = analysed.student.values["told"]
+            sure = analysed.baseline.values
             known = sure["known"]
             if len(told) != len(known):
                 answers = f"{len(told)} answers to {len(known)} profiles"

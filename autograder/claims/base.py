@@ -69,7 +69,8 @@ class Claimed:
     def inputs(self, draw: Draw) -> Draw:
         """Say what one call is given, by the names of its parameters. A size that is a pair is drawn between both."""
         parameters = list(inspect.signature(draw).parameters.values())[1:]
-        self._draw, self.sizes = draw, {one.name: one.default for one in parameters}
+        self._draw = draw
+        self.sizes = {one.name: one.default for one in parameters}
         return draw
 
     # --- for the families of claims -----------------------------------------------------------------------------------

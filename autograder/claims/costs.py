@@ -94,10 +94,12 @@ class Costs(Claimed):
 
         def peak(student: Student, rig: Rig) -> dict[str, Any]:
             given = self.given(rig, Case("large", sizes), exact=False)
-            answers, share = rig.answers(), int(of(given)) if of is not None else 0
+            answers = rig.answers()
+            share = int(of(given)) if of is not None else 0
             rig.return_memory_at_once()
             if backward:
-                names, drawn = rig.calls.asked(given), rig.integer(0, 1 << 30)
+                names = rig.calls.asked(given)
+                drawn = rig.integer(0, 1 << 30)
                 run = partial(self.call, student)
                 gradients = rig.calls.gradients(run, given, names, drawn)
                 for name, gradient in zip(names, gradients, strict=True):
@@ -124,7 +126,8 @@ class Costs(Claimed):
             return memory.at_most(run, nothing, allowed, measured, words["why"], words["try_"])
 
         claim = "needs_less_memory"
-        values, name = {**CASES, "of": INTEGER}, self.named("peak", words)
+        values = {**CASES, "of": INTEGER}
+        name = self.named("peak", words)
         reads = [
             self.add_probe(name, peak, pair=True, values=values, arrays=NUMBERS),
             self.add_probe(self.named("idle"), idle, pair=True),
@@ -148,10 +151,12 @@ class Costs(Claimed):
             return self._cost(student, rig, sizes, gradients=measure == "held")
 
         def judge(pair: Pair) -> Verdict:
-            mine, plain = pair.student.values, pair.baseline.values
+            mine = pair.student.values
+            plain = pair.baseline.values
             if not mine["operations"]:
                 return Failed("no operation was seen", UNSEEN, words["try_"])
-            here, there = unit.format(mine[measure] / one), unit.format(plain[measure] / one)
+            here = unit.format(mine[measure] / one)
+            there = unit.format(plain[measure] / one)
             measured = f"{here} where the slow version has {there}; allowed {at_most:.0%} of it"
             if mine[measure] <= at_most * plain[measure]:
                 return Passed(measured)

@@ -61,7 +61,9 @@ class TrainingLoop:
         self, part: Part, function: str, call: Callable[[Student, Window], Any] | None = None
     ) -> None:
         """Name the function; *call*, of the student's module and a window, returns what it returned."""
-        self.part, self.function, self.call = part, function, call or self._plainly
+        self.part = part
+        self.function = function
+        self.call = call or self._plainly
 
     def _plainly(self, student: Student, window: Window) -> Any:
         given = (window.model, window.loader, window.criterion, window.optimizer, window.device)
@@ -94,7 +96,8 @@ class TrainingLoop:
             images, labels = next(iter(epoch.loader))
             with rig.no_grad():
                 in_eval = epoch.criterion(epoch.model(images.to(rig.device)), labels.to(rig.device))
-            start, told = epoch.weights(), self.call(student, epoch)
+            start = epoch.weights()
+            told = self.call(student, epoch)
             return {
                 "in_eval": float(in_eval),
                 "counted": told[counts] if counts else 0,
@@ -104,7 +107,8 @@ class TrainingLoop:
             }
 
         def judge(pair: Pair) -> Verdict:
-            counted, batches = pair.student.values["counted"], len(pair.baseline.arrays["losses"])
+            counted = pair.student.values["counted"]
+            batches = len(pair.baseline.arrays["losses"])
             if counts and counted != batches:
                 measured = f"{counts} was called {counted} times in {batches} batches"
                 return Failed(measured, "it is to be called after each batch", see)
@@ -153,7 +157,8 @@ class TrainingLoop:
                 window.criterion.label_smoothing = smooth
                 return self.call(student, window)
 
-            told, plain = run(smoothing), run(0.0)["loss"] if smoothing else None
+            told = run(smoothing)
+            plain = run(0.0)["loss"] if smoothing else None
             return {
                 "sizes": sizes,
                 "right": hits,
@@ -163,7 +168,8 @@ class TrainingLoop:
             }
 
         def judge(pair: Pair) -> Verdict:
-            told, known = pair.student.values, pair.baseline.values
+            told = pair.student.values
+            known = pair.baseline.values
             losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
             if unlike := numerics.misshapen(losses, expected):
                 why = numerics.ended_early(losses, expected) or "each batch has one"
@@ -201,7 +207,8 @@ class TrainingLoop:
         def clock(student: Student, rig: Rig) -> dict[str, Any]:
             count = rig.integer(11, 14)  # more than the ten of a loop copied from a profile
             sizes = [BATCH] * (count - 1) + [rig.integer(2, 3)]
-            waits, work = rig.seconds(0.2, 0.9, count), rig.seconds(0.3, 0.8, count)
+            waits = rig.seconds(0.2, 0.9, count)
+            work = rig.seconds(0.3, 0.8, count)
             (queued,) = rig.seconds(0.1, 0.3, 1)
             waits[0] += timing.START
             passes, begun = list[int](), list[int]()
@@ -230,7 +237,8 @@ class TrainingLoop:
             }
 
         def judge(pair: Pair) -> Verdict:
-            told, known = pair.student.values, pair.baseline.values
+            told = pair.student.values
+            known = pair.baseline.values
             samples = sum(known["sizes"])
             if told["handed_on"] != known["handed_on"]:
                 measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"

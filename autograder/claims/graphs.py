@@ -89,7 +89,8 @@ class Graphs(Claimed):
             return {"built": len(told["built"]), "runs": sum(told["runs"].values())}
 
         def judge(found: Observation) -> Verdict:
-            built, runs = found.values["built"], found.values["runs"]
+            built = found.values["built"]
+            runs = found.values["runs"]
             measured = f"{runs} graphs ran in {len(later)} later calls, {built} were built for them"
             if built:
                 return Failed(measured, words["why"], words["try_"])
@@ -188,10 +189,8 @@ class Compiled:
             """Three batch sizes, each twice: a graph for any size is made when torch.compile meets the second one."""
             net, compile_net = made(student, rig)
             answers, compiler = rig.answers(), rig.compiler()
-            run, sizes = (
-                compile_net(net.eval(), backend=compiler),
-                rig.random.permutation(range(2, 7))[:3],
-            )
+            run = compile_net(net.eval(), backend=compiler)
+            sizes = rig.random.permutation(range(2, 7))[:3]
             for turn in (1, 2):
                 for batch in sizes.tolist():
                     images = rig.tensor(rig.random.normal(size=(batch, 3, 16, 16)))
@@ -216,7 +215,8 @@ class Compiled:
 
         def judge(run: Pair) -> Verdict:
             alike, known = self._alike(run), run.baseline.values
-            noted, refusal = run.student.values["noted"], run.student.values["refusal"]
+            noted = run.student.values["noted"]
+            refusal = run.student.values["refusal"]
             runs = {"compiled": sum(noted["runs"].values())}
             built = {"built": len(noted["built"]), "builds": known["shapes"]}
             measured, why = graph_problem(
@@ -225,10 +225,8 @@ class Compiled:
             if isinstance(alike, Failed):
                 return alike
             if not (why or refusal):
-                measured, why = (
-                    "a net that does not fit into one graph ran",
-                    "a break goes unnoticed",
-                )
+                measured = "a net that does not fit into one graph ran"
+                why = "a break goes unnoticed"
             try_ = f"torch.compile(net, backend=backend, fullgraph=True, dynamic=False); {self.see}"
             return Failed(measured, why, try_) if why else Passed(f"a break raises {refusal}")
 

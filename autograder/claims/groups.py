@@ -54,7 +54,10 @@ class Group:
         self, part: Part, by: Callable[..., Any], see: str, *, own_order: bool = False
     ) -> None:
         """Name the probe."""
-        self.part, self.probe, self.see, self.own_order = part, by.__name__, see, own_order
+        self.part = part
+        self.probe = by.__name__
+        self.see = see
+        self.own_order = own_order
 
     def _claim(
         self,
@@ -124,7 +127,9 @@ class Group:
         """Claim that each sample is one process's in each epoch; with *new_order*, that epochs differ as well."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            read, samples, epochs = _read(ranks), ranks.baseline.values["samples"], _epochs(ranks)
+            read = _read(ranks)
+            samples = ranks.baseline.values["samples"]
+            epochs = _epochs(ranks)
             why = division_problem(read, samples, epochs)
             if why and set(read[0]) == set(read[1]):
                 why = f"both processes read the same samples; {why}"
@@ -141,18 +146,18 @@ class Group:
         def problem(ranks: Pair) -> tuple[str, str]:
             return f"{_epochs(ranks)} epochs", order_problem(_read(ranks), _epochs(ranks))
 
-        says, try_ = (
-            "The order is new in each epoch.",
-            "shuffle=True, and sampler.set_epoch(epoch) before each",
-        )
+        says = "The order is new in each epoch."
+        try_ = "shuffle=True, and sampler.set_epoch(epoch) before each"
         self._claim(name, says, "report", problem, try_, ["divides_the_samples"])
 
     def one_writes(self, name: str, says: str) -> None:
         """Claim that the first process alone writes its weights, under the names of a model without a wrapper."""
 
         def problem(ranks: Pair) -> tuple[str, str]:
-            own, expected = ranks.student, ranks.baseline.values["names"]
-            files, names = [each["files"] for each in own.values["ranks"]], own.values["names"]
+            own = ranks.student
+            expected = ranks.baseline.values["names"]
+            files = [each["files"] for each in own.values["ranks"]]
+            names = own.values["names"]
             written = (
                 f"rank {rank}: {', '.join(own) or 'nothing'}" for rank, own in enumerate(files)
             )

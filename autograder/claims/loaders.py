@@ -39,7 +39,9 @@ BATCH, WORKERS = 8, 2
 SAMPLES = 24  # that are random numbers
 SOURCES = ("torch", "numpy", "random")
 LOADED = TIMED_ARRAYS["load"]
-EACH_ONCE, ALONE, SHUFFLES = "every_sample_once", "works_without_workers", "shuffles_each_epoch"
+EACH_ONCE = "every_sample_once"
+ALONE = "works_without_workers"
+SHUFFLES = "shuffles_each_epoch"
 DELIVERS = {
     EACH_ONCE: "With 2 workers an epoch delivers every sample once, with its label; its last batch is short.",
     ALONE: "With num_workers=0 an epoch delivers every sample once as well.",
@@ -141,7 +143,8 @@ class Loader:
             made = []
             for device, workers in loaders.KINDS:
                 with rig.loading.built() as built:
-                    data, where = rig.loading.pictures(BATCH), rig.loading.device(device)
+                    data = rig.loading.pictures(BATCH)
+                    where = rig.loading.device(device)
                     self.make(student, data, BATCH, where, workers, 1)
                 made.append({"device": device, "workers": workers, "options": built.last()})
             return {"made": made}

@@ -93,7 +93,8 @@ class HalfPrecision:
             return {"dtypes": noted.values()}
 
         def judge(observation: Observation, device: Device) -> Verdict:
-            dtypes, on_gpu = observation.values["dtypes"], device.kind == "cuda"
+            dtypes = observation.values["dtypes"]
+            on_gpu = device.kind == "cuda"
             return precision.dtypes_where_they_help(dtypes, on_gpu=on_gpu, try_=self.where)
 
         says = (
@@ -138,7 +139,8 @@ class HalfPrecision:
             """One batch overflows; the baseline runs without it."""
             window = rig.window(scale=2.0 ** rig.integer(7, 10), poison=rig.integer(1, 5))
             steepen(window)
-            before, start = window.scaler.get_scale(), window.weights()
+            before = window.scaler.get_scale()
+            start = window.weights()
             self.train(student, window)
             after = rig.number(window.scaler.get_scale())
             return {"before": before, "after": after, "start": start, "weights": window.weights()}

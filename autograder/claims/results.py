@@ -114,7 +114,9 @@ class Results(Claimed):
         within = words.get("within", WITHIN)
         own = {"float32": within} if isinstance(within, float) else within
         allowed = Within({**WITHIN, **own})
-        apart, slips, try_ = words.get("apart", {}), words.get("slips", {}), words["try_"]
+        apart = words.get("apart", {})
+        slips = words.get("slips", {})
+        try_ = words["try_"]
 
         def judge(pair: Pair, *others: Any) -> Verdict:
             evidence = dict(zip(reads, (pair, *others), strict=True))
@@ -148,7 +150,9 @@ class Results(Claimed):
         self, cases: Sequence[Case], oracle: Oracle, slips: Mapping[str, Callable[..., Any]]
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
-            seen, flags, changed = rig.answers(student), rig.calls.flags(), set()
+            seen = rig.answers(student)
+            flags = rig.calls.flags()
+            changed = set()
             slipped = [rig.answers() for _ in slips]
             run = self._right(student, rig, oracle)
             for case in cases:
@@ -180,7 +184,8 @@ class Results(Claimed):
         def gradients(student: Student, rig: Rig) -> dict[str, Any]:
             seen, flags = rig.answers(student), rig.calls.flags()
             for case in cases:
-                given, drawn = self.given(rig, case), rig.integer(0, 1 << 30)
+                given = self.given(rig, case)
+                drawn = rig.integer(0, 1 << 30)
                 asked = list(rig.calls.asked(given) if names is None else names)
                 run = self._right(student, rig, oracle)
                 with flags:
@@ -197,7 +202,8 @@ class Results(Claimed):
     def _twice(self, rig: Rig, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
         """Draw inputs, and others of the same sizes that a sample of them does not tell from the first."""
         fixed = self.fixed(rig.random, case)
-        first, second = self.drawn(rig.random, fixed), self.drawn(rig.random, fixed)
+        first = self.drawn(rig.random, fixed)
+        second = self.drawn(rig.random, fixed)
         return first, mixed(first, second)
 
     def _right(self, student: Student, rig: Rig, oracle: Oracle) -> Callable[[Any], Any]:

@@ -47,7 +47,8 @@ class Several:
             why = f"{missing[0]} raises an exception, so nothing is known of it here"
             return Partial(1 - len(missing) / len(alone), "; ".join(measured), why, MEND)
 
-        part, name = self._exercises[0].part, f"{check.name}_of_each"
+        part = self._exercises[0].part
+        name = f"{check.name}_of_each"
         form = record(of=map_of(first.values))
         part.probes[name] = Probe(name, run, values=form, takes=frozenset(alone))
         part.add_check(check.name, says, check.basis, judge, [name])

@@ -32,7 +32,8 @@ class Speed(Claimed):
 
         *slower* is the why of what is slower than the baseline. Others of the part may be called *beside* it.
         """
-        close, cases = within or Close(), {self: sizes, **(beside or {})}
+        close = within or Close()
+        cases = {self: sizes, **(beside or {})}
 
         def drawn(random: np.random.Generator) -> dict[tuple[Speed, str], Any]:
             return {

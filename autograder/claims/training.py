@@ -39,7 +39,8 @@ class Trains(Claimed):
 
         def trained(student: Student, rig: Rig) -> dict[str, Any]:
             model, optimizer, step = make(getattr(student, self.function), rig)
-            kept, parameters = rig.answers(), dict(model.named_parameters())
+            kept = rig.answers()
+            parameters = dict(model.named_parameters())
             start = rig.flat(parameters)
             for _ in range(steps):
                 step()
@@ -81,7 +82,8 @@ class Trains(Claimed):
 
 def _still(pair: Pair) -> list[str]:
     """Name the parameters that the baseline moves and the student does not."""
-    known, start = pair.baseline.values, pair.baseline.arrays["start"]
+    known = pair.baseline.values
+    start = pair.baseline.arrays["start"]
     if pair.student.arrays["weights"].shape != start.shape:
         return []
     ends = np.cumsum(known["sizes"])[:-1]

@@ -41,7 +41,9 @@ class Calls:
 
     def __init__(self, probe: Probe, student: ModuleType, rig: Rig, _: list[int]) -> None:
         """Call it on inputs that do not count, so that what is built or compiled at the first call is there."""
-        self._probe, self._student, self._rig = probe, student, rig
+        self._probe = probe
+        self._student = student
+        self._rig = rig
         called(probe, student, rig)
         self._outputs: list[np.ndarray[Any, Any]] = []
 
@@ -63,7 +65,9 @@ class Train:
 
     def __init__(self, probe: Probe, student: ModuleType, rig: Rig, _: list[int]) -> None:
         """Build a training, keep how it began, and go through it once, for the same reason."""
-        self._probe, self._student, self._window = probe, student, rig.window()
+        self._probe = probe
+        self._student = student
+        self._window = rig.window()
         window = self._window
         self._began = copy.deepcopy([window.model.state_dict(), window.optimizer.state_dict()])
         probe.run(student, window)

@@ -56,7 +56,8 @@ class Answers:
             return
         if isinstance(value, torch.Tensor):
             belongs = dtype_name(asked) if isinstance(asked, torch.Tensor) else asked
-            shape, dtype = list(value.shape), (belongs if self._exact else "") or dtype_name(value)
+            shape = list(value.shape)
+            dtype = (belongs if self._exact else "") or dtype_name(value)
             self._numbers.append(flat(value))
         else:
             shape, dtype = [], self._named(value)

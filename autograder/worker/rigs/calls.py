@@ -39,7 +39,8 @@ class Calls:
         }
 
     def _tensor(self, value: Any, dtype: str, view: str, exact: bool) -> Any:
-        wanted, value = _dtype(value, dtype), value[0] if isinstance(value, tuple) else value
+        wanted = _dtype(value, dtype)
+        value = value[0] if isinstance(value, tuple) else value
         if not isinstance(value, np.ndarray):
             return value
         once = tuple(slice(None if step else 1) for step in value.strides)  # of what is broadcast

@@ -64,7 +64,8 @@ class VirtualClock:
                 self._real[full] = getattr(time, full)
                 setattr(time, full, self._shifted(full, busy=name in BUSY))
         self._sleep, time.sleep = time.sleep, self._slept
-        self._timeit, timeit.default_timer = timeit.default_timer, time.perf_counter
+        self._timeit = timeit.default_timer
+        timeit.default_timer = time.perf_counter
         _measure_with(self._timeit, time.perf_counter)
 
     def uninstall(self) -> None:

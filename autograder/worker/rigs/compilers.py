@@ -43,7 +43,10 @@ class Compiler:
         torch._dynamo.reset()
         counters.clear()
         self._breaks = counters["graph_break"]
-        self._clock, self._loader, self._seconds, self._step = clock, loader, seconds, step
+        self._clock = clock
+        self._loader = loader
+        self._seconds = seconds
+        self._step = step
         self.room = self._room = math.inf  # samples that fit into a backward pass in half precision
         builders: dict[str, Any] = {BUILT[kind]: self._builder(kind) for kind in KINDS}
         self._aot: Any = aot_autograd(**builders)
@@ -85,7 +88,8 @@ class Compiler:
 
         def build(graph: Any, _: Any) -> Any:
             batch = -1 if self._loader is None or self._loader.step is None else self._loader.step
-            half, at = _in_half_precision(graph), self._clock.scripted
+            half = _in_half_precision(graph)
+            at = self._clock.scripted
             self._built.append({"kind": kind, "batch": batch, "half": half, "at": at})
             self._clock.advance(self._seconds.get(kind, 0.0), busy=True)
 
@@ -155,7 +159,9 @@ class EagerTrainings:
             if not torch.compiler.is_compiling():
                 self.passes[dtype_name(output)] += 1
 
-        self._tick, self._count, self._parts = Hook(tick), Hook(count), parts
+        self._tick = Hook(tick)
+        self._count = Hook(count)
+        self._parts = parts
 
     def __call__(self, device: torch.device) -> Any:
         model, criterion, optimizer = self._make()
@@ -174,7 +180,8 @@ class Doubles(nn.Module):
 
     def __init__(self, *, peeks: bool) -> None:
         super().__init__()
-        self.peeks, self.factor = peeks, nn.Parameter(torch.full((), 2.0))
+        self.peeks = peeks
+        self.factor = nn.Parameter(torch.full((), 2.0))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return x or twice x."""

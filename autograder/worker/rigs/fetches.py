@@ -235,7 +235,9 @@ class Queue(Fetches):
     ) -> None:
         """The pass of each batch leaves *seconds*; *wait* lets the clock go on."""
         super().__init__()
-        self._loader, self._wait, self._seconds = loader, wait, 0.0
+        self._loader = loader
+        self._wait = wait
+        self._seconds = 0.0
         self._left = iter(
             [seconds] * len(loader)
         )  # a second pass over a batch, for its accuracy say, is free

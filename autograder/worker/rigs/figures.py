@@ -82,10 +82,8 @@ def _panel(axis: Any, figure: Any, place: int) -> dict[str, Any]:
     drawn = [*_bars(axis), *_points(axis)][:MOST_VALUES]
     legends = [it for it in [axis.get_legend(), *figure.legends] if it is not None]
     texts = [*axis.texts, *(it for legend in legends for it in legend.get_texts())]
-    label, title = (
-        text(" ".join(dict.fromkeys(filter(None, words[:3])))),
-        text(" ".join([words[3], *(it.get_text() for it in texts)])),
-    )
+    label = text(" ".join(dict.fromkeys(filter(None, words[:3]))))
+    title = text(" ".join([words[3], *(it.get_text() for it in texts)]))
     values = [{"value": v, "name": text(n, 60)} for v, n in drawn]
     return {
         "label": label,

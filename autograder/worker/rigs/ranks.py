@@ -66,17 +66,13 @@ class Ranks:
 
         *figures* are series that the student's function returns, a number for each epoch; all of it has *seconds*.
         """
-        self._seed, self._folder, self._figures, self._seconds = (
-            seed,
-            folder,
-            tuple(figures),
-            seconds,
-        )
-        self.batch_size, self.epochs, self.order = (
-            int(random.integers(3, 6)),
-            3,
-            int(random.integers(1, 1000)),
-        )
+        self._seed = seed
+        self._folder = folder
+        self._figures = tuple(figures)
+        self._seconds = seconds
+        self.batch_size = int(random.integers(3, 6))
+        self.epochs = 3
+        self.order = int(random.integers(1, 1000))
         rest = int(random.integers(1, self.batch_size))
         self.samples = WORLD * (self.batch_size * int(random.integers(2, 4)) + rest) - 1
         self.criterion: Callable[..., Any] = nn.CrossEntropyLoss(
@@ -102,7 +98,9 @@ class Ranks:
         return {**self._alone(anew=True), **{f"kept_{name}": kept[name] for name in KEPT}}
 
     def _alone(self, *, anew: bool) -> dict[str, Any]:
-        dataset, model, losses = Rows(self._seed, self.samples), self.model(0), []
+        dataset = Rows(self._seed, self.samples)
+        model = self.model(0)
+        losses = []
         optimizer = make_optimizer(model.parameters())
         read: list[list[int]] = [[] for _ in range(WORLD)]
         samplers: list[Any] = [
@@ -112,7 +110,9 @@ class Ranks:
         for epoch in range(self.epochs):
             for sampler in samplers:
                 sampler.set_epoch(epoch if anew else 0)
-            orders, total, seen = [list(sampler) for sampler in samplers], 0.0, 0
+            orders = [list(sampler) for sampler in samplers]
+            total = 0.0
+            seen = 0
             for mine, order in zip(read, orders, strict=True):
                 mine.extend(order)
             for at in range(0, len(orders[0]), self.batch_size):
@@ -121,7 +121,8 @@ class Ranks:
                 loss = self.criterion(model(dataset.vectors[batch]), dataset.labels[batch])
                 loss.backward()
                 optimizer.step()
-                total, seen = total + loss.item() * len(batch), seen + len(batch)
+                total = total + loss.item() * len(batch)
+                seen = seen + len(batch)
             losses.append(total / seen)
         weights = flat(dict(model.state_dict()))
         files = [[WEIGHTS], *[[]] * (WORLD - 1)]
@@ -186,7 +187,8 @@ class Ranks:
 
     def _trained(self, train: Train, call: Call, rank: int) -> dict[str, Any]:
         self.home(rank).mkdir()
-        dataset, model = Rows(self._seed, self.samples), self.model(rank)
+        dataset = Rows(self._seed, self.samples)
+        model = self.model(rank)
         torch.cuda.is_available = lambda: False  # processes of one group cannot share a GPU
         with Collectives() as seen:
             returned = Returned(call.__name__, call(self, train, rank, model, dataset))

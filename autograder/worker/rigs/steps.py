@@ -46,7 +46,8 @@ class Steps(Recording):
         self.add("user_annotation", LOADER, 4_000, 9_000)
         now = MARGIN
         for number in range(STEPS):
-            began, now = now, self._on_gpu(now) if self.gpu else self._on_cpu(now)
+            began = now
+            now = self._on_gpu(now) if self.gpu else self._on_cpu(now)
             self.add("user_annotation", f"ProfilerStep#{number + 3}", began, now - began)
         self.window = slice(MARGIN, now)
         self.length = now + MARGIN

@@ -112,7 +112,8 @@ class Timeline(Steps):
         return {**common, **(self._of_a_gpu(idle) if self.gpu else self._of_a_cpu(idle))}
 
     def _of_a_gpu(self, idle: dict[str, float]) -> dict[str, Any]:
-        copies, kernels = self.painted("gpu_memcpy", holding="HtoD"), self.painted("kernel")
+        copies = self.painted("gpu_memcpy", holding="HtoD")
+        kernels = self.painted("kernel")
         return {
             "gpu_utilization_percent": self.share(kernels),
             "gaps_over_1ms": self._long_gaps(self._work),
@@ -185,7 +186,8 @@ class Timeline(Steps):
         kernels = self.counted("kernel")
         added = 100 * float(kernels.sum()) / (self.window.stop - MARGIN)
         twice = "durations were added up, and kernels that overlap counted twice"
-        copies, idle = self.painted("gpu_memcpy", holding="HtoD"), self._idle()
+        copies = self.painted("gpu_memcpy", holding="HtoD")
+        idle = self._idle()
         waits = self.painted("user_annotation", "gpu_user_annotation", beginning=LOADER)
         return {
             "gpu_utilization_percent": {
