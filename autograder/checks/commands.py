@@ -61,7 +61,11 @@ class Grammar:
         begun = [word.rsplit("/", 1)[-1] for word in rest[:1]] + rest[1 : len(named)]
         if begun != named:
             begins = " ".join(begun)[:60] or "nothing"
-            return Line({}, (), f"it begins with {begins}; it must be {' '.join(named)}")
+            return Line(
+                {},
+                (),
+                f"it begins with {begins}; it must be {' '.join(named)}",
+            )
         del rest[: len(named)]
         options: dict[str, list[str]] = {}
         files = list[str]()

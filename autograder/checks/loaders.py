@@ -64,7 +64,9 @@ def shuffled(pairs: Mapping[int, Pair], *, try_: str) -> Verdict:
             return Failed(measured, "the order is the data set's, or nearly", try_)
         if first == second:
             return Failed(
-                f"with {workers} workers two epochs have one order", "the order is drawn once", try_
+                f"with {workers} workers two epochs have one order",
+                "the order is drawn once",
+                try_,
             )
     return Passed(f"{2 * len(pairs)} epochs, each in an order of its own")
 
@@ -90,7 +92,11 @@ def drawn_afresh(dice: Observation, *, samples: int, see: str) -> Verdict:
     for source, commitments in dice.arrays.items():
         drawn = Epoch(commitments, np.zeros(0)).samples()
         if drawn.total() != samples:
-            return Failed(f"{drawn.total()} samples of {samples}", "samples are left out", see)
+            return Failed(
+                f"{drawn.total()} samples of {samples}",
+                "samples are left out",
+                see,
+            )
         if len(drawn) < samples:
             measured = (
                 f"{len(drawn)} different numbers of {source} in {samples} samples of two epochs"
@@ -105,19 +111,33 @@ def options(made: Sequence[Mapping[str, Any]], *, try_: str) -> Verdict:
     """Pass four loaders with the workers asked for, pinned for a GPU only, whose workers stay if there are some."""
     if len(made) != len(KINDS):
         return Failed(
-            f"{len(made)} loaders were noted", f"each of {len(KINDS)} calls makes one", try_
+            f"{len(made)} loaders were noted",
+            f"each of {len(KINDS)} calls makes one",
+            try_,
         )
     for it in made:
         case = f"for {it['device']} with {it['workers']} workers"
         found = it["options"]
         if found is None:
-            return Failed(f"{case} no DataLoader was made", "the function returns one", try_)
-        wanted = {"num_workers": it["workers"], "pin_memory": it["device"] == "cuda"}
+            return Failed(
+                f"{case} no DataLoader was made",
+                "the function returns one",
+                try_,
+            )
+        wanted = {
+            "num_workers": it["workers"],
+            "pin_memory": it["device"] == "cuda",
+        }
         wanted["persistent_workers"] = it["workers"] > 0
-        odd = next((name for name, value in wanted.items() if found[name] != value), None)
+        odd = next(
+            (name for name, value in wanted.items() if found[name] != value),
+            None,
+        )
         if odd:
             return Failed(
-                f"{case} {odd} is {found[odd]}", f"it must be {wanted[odd]}: {REASONS[odd]}", try_
+                f"{case} {odd} is {found[odd]}",
+                f"it must be {wanted[odd]}: {REASONS[odd]}",
+                try_,
             )
     return Passed("4 loaders, for a CPU and a GPU, with workers and without")
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.errors import OwedError
-from autograder.model import Bar, Device, Failed, Observation, Pair, Passed, Unavailable, Verdict
+from autograder.model import (
+    Bar,
+    Device,
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Unavailable,
+    Verdict,
+)
 
 MB = 1e6
 LEAST = 16 * MB  # of the baseline's peak: below it, the process counts for more than the work
@@ -39,7 +48,14 @@ def beyond(run: Pair, idle: Pair) -> tuple[float, float]:
     return max(0.0, run.student.peak_bytes - before), run.baseline.peak_bytes - before
 
 
-def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_: str) -> Verdict:
+def at_most(
+    run: Pair,
+    idle: Pair,
+    allowed: float,
+    measured: str,
+    why: str,
+    try_: str,
+) -> Verdict:
     """Pass when the student's side does with *allowed* bytes on top of an idle worker's."""
     needed, plain = beyond(run, idle)
     if not _on_gpu(run):
@@ -53,15 +69,27 @@ def at_most(run: Pair, idle: Pair, allowed: float, measured: str, why: str, try_
     evidence["memory_bar"] = plain / allowed
     room = int(_gpu_bytes(idle.baseline) + allowed)
     if run.room_bytes == room:
-        return Passed(f"{measured}; it finished with no more than that left on the GPU", evidence)
+        return Passed(
+            f"{measured}; it finished with no more than that left on the GPU",
+            evidence,
+        )
     measured += f"; with {allowed / MB:.0f} MB left on the GPU it did not finish"
     raise Within(
-        run.student.probe, _gpu_bytes(run.baseline), room, Failed(measured, why, try_, evidence)
+        run.student.probe,
+        _gpu_bytes(run.baseline),
+        room,
+        Failed(measured, why, try_, evidence),
     )
 
 
 def leaner(
-    run: Pair, idle: Pair, share: float, apart: float, within: float, why: str, try_: str
+    run: Pair,
+    idle: Pair,
+    share: float,
+    apart: float,
+    within: float,
+    why: str,
+    try_: str,
 ) -> Verdict:
     """Pass a run in at most a *share* of the baseline's memory, whose results are *apart* by no more than *within*."""
     if not apart <= within:
@@ -70,11 +98,24 @@ def leaner(
         return Failed(measured, "larger inputs give other results", right)
     needed, plain = beyond(run, idle)
     taken = f"{needed / MB:.0f} MB where the baseline takes {plain / MB:.0f} MB"
-    return at_most(run, idle, share * plain, f"{taken}; allowed {share:.0%} of it", why, try_)
+    return at_most(
+        run,
+        idle,
+        share * plain,
+        f"{taken}; allowed {share:.0%} of it",
+        why,
+        try_,
+    )
 
 
 def at_least_less(
-    run: Pair, idle: Pair, bar: Bar, device: Device, *, why: str, try_: str
+    run: Pair,
+    idle: Pair,
+    bar: Bar,
+    device: Device,
+    *,
+    why: str,
+    try_: str,
 ) -> Verdict:
     """Pass when the baseline's peak is at least `bar` times the student's; without such figures nobody is judged."""
     if device.kind != "cpu":

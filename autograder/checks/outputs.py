@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from autograder.checks.numerics import Array, share, shares
-from autograder.model import Close, Failed, Observation, Pair, Passed, Timed, Verdict
+from autograder.model import (
+    Close,
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Timed,
+    Verdict,
+)
 from autograder.sandbox.calls import shares_of_allowed
 from autograder.traces.words import many
 
@@ -44,15 +52,25 @@ def same(
                 "your code raised an exception in this case",
                 try_,
             )
-        if got is None or (case["shape"], case["dtype"]) != (asked["shape"], asked["dtype"]):
+        if got is None or (case["shape"], case["dtype"]) != (
+            asked["shape"],
+            asked["dtype"],
+        ):
             returned = f"{asked['case']}: {_form(case)} instead of {_form(asked)}"
-            return Failed(returned, "the shape or the dtype of the result is wrong", try_)
+            return Failed(
+                returned,
+                "the shape or the dtype of the result is wrong",
+                try_,
+            )
         apart = furthest(got, want, row=width(asked["shape"]))
         allowed = within if isinstance(within, float) else within[asked["dtype"]]
         if not apart <= allowed:
             measured = f"{asked['case']}: {_difference(got, want, asked['shape'], apart, allowed)}"
             return Failed(
-                measured, reason(why, asked["case"]), try_, shares(numbers=share(apart, allowed))
+                measured,
+                reason(why, asked["case"]),
+                try_,
+                shares(numbers=share(apart, allowed)),
             )
         worst = max(worst, apart)
         most = max(most, share(apart, allowed))
@@ -103,7 +121,10 @@ def width(shape: Sequence[int]) -> int:
 def _sizes(want: Array, row: int) -> Array:
     """Return for each number the largest of its row, and of all the least that counts."""
     size = np.where(np.isfinite(want), np.abs(want), 0.0)
-    return np.repeat(np.maximum(size.reshape(-1, row).max(axis=1), FAINT * size.max()), row)
+    return np.repeat(
+        np.maximum(size.reshape(-1, row).max(axis=1), FAINT * size.max()),
+        row,
+    )
 
 
 def multiple(got: Array, want: Array, within: float) -> float | None:
@@ -121,7 +142,9 @@ def unchanged(names: Sequence[str], *, try_: str) -> Passed | Failed:
     if not names:
         return Passed("every input is what it was")
     return Failed(
-        f"changed: {', '.join(names[:6])}", "an operation wrote into a tensor of the caller", try_
+        f"changed: {', '.join(names[:6])}",
+        "an operation wrote into a tensor of the caller",
+        try_,
     )
 
 
@@ -144,7 +167,13 @@ def _cut(seen: Observation) -> Iterator[tuple[Mapping[str, Any], Array]]:
         at += size
 
 
-def _difference(got: Array, want: Array, shape: Sequence[int], apart: float, allowed: float) -> str:
+def _difference(
+    got: Array,
+    want: Array,
+    shape: Sequence[int],
+    apart: float,
+    allowed: float,
+) -> str:
     """Say how a case differs: one number by what it is, several by how far and where."""
     if want.size == 1:
         digits = 15 if want[0].is_integer() else 6
@@ -171,7 +200,9 @@ def _gaps(got: Array, want: Array) -> Array:
     """Return how far each number is from the right one; NaN and infinity are where they belong."""
     with np.errstate(all="ignore"):
         gaps: Array = np.where(
-            (got == want) | (np.isnan(got) & np.isnan(want)), 0.0, np.abs(got - want)
+            (got == want) | (np.isnan(got) & np.isnan(want)),
+            0.0,
+            np.abs(got - want),
         )
     return gaps
 

@@ -17,7 +17,14 @@ from autograder.checks.numerics import (
     sixteen_bits,
     update,
 )
-from autograder.model import Failed, Pair, Passed, Timed, Tolerance, Verdict
+from autograder.model import (
+    Failed,
+    Pair,
+    Passed,
+    Timed,
+    Tolerance,
+    Verdict,
+)
 
 HALF = {"float16", "bfloat16"}
 SINGLE = {"float32"}
@@ -70,7 +77,9 @@ def dtypes_where_they_help(
             if judged and not set(dtypes.get(kind, wanted)) <= wanted:
                 narrow = why == NARROW
                 return Failed(
-                    measured, why.format(kind), f"{FLOAT32}; {try_}" if narrow else within
+                    measured,
+                    why.format(kind),
+                    f"{FLOAT32}; {try_}" if narrow else within,
                 )
     return Passed(measured)
 
@@ -167,7 +176,11 @@ def overflow_skipped(run: Pair, within: float | None, where: str) -> Verdict:
     measured = f"{apart}, scale {before:g} -> {shown(after)}"
     if after is not None and 0 < after <= before / 4:
         why = "the scale was halved several times: the infinite gradients stayed for later steps"
-        return Failed(measured, why, "optimizer.zero_grad() in each step, in AMP as well")
+        return Failed(
+            measured,
+            why,
+            "optimizer.zero_grad() in each step, in AMP as well",
+        )
     if not close(after, before / 2, 1e-6):
         why = "the scale was not halved once: scaler.update() did not see the overflow"
         return Failed(measured, why, f"{scaler}; {where}")

@@ -18,7 +18,8 @@ from autograder.traces.words import many
 
 FENCED = re.compile(r"```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 HEADING = re.compile(
-    r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$", re.MULTILINE
+    r"^(#{1,6})[ \t]+(.*)$|^((?![-*+][ \t])[^\s|#>].*)\n(=|-)\4+[ \t]*$",
+    re.MULTILINE,
 )
 PARAGRAPH = re.compile(r"(?:\A\s*|\n[ \t]*\n)(?=\S)")
 ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)
@@ -148,13 +149,17 @@ def points(text: str) -> list[list[str]]:
     least = min((len(mark[1].expandtabs(4)) for mark in marks), default=0)
     listed = [mark.start() for mark in marks if len(mark[1].expandtabs(4)) <= least + 1]
     leads = [it.end() for it in PARAGRAPH.finditer(plain) if not MARK.match(plain, it.end())]
-    leads = (
-        leads if len(leads) > 2 or not listed else []
-    )  # two are words before a list and after it
+    # Two are words before a list and after it.
+    leads = leads if len(leads) > 2 or not listed else []
     rows = [it.start() for it in ROW.finditer(plain)]
     return [
         cut
-        for cut in (_cut(plain, listed), _cut(plain, leads), _cut(text, heads), _cut(plain, rows))
+        for cut in (
+            _cut(plain, listed),
+            _cut(plain, leads),
+            _cut(text, heads),
+            _cut(plain, rows),
+        )
         if cut
     ]
 
