@@ -26,10 +26,28 @@ from autograder.claims.questions import (
     percent,
     quoted,
 )
-from autograder.lab import CELL, NUMBER, TEXT, Part, Rig, Student, list_of, map_of
+from autograder.lab import (
+    CELL,
+    NUMBER,
+    TEXT,
+    Part,
+    Rig,
+    Student,
+    list_of,
+    map_of,
+)
 from autograder.model import Failed, Pair, Passed, Text, Verdict
 
-__all__ = ["CAUSES", "Answers", "Known", "Question", "Slips", "Values", "idle", "percent"]
+__all__ = [
+    "CAUSES",
+    "Answers",
+    "Known",
+    "Question",
+    "Slips",
+    "Values",
+    "idle",
+    "percent",
+]
 
 Made = Callable[[Rig], Iterable[tuple[bytes, Values, Slips]]]
 """Draws made profiles from the rig: the file, the right answers, what usual mistakes give."""
@@ -65,7 +83,11 @@ class Answers:
 
         @self.part.probe(
             pair=True,
-            values={"told": ROWS, "known": ROWS, "slips": list_of(map_of(map_of(NUMBER)))},
+            values={
+                "told": ROWS,
+                "known": ROWS,
+                "slips": list_of(map_of(map_of(NUMBER))),
+            },
             takes=[self.function],
         )
         def analysed(student: Student, rig: Rig) -> Any:
@@ -134,7 +156,12 @@ class Answers:
             values, problem = self.parsed(answers)
             if problem:
                 return Failed(answers.file, problem, try_ or self.see)
-            verdict = self.fit(values, next(iter(others), None), *groups, try_=try_ or self.see)
+            verdict = self.fit(
+                values,
+                next(iter(others), None),
+                *groups,
+                try_=try_ or self.see,
+            )
             return Passed(f"{len(self.form(values))} answers") if verdict == Passed("") else verdict
 
         reads = [file, *filter(None, [about])]
@@ -157,7 +184,10 @@ class Answers:
         try:
             answers = json.loads(text.text)
         except ValueError as error:
-            return {}, f"it is not JSON ({error}); json.dumps(answers) writes it, null for None"
+            return (
+                {},
+                f"it is not JSON ({error}); json.dumps(answers) writes it, null for None",
+            )
         if not isinstance(answers, dict):
             return {}, "it is not one object, {...}"
         return answers, self.form_problem(answers)
@@ -219,7 +249,10 @@ class Answers:
 
 def _reason_problem(answers: Values) -> str:
     """Say that something is null without a reason, or that there is a reason for nothing."""
-    null = next((n for n, value in answers.items() if value is None and n != "reason"), "")
+    null = next(
+        (n for n, value in answers.items() if value is None and n != "reason"),
+        "",
+    )
     given = bool(str(answers["reason"] or "").strip())
     if null and not given:
         return f"{null} is null, and reason does not say why"

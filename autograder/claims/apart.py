@@ -8,7 +8,10 @@ from autograder.model import Pair, Tolerance
 SHORT = 0.5  # of the expected update: steep gradients, cut to a norm of 10, leave a quarter
 STEP = "zero_grad, forward, loss, backward, step"
 WHY_APART = {
-    "still": ("no weight moved: no step is taken, or gradients are cleared before it", STEP),
+    "still": (
+        "no weight moved: no step is taken, or gradients are cleared before it",
+        STEP,
+    ),
     "short": (
         "the weights move far less: gradients are clipped or divided, or the optimizer is not the one handed in",
         STEP,

@@ -119,7 +119,12 @@ class Claimed:
     def given(self, rig: Rig, case: Case, *, exact: bool = True) -> dict[str, Any]:
         """Return one call's arguments; *exact* ones are float64 on the baseline's side, so nothing is rounded there."""
         return dict(
-            rig.calls.given(self.drawn(rig.random, case), case.dtype, case.view, exact=exact)
+            rig.calls.given(
+                self.drawn(rig.random, case),
+                case.dtype,
+                case.view,
+                exact=exact,
+            )
         )
 
     def call(self, student: Student, given: Mapping[str, Any]) -> Any:
@@ -132,12 +137,23 @@ class Claimed:
         return own or self._prefix + name
 
     def add_probe(
-        self, name: str, run: Run, *, pair: bool = False, values: Any = None, arrays: Any = None
+        self,
+        name: str,
+        run: Run,
+        *,
+        pair: bool = False,
+        values: Any = None,
+        arrays: Any = None,
     ) -> str:
         """Register what is run; it takes this function of the student's module and nothing else."""
         taken = frozenset({self.function})
         probe = Probe(
-            name, run, pair, values=record(**(values or {})), arrays=arrays or {}, takes=taken
+            name,
+            run,
+            pair,
+            values=record(**(values or {})),
+            arrays=arrays or {},
+            takes=taken,
         )
         self.part.probes[name] = probe
         return name

@@ -52,25 +52,52 @@ class Costs(Claimed):
         self._costs("keeps_less", "held", at_most, sizes, words)
 
     def operations_do_not_grow(
-        self, small: Sizes, large: Sizes, *, at_most: float = 1.0, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float = 1.0,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim at most so many times the operations for *large* inputs."""
-        self._grows("operations_do_not_grow", "operations", small, large, at_most, grown)
+        self._grows(
+            "operations_do_not_grow",
+            "operations",
+            small,
+            large,
+            at_most,
+            grown,
+        )
 
     def moves_at_most(
-        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim at most so many times the bytes for *large* inputs."""
         self._grows("moves_at_most", "moved", small, large, at_most, grown)
 
     def allocates_at_most(
-        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim that at most so many times the bytes are made for *large* inputs."""
         self._grows("allocates_at_most", "made", small, large, at_most, grown)
 
     def keeps_at_most(
-        self, small: Sizes, large: Sizes, *, at_most: float, **grown: Unpack[Grown]
+        self,
+        small: Sizes,
+        large: Sizes,
+        *,
+        at_most: float,
+        **grown: Unpack[Grown],
     ) -> None:
         """Claim that at most so many times the bytes are kept for *large* inputs, results left out."""
         self._grows("keeps_at_most", "held", small, large, at_most, grown)
@@ -123,7 +150,14 @@ class Costs(Claimed):
                 f"{mine / MB:.0f} MB where the slow version takes {plain / MB:.0f} MB; "
                 f"allowed {allowed / MB:.0f} MB"
             )
-            return memory.at_most(run, nothing, allowed, measured, words["why"], words["try_"])
+            return memory.at_most(
+                run,
+                nothing,
+                allowed,
+                measured,
+                words["why"],
+                words["try_"],
+            )
 
         claim = "needs_less_memory"
         values = {**CASES, "of": INTEGER}
@@ -143,7 +177,14 @@ class Costs(Claimed):
         counted: dict[str, int] = rig.calls.cost(partial(self.call, student), given)
         return counted
 
-    def _costs(self, claim: str, measure: str, at_most: float, sizes: Sizes, words: Words) -> None:
+    def _costs(
+        self,
+        claim: str,
+        measure: str,
+        at_most: float,
+        sizes: Sizes,
+        words: Words,
+    ) -> None:
         does, unit, one = SAYS[measure]
         self.require_drawn(claim, [sizes])
 
@@ -199,7 +240,11 @@ class Costs(Claimed):
             for (kind, sizes), cost in zip(larges.items(), many, strict=True):
                 told = f"{measured}, {unit.format(cost / one)} for {described(sizes)}"
                 if cost > at_most * few + grown.get("more", 0):
-                    return Failed(told, outputs.reason(grown["why"], kind), grown["try_"])
+                    return Failed(
+                        told,
+                        outputs.reason(grown["why"], kind),
+                        grown["try_"],
+                    )
             return Passed(f"{measured}, {unit.format(many[0] / one)} for {described(large)}")
 
         values = {"costs": list_of(INTEGER), "seen": INTEGER}

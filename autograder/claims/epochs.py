@@ -29,7 +29,14 @@ from autograder.lab import (
     list_of,
     optional,
 )
-from autograder.model import Failed, Observation, Pair, Passed, Tolerance, Verdict
+from autograder.model import (
+    Failed,
+    Observation,
+    Pair,
+    Passed,
+    Tolerance,
+    Verdict,
+)
 
 BATCH = 8  # samples
 STEEP = 64.0  # times as large are gradients, at a rate as many times smaller
@@ -58,7 +65,10 @@ class TrainingLoop:
     """A function that trains for an epoch, and what is claimed of it."""
 
     def __init__(
-        self, part: Part, function: str, call: Callable[[Student, Window], Any] | None = None
+        self,
+        part: Part,
+        function: str,
+        call: Callable[[Student, Window], Any] | None = None,
     ) -> None:
         """Name the function; *call*, of the student's module and a window, returns what it returned."""
         self.part = part
@@ -66,7 +76,13 @@ class TrainingLoop:
         self.call = call or self._plainly
 
     def _plainly(self, student: Student, window: Window) -> Any:
-        given = (window.model, window.loader, window.criterion, window.optimizer, window.device)
+        given = (
+            window.model,
+            window.loader,
+            window.criterion,
+            window.optimizer,
+            window.device,
+        )
         return window.returned(self.function, getattr(student, self.function)(*given))
 
     def follows(
@@ -95,7 +111,10 @@ class TrainingLoop:
             steepen(epoch)
             images, labels = next(iter(epoch.loader))
             with rig.no_grad():
-                in_eval = epoch.criterion(epoch.model(images.to(rig.device)), labels.to(rig.device))
+                in_eval = epoch.criterion(
+                    epoch.model(images.to(rig.device)),
+                    labels.to(rig.device),
+                )
             start = epoch.weights()
             told = self.call(student, epoch)
             return {
@@ -173,7 +192,11 @@ class TrainingLoop:
             losses, expected = (side.arrays["losses"] for side in (pair.student, pair.baseline))
             if unlike := numerics.misshapen(losses, expected):
                 why = numerics.ended_early(losses, expected) or "each batch has one"
-                return Failed(unlike, why, "losses.append(loss.detach()) in each iteration")
+                return Failed(
+                    unlike,
+                    why,
+                    "losses.append(loss.detach()) in each iteration",
+                )
             expected = losses if rounded else expected
             epoch = numerics.Trained(expected, known["sizes"], known["right"], means)
             own = [(known["plain"] or 0.0, OWN_LOSS)] if smoothing else []
@@ -242,16 +265,30 @@ class TrainingLoop:
             samples = sum(known["sizes"])
             if told["handed_on"] != known["handed_on"]:
                 measured = f"{len(told['handed_on'])} samples of {samples}, or in another order"
-                return Failed(measured, "each batch is to be handed on once, as it comes", see)
+                return Failed(
+                    measured,
+                    "each batch is to be handed on once, as it comes",
+                    see,
+                )
             work = known["work"][: max(told["passes"], 0) or None]  # who joins batches takes fewer
             queued = known["queued"] * len(work) / len(known["work"]) if told["queued"] else 0.0
             first, *others = known["waits"]
             scripts = [
-                timing.Script([first + more * start, *others], work, samples, BATCH, queued, start)
+                timing.Script(
+                    [first + more * start, *others],
+                    work,
+                    samples,
+                    BATCH,
+                    queued,
+                    start,
+                )
                 for more in range(min(max(told["begun"], 1), STARTS) if start else 1)
             ]
             judged = [(timing.honest(told, script), script) for script in scripts]
-            verdict, script = next((it for it in judged if isinstance(it[0], Passed)), judged[0])
+            verdict, script = next(
+                (it for it in judged if isinstance(it[0], Passed)),
+                judged[0],
+            )
             if isinstance(verdict, Failed):
                 return replace(verdict, try_=joined(verdict.try_, see))
             passed = {"epoch_time": script.total, "samples": samples}
@@ -262,7 +299,10 @@ class TrainingLoop:
             return verdict
 
         named = ("throughput", "data_wait", *figures)
-        values = {**dict.fromkeys(("waits", "work"), list_of(NUMBER)), "queued": NUMBER}
+        values = {
+            **dict.fromkeys(("waits", "work"), list_of(NUMBER)),
+            "queued": NUMBER,
+        }
         values |= dict.fromkeys(("sizes", "handed_on"), list_of(INTEGER))
         values |= dict.fromkeys(("passes", "begun"), INTEGER)
         values |= dict.fromkeys(named, optional(NUMBER))
@@ -285,7 +325,11 @@ class TrainingLoop:
             with rig.waits(window, student) as noted:
                 # Who returns no losses has nothing to wait for.
                 _ = self.call(student, window)["losses"]
-            return {"batches": len(window.loader), "waits": noted.values(), "kept": graphs.kept}
+            return {
+                "batches": len(window.loader),
+                "waits": noted.values(),
+                "kept": graphs.kept,
+            }
 
         def judge(noted: Observation, *others: Observation) -> Verdict:
             verdict = timing.no_wait_per_step(**noted.values)
@@ -293,8 +337,18 @@ class TrainingLoop:
                 verdict = judged(other) if isinstance(verdict, Passed) else verdict
             return verdict
 
-        reads = [self._probe(waits, values=WAITS), *(probe.__name__ for probe in also)]
-        self.part.add_check(name, says, "report", judge, reads, [one.__name__ for one in needs])
+        reads = [
+            self._probe(waits, values=WAITS),
+            *(probe.__name__ for probe in also),
+        ]
+        self.part.add_check(
+            name,
+            says,
+            "report",
+            judge,
+            reads,
+            [one.__name__ for one in needs],
+        )
 
     def _probe(self, run: Callable[[Student, Rig], Any], **forms: Any) -> str:
         self.part.probe(takes=[self.function], **forms)(run)

@@ -31,7 +31,15 @@ from autograder.lab import (
     optional,
     record,
 )
-from autograder.model import Bar, Close, Failed, Observation, Pair, Timed, Verdict
+from autograder.model import (
+    Bar,
+    Close,
+    Failed,
+    Observation,
+    Pair,
+    Timed,
+    Verdict,
+)
 from autograder.protocol.digest import Epoch, differing
 from autograder.protocol.images import Samples
 
@@ -78,7 +86,10 @@ class Loader:
         try_ = f"no drop_last, no sampler that replaces, the collation as it is; {self.see}"
         judge = partial(loaders.delivered, try_=try_)
         arrays = {f"{epoch}_{name}": LOADED[name] for epoch in self.epochs for name in LOADED}
-        for workers, probe, name in ((WORKERS, "epochs", EACH_ONCE), (0, "alone", ALONE)):
+        for workers, probe, name in (
+            (WORKERS, "epochs", EACH_ONCE),
+            (0, "alone", ALONE),
+        ):
             self._probe(probe, self._several(workers), pair=True, arrays=arrays)
             self.part.add_check(name, DELIVERS[name], "outputs", judge, [probe])
 
@@ -107,10 +118,21 @@ class Loader:
         """Claim that the seed decides the order."""
         says = "Two loaders with the same seed shuffle alike, and one with another seed does not."
         try_ = "generator=torch.Generator().manual_seed(seed)"
-        self._ordered("order_follows_the_seed", says, loaders.seeded, try_, [SHUFFLES])
+        self._ordered(
+            "order_follows_the_seed",
+            says,
+            loaders.seeded,
+            try_,
+            [SHUFFLES],
+        )
 
     def _ordered(
-        self, name: str, says: str, judge: Callable[..., Verdict], try_: str, needs: Sequence[str]
+        self,
+        name: str,
+        says: str,
+        judge: Callable[..., Verdict],
+        try_: str,
+        needs: Sequence[str],
     ) -> None:
         def judged(epochs: Pair, alone: Pair) -> Verdict:
             return judge({WORKERS: epochs, 0: alone}, try_=f"{try_}; {self.see}")
@@ -129,7 +151,11 @@ class Loader:
                 drawn[source] = np.concatenate(epochs)
             return drawn
 
-        self._probe("dice", dice, arrays=dict.fromkeys(SOURCES, LOADED["commitments"]))
+        self._probe(
+            "dice",
+            dice,
+            arrays=dict.fromkeys(SOURCES, LOADED["commitments"]),
+        )
         says = (
             "Random numbers in the data set differ from worker to worker and from epoch to epoch."
         )
@@ -146,7 +172,13 @@ class Loader:
                     data = rig.loading.pictures(BATCH)
                     where = rig.loading.device(device)
                     self.make(student, data, BATCH, where, workers, 1)
-                made.append({"device": device, "workers": workers, "options": built.last()})
+                made.append(
+                    {
+                        "device": device,
+                        "workers": workers,
+                        "options": built.last(),
+                    }
+                )
             return {"made": made}
 
         form = record(device=TEXT, workers=INTEGER, options=optional(OPTIONS))
@@ -175,9 +207,16 @@ class Loader:
             return self.make(student, data, 4, device, 4, 1)
 
         def judge(timed: Timed, bar: Bar) -> Verdict:
-            problem = differing(Epoch(**timed.student.arrays), Epoch(**timed.baseline.arrays))
+            problem = differing(
+                Epoch(**timed.student.arrays),
+                Epoch(**timed.baseline.arrays),
+            )
             if problem:
-                return Failed(problem, "the loader that is timed delivers other samples", self.see)
+                return Failed(
+                    problem,
+                    "the loader that is timed delivers other samples",
+                    self.see,
+                )
             try_ = f"num_workers, persistent_workers, prefetch_factor; {self.see}"
             return speedup.at_least(timed, bar, why=why, try_=try_)
 

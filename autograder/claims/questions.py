@@ -23,7 +23,9 @@ CAUSES = (
     "Python and other",
 )
 NEARLY = 0.9  # of the largest cause: which of the two is larger is then a matter of the run
-POINTS, RELATIVE = 2.0, 0.03  # how far a share of the breakdown may be off
+# How far a share of the breakdown may be off.
+POINTS = 2.0
+RELATIVE = 0.03
 EXACT = 1e-3  # relative: a made profile leaves nothing but rounding
 ROUNDED = 0.02  # relative: so much at most may rounding hide which mistake it is
 LONGEST = 400  # characters of a name
@@ -67,7 +69,13 @@ class Question:
         null = "" if self.required else ", or null"
         return "" if right else f"{name} is {quoted(value)}; it must be {kind}{null}"
 
-    def difference(self, name: str, value: Any, right: Any, slips: Mapping[str, float]) -> str:
+    def difference(
+        self,
+        name: str,
+        value: Any,
+        right: Any,
+        slips: Mapping[str, float],
+    ) -> str:
         """Say how an answer is not the right one, and which usual mistake it looks like."""
         why, numbers = "", is_number(value) and is_number(right)
         near = numbers and (close(value, right, EXACT) or abs(value - right) <= self.rounded)
@@ -76,7 +84,12 @@ class Question:
         if numbers:
             stories = [(number, words) for words, number in slips.items()]
             if self.most == 100.0:
-                stories.append((right / 100, "that is the fraction, and it must be in percent"))
+                stories.append(
+                    (
+                        right / 100,
+                        "that is the fraction, and it must be in percent",
+                    )
+                )
                 stories.append((100 - right, "that is the rest"))
             else:
                 stories.append((1000 * right, "the unit is one step too small"))
@@ -148,7 +161,11 @@ class Known:
         stories = [(it(file) if callable(it) else it, why) for why, it in self.slips.items()]
         slip = explained(value, stories, self.within) if is_number(value) else ""
         told = f"; {file.file} gives {_expected(right)}" if callable(self.right) else ""
-        return Failed(f"{name} is {shown(value)}{told}", slip or self.why or WRONG, try_)
+        return Failed(
+            f"{name} is {shown(value)}{told}",
+            slip or self.why or WRONG,
+            try_,
+        )
 
     def _is_right(self, value: Any, right: Any) -> bool:
         if isinstance(right, tuple):

@@ -14,7 +14,12 @@ from autograder.lab import CASES, NUMBERS, TEXT, Rig, Student, list_of
 from autograder.model import Failed, Observation, Pair, Passed, Verdict
 
 Oracle = Callable[..., Any] | None
-WITHIN = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-12}
+WITHIN = {
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+    "float32": 1e-5,
+    "float64": 1e-12,
+}
 """Of a row's largest number: a few roundings of the dtype; whole numbers and booleans are compared exactly."""
 LEFT_ALONE, GRADIENTS = "leaves_inputs_alone", "same_gradients"
 SEEN = {"changed": list_of(TEXT), "flags": list_of(TEXT)}
@@ -59,7 +64,14 @@ class Results(Claimed):
         Gradients with respect to each input of numbers are claimed as well; name fewer of them, or none.
         """
         whole = self.has_whole_numbers
-        tried = every(self.sizes, dtypes, cases or {}, skip_families or {}, families, whole=whole)
+        tried = every(
+            self.sizes,
+            dtypes,
+            cases or {},
+            skip_families or {},
+            families,
+            whole=whole,
+        )
         said = f"{self.function} returns what the slow version returns: {_kinds(tried)}."
         slips = words.get("slips", {})
         self.require_drawn("same", (case.sizes for case in tried))
@@ -67,7 +79,11 @@ class Results(Claimed):
         if gradients is None or gradients:
             kept = [case for case in tried if not case.again]
             within = words.get("within", WITHIN)
-            alike: Alike = {"why": words["why"], "try_": words["try_"], "within": within}
+            alike: Alike = {
+                "why": words["why"],
+                "try_": words["try_"],
+                "within": within,
+            }
             self._gradients_alike(kept, gradients, oracle, alike)
 
     def same_gradients(self, cases: Mapping[str, Sizes], **words: Unpack[Alike]) -> None:
@@ -104,7 +120,11 @@ class Results(Claimed):
         self.add_check(LEFT_ALONE, said, "report", judge, [probe], words)
 
     def _gradients_alike(
-        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle, words: Alike
+        self,
+        cases: Sequence[Case],
+        names: Collection[str] | None,
+        oracle: Oracle,
+        words: Alike,
     ) -> None:
         self.require_drawn("same_gradients", (case.sizes for case in cases))
         said = f"{self.function} passes on the gradients that the slow version passes on."
@@ -130,24 +150,39 @@ class Results(Claimed):
             for at, slip in enumerate(slips):
                 wrong = {"numbers": pair.baseline.arrays[f"slip{at}"]}
                 slipped = Pair(pair.student, replace(pair.baseline, arrays=wrong))
-                if isinstance(outputs.same(slipped, allowed, why="", try_=""), Passed):
+                if isinstance(
+                    outputs.same(slipped, allowed, why="", try_=""),
+                    Passed,
+                ):
                     return Failed(verdict.measured, slip, try_, verdict.evidence)
             return verdict
 
         kind = claim.removeprefix("same_")
         values = {**CASES, **SEEN}
         arrays = NUMBERS | {f"slip{at}": NUMBERS["numbers"] for at in range(len(slips))}
-        name = self.add_probe(self.named(kind, words), run, pair=True, values=values, arrays=arrays)
+        name = self.add_probe(
+            self.named(kind, words),
+            run,
+            pair=True,
+            values=values,
+            arrays=arrays,
+        )
         more = (read for check in apart.values() for read in self.part.checks[check].reads)
         reads = list(dict.fromkeys((name, *more)))
         self.add_check(claim, said, "outputs", judge, reads, words, compared=kind)
 
     def _fails(self, name: str, evidence: Mapping[str, Any]) -> bool:
         check = self.part.checks[name]
-        return isinstance(check.judge(**{read: evidence[read] for read in check.reads}), Failed)
+        return isinstance(
+            check.judge(**{read: evidence[read] for read in check.reads}),
+            Failed,
+        )
 
     def _results(
-        self, cases: Sequence[Case], oracle: Oracle, slips: Mapping[str, Callable[..., Any]]
+        self,
+        cases: Sequence[Case],
+        oracle: Oracle,
+        slips: Mapping[str, Callable[..., Any]],
     ) -> Any:
         def results(student: Student, rig: Rig) -> dict[str, Any]:
             seen = rig.answers(student)
@@ -164,7 +199,8 @@ class Results(Claimed):
                 changed |= set(rig.changed(given, before))
                 if case.again:
                     given = rig.calls.overwrite(
-                        given, rig.calls.given(others, case.dtype, case.view, exact=True)
+                        given,
+                        rig.calls.given(others, case.dtype, case.view, exact=True),
                     )
                     with flags:
                         returned = seen.tried(run, given)
@@ -174,12 +210,20 @@ class Results(Claimed):
                     if rig.side != "student":
                         answers.add("", slip(**given))
             wrong = {f"slip{at}": it.seen()["numbers"] for at, it in enumerate(slipped)}
-            return {**seen.seen(), **wrong, "changed": sorted(changed), "flags": flags.values()}
+            return {
+                **seen.seen(),
+                **wrong,
+                "changed": sorted(changed),
+                "flags": flags.values(),
+            }
 
         return results
 
     def _gradients(
-        self, cases: Sequence[Case], names: Collection[str] | None, oracle: Oracle
+        self,
+        cases: Sequence[Case],
+        names: Collection[str] | None,
+        oracle: Oracle,
     ) -> Any:
         def gradients(student: Student, rig: Rig) -> dict[str, Any]:
             seen, flags = rig.answers(student), rig.calls.flags()
@@ -193,7 +237,9 @@ class Results(Claimed):
                 told = found if isinstance(found, list) else [found] * len(asked)
                 for name, gradient in zip(asked, told, strict=True):
                     seen.add(
-                        f"{case.name}: gradient of {name}", gradient, rig.calls.rounded(given)[name]
+                        f"{case.name}: gradient of {name}",
+                        gradient,
+                        rig.calls.rounded(given)[name],
                     )
             return {**seen.seen(), "changed": [], "flags": flags.values()}
 
@@ -216,7 +262,11 @@ class Results(Claimed):
 def _left_alone(seen: Observation, try_: str) -> Passed | Failed:
     flags = seen.values["flags"]
     if flags and not seen.values["changed"]:
-        return Failed(f"changed: {', '.join(flags)}", FLAG, "leave the precision flags alone")
+        return Failed(
+            f"changed: {', '.join(flags)}",
+            FLAG,
+            "leave the precision flags alone",
+        )
     return outputs.unchanged(seen.values["changed"], try_=try_)
 
 

@@ -35,7 +35,9 @@ class Speed(Claimed):
         close = within or Close()
         cases = {self: sizes, **(beside or {})}
 
-        def drawn(random: np.random.Generator) -> dict[tuple[Speed, str], Any]:
+        def drawn(
+            random: np.random.Generator,
+        ) -> dict[tuple[Speed, str], Any]:
             return {
                 (exercise, name): value
                 for exercise, fixed in cases.items()
@@ -44,7 +46,10 @@ class Speed(Claimed):
 
         constants = drawn(np.random.default_rng(0))
         sent = {
-            name if exercise is self else f"{exercise.function} {name}": (exercise, name)
+            name if exercise is self else f"{exercise.function} {name}": (
+                exercise,
+                name,
+            )
             for (exercise, name), value in constants.items()
             if _is_sent(value)
         }
@@ -53,7 +58,8 @@ class Speed(Claimed):
             given = constants | {sent[name]: tensor for name, tensor in inputs.items()}
             results = [
                 exercise.call(
-                    student, {name: it for (of, name), it in given.items() if of is exercise}
+                    student,
+                    {name: it for (of, name), it in given.items() if of is exercise},
                 )
                 for exercise in cases
             ]
@@ -84,7 +90,15 @@ class Speed(Claimed):
         )
         self.part.probes[probe.name] = probe
         reads = [probe.name, "bar"]
-        self.add_check("is_faster", said, "outputs", judge, reads, words, structural=True)
+        self.add_check(
+            "is_faster",
+            said,
+            "outputs",
+            judge,
+            reads,
+            words,
+            structural=True,
+        )
 
 
 def _dtyped(value: Any) -> bool:
