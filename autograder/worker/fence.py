@@ -37,15 +37,30 @@ def enter(pidfd: int, rules: bytes) -> None:
         capability += 1
     _do(
         "capset",
-        libc.capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()),
+        libc.capset(
+            (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0),
+            (ctypes.c_uint32 * 6)(),
+        ),
     )
     _do("no new privileges", libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     landlock.enter(landlock.abi())
     program = _Program(len(rules) // 8, rules)
-    _do("seccomp", libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
+    _do(
+        "seccomp",
+        libc.prctl(
+            PR_SET_SECCOMP,
+            SECCOMP_MODE_FILTER,
+            ctypes.byref(program),
+            0,
+            0,
+        ),
+    )
 
 
 def _do(what: str, result: int) -> None:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"the fence could not be entered: {what}: {os.strerror(number)}")
+        raise OSError(
+            number,
+            f"the fence could not be entered: {what}: {os.strerror(number)}",
+        )

@@ -50,19 +50,37 @@ def _answer(task: Mapping[str, Any], staged: Path) -> bytes:
         values, arrays = run_probe(probe, student, rig)
         return encode(
             Message(
-                "RESULT", {"ended": "ok", "values": values, "error": "", "import": seconds}, arrays
+                "RESULT",
+                {
+                    "ended": "ok",
+                    "values": values,
+                    "error": "",
+                    "import": seconds,
+                },
+                arrays,
             )
         )
     except BaseException as error:
         words = in_words(error, staged)
         print(as_text(error, staged), flush=True)
         return encode(
-            Message("RESULT", {"ended": "raised", "values": {}, "error": words, "import": seconds})
+            Message(
+                "RESULT",
+                {
+                    "ended": "raised",
+                    "values": {},
+                    "error": words,
+                    "import": seconds,
+                },
+            )
         )
 
 
 def _time(
-    channel: socket.socket, task: Mapping[str, Any], staged: Path, descriptors: list[int]
+    channel: socket.socket,
+    task: Mapping[str, Any],
+    staged: Path,
+    descriptors: list[int],
 ) -> bytes:
     """Run windows until the supervisor ends this process, or the student's code does not go on."""
     try:
@@ -78,7 +96,12 @@ def prepared(task: Mapping[str, Any], staged: Path) -> tuple[Probe, ModuleType, 
     part = load_part(name)
     probe = part.probes[task["probe"]]
     kind = toolkit(sys.modules[name])
-    rig = kind(seed=task["seed"], side=task["side"], device=task["device"], folder=Path.cwd())
+    rig = kind(
+        seed=task["seed"],
+        side=task["side"],
+        device=task["device"],
+        folder=Path.cwd(),
+    )
     rig.install()
     return probe, taken(import_student(part, staged), probe), rig
 

@@ -26,7 +26,11 @@ class Answers:
         self._numbers: list[np.ndarray[Any, Any]] = []
 
     def ask(
-        self, case: str, function: Callable[..., Any], *arguments: Any, asked: str = ""
+        self,
+        case: str,
+        function: Callable[..., Any],
+        *arguments: Any,
+        asked: str = "",
     ) -> None:
         """Call the student's function; what it raises is its answer to this case, and to no other."""
         self.add(case, self.tried(function, *arguments), asked)
@@ -51,7 +55,9 @@ class Answers:
             for name, each in named:
                 place = name if isinstance(value, dict) else name + 1
                 self.add(
-                    f"{case}, result {text(place)}", each, asked[name] if _several(asked) else asked
+                    f"{case}, result {text(place)}",
+                    each,
+                    asked[name] if _several(asked) else asked,
                 )
             return
         if isinstance(value, torch.Tensor):
@@ -62,9 +68,8 @@ class Answers:
         else:
             shape, dtype = [], self._named(value)
             told = number(value * 1) if type(value) in (bool, int, float) else None
-            self._numbers.append(
-                np.full(1, np.nan if told is None else told)
-            )  # as many as the shape says
+            # As many as the shape says.
+            self._numbers.append(np.full(1, np.nan if told is None else told))
         self._cases.append({"case": case, "shape": shape, "dtype": dtype})
 
     def _named(self, value: Any) -> str:
@@ -73,7 +78,10 @@ class Answers:
         return "nothing" if value is None else text(type(value).__name__)
 
     def seen(self) -> dict[str, Any]:
-        return {"cases": self._cases, "numbers": np.concatenate([np.zeros(0), *self._numbers])}
+        return {
+            "cases": self._cases,
+            "numbers": np.concatenate([np.zeros(0), *self._numbers]),
+        }
 
 
 def _several(value: Any) -> bool:

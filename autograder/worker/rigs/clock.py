@@ -11,7 +11,12 @@ import timeit
 from collections.abc import Callable
 from typing import Any, Self
 
-ELAPSED = ("perf_counter", "monotonic", "time")  # these run while the process sleeps
+# These run while the process sleeps.
+ELAPSED = (
+    "perf_counter",
+    "monotonic",
+    "time",
+)
 TICK_NS = 1000  # a frozen clock moves by this at each reading, so that no two readings are equal
 BUSY = ("process_time", "thread_time")  # these only while it computes
 

@@ -20,8 +20,17 @@ from autograder.worker.rigs.nets import Loader
 from autograder.worker.rigs.returned import dtype_name, text
 
 MOST = 64  # builds that are told
-KINDS = ("forward", "backward", "inference")  # the last one: a forward pass without gradients
-BUILT = {"forward": "fw_compiler", "backward": "bw_compiler", "inference": "inference_compiler"}
+# The last one: a forward pass without gradients.
+KINDS = (
+    "forward",
+    "backward",
+    "inference",
+)
+BUILT = {
+    "forward": "fw_compiler",
+    "backward": "bw_compiler",
+    "inference": "inference_compiler",
+}
 NUMBERS = count(1)  # of names of backends, which last as long as the process
 
 
@@ -29,7 +38,11 @@ class Compiler:
     """What a student passes on as torch.compile's backend."""
 
     def __init__(
-        self, clock: VirtualClock, loader: Loader | None, seconds: Mapping[str, float], step: float
+        self,
+        clock: VirtualClock,
+        loader: Loader | None,
+        seconds: Mapping[str, float],
+        step: float,
     ) -> None:
         """Forget what was compiled before; a build takes *seconds* by its kind, a compiled forward pass *step*."""
         import torch._dynamo  # a second that only those pay who compile
@@ -66,7 +79,10 @@ class Compiler:
 
     def __call__(self, graph: Any, inputs: Any, **_: Any) -> Any:
         """Take a graph from torch.compile, with whatever options come along."""
-        self._parameters = max(self._parameters, sum(isinstance(it, nn.Parameter) for it in inputs))
+        self._parameters = max(
+            self._parameters,
+            sum(isinstance(it, nn.Parameter) for it in inputs),
+        )
         self.operations += sum(node.op.startswith("call_") for node in graph.graph.nodes)
         return self._aot(graph, inputs)
 
@@ -141,7 +157,11 @@ class EagerTrainings:
     """make_training whose models take scripted seconds for a pass that is not compiled; counts them by dtype."""
 
     def __init__(
-        self, make: Callable[[], Any], wait: Callable[[float], None], seconds: float, cold: float
+        self,
+        make: Callable[[], Any],
+        wait: Callable[[float], None],
+        seconds: float,
+        cold: float,
     ) -> None:
         """A pass takes *seconds*, the very first one *cold* more."""
         self.passes: Counter[str] = Counter()

@@ -109,7 +109,10 @@ class Timeline(Steps):
             "longest_wait_ms": max(waits) / 1000,
             "gap_cause": max(idle := self._idle(), key=idle.__getitem__),
         }
-        return {**common, **(self._of_a_gpu(idle) if self.gpu else self._of_a_cpu(idle))}
+        return {
+            **common,
+            **(self._of_a_gpu(idle) if self.gpu else self._of_a_cpu(idle)),
+        }
 
     def _of_a_gpu(self, idle: dict[str, float]) -> dict[str, Any]:
         copies = self.painted("gpu_memcpy", holding="HtoD")
@@ -179,7 +182,10 @@ class Timeline(Steps):
         cut = self._long_gaps(self.painted("cpu_op"))
         wait = "a wait for the loader is a gap, whatever runs in it"
         return {
-            "operator_gaps_over_1ms": {wait: filled, f"{wait}: its operators do not end it": cut}
+            "operator_gaps_over_1ms": {
+                wait: filled,
+                f"{wait}: its operators do not end it": cut,
+            }
         }
 
     def _slips_of_a_gpu(self) -> dict[str, dict[str, float]]:
@@ -197,7 +203,10 @@ class Timeline(Steps):
             },
             "gaps_over_1ms": {
                 f"a {name} ends a gap as a kernel does": self._long_gaps(self.painted(*kinds))
-                for name, kinds in (("copy", GPU[:1]), ("memset", GPU[:2]))
+                for name, kinds in (
+                    ("copy", GPU[:1]),
+                    ("memset", GPU[:2]),
+                )
             },
             "launching_percent": {
                 "allocating is a cause of its own": idle["launching"] + idle["allocating"]
